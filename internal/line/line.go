@@ -1,0 +1,134 @@
+// Package line is the vocabulary that the rooms and both stores share: who
+// waits, where, and what a store answers. It holds no logic and does no I/O.
+package line
+
+import "errors"
+
+// Errors of a store. Compare with errors.Is.
+var (
+	// ErrZoneUnknown: the store has no such zone, and did not delete it
+	// lately. If a server remembers the zone, the store has lost it.
+	ErrZoneUnknown = errors.New("line: zone unknown")
+	// ErrZoneDeleted: an operator deleted the zone; it must not be put back.
+	ErrZoneDeleted = errors.New("line: zone deleted")
+	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
+	// of the call's effect; repeating it is safe.
+	ErrStoreUnavailable = errors.New("line: store unavailable")
+)
+
+// ID names a visitor within a zone: 64 random bits, or a keyed hash of the
+// visitor's clientId. As a member of the sorted set it costs 16 bytes of Redis
+// memory where a UUID's 36 characters cost 48.
+type ID [8]byte
+
+// Place is what a token carries: who, and since when (Unix microseconds, on
+// the store's clock; strictly increasing within a zone's data).
+type Place struct {
+	ID              ID
+	ArrivedAtMicros int64
+}
+
+// Status is the outcome for one visitor. Scripts reply with these numbers.
+type Status uint8
+
+// The outcomes.
+const (
+	// Waiting: in the line.
+	Waiting Status = iota
+	// Admitted: let in by this call, and counted in the window.
+	Admitted
+	// AdmittedBefore: let in by an earlier call; the pass is still good.
+	AdmittedBefore
+	// Gone: swept, left, or the admission has expired. Join again.
+	Gone
+	// Closed: no place was taken, the zone takes no newcomers.
+	Closed
+	// Full: no place was taken, maxWaiting wait already.
+	Full
+)
+
+// Answer is what a store says to one visitor's join or poll.
+type Answer struct {
+	Status Status
+	// Place is the visitor's; not set when Gone, Closed or Full.
+	Place Place
+	// Position is 1 for the next. While Waiting only.
+	Position int64
+	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
+	EstimateMillis int64
+	// PeriodMillis is when to poll again. While Waiting only.
+	PeriodMillis int64
+	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds. When admitted only.
+	AdmittedAtMillis, ExpiresAtMillis int64
+	// Restored: the store had lost this place and has put it back.
+	Restored bool
+	// State is the zone as the call left it.
+	State State
+}
+
+// State is a zone at one moment of the store's clock.
+type State struct {
+	// NowMillis is the zone's clock, Unix milliseconds.
+	NowMillis int64
+	// EdgeMicros: whoever arrived at or before this is released.
+	EdgeMicros int64
+	// LastArrivalMicros is the newest arrival the zone has given out.
+	LastArrivalMicros int64
+	// Waiting is how many are in the line; Released of them have arrivals at
+	// or before the edge; Live of those have not missed their appointment.
+	// Overdue is Released - Live.
+	Waiting, Released, Live int64
+	// InWindow and InMinute count admissions in the last window and the last
+	// 60 s, lost ones that may have been included; WindowLimit is the most
+	// that InWindow may reach (Burst apart).
+	InWindow, InMinute, WindowLimit int64
+	// EdgePassed of those whom the edge reached lately, EdgeLive were there.
+	EdgePassed, EdgeLive int64
+}
+
+// Totals count what happened in a zone since its data began.
+type Totals struct {
+	Joined   int64 `json:"joined"`
+	Admitted int64 `json:"admitted"`
+	Left     int64 `json:"left"`
+	Swept    int64 `json:"swept"`
+	Restored int64 `json:"restored"`
+}
+
+// Stats is what operators see of a zone.
+type Stats struct {
+	State  State
+	Totals Totals
+	// EstimateMillis is the wait of one who joins now.
+	EstimateMillis int64
+}
+
+// Memory is what a server remembers of a zone's line, to hand to a store that
+// lost it. The zero value is right for a zone that nobody remembers.
+type Memory struct {
+	// EdgeMicros lets those who were released before the loss go first.
+	EdgeMicros int64
+	// LastArrivalMicros bounds whose places may be put back.
+	LastArrivalMicros int64
+}
+
+// Origin says how a zone's data begins.
+type Origin uint8
+
+const (
+	// Fresh: an operator makes a new zone; its window is empty.
+	Fresh Origin = iota
+	// Restored: the store lost the zone, or may have; its window counts as
+	// full until one window has passed.
+	Restored
+)
+
+// Sweep is the outcome of one batch of a sweep.
+type Sweep struct {
+	// Next is the cursor for the next batch; 0 when the zone is done.
+	Next uint64
+	// Examined and Removed count tokens in this batch.
+	Examined, Removed int64
+	// Busy: another server holds this zone's lease; nothing was done.
+	Busy bool
+}

@@ -1,0 +1,150 @@
+// Package zone holds a zone's settings: what an operator may set, what each
+// setting means, its default and its limits. It knows nothing of lines, stores
+// or HTTP.
+package zone
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Mode says what a zone does with those who come.
+type Mode string
+
+// The three modes of a zone.
+const (
+	// ModeQueue admits at the limit and lines up the rest.
+	ModeQueue Mode = "queue"
+	// ModeOpen lets everybody in at once; admissions are still counted, so
+	// that a return to ModeQueue starts from the true state of the window.
+	ModeOpen Mode = "open"
+	// ModeClosed takes no newcomers; those who wait go on being admitted.
+	ModeClosed Mode = "closed"
+)
+
+// FailurePolicy says what a server answers while the zone's store is away.
+type FailurePolicy string
+
+// The two failure policies.
+const (
+	// FailureHold answers 503 and keeps everybody's place.
+	FailureHold FailurePolicy = "hold"
+	// FailureAdmit lets each server admit at its share of the limit.
+	FailureAdmit FailurePolicy = "admit"
+)
+
+// Defaults of a new zone, and the ranges of what may be set.
+const (
+	// DefaultPerMinute admits ten visitors a second: enough for a small shop.
+	DefaultPerMinute = 600
+	// DefaultWindowSeconds is the sliding window of the contract.
+	DefaultWindowSeconds = 6
+	// DefaultIdleTimeoutSeconds is three times the longest polling period.
+	DefaultIdleTimeoutSeconds = 60
+	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
+	DefaultPassTTLSeconds = 300
+
+	// MaxPerMinute is a hundred thousand admissions a second, above what one
+	// store node decides.
+	MaxPerMinute = 6_000_000
+	// MaxWindowSeconds is the minute that the second limit is counted over.
+	MaxWindowSeconds = 60
+	// MinIdleTimeoutSeconds leaves room for two polls at the shortest period.
+	MinIdleTimeoutSeconds = 5
+	// MaxIdleTimeoutSeconds is an hour: longer would keep a dead line alive.
+	MaxIdleTimeoutSeconds = 3600
+	// MinPassTTLSeconds covers a slow redirect.
+	MinPassTTLSeconds = 10
+	// MaxPassTTLSeconds is a day. The log of admissions is kept this long.
+	MaxPassTTLSeconds = 86_400
+	// MaxMaxWaiting bounds the largest line that can be asked for.
+	MaxMaxWaiting = 100_000_000
+)
+
+// ErrInvalid is wrapped by every error of Validate.
+var ErrInvalid = errors.New("zone: invalid settings")
+
+// Settings are all that an operator sets for one zone.
+type Settings struct {
+	// ZoneID names the zone: 1-64 of A-Z a-z 0-9 . _ -
+	ZoneID string `json:"zoneId" yaml:"zoneId"`
+	// PerMinute is the limit: the most admissions in any 60 s. 0 holds everybody.
+	PerMinute int64 `json:"perMinute" yaml:"perMinute"`
+	// Mode is queue, open or closed.
+	Mode Mode `json:"mode" yaml:"mode"`
+	// WindowSeconds is the length of the sliding window, 1-60 s.
+	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds"`
+	// Burst is how many more than the window's limit one window may admit
+	// while nobody waits. The limit of the minute still holds.
+	Burst int64 `json:"burst" yaml:"burst"`
+	// IdleTimeoutSeconds is how long a visitor may be silent, 5-3600 s.
+	IdleTimeoutSeconds int64 `json:"idleTimeoutSeconds" yaml:"idleTimeoutSeconds"`
+	// PassTTLSeconds is how long a pass is good for, 10-86400 s.
+	PassTTLSeconds int64 `json:"passTtlSeconds" yaml:"passTtlSeconds"`
+	// MaxWaiting refuses newcomers at this many waiting. 0 sets no bound.
+	MaxWaiting int64 `json:"maxWaiting" yaml:"maxWaiting"`
+	// OnStoreFailure is hold or admit.
+	OnStoreFailure FailurePolicy `json:"onStoreFailure" yaml:"onStoreFailure"`
+}
+
+// Defaults returns the settings of a new zone.
+func Defaults(zoneID string) Settings {
+	return Settings{
+		ZoneID: zoneID, PerMinute: DefaultPerMinute, Mode: ModeQueue,
+		WindowSeconds: DefaultWindowSeconds, IdleTimeoutSeconds: DefaultIdleTimeoutSeconds,
+		PassTTLSeconds: DefaultPassTTLSeconds, OnStoreFailure: FailureHold,
+	}
+}
+
+// Window is the length of the sliding window.
+func (s Settings) Window() time.Duration { return time.Duration(s.WindowSeconds) * time.Second }
+
+// IdleTimeout is how long a visitor may be silent.
+func (s Settings) IdleTimeout() time.Duration {
+	return time.Duration(s.IdleTimeoutSeconds) * time.Second
+}
+
+// PassTTL is how long a pass is good for.
+func (s Settings) PassTTL() time.Duration { return time.Duration(s.PassTTLSeconds) * time.Second }
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// ValidID reports whether the name can be a zone's: 1-64 of A-Z a-z 0-9 . _ -
+// (no braces, so that it can be a Redis hash tag as it is).
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
+// Validate reports every setting that is out of its range, in one error that
+// wraps ErrInvalid and says for each what is allowed.
+func (s Settings) Validate() error {
+	var errs []error
+	bad := func(format string, a ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))
+	}
+	between := func(name string, v, lo, hi int64) {
+		if v < lo || v > hi {
+			bad("%s is %d, must be between %d and %d", name, v, lo, hi)
+		}
+	}
+	if !ValidID(s.ZoneID) {
+		bad("zoneId %q must be 1 to 64 of A-Z a-z 0-9 . _ -", s.ZoneID)
+	}
+	between("perMinute", s.PerMinute, 0, MaxPerMinute)
+	between("windowSeconds", s.WindowSeconds, 1, MaxWindowSeconds)
+	between("burst", s.Burst, 0, MaxPerMinute)
+	between("idleTimeoutSeconds", s.IdleTimeoutSeconds, MinIdleTimeoutSeconds, MaxIdleTimeoutSeconds)
+	between("passTtlSeconds", s.PassTTLSeconds, MinPassTTLSeconds, MaxPassTTLSeconds)
+	between("maxWaiting", s.MaxWaiting, 0, MaxMaxWaiting)
+	switch s.Mode {
+	case ModeQueue, ModeOpen, ModeClosed:
+	default:
+		bad("mode %q must be queue, open or closed", s.Mode)
+	}
+	switch s.OnStoreFailure {
+	case FailureHold, FailureAdmit:
+	default:
+		bad("onStoreFailure %q must be hold or admit", s.OnStoreFailure)
+	}
+	return errors.Join(errs...)
+}
