@@ -11,6 +11,9 @@ var (
 	ErrZoneUnknown = errors.New("line: zone unknown")
 	// ErrZoneDeleted: an operator deleted the zone; it must not be put back.
 	ErrZoneDeleted = errors.New("line: zone deleted")
+	// ErrZoneChanged: the settings are not those that the caller had read;
+	// read them again and repeat the change.
+	ErrZoneChanged = errors.New("line: zone changed meanwhile")
 	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
 	// of the call's effect; repeating it is safe.
 	ErrStoreUnavailable = errors.New("line: store unavailable")
