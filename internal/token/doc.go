@@ -1,0 +1,41 @@
+// Package token makes and checks what a visitor holds: the signed string that
+// carries a place in one zone's line. Whoever holds it holds the place.
+//
+// # Layout
+//
+// A token is 46 characters of base64url without padding, over 34 bytes:
+//
+//	byte   0       version, 1
+//	byte   1       key id: which secret signed it
+//	bytes  2..9    the visitor's id
+//	bytes 10..17   arrival, Unix microseconds, big-endian
+//	bytes 18..33   the first 128 bits of
+//	               HMAC-SHA256(token key, length of zone | zone | bytes 0..17)
+//
+// The zone is not in the token, the request names it; the code covers it, so a
+// token of one zone is worth nothing in another. The length is 4 bytes,
+// big-endian: where the zone ends is never in doubt. Nothing here is hidden,
+// only signed: a visitor may read the id and the arrival.
+//
+// One place has exactly one token under each secret: base64 that decodes to
+// the same bytes but is written otherwise is refused.
+//
+// # Keys
+//
+// A secret is never used as it is. HKDF-SHA256 derives from each one, without
+// a salt, one key for one use, told apart by its info string:
+//
+//	"openqueue/waitingroom/v1 token key"        signs tokens
+//	"openqueue/waitingroom/v1 token key id"     one byte: the key id
+//	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id
+//
+// The newest secret signs and all of them verify. The key id saves trying
+// every secret; two secrets that happen to share one are both tried.
+//
+// # Ids
+//
+// A visitor without a clientId gets 64 random bits. One with a clientId gets
+// the first 64 bits of HMAC-SHA256(visitor id key, length of zone | zone |
+// clientId), so that a repeated join finds the same place, on any server and
+// with nothing stored.
+package token

@@ -1,0 +1,102 @@
+package token
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// MinSecretBytes is the least length of a secret: as much as the strength of
+// the keys that are derived from it.
+const MinSecretBytes = 32
+
+// ErrSecret is wrapped by every error of NewKeys.
+var ErrSecret = errors.New("token: unusable secret")
+
+// The info strings that tell the uses of a secret apart.
+const (
+	tokenKeyInfo   = "openqueue/waitingroom/v1 token key"
+	tokenKeyIDInfo = "openqueue/waitingroom/v1 token key id"
+	visitorKeyInfo = "openqueue/waitingroom/v1 visitor id key"
+)
+
+// Keys sign and check tokens, and derive ids. They may be used by many
+// goroutines.
+type Keys struct {
+	keys []*key // newest first, at least one
+}
+
+// key is all that is derived from one secret.
+type key struct {
+	id      byte
+	token   *mac
+	visitor *mac
+}
+
+// NewKeys derives the keys of one or more secrets, newest first, of at least
+// MinSecretBytes each. A secret that is too short, or given twice, is an error
+// that wraps ErrSecret. The secrets themselves are not kept.
+func NewKeys(secrets ...[]byte) (*Keys, error) {
+	if len(secrets) == 0 {
+		return nil, fmt.Errorf("%w: none was given", ErrSecret)
+	}
+	k := &Keys{keys: make([]*key, 0, len(secrets))}
+	seen := make(map[string]int, len(secrets))
+	for i, secret := range secrets {
+		if len(secret) < MinSecretBytes {
+			return nil, fmt.Errorf("%w: number %d has %d bytes, must have at least %d",
+				ErrSecret, i+1, len(secret), MinSecretBytes)
+		}
+		if first, ok := seen[string(secret)]; ok {
+			return nil, fmt.Errorf("%w: number %d is the same as number %d", ErrSecret, i+1, first)
+		}
+		seen[string(secret)] = i + 1
+		derived, err := derive(secret)
+		if err != nil {
+			return nil, fmt.Errorf("%w: number %d: %w", ErrSecret, i+1, err)
+		}
+		k.keys = append(k.keys, derived)
+	}
+	return k, nil
+}
+
+// derive makes the keys of one secret.
+func derive(secret []byte) (*key, error) {
+	tokenKey, err := hkdf.Key(sha256.New, secret, nil, tokenKeyInfo, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	keyID, err := hkdf.Key(sha256.New, secret, nil, tokenKeyIDInfo, 1)
+	if err != nil {
+		return nil, err
+	}
+	visitorKey, err := hkdf.Key(sha256.New, secret, nil, visitorKeyInfo, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	return &key{id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}}, nil
+}
+
+// VisitorIDs returns the ids that the clientID has in the zone, one for each
+// secret, newest first. A newcomer gets the first; a place that was taken
+// before the last rotation is found under one of the others.
+func (k *Keys) VisitorIDs(zoneID, clientID string) []line.ID {
+	ids := make([]line.ID, len(k.keys))
+	for i, key := range k.keys {
+		code := sum(key.visitor, zoneID, clientID)
+		ids[i] = line.ID(code[:len(ids[i])])
+	}
+	return ids
+}
+
+// NewID returns an id that nobody can predict, for a visitor without a
+// clientId: 64 bits of the system's secure random numbers.
+func NewID() line.ID {
+	var id line.ID
+	rand.Read(id[:]) // never fails: it ends the program instead
+	return id
+}

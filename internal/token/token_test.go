@@ -1,0 +1,349 @@
+package token_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+const testZone = "TEST_ZONE"
+
+var place = line.Place{
+	ID:              line.ID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef},
+	ArrivedAtMicros: 1_795_223_373_123_456,
+}
+
+// decode returns the bytes of a token that Sign made.
+func decode(t testing.TB, tok string) []byte {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(tok)
+	if err != nil {
+		t.Fatalf("%q: %v", tok, err)
+	}
+	return raw
+}
+
+// encode is decode's inverse.
+func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// forge returns a token over any 18 bytes with a code that is right.
+func forge(t testing.TB, secret []byte, zoneID string, head []byte) string {
+	t.Helper()
+	code := hmacUnder(t, secret, "openqueue/waitingroom/v1 token key", zoneID, string(head))
+	return encode(slices.Concat(head, code[:16]))
+}
+
+// refuse fails the test unless the token is invalid and says nothing else.
+func refuse(t *testing.T, keys *token.Keys, zoneID, tok string) {
+	t.Helper()
+	got, err := keys.Verify(zoneID, tok)
+	if !errors.Is(err, token.ErrInvalid) {
+		t.Errorf("Verify(%q, %q) = %v, %v, want ErrInvalid", zoneID, tok, got, err)
+	}
+	if got != (line.Place{}) {
+		t.Errorf("Verify(%q, %q) gave the place %v with its error", zoneID, tok, got)
+	}
+}
+
+// The layout is a contract with tokens that are out there: this one was made
+// by the first release.
+func TestTokenIsFrozen(t *testing.T) {
+	t.Parallel()
+	const want = "AaUBI0VniavN7wAGYL8Dco-ASQ9pcYlL5vZdYD8peY4AKA"
+	keys := newKeys(t, 1)
+	if got := keys.Sign(testZone, place); got != want {
+		t.Errorf("Sign = %s, want %s", got, want)
+	}
+	got, err := keys.Verify(testZone, want)
+	if err != nil || got != place {
+		t.Errorf("Verify = %v, %v, want %v", got, err, place)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	tok := newKeys(t, 1).Sign(testZone, place)
+	raw := decode(t, tok)
+	if len(raw) != 34 || len(tok) != 46 {
+		t.Fatalf("%d bytes in %d characters, want 34 in 46", len(raw), len(tok))
+	}
+	if raw[0] != 1 {
+		t.Errorf("version is %d, want 1", raw[0])
+	}
+	if line.ID(raw[2:10]) != place.ID {
+		t.Errorf("id is %x, want %x", raw[2:10], place.ID)
+	}
+	if got := int64(binary.BigEndian.Uint64(raw[10:18])); got != place.ArrivedAtMicros {
+		t.Errorf("arrival is %d, want %d", got, place.ArrivedAtMicros)
+	}
+	if want := forge(t, secret(1), testZone, raw[:18]); tok != want {
+		t.Errorf("token is %s, want %s", tok, want)
+	}
+}
+
+// Every way a token may be wrong.
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1, 2)
+	good := keys.Sign(testZone, place)
+	raw := decode(t, good)
+	// with returns a well-signed token whose arrival or version is another.
+	with := func(change func(head []byte)) string {
+		head := slices.Clone(raw[:18])
+		change(head)
+		return forge(t, secret(1), testZone, head)
+	}
+	arrival := func(micros int64) string {
+		return with(func(head []byte) { binary.BigEndian.PutUint64(head[10:], uint64(micros)) })
+	}
+	if tok := with(func([]byte) {}); tok != good {
+		t.Fatalf("a forged token without a change is %s, want %s", tok, good)
+	}
+	dashes := keys.Sign(testZone, line.Place{ID: line.ID{0xff, 0xff, 0xff}, ArrivedAtMicros: 1})
+	if !strings.Contains(dashes, "__") {
+		t.Fatalf("%s is the same in both alphabets", dashes)
+	}
+	for _, tt := range []struct{ name, zoneID, tok string }{
+		{"empty", testZone, ""},
+		{"no base64", testZone, strings.Repeat("!", 46)},
+		{"zeros", testZone, strings.Repeat("A", 46)},
+		{"not ASCII", testZone, strings.Repeat("é", 23)},
+		{"NUL", testZone, strings.Repeat("\x00", 46)},
+		{"a character short", testZone, good[:45]},
+		{"a character long", testZone, good + "A"},
+		{"a byte short", testZone, encode(raw[:33])},
+		{"a byte long", testZone, encode(append(slices.Clone(raw), 0))},
+		{"a whole token twice", testZone, good + good},
+		{"very long", testZone, strings.Repeat(good, 100)},
+		{"padded", testZone, good + "=="},
+		{"padded to the right length", testZone, good[:44] + "=="},
+		{"space before", testZone, " " + good},
+		{"line break after", testZone, good + "\n"},
+		{"line break for a character", testZone, good[:45] + "\n"},
+		{"line break within", testZone, good[:20] + "\r\n" + good[20:]},
+		{"standard base64", testZone, base64.RawStdEncoding.EncodeToString(decode(t, dashes))},
+		{"another zone", "OTHER_ZONE", good},
+		{"no zone", "", good},
+		{"zone in lower case", strings.ToLower(testZone), good},
+		{"zone with more behind", testZone + "\x00", good},
+		{"zone with less behind", testZone[:8], good},
+		{"version 0", testZone, with(func(head []byte) { head[0] = 0 })},
+		{"version 2", testZone, with(func(head []byte) { head[0] = 2 })},
+		{"arrival 0", testZone, arrival(0)},
+		{"arrival before 1970", testZone, arrival(-1)},
+		{"arrival at 2^53", testZone, arrival(1 << 53)},
+		{"the last arrival of all", testZone, arrival(1<<63 - 1)},
+		{"the first arrival of all", testZone, arrival(-1 << 63)},
+		{"unknown key id", testZone, with(func(head []byte) { head[1] ^= 0x55 })},
+		{"no code", testZone, encode(append(slices.Clone(raw[:18]), make([]byte, 16)...))},
+		{"another place's code", testZone, encode(slices.Concat(raw[:18],
+			decode(t, keys.Sign(testZone, line.Place{ArrivedAtMicros: 1}))[18:]))},
+		{"another zone's code", testZone, encode(slices.Concat(raw[:18],
+			decode(t, keys.Sign("OTHER_ZONE", place))[18:]))},
+		{"unknown secret", testZone, newKeys(t, 3).Sign(testZone, place)},
+		{"unknown secret under a known key id", testZone, forge(t, secret(3), testZone, raw[:18])},
+		{"old secret under the new key id", testZone, forge(t, secret(2), testZone, raw[:18])},
+		{"signed with the key for ids", testZone, encode(slices.Concat(raw[:18], hmacUnder(t, secret(1),
+			"openqueue/waitingroom/v1 visitor id key", testZone, string(raw[:18]))[:16]))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			refuse(t, keys, tt.zoneID, tt.tok)
+		})
+	}
+}
+
+func TestVerifyRefusesEveryFlippedBit(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1, 2)
+	raw := decode(t, keys.Sign(testZone, place))
+	for bit := range len(raw) * 8 {
+		raw[bit/8] ^= 1 << (bit % 8)
+		refuse(t, keys, testZone, encode(raw))
+		raw[bit/8] ^= 1 << (bit % 8)
+	}
+	if got, err := keys.Verify(testZone, encode(raw)); err != nil || got != place {
+		t.Errorf("with every bit back: %v, %v, want %v", got, err, place)
+	}
+}
+
+// Of all the strings that differ from a token in one character, among them
+// those that decode to the same bytes, none verifies.
+func TestVerifyCanonicalForm(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1)
+	good := keys.Sign(testZone, place)
+	sameBytes := 0
+	for i := range good {
+		tok := []byte(good)
+		for c := range 256 {
+			if tok[i] = byte(c); string(tok) == good {
+				continue
+			}
+			refuse(t, keys, testZone, string(tok))
+			if raw, err := base64.RawURLEncoding.DecodeString(string(tok)); err == nil &&
+				slices.Equal(raw, decode(t, good)) {
+				sameBytes++
+			}
+		}
+	}
+	if sameBytes != 15 { // the last character has 4 bits to spare
+		t.Errorf("%d strings decoded to the token's bytes, want 15", sameBytes)
+	}
+}
+
+func TestVerifyArrivalBounds(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1)
+	for _, micros := range []int64{1, 1<<53 - 1} {
+		p := line.Place{ID: place.ID, ArrivedAtMicros: micros}
+		if got, err := keys.Verify(testZone, keys.Sign(testZone, p)); err != nil || got != p {
+			t.Errorf("arrival %d: %v, %v", micros, got, err)
+		}
+	}
+	for _, micros := range []int64{-1 << 63, -1, 0, 1 << 53, 1<<63 - 1} {
+		refuse(t, keys, testZone, keys.Sign(testZone, line.Place{ArrivedAtMicros: micros}))
+	}
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	old, both, swapped, renewed := newKeys(t, 1), newKeys(t, 1, 2), newKeys(t, 2, 1), newKeys(t, 2)
+	underOld, underNew := old.Sign(testZone, place), renewed.Sign(testZone, place)
+	if underOld == underNew {
+		t.Fatal("two secrets make the same token")
+	}
+	for _, tt := range []struct {
+		name     string
+		keys     *token.Keys
+		signs    string
+		verifies []string
+		refuses  []string
+	}{
+		{"before", old, underOld, []string{underOld}, []string{underNew}},
+		{"the new one announced", both, underOld, []string{underOld, underNew}, nil},
+		{"the new one signs", swapped, underNew, []string{underOld, underNew}, nil},
+		{"the old one dropped", renewed, underNew, []string{underNew}, []string{underOld}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.keys.Sign(testZone, place); got != tt.signs {
+				t.Errorf("Sign = %s, want %s", got, tt.signs)
+			}
+			for _, tok := range tt.verifies {
+				if got, err := tt.keys.Verify(testZone, tok); err != nil || got != place {
+					t.Errorf("Verify(%s) = %v, %v", tok, got, err)
+				}
+			}
+			for _, tok := range tt.refuses {
+				refuse(t, tt.keys, testZone, tok)
+			}
+		})
+	}
+}
+
+// Of 256 key ids two secrets may well have the same: both must work.
+func TestSecretsWithTheSameKeyID(t *testing.T) {
+	t.Parallel()
+	numbers := make(map[byte]int)
+	var a, b int
+	for n := 1; b == 0; n++ { // at most 257 rounds
+		id := decode(t, newKeys(t, n).Sign(testZone, place))[1]
+		if first, ok := numbers[id]; ok {
+			a, b = first, n
+		}
+		numbers[id] = n
+	}
+	keys := newKeys(t, a, b)
+	for _, n := range []int{a, b} {
+		tok := newKeys(t, n).Sign(testZone, place)
+		if got, err := keys.Verify(testZone, tok); err != nil || got != place {
+			t.Errorf("secret %d: %v, %v", n, got, err)
+		}
+		raw := decode(t, tok)
+		raw[33] ^= 1
+		refuse(t, keys, testZone, encode(raw))
+	}
+}
+
+// What is signed is read back, and nothing of the zone, the id or the arrival
+// can be exchanged.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1, 2)
+	zoneIDs := rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`)
+	places := rapid.Custom(func(t *rapid.T) line.Place {
+		return line.Place{
+			ID:              line.ID(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "id")),
+			ArrivedAtMicros: rapid.Int64Range(1, 1<<53-1).Draw(t, "arrival"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		zoneID, other := zoneIDs.Draw(t, "zone"), zoneIDs.Draw(t, "other zone")
+		p, q := places.Draw(t, "place"), places.Draw(t, "other place")
+		tok := keys.Sign(zoneID, p)
+		if got, err := keys.Verify(zoneID, tok); err != nil || got != p {
+			t.Fatalf("Verify = %v, %v, want %v", got, err, p)
+		}
+		if _, err := keys.Verify(other, tok); (err == nil) != (other == zoneID) {
+			t.Fatalf("in zone %q: %v", other, err)
+		}
+		if (keys.Sign(zoneID, q) == tok) != (q == p) {
+			t.Fatalf("%v and %v have one token", p, q)
+		}
+	})
+}
+
+// Under -race this shows that the pooled states are not shared.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1, 2)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				p := line.Place{ID: line.ID{byte(worker)}, ArrivedAtMicros: int64(i + 1)}
+				if got, err := keys.Verify(testZone, keys.Sign(testZone, p)); err != nil || got != p {
+					t.Errorf("Verify = %v, %v, want %v", got, err, p)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzVerify(f *testing.F) {
+	keys := newKeys(f, 1, 2)
+	signers := []*token.Keys{newKeys(f, 1), newKeys(f, 2)}
+	good := keys.Sign(testZone, place)
+	old := signers[1].Sign(testZone, place)
+	f.Add(testZone, good)
+	f.Add(testZone, old)
+	f.Add("OTHER_ZONE", good)
+	f.Add("", "")
+	f.Add(testZone, good[:45]+"\n")
+	f.Add(testZone, good[:45]+"_")
+	f.Add(testZone, good+"==")
+	f.Add(testZone, strings.Repeat("A", 46))
+	f.Fuzz(func(t *testing.T, zoneID, tok string) {
+		p, err := keys.Verify(zoneID, tok)
+		if err != nil {
+			if !errors.Is(err, token.ErrInvalid) || p != (line.Place{}) {
+				t.Fatalf("Verify = %v, %v, want nothing and ErrInvalid", p, err)
+			}
+			return
+		}
+		if !slices.ContainsFunc(signers, func(s *token.Keys) bool { return s.Sign(zoneID, p) == tok }) {
+			t.Fatalf("%q verifies in zone %q, but is no token of %v", tok, zoneID, p)
+		}
+	})
+}
