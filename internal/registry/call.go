@@ -1,0 +1,160 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// Every method here passes a call on to the store, heals a lost zone on the
+// way, and returns errors that wrap line.ErrZoneUnknown, line.ErrZoneDeleted
+// or line.ErrStoreUnavailable.
+
+// Join takes a place, or finds the one that id or one of the former ids has.
+func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (a line.Answer, err error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Answer{}, err
+	}
+	err = r.healing(ctx, z, func() (err error) {
+		a, err = r.store.Join(ctx, zoneID, id, former...)
+		return err
+	})
+	if err == nil {
+		z.learn(a.State)
+	}
+	return a, err
+}
+
+// Poll records that the visitor is still there, and admits when it is time.
+func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a line.Answer, err error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Answer{}, err
+	}
+	err = r.healing(ctx, z, func() (err error) {
+		a, err = r.store.Poll(ctx, zoneID, p)
+		return err
+	})
+	if err == nil {
+		z.learn(a.State)
+	}
+	return a, err
+}
+
+// Leave gives a place up. It is no error when the place is gone already.
+func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	return r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
+}
+
+// Stats returns what operators see of the zone, from the store.
+func (r *Registry) Stats(ctx context.Context, zoneID string) (s line.Stats, err error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	err = r.healing(ctx, z, func() (err error) {
+		s, err = r.store.Stats(ctx, zoneID)
+		return err
+	})
+	if err == nil {
+		z.learn(s.State)
+	}
+	return s, err
+}
+
+// Sweep removes one batch of idle visitors; cursor is 0 at first, then the
+// Next of the batch before.
+func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (s line.Sweep, err error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Sweep{}, err
+	}
+	err = r.healing(ctx, z, func() (err error) {
+		s, err = r.store.Sweep(ctx, zoneID, owner, cursor)
+		return err
+	})
+	return s, err
+}
+
+// healing makes a call to the store for a zone that is remembered. When the
+// store does not know the zone, it is put back and the call made once more.
+func (r *Registry) healing(ctx context.Context, z *remembered, call func() error) error {
+	before := z.heals.Load()
+	err := call()
+	if errors.Is(err, line.ErrZoneUnknown) {
+		if err = r.heal(ctx, z, before, true); err == nil {
+			err = call()
+		}
+		if errors.Is(err, line.ErrZoneUnknown) {
+			// Lost twice in a moment. It is remembered, so "unknown" would be
+			// wrong, and would have visitors throw their places away.
+			err = fmt.Errorf("registry: zone lost again: %w", line.ErrStoreUnavailable)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, line.ErrZoneDeleted):
+		r.forget(z)
+	}
+	return err
+}
+
+// heal puts the zone back where the store does not have it, one caller for all
+// who want that now. before is z.heals as it was before the store was asked.
+// lost: the store has said that it does not know the zone.
+func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost bool) error {
+	return z.healing.do(ctx, func(ctx context.Context) error {
+		if z.heals.Load() != before {
+			return nil // somebody did, after this caller had asked
+		}
+		seen := z.seen.Load()
+		if err := r.put(ctx, z); err != nil {
+			return fmt.Errorf("registry: restore zone: %w", err)
+		}
+		id, m := z.settings.Load().ZoneID, z.memory()
+		switch {
+		case !seen:
+			r.log.Info("zone created from the configuration", "zone", id, "fresh", r.seedFresh)
+		case lost:
+			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
+				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
+		}
+		return nil
+	})
+}
+
+// put creates the zone in the store where it is absent.
+func (r *Registry) put(ctx context.Context, z *remembered) error {
+	s := *z.settings.Load()
+	if z.seen.Load() || !r.seedFresh {
+		if err := r.store.RestoreZone(ctx, s, z.memory()); err != nil {
+			return err
+		}
+		z.heals.Add(1)
+		z.seen.Store(true)
+		return nil
+	}
+	// PutZone would overwrite and undelete; only an unknown zone may begin.
+	present, err := r.store.Zone(ctx, s.ZoneID)
+	switch {
+	case err == nil:
+		r.remember(present, false)
+		return nil
+	case !errors.Is(err, line.ErrZoneUnknown):
+		return err
+	}
+	if _, err := r.store.PutZone(ctx, s, nil); err != nil {
+		return err
+	}
+	z.heals.Add(1)
+	z.seen.Store(true)
+	return nil
+}

@@ -1,0 +1,244 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// fakeStore keeps zones as a store does, answers every visitor the same, and
+// counts calls by name.
+type fakeStore struct {
+	mu       sync.Mutex
+	zones    map[string]zone.Settings
+	deleted  map[string]bool
+	memory   map[string]line.Memory // as handed to RestoreZone
+	calls    map[string]int
+	answer   line.Answer
+	away     bool                    // every call fails
+	before   func(call, zone string) // runs before the call takes effect, without the lock
+	partial  bool                    // Zones returns what it has, and an error
+	neverAll bool                    // RestoreZone and PutZone report success and do nothing
+}
+
+func newFakeStore(zones ...zone.Settings) *fakeStore {
+	f := &fakeStore{
+		zones: map[string]zone.Settings{}, deleted: map[string]bool{},
+		memory: map[string]line.Memory{}, calls: map[string]int{},
+	}
+	for _, s := range zones {
+		f.zones[s.ZoneID] = s
+	}
+	return f
+}
+
+// enter counts the call and locks the store until the returned function runs.
+func (f *fakeStore) enter(call, zoneID string) (leave func(), err error) {
+	if f.before != nil {
+		f.before(call, zoneID)
+	}
+	f.mu.Lock()
+	f.calls[call]++
+	if f.away {
+		return f.mu.Unlock, fmt.Errorf("fake: %w", line.ErrStoreUnavailable)
+	}
+	return f.mu.Unlock, nil
+}
+
+func (f *fakeStore) known(zoneID string) error {
+	switch _, ok := f.zones[zoneID]; {
+	case ok:
+		return nil
+	case f.deleted[zoneID]:
+		return fmt.Errorf("fake: %w", line.ErrZoneDeleted)
+	}
+	return fmt.Errorf("fake: %w", line.ErrZoneUnknown)
+}
+
+func (f *fakeStore) visit(call, zoneID string) (line.Answer, error) {
+	leave, err := f.enter(call, zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	if err != nil {
+		return line.Answer{}, err
+	}
+	return f.answer, nil
+}
+
+func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.ID) (line.Answer, error) {
+	return f.visit("Join", zoneID)
+}
+
+func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
+	return f.visit("Poll", zoneID)
+}
+
+func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error {
+	_, err := f.visit("Leave", zoneID)
+	return err
+}
+
+func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
+	a, err := f.visit("Stats", zoneID)
+	return line.Stats{State: a.State}, err
+}
+
+func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.Sweep, error) {
+	_, err := f.visit("Sweep", zoneID)
+	return line.Sweep{}, err
+}
+
+func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
+	leave, err := f.enter("Zones", "")
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Collect(maps.Values(f.zones))
+	if f.partial {
+		return all, fmt.Errorf("fake: one node: %w", line.ErrStoreUnavailable)
+	}
+	return all, nil
+}
+
+func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
+	leave, err := f.enter("Zone", zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	return f.zones[zoneID], err
+}
+
+func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings) (bool, error) {
+	leave, err := f.enter("PutZone", s.ZoneID)
+	defer leave()
+	if err != nil || f.neverAll {
+		return false, err
+	}
+	present, ok := f.zones[s.ZoneID]
+	if was != nil && (!ok || present != *was) {
+		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
+	}
+	f.zones[s.ZoneID] = s
+	delete(f.deleted, s.ZoneID)
+	return !ok, nil
+}
+
+func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memory) error {
+	leave, err := f.enter("RestoreZone", s.ZoneID)
+	defer leave()
+	if err != nil || f.neverAll {
+		return err
+	}
+	if f.deleted[s.ZoneID] {
+		return fmt.Errorf("fake: %w", line.ErrZoneDeleted)
+	}
+	if _, ok := f.zones[s.ZoneID]; !ok {
+		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
+	}
+	return nil
+}
+
+func (f *fakeStore) DeleteZone(_ context.Context, zoneID string) error {
+	leave, err := f.enter("DeleteZone", zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	if err != nil {
+		return err
+	}
+	delete(f.zones, zoneID)
+	f.deleted[zoneID] = true
+	return nil
+}
+
+// do changes the store as another server, or an accident, would.
+func (f *fakeStore) do(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// lose empties the store.
+func (f *fakeStore) lose() { f.do(func() { clear(f.zones); clear(f.deleted) }) }
+
+// counted returns the calls since the last time, and forgets them.
+func (f *fakeStore) counted() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.calls
+	f.calls = map[string]int{}
+	return calls
+}
+
+// wantCalls compares the calls since the last comparison.
+func (f *fakeStore) wantCalls(t *testing.T, want map[string]int) {
+	t.Helper()
+	if got := f.counted(); !maps.Equal(got, want) {
+		t.Errorf("calls = %v, want %v", got, want)
+	}
+}
+
+// watched is a Watcher that knows what it was told.
+type watched struct {
+	mu    sync.Mutex
+	zones map[string]bool
+}
+
+func (w *watched) Know(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.zones == nil {
+		w.zones = map[string]bool{}
+	}
+	w.zones[id] = true
+}
+
+func (w *watched) Forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.zones, id)
+}
+
+func (w *watched) list() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.zones))
+}
+
+// testClock is moved by hand.
+type testClock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func newTestClock() *testClock { return &testClock{t: time.Unix(1_800_000_000, 0)} }
+
+func (c *testClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *testClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+func settings(id string, perMinute int64) zone.Settings {
+	s := zone.Defaults(id)
+	s.PerMinute = perMinute
+	return s
+}

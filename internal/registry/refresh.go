@@ -1,0 +1,133 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// loop reads the zones at every tick until ctx ends.
+func (r *Registry) loop(ctx context.Context) {
+	tick := time.NewTicker(r.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.read(ctx)
+		}
+	}
+}
+
+// freshen returns nil if the list of zones is fresh, or can be made so.
+func (r *Registry) freshen(ctx context.Context) error {
+	now := r.now()
+	r.mu.Lock()
+	fresh := !r.listedAt.IsZero() && now.Sub(r.listedAt) < freshFor
+	justTried := !r.triedAt.IsZero() && now.Sub(r.triedAt) < minGap
+	err := r.listErr
+	r.mu.Unlock()
+	switch {
+	case fresh:
+		return nil
+	case justTried:
+		return err
+	}
+	return r.read(ctx)
+}
+
+// read takes in the store's zones, or shares the reading that is under way. A
+// failure is logged when it begins and when it ends.
+func (r *Registry) read(ctx context.Context) error {
+	return r.reading.do(ctx, func(ctx context.Context) error {
+		began := r.now()
+		err := r.readOnce(ctx)
+
+		r.mu.Lock()
+		failedBefore := r.listErr != nil
+		r.triedAt, r.listErr = r.now(), err
+		if err == nil {
+			r.listedAt = began
+		}
+		r.mu.Unlock()
+
+		switch {
+		case err != nil && !failedBefore:
+			r.log.Warn("zones cannot be read from the store; going on with what is remembered", "error", err)
+		case err == nil && failedBefore:
+			r.log.Info("zones can be read from the store again")
+		}
+		return err
+	})
+}
+
+// readOnce reads the list, adopts what is new or changed, and looks into the
+// zones that are remembered but not listed.
+func (r *Registry) readOnce(ctx context.Context) error {
+	r.mu.Lock()
+	clear(r.touched)
+	r.mu.Unlock()
+
+	list, err := r.store.Zones(ctx)
+	listed := make(map[string]struct{}, len(list))
+	r.mu.Lock()
+	for _, s := range list {
+		listed[s.ZoneID] = struct{}{}
+		if _, newer := r.touched[s.ZoneID]; newer {
+			continue
+		}
+		if z := r.lookup(s.ZoneID); z != nil && !z.seen.Load() && *z.settings.Load() != s {
+			r.log.Info("zone exists already: the configuration's settings are not applied", "zone", s.ZoneID)
+		}
+		r.adopt(s, false)
+	}
+	var missing []*remembered
+	if err == nil {
+		// Only a complete list says by its silence that a zone is gone.
+		zones := *r.zones.Load()
+		for _, id := range slices.Sorted(maps.Keys(zones)) {
+			_, present := listed[id]
+			_, newer := r.touched[id]
+			if !present && !newer {
+				missing = append(missing, zones[id])
+			}
+		}
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, z := range missing {
+		r.lookInto(ctx, z)
+	}
+	return nil
+}
+
+// lookInto settles why a remembered zone is not in the store's list: deleted,
+// or lost. A store that cannot say is asked again with the next list.
+func (r *Registry) lookInto(ctx context.Context, z *remembered) {
+	before := z.heals.Load()
+	id := z.settings.Load().ZoneID
+	present, err := r.store.Zone(ctx, id)
+	switch {
+	case err == nil:
+		r.remember(present, false)
+		return
+	case errors.Is(err, line.ErrZoneUnknown):
+		err = r.heal(ctx, z, before, true)
+	}
+	switch {
+	case errors.Is(err, line.ErrZoneDeleted):
+		r.log.Info("zone was deleted", "zone", id)
+		r.forget(z)
+	case err != nil && !z.troubled.Swap(true):
+		r.log.Warn("a zone that the store does not list cannot be put back yet", "zone", id, "error", err)
+	case err == nil:
+		z.troubled.Store(false)
+	}
+}

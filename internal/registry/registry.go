@@ -1,0 +1,295 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// DefaultInterval is how often the settings are read anew: twice within
+	// the second in which a change must be in force everywhere.
+	DefaultInterval = 500 * time.Millisecond
+	// freshFor is how old the list of zones may be for its silence about a
+	// zone to count as "there is none".
+	freshFor = time.Second
+	// minGap is the shortest time between two readings of the list that are
+	// made because somebody asked for an unknown zone. While the store is
+	// away the list cannot become fresh, and each such request would read it.
+	minGap = 100 * time.Millisecond
+)
+
+// Lines is what the store offers to visitors.
+type Lines interface {
+	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
+	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
+	Leave(ctx context.Context, zoneID string, p line.Place) error
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+}
+
+// Settings is where the store keeps zones.
+type Settings interface {
+	Zones(ctx context.Context) ([]zone.Settings, error)
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
+	DeleteZone(ctx context.Context, zoneID string) error
+}
+
+// Store is what the registry wraps.
+type Store interface {
+	Lines
+	Settings
+}
+
+// Watcher hears which zones this server knows. Its methods are called from any
+// goroutine, one at a time; Know may be called again for a zone that is known.
+type Watcher interface {
+	Know(zoneID string)
+	Forget(zoneID string)
+}
+
+// Options of a Registry. Store is required.
+type Options struct {
+	Store Store
+	// Seeds are the zones to create when absent, valid and with distinct ids.
+	Seeds []zone.Settings
+	// SeedFresh has absent seeds begin with an empty window. Right only for a
+	// store that cannot lose a zone without the process that holds it.
+	SeedFresh bool
+	// Interval between two readings of all settings. DefaultInterval when 0.
+	Interval time.Duration
+	// Watcher hears of every zone that becomes known or is forgotten. May be nil.
+	Watcher Watcher
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now. Only differences count.
+	Now func() time.Time
+}
+
+// Registry remembers the zones of a store and heals the store from memory. Its
+// methods may be called from any number of goroutines.
+type Registry struct {
+	store     Store
+	seedFresh bool
+	interval  time.Duration
+	watcher   Watcher
+	log       *slog.Logger
+	now       func() time.Time
+
+	// zones is replaced, never changed, so that a poll reads it without a lock.
+	zones atomic.Pointer[map[string]*remembered]
+
+	// mu guards changes of zones, and what follows.
+	mu sync.Mutex
+	// touched are zones that this server put or deleted while a list was being
+	// read. The list may be older than that; it says nothing about them.
+	touched map[string]struct{}
+	// listedAt is when the latest complete list was asked for, triedAt when
+	// the latest try ended, and listErr how.
+	listedAt, triedAt time.Time
+	listErr           error
+
+	reading flight
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// New returns a registry that knows its seeds. Call Start before use and Stop
+// after.
+func New(o Options) *Registry {
+	r := &Registry{
+		store: o.Store, seedFresh: o.SeedFresh, interval: o.Interval,
+		watcher: o.Watcher, log: o.Logger, now: o.Now,
+		touched: make(map[string]struct{}),
+	}
+	if r.interval <= 0 {
+		r.interval = DefaultInterval
+	}
+	if r.watcher == nil {
+		r.watcher = nobody{}
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	zones := make(map[string]*remembered, len(o.Seeds))
+	for _, s := range o.Seeds {
+		zones[s.ZoneID] = newRemembered(s, false)
+		r.watcher.Know(s.ZoneID)
+	}
+	r.zones.Store(&zones)
+	return r
+}
+
+// Start reads the zones once, creates the seeds that are absent, and goes on
+// reading in the background until Stop. A store that is away does not fail it:
+// reading goes on, and the log says so. To be called once.
+func (r *Registry) Start(ctx context.Context) {
+	r.read(ctx)
+	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.done = make(chan struct{})
+	go func() {
+		defer close(r.done)
+		r.loop(ctx)
+	}()
+}
+
+// Stop ends the background reading and waits for it. A registry that was not
+// started need not be stopped.
+func (r *Registry) Stop() {
+	if r.cancel == nil {
+		return
+	}
+	r.cancel()
+	<-r.done
+}
+
+// lookup returns the zone if it is remembered, else nil.
+func (r *Registry) lookup(zoneID string) *remembered {
+	return (*r.zones.Load())[zoneID]
+}
+
+// find returns a zone that is remembered or that the store lists. It asks the
+// store only when the list is no longer fresh, together with all others who
+// ask then.
+func (r *Registry) find(ctx context.Context, zoneID string) (*remembered, error) {
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	err := r.freshen(ctx)
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("registry: %w: %q", line.ErrZoneUnknown, zoneID)
+}
+
+// Zones returns the settings of all zones that this server knows, by id. It
+// asks the store only if that has never been heard.
+func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
+	r.mu.Lock()
+	heard := !r.listedAt.IsZero()
+	r.mu.Unlock()
+	if !heard {
+		if err := r.freshen(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zones := *r.zones.Load()
+	all := make([]zone.Settings, 0, len(zones))
+	for _, id := range slices.Sorted(maps.Keys(zones)) {
+		all = append(all, *zones[id].settings.Load())
+	}
+	return all, nil
+}
+
+// Zone returns a zone's settings as this server knows them: at most a second
+// old while the store answers, else the last that were seen.
+//
+// Errors: line.ErrZoneUnknown; line.ErrStoreUnavailable when the zone is not
+// remembered and the store cannot be asked.
+func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	return *z.settings.Load(), nil
+}
+
+// PutZone creates or changes a zone: see the store's method of that name. A
+// zone that the store has lost is put back first, so that a change made just
+// then does not pass for a new zone with an empty window. After
+// line.ErrZoneChanged, Zone returns the settings that were in the way.
+func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (bool, error) {
+	if z := r.lookup(s.ZoneID); z != nil {
+		err := r.heal(ctx, z, z.heals.Load(), false)
+		if err != nil && !errors.Is(err, line.ErrZoneDeleted) {
+			return false, err
+		}
+	}
+	created, err := r.store.PutZone(ctx, s, was)
+	if errors.Is(err, line.ErrZoneChanged) {
+		if present, readErr := r.store.Zone(ctx, s.ZoneID); readErr == nil {
+			r.remember(present, false)
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("registry: put zone: %w", err)
+	}
+	r.remember(s, created)
+	return created, nil
+}
+
+// DeleteZone deletes a zone and its line. One that the store has lost is put
+// back first, so that the store learns of the deletion and no other server
+// restores it.
+func (r *Registry) DeleteZone(ctx context.Context, zoneID string) error {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	err = r.healing(ctx, z, func() error { return r.store.DeleteZone(ctx, zoneID) })
+	if err != nil {
+		return fmt.Errorf("registry: delete zone: %w", err)
+	}
+	r.forget(z)
+	return nil
+}
+
+// remember takes in settings that are known to be the store's.
+func (r *Registry) remember(s zone.Settings, created bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched[s.ZoneID] = struct{}{}
+	r.adopt(s, created)
+}
+
+// adopt is remember for one who holds mu. A zone that was just created gets a
+// memory of its own: what was remembered belongs to a line that is no more.
+func (r *Registry) adopt(s zone.Settings, created bool) {
+	if z := r.lookup(s.ZoneID); z != nil && !created {
+		z.set(s)
+		return
+	}
+	zones := maps.Clone(*r.zones.Load())
+	zones[s.ZoneID] = newRemembered(s, true)
+	r.zones.Store(&zones)
+	r.watcher.Know(s.ZoneID)
+}
+
+// forget drops a zone, unless another of the same name has taken its place.
+func (r *Registry) forget(z *remembered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := z.settings.Load().ZoneID
+	r.touched[id] = struct{}{}
+	if r.lookup(id) != z {
+		return
+	}
+	zones := maps.Clone(*r.zones.Load())
+	delete(zones, id)
+	r.zones.Store(&zones)
+	r.watcher.Forget(id)
+}
+
+// nobody watches.
+type nobody struct{}
+
+func (nobody) Know(string)   {}
+func (nobody) Forget(string) {}

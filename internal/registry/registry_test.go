@@ -1,0 +1,581 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newTest returns a registry that has read its store once, and its clock.
+func newTest(t *testing.T, f *fakeStore, o Options) (*Registry, *testClock) {
+	t.Helper()
+	clock := newTestClock()
+	o.Store, o.Now = f, clock.now
+	r := New(o)
+	if err := r.read(t.Context()); err != nil {
+		t.Fatalf("first read: %v", err)
+	}
+	f.counted()
+	return r, clock
+}
+
+func TestUnknownZoneCostsNothingWhileTheListIsFresh(t *testing.T) {
+	f := newFakeStore(settings("a", 1))
+	r, clock := newTest(t, f, Options{})
+
+	for i := range 1000 {
+		_, err := r.Poll(t.Context(), fmt.Sprintf("invented-%d", i), line.Place{})
+		if !errors.Is(err, line.ErrZoneUnknown) {
+			t.Fatalf("Poll = %v, want ErrZoneUnknown", err)
+		}
+	}
+	f.wantCalls(t, map[string]int{})
+	if n := len(*r.zones.Load()); n != 1 {
+		t.Errorf("%d zones remembered, want 1", n)
+	}
+
+	// Once it is stale, one reading serves them all.
+	clock.advance(freshFor)
+	for i := range 1000 {
+		if _, err := r.Zone(t.Context(), fmt.Sprintf("invented-%d", i)); !errors.Is(err, line.ErrZoneUnknown) {
+			t.Fatalf("Zone = %v, want ErrZoneUnknown", err)
+		}
+	}
+	f.wantCalls(t, map[string]int{"Zones": 1})
+}
+
+func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
+	f := newFakeStore(settings("a", 1))
+	r, clock := newTest(t, f, Options{})
+	f.do(func() { f.away = true })
+	clock.advance(freshFor)
+
+	for i := range 100 {
+		_, err := r.Join(t.Context(), fmt.Sprintf("invented-%d", i), line.ID{})
+		if !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Fatalf("Join = %v, want ErrStoreUnavailable", err)
+		}
+	}
+	f.wantCalls(t, map[string]int{"Zones": 1})
+
+	clock.advance(minGap)
+	_, _ = r.Zone(t.Context(), "invented")
+	f.wantCalls(t, map[string]int{"Zones": 1})
+
+	// What is remembered is still answered.
+	if s, err := r.Zone(t.Context(), "a"); err != nil || s.PerMinute != 1 {
+		t.Errorf("Zone(a) = %+v, %v", s, err)
+	}
+	if all, err := r.Zones(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("Zones = %+v, %v", all, err)
+	}
+}
+
+func TestZoneOfAnotherServerIsFoundAtOnceWhenStale(t *testing.T) {
+	f := newFakeStore()
+	r, clock := newTest(t, f, Options{})
+	f.do(func() { f.zones["new"] = settings("new", 7) })
+	clock.advance(freshFor)
+	if s, err := r.Zone(t.Context(), "new"); err != nil || s.PerMinute != 7 {
+		t.Errorf("Zone = %+v, %v", s, err)
+	}
+}
+
+func TestLostZoneIsRestoredFromMemory(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+
+	learn := []line.State{
+		{EdgeMicros: 500, LastArrivalMicros: 900},
+		{EdgeMicros: 400, LastArrivalMicros: 950}, // an answer that comes late
+		{}, // as with a status that has no state
+	}
+	for _, s := range learn {
+		f.do(func() { f.answer.State = s })
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := line.Memory{EdgeMicros: 500, LastArrivalMicros: 950}
+
+	calls := map[string]func() error{
+		"Join":  func() error { _, err := r.Join(t.Context(), "a", line.ID{}); return err },
+		"Poll":  func() error { _, err := r.Poll(t.Context(), "a", line.Place{}); return err },
+		"Leave": func() error { return r.Leave(t.Context(), "a", line.Place{}) },
+		"Stats": func() error { _, err := r.Stats(t.Context(), "a"); return err },
+		"Sweep": func() error { _, err := r.Sweep(t.Context(), "a", "me", 0); return err },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			f.lose()
+			f.counted()
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+			f.wantCalls(t, map[string]int{name: 2, "RestoreZone": 1})
+			if f.memory["a"] != want {
+				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
+			}
+			if f.zones["a"] != settings("a", 60) {
+				t.Errorf("restored as %+v", f.zones["a"])
+			}
+		})
+	}
+}
+
+func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
+	const pollers = 50
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.lose()
+
+	// Every poll has been refused before the first restore takes effect.
+	var refused sync.WaitGroup
+	refused.Add(pollers)
+	var polls sync.Map
+	f.before = func(call, _ string) {
+		if call == "RestoreZone" {
+			refused.Wait()
+		}
+	}
+	var all sync.WaitGroup
+	for i := range pollers {
+		all.Go(func() {
+			z := r.lookup("a")
+			before := z.heals.Load()
+			first := true
+			err := r.healing(t.Context(), z, func() error {
+				_, err := f.visit("Poll", "a")
+				if first {
+					first = false
+					refused.Done()
+				}
+				return err
+			})
+			if err != nil {
+				polls.Store(i, err)
+			}
+			if before != 0 {
+				polls.Store(i, errors.New("began too late"))
+			}
+		})
+	}
+	all.Wait()
+	polls.Range(func(_, err any) bool { t.Error(err); return true })
+	f.wantCalls(t, map[string]int{"Poll": 2 * pollers, "RestoreZone": 1})
+}
+
+func TestRestoreWhileTheStoreIsAwayKeepsThePlace(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.lose()
+	f.before = func(call, _ string) {
+		if call == "RestoreZone" {
+			f.do(func() { f.away = true })
+		}
+	}
+	_, err := r.Poll(t.Context(), "a", line.Place{})
+	if !errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
+	}
+}
+
+func TestZoneLostTwiceIsUnavailableNotUnknown(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.lose()
+	f.do(func() { f.neverAll = true })
+	_, err := r.Poll(t.Context(), "a", line.Place{})
+	if !errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
+	}
+}
+
+func TestDeletedZoneIsForgotten(t *testing.T) {
+	f := newFakeStore(settings("a", 60), settings("b", 60))
+	w := &watched{}
+	r, _ := newTest(t, f, Options{Watcher: w})
+	f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true }) // by another server
+
+	if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrZoneDeleted) {
+		t.Errorf("first Poll = %v, want ErrZoneDeleted", err)
+	}
+	f.wantCalls(t, map[string]int{"Poll": 1})
+	if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("second Poll = %v, want ErrZoneUnknown", err)
+	}
+	f.wantCalls(t, map[string]int{})
+	if got := w.list(); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("watcher knows %v", got)
+	}
+}
+
+func TestRead(t *testing.T) {
+	a, b := settings("a", 1), settings("b", 2)
+	tests := []struct {
+		name   string
+		change func(f *fakeStore)
+		calls  map[string]int
+		zones  []zone.Settings
+		fails  bool
+	}{
+		{"nothing changed", func(*fakeStore) {}, map[string]int{"Zones": 1}, []zone.Settings{a, b}, false},
+		{"changed elsewhere", func(f *fakeStore) { f.zones["b"] = settings("b", 9) },
+			map[string]int{"Zones": 1}, []zone.Settings{a, settings("b", 9)}, false},
+		{"created elsewhere", func(f *fakeStore) { f.zones["c"] = settings("c", 3) },
+			map[string]int{"Zones": 1}, []zone.Settings{a, b, settings("c", 3)}, false},
+		{"deleted elsewhere", func(f *fakeStore) { delete(f.zones, "b"); f.deleted["b"] = true },
+			map[string]int{"Zones": 1, "Zone": 1}, []zone.Settings{a}, false},
+		{"lost", func(f *fakeStore) { delete(f.zones, "b") },
+			map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{a, b}, false},
+		{"lost, and deleted before it was put back", func(f *fakeStore) {
+			delete(f.zones, "b")
+			f.before = func(call, _ string) {
+				if call == "RestoreZone" {
+					f.do(func() { f.deleted["b"] = true })
+				}
+			}
+		}, map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{a}, false},
+		{"away", func(f *fakeStore) { f.away = true }, map[string]int{"Zones": 1}, []zone.Settings{a, b}, true},
+		{"a node away", func(f *fakeStore) { f.partial = true; delete(f.zones, "b"); f.zones["a"] = settings("a", 9) },
+			map[string]int{"Zones": 1}, []zone.Settings{settings("a", 9), b}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFakeStore(a, b)
+			w := &watched{}
+			r, _ := newTest(t, f, Options{Watcher: w})
+			f.do(func() { tt.change(f) })
+			if err := r.read(t.Context()); (err != nil) != tt.fails {
+				t.Errorf("read = %v, fails: %v", err, tt.fails)
+			}
+			f.wantCalls(t, tt.calls)
+			got, err := r.Zones(t.Context())
+			if err != nil || !slices.Equal(got, tt.zones) {
+				t.Errorf("Zones = %+v, %v\nwant %+v", got, err, tt.zones)
+			}
+			var ids []string
+			for _, s := range tt.zones {
+				ids = append(ids, s.ZoneID)
+			}
+			if !slices.Equal(w.list(), ids) {
+				t.Errorf("watcher knows %v, want %v", w.list(), ids)
+			}
+		})
+	}
+}
+
+// A list that was read before this server's own change says nothing about it.
+func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(r *Registry) error
+		want   []zone.Settings
+	}{
+		{"put", func(r *Registry) error {
+			_, err := r.PutZone(context.Background(), settings("a", 99), nil)
+			return err
+		}, []zone.Settings{settings("a", 99)}},
+		{"create", func(r *Registry) error {
+			_, err := r.PutZone(context.Background(), settings("b", 5), nil)
+			return err
+		}, []zone.Settings{settings("a", 1), settings("b", 5)}},
+		{"delete", func(r *Registry) error { return r.DeleteZone(context.Background(), "a") }, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &slowList{fakeStore: newFakeStore(settings("a", 1))}
+			r := New(Options{Store: f})
+			if err := r.read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f.afterList = func() {
+				if err := tt.change(r); err != nil {
+					t.Errorf("change: %v", err)
+				}
+			}
+			if err := r.read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+				t.Errorf("Zones = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// slowList runs a function between the store's answer and its arrival.
+type slowList struct {
+	*fakeStore
+	afterList func()
+}
+
+func (s *slowList) Zones(ctx context.Context) ([]zone.Settings, error) {
+	all, err := s.fakeStore.Zones(ctx)
+	if s.afterList != nil {
+		s.afterList()
+	}
+	return all, err
+}
+
+func TestPutZone(t *testing.T) {
+	old, put := settings("a", 1), settings("a", 2)
+	t.Run("create", func(t *testing.T) {
+		f := newFakeStore()
+		r, _ := newTest(t, f, Options{})
+		created, err := r.PutZone(t.Context(), put, nil)
+		if err != nil || !created {
+			t.Fatalf("PutZone = %v, %v", created, err)
+		}
+		f.wantCalls(t, map[string]int{"PutZone": 1})
+		if s, err := r.Zone(t.Context(), "a"); err != nil || s != put {
+			t.Errorf("Zone = %+v, %v", s, err)
+		}
+	})
+	t.Run("lost meanwhile: not a new zone", func(t *testing.T) {
+		f := newFakeStore(old)
+		r, _ := newTest(t, f, Options{})
+		f.lose()
+		created, err := r.PutZone(t.Context(), put, &old)
+		if err != nil || created {
+			t.Fatalf("PutZone = %v, %v; want a change of the restored zone", created, err)
+		}
+		f.wantCalls(t, map[string]int{"RestoreZone": 1, "PutZone": 1})
+	})
+	t.Run("changed elsewhere: the repeat succeeds", func(t *testing.T) {
+		f := newFakeStore(old)
+		r, _ := newTest(t, f, Options{})
+		f.do(func() { f.zones["a"] = settings("a", 50) })
+		if _, err := r.PutZone(t.Context(), put, &old); !errors.Is(err, line.ErrZoneChanged) {
+			t.Fatalf("PutZone = %v, want ErrZoneChanged", err)
+		}
+		was, err := r.Zone(t.Context(), "a")
+		if err != nil || was.PerMinute != 50 {
+			t.Fatalf("Zone = %+v, %v", was, err)
+		}
+		if _, err := r.PutZone(t.Context(), put, &was); err != nil {
+			t.Errorf("repeat: %v", err)
+		}
+	})
+	t.Run("deleted elsewhere: a new line, with no memory of the old", func(t *testing.T) {
+		f := newFakeStore(old)
+		r, _ := newTest(t, f, Options{})
+		f.do(func() { f.answer.State.EdgeMicros = 7 })
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Fatal(err)
+		}
+		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
+		if created, err := r.PutZone(t.Context(), put, nil); err != nil || !created {
+			t.Fatalf("PutZone = %v, %v", created, err)
+		}
+		if m := r.lookup("a").memory(); m != (line.Memory{}) {
+			t.Errorf("memory = %+v", m)
+		}
+	})
+	t.Run("away", func(t *testing.T) {
+		f := newFakeStore(old)
+		r, _ := newTest(t, f, Options{})
+		f.do(func() { f.away = true })
+		if _, err := r.PutZone(t.Context(), put, nil); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("PutZone = %v", err)
+		}
+		if s, _ := r.Zone(t.Context(), "a"); s != old {
+			t.Errorf("a change that may not have happened is remembered: %+v", s)
+		}
+	})
+}
+
+func TestDeleteZone(t *testing.T) {
+	f := newFakeStore(settings("a", 1))
+	r, _ := newTest(t, f, Options{})
+	f.lose()
+	if err := r.DeleteZone(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if !f.deleted["a"] {
+		t.Error("the store has not learned of the deletion")
+	}
+	if err := r.DeleteZone(t.Context(), "a"); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("second DeleteZone = %v, want ErrZoneUnknown", err)
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	seed, other := settings("a", 1), settings("a", 50)
+	tests := []struct {
+		name  string
+		fresh bool
+		setup func(f *fakeStore)
+		calls map[string]int
+		want  []zone.Settings
+	}{
+		{"absent, fresh", true, func(*fakeStore) {},
+			map[string]int{"Zones": 1, "Zone": 2, "PutZone": 1}, []zone.Settings{seed}},
+		{"absent, perhaps lost", false, func(*fakeStore) {},
+			map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{seed}},
+		{"present: the store's settings win", true, func(f *fakeStore) { f.zones["a"] = other },
+			map[string]int{"Zones": 1}, []zone.Settings{other}},
+		{"deleted by an operator", true, func(f *fakeStore) { f.deleted["a"] = true },
+			map[string]int{"Zones": 1, "Zone": 1}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFakeStore()
+			tt.setup(f)
+			r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: tt.fresh})
+			if err := r.read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f.wantCalls(t, tt.calls)
+			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+				t.Errorf("Zones = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+
+	t.Run("created later when the store was away at first", func(t *testing.T) {
+		f := newFakeStore()
+		f.away = true
+		clock := newTestClock()
+		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true, Now: clock.now})
+		if err := r.read(t.Context()); err == nil {
+			t.Fatal("read succeeded")
+		}
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
+		}
+		f.do(func() { f.away = false })
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Errorf("Poll = %v", err)
+		}
+	})
+	t.Run("a zone that the store got meanwhile is not overwritten", func(t *testing.T) {
+		f := newFakeStore()
+		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true})
+		f.do(func() { f.zones["a"] = other })
+		if err := r.put(t.Context(), r.lookup("a")); err != nil {
+			t.Fatal(err)
+		}
+		if got := *r.lookup("a").settings.Load(); got != other {
+			t.Errorf("settings = %+v, want the store's", got)
+		}
+	})
+}
+
+func TestLoopReadsWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore(settings("a", 1))
+		r := New(Options{Store: f})
+		r.Start(t.Context())
+		defer r.Stop()
+		f.do(func() { f.zones["a"] = settings("a", 2); f.zones["b"] = settings("b", 3) })
+		<-time.After(time.Second) // of the bubble's clock
+		synctest.Wait()
+		want := []zone.Settings{settings("a", 2), settings("b", 3)}
+		if got, err := r.Zones(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("Zones = %+v, %v", got, err)
+		}
+	})
+}
+
+func TestWaiterLeavesASharedCallAtItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f flight
+		release := make(chan struct{})
+		begun := make(chan struct{})
+		leader := make(chan error, 1)
+		go func() {
+			// The leader's own context ends too; the call goes on for the rest.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			leader <- f.do(ctx, func(ctx context.Context) error {
+				close(begun)
+				<-release
+				return ctx.Err()
+			})
+		}()
+		<-begun
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		err := f.do(ctx, func(context.Context) error { return errors.New("ran twice") })
+		if !errors.Is(err, line.ErrStoreUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiter: %v", err)
+		}
+		close(release)
+		if err := <-leader; err != nil {
+			t.Errorf("leader: %v", err)
+		}
+	})
+}
+
+func TestPanicInASharedCallIsAnErrorForTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f flight
+		begun, release := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer func() { _ = recover() }()
+			_ = f.do(t.Context(), func(context.Context) error {
+				close(begun)
+				<-release
+				panic("boom")
+			})
+		}()
+		<-begun
+		waiter := make(chan error, 1)
+		go func() { waiter <- f.do(t.Context(), nil) }()
+		synctest.Wait()
+		close(release)
+		if err := <-waiter; !errors.Is(err, errUnfinished) {
+			t.Errorf("waiter: %v, want errUnfinished", err)
+		}
+		if err := f.do(t.Context(), func(context.Context) error { return nil }); err != nil {
+			t.Errorf("the flight after a panic: %v", err)
+		}
+	})
+}
+
+func TestPollAllocatesNothing(t *testing.T) {
+	r, _ := newTest(t, newFakeStore(), Options{})
+	r.store = constantStore{}
+	r.remember(settings("a", 1), true)
+	ctx := t.Context()
+	got := testing.AllocsPerRun(100, func() {
+		if _, err := r.Poll(ctx, "a", line.Place{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got != 0 {
+		t.Errorf("Poll allocates %v times, want 0", got)
+	}
+}
+
+// constantStore answers polls without work.
+type constantStore struct{ Store }
+
+func (constantStore) Poll(context.Context, string, line.Place) (line.Answer, error) {
+	return line.Answer{State: line.State{EdgeMicros: 1}}, nil
+}
+
+func BenchmarkPoll(b *testing.B) {
+	r := New(Options{Store: constantStore{}})
+	r.remember(settings("a", 1), true)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Poll(ctx, "a", line.Place{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

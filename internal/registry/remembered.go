@@ -1,0 +1,62 @@
+package registry
+
+import (
+	"sync/atomic"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// remembered is one zone in memory. All of it may be read and written by any
+// number of polls at once, without a lock.
+type remembered struct {
+	settings atomic.Pointer[zone.Settings]
+	// seen: the store has been seen to hold this zone. Until then it is one
+	// that only the configuration names.
+	seen atomic.Bool
+	// edge and lastArrival only ever rise; see line.Memory.
+	edge, lastArrival atomic.Int64
+	// heals counts the times this zone was put back. A caller that reads it
+	// before asking the store can tell whether somebody healed it since.
+	heals   atomic.Uint64
+	healing flight
+	// troubled: the log says already that the zone cannot be put back.
+	troubled atomic.Bool
+}
+
+func newRemembered(s zone.Settings, seen bool) *remembered {
+	z := &remembered{}
+	z.settings.Store(&s)
+	z.seen.Store(seen)
+	return z
+}
+
+// set replaces the settings.
+func (z *remembered) set(s zone.Settings) {
+	if *z.settings.Load() != s {
+		z.settings.Store(&s)
+	}
+	z.seen.Store(true)
+}
+
+// learn takes in what an answer says of the line.
+func (z *remembered) learn(s line.State) {
+	raise(&z.edge, s.EdgeMicros)
+	raise(&z.lastArrival, s.LastArrivalMicros)
+}
+
+// memory is what a store that lost the zone needs to know.
+func (z *remembered) memory() line.Memory {
+	return line.Memory{EdgeMicros: z.edge.Load(), LastArrivalMicros: z.lastArrival.Load()}
+}
+
+// raise sets v to x if that is higher. In a line that stands still, which is
+// most polls, it costs one load.
+func raise(v *atomic.Int64, x int64) {
+	for {
+		old := v.Load()
+		if x <= old || v.CompareAndSwap(old, x) {
+			return
+		}
+	}
+}
