@@ -1,0 +1,83 @@
+package answer
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// Answer is what one visitor is told after a join or a poll.
+type Answer struct {
+	// ZoneID is the zone that was asked.
+	ZoneID string
+	// Token is the visitor's: a pure function of the place and the newest
+	// secret, so that a repeated call returns the same one.
+	Token string
+	// Pass is the proof of admission; empty while waiting.
+	Pass string
+	// Line is the store's answer: Waiting, Admitted or AdmittedBefore.
+	Line line.Answer
+}
+
+// CanEnter reports whether the visitor was let in, now or before.
+func (a *Answer) CanEnter() bool { return a.Line.Status != line.Waiting }
+
+// RetryAfterSeconds is when to poll again, rounded up, at least 1 s. It has a
+// meaning while waiting only.
+func (a *Answer) RetryAfterSeconds() int64 {
+	return max(1, (a.Line.PeriodMillis+999)/1000)
+}
+
+// Waited is how long one who was let in had waited, never negative: a store's
+// clock may have been set back meanwhile.
+func Waited(a line.Answer) time.Duration {
+	return max(0, time.Duration(a.AdmittedAtMillis)*time.Millisecond-
+		time.Duration(a.Place.ArrivedAtMicros)*time.Microsecond)
+}
+
+// AppendJSON appends the answer as the contract writes it.
+func (a *Answer) AppendJSON(b []byte) []byte {
+	b = append(b, `{"zoneId":`...)
+	b = appendString(b, a.ZoneID)
+	b = append(b, `,"token":`...)
+	b = appendString(b, a.Token)
+	if a.CanEnter() {
+		b = append(b, `,"canEnter":true,"admission":{"admittedAt":`...)
+		b = strconv.AppendInt(b, a.Line.AdmittedAtMillis, 10)
+		b = append(b, `,"expiresAt":`...)
+		b = strconv.AppendInt(b, a.Line.ExpiresAtMillis, 10)
+		b = append(b, `,"pass":`...)
+		b = appendString(b, a.Pass)
+		return append(b, "}}\n"...)
+	}
+	b = append(b, `,"canEnter":false,"waiting":{"position":`...)
+	b = strconv.AppendInt(b, a.Line.Position, 10)
+	b = append(b, `,"total":`...)
+	b = strconv.AppendInt(b, a.Line.State.Waiting, 10)
+	b = append(b, `,"estimatedWait":`...)
+	b = strconv.AppendInt(b, a.Line.EstimateMillis, 10)
+	b = append(b, `,"pollingPeriod":`...)
+	b = strconv.AppendInt(b, a.Line.PeriodMillis, 10)
+	b = append(b, `,"arrivedAtMicros":`...)
+	b = strconv.AppendInt(b, a.Line.Place.ArrivedAtMicros, 10)
+	return append(b, "}}\n"...)
+}
+
+// appendString appends s as a JSON string. Zone names, tokens and passes need
+// no escaping; whatever does is left to encoding/json.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, err := json.Marshal(s)
+			if err != nil { // encoding/json has no error for a string
+				return append(b, `""`...)
+			}
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}

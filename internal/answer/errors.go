@@ -1,0 +1,107 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Errors of a request, before the store is asked. Compare with errors.Is.
+var (
+	// ErrInvalid: the request is not what the contract asks for. Every error
+	// that wraps it is, or holds, a *FieldError.
+	ErrInvalid = errors.New("answer: invalid request")
+	// ErrTooLarge: the body is longer than MaxBody.
+	ErrTooLarge = errors.New("answer: body too large")
+)
+
+// BodyField is the name that a FieldError gives to the body as a whole.
+const BodyField = "body"
+
+// MaxToken is the longest token that is looked at, in bytes: more than twice
+// what the longest zone name makes.
+const MaxToken = 256
+
+// FieldError says which field of a request is wrong, and why. It wraps
+// ErrInvalid. Both texts are for the client; neither repeats what was sent.
+type FieldError struct {
+	// Field is the field's name in the contract, or BodyField.
+	Field string
+	// Reason completes "<field> ...": "must be a string".
+	Reason string
+}
+
+// Error returns the sentence for a log.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%v: %s", ErrInvalid, e.Detail())
+}
+
+// Detail returns the sentence for the client.
+func (e *FieldError) Detail() string { return e.Field + " " + e.Reason }
+
+// Unwrap returns ErrInvalid.
+func (e *FieldError) Unwrap() error { return ErrInvalid }
+
+func invalid(field, reason string) error { return &FieldError{Field: field, Reason: reason} }
+
+// CheckZoneID refuses a missing or malformed zone name.
+func CheckZoneID(zoneID string) error {
+	switch {
+	case zoneID == "":
+		return invalid("zoneId", "is missing")
+	case !zone.ValidID(zoneID):
+		return invalid("zoneId", "must be 1 to 64 of A-Z a-z 0-9 . _ -")
+	}
+	return nil
+}
+
+// CheckToken refuses a missing or over-long token. Whether it is genuine is
+// for token.Keys to say.
+func CheckToken(tok string) error {
+	if tok == "" {
+		return invalid("token", "is missing")
+	}
+	return CheckLength("token", tok, MaxToken)
+}
+
+// CheckLength refuses a field of more than most bytes.
+func CheckLength(field, value string, most int) error {
+	if len(value) > most {
+		return invalid(field, fmt.Sprintf("must not be longer than %d bytes", most))
+	}
+	return nil
+}
+
+// CheckRunes refuses a field of more than most characters.
+func CheckRunes(field, value string, most int) error {
+	// No string has more characters than bytes: the usual one is not counted.
+	if len(value) > most && utf8.RuneCountInString(value) > most {
+		return invalid(field, fmt.Sprintf("must not be longer than %d characters", most))
+	}
+	return nil
+}
+
+// zoneError is an error about a zone that is known to exist.
+type zoneError struct {
+	zoneID string
+	err    error
+}
+
+func (e *zoneError) Error() string { return e.err.Error() }
+func (e *zoneError) Unwrap() error { return e.err }
+
+// InZone marks err as concerning a zone that exists, so that it may be counted
+// under that zone's name. A name that a client made up must never be marked:
+// each would become a time series of its own.
+func InZone(zoneID string, err error) error { return &zoneError{zoneID: zoneID, err: err} }
+
+// ZoneOf returns the name that InZone put on err, or "".
+func ZoneOf(err error) string {
+	var in *zoneError
+	if errors.As(err, &in) {
+		return in.zoneID
+	}
+	return ""
+}

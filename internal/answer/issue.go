@@ -1,0 +1,47 @@
+package answer
+
+import (
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// Issuer turns what a store says to a visitor into what the visitor is told.
+type Issuer struct {
+	tokens *token.Keys
+	passes *pass.Signer
+}
+
+// NewIssuer returns an Issuer that signs with these keys.
+func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
+	return Issuer{tokens: tokens, passes: passes}
+}
+
+// Answer adds the token of the place and, for one who is let in, the pass. The
+// status of a must be Waiting, Admitted or AdmittedBefore. Both are pure
+// functions of a: a repeated call gives the same token and the same pass.
+//
+// The token is signed anew even where the visitor has just shown one, so that
+// visitors move to the newest secret by polling, and the oldest can be retired
+// with nobody losing a place.
+func (i Issuer) Answer(zoneID string, a line.Answer) (Answer, error) {
+	out := Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a}
+	switch a.Status {
+	case line.Waiting:
+		return out, nil
+	case line.Admitted, line.AdmittedBefore:
+		signed, err := i.passes.Issue(pass.Grant{
+			ZoneID: zoneID, ID: a.Place.ID,
+			AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis,
+		})
+		if err != nil {
+			return Answer{}, fmt.Errorf("answer: issue a pass: %w", err)
+		}
+		out.Pass = signed
+		return out, nil
+	default:
+		return Answer{}, fmt.Errorf("answer: status %d is none of waiting and admitted", a.Status)
+	}
+}

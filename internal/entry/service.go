@@ -1,0 +1,108 @@
+package entry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// ErrGone: the token is genuine, but its place is no more: it was swept, or
+// left, or its admission has expired. The visitor has to join again.
+var ErrGone = errors.New("entry: token expired")
+
+// Store is what this room asks of a store.
+type Store interface {
+	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
+}
+
+// Meter counts what the store says in this room; what does not get as far is
+// counted where it is refused, by package problem. A zoneID is that of a zone
+// that exists, or "" where that is not known.
+type Meter interface {
+	// Poll counts one poll by outcome: waiting, admitted, admitted_before,
+	// gone or error.
+	Poll(zoneID, outcome string)
+	// Admit records how long one who was let in had waited.
+	Admit(zoneID string, waited time.Duration)
+}
+
+// Service answers polls. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	tokens *token.Keys
+	issuer answer.Issuer
+	meter  Meter
+}
+
+// New returns the room over this store.
+func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Service {
+	return &Service{store: store, tokens: tokens, issuer: issuer, meter: meter}
+}
+
+// Poll says that the visitor is still here, and asks whether it is the
+// visitor's turn. It can be repeated: after an admission it returns the same
+// admission, with the same pass, until that expires.
+//
+// It returns a *answer.FieldError or token.ErrInvalid before the store is
+// asked, ErrGone, or an error of the store.
+func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
+	p, err := s.place(zoneID, tok)
+	if err != nil {
+		return answer.Answer{}, err
+	}
+	a, err := s.store.Poll(ctx, zoneID, p)
+	if err != nil {
+		return answer.Answer{}, s.failed(zoneID, err)
+	}
+	switch a.Status {
+	case line.Waiting:
+		s.meter.Poll(zoneID, "waiting")
+	case line.Admitted:
+		s.meter.Poll(zoneID, "admitted")
+		s.meter.Admit(zoneID, answer.Waited(a))
+	case line.AdmittedBefore:
+		s.meter.Poll(zoneID, "admitted_before")
+	case line.Gone:
+		s.meter.Poll(zoneID, "gone")
+		return answer.Answer{}, answer.InZone(zoneID, ErrGone)
+	default:
+		s.meter.Poll(zoneID, "error")
+	}
+	out, err := s.issuer.Answer(zoneID, a)
+	if err != nil {
+		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
+	}
+	return out, nil
+}
+
+// place returns the place that the token carries.
+func (s *Service) place(zoneID, tok string) (line.Place, error) {
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return line.Place{}, err
+	}
+	if err := answer.CheckToken(tok); err != nil {
+		return line.Place{}, err
+	}
+	p, err := s.tokens.Verify(zoneID, tok)
+	if err != nil {
+		return line.Place{}, fmt.Errorf("entry: poll: %w", err)
+	}
+	return p, nil
+}
+
+// failed counts and wraps an error of the store. The signature has proved that
+// the zone existed; a store that knows it no more says so.
+func (s *Service) failed(zoneID string, err error) error {
+	wrapped := fmt.Errorf("entry: poll: %w", err)
+	if errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, line.ErrZoneDeleted) {
+		s.meter.Poll("", "error")
+		return wrapped
+	}
+	s.meter.Poll(zoneID, "error")
+	return answer.InZone(zoneID, wrapped)
+}

@@ -1,0 +1,15 @@
+// Package operator is the room in which operators make, change, watch and
+// delete zones. Its handlers belong on the operators' listener, never on the
+// public one, and all of them behind HTTP.Guard.
+//
+//	GET    /admin/zones                  Service.List
+//	GET    /admin/zones/{zoneId}         Service.Get
+//	PUT    /admin/zones/{zoneId}         Service.Put     all of it; what is left out is set to its default
+//	PATCH  /admin/zones/{zoneId}         Service.Patch   what is given; the rest stays
+//	DELETE /admin/zones/{zoneId}         Service.Delete
+//	GET    /admin/zones/{zoneId}/stats   Service.Stats
+//
+// A change is refused as a whole, with every fault listed, or made as a whole.
+// A name that is no setting is a fault: a typo must not be taken for consent
+// to the default.
+package operator

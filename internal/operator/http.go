@@ -1,0 +1,128 @@
+package operator
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Refusals of Guard. Compare with errors.Is.
+var (
+	// ErrUnauthorized: the operators' token is missing or wrong.
+	ErrUnauthorized = errors.New("operator: unauthorized")
+	// ErrCrossOrigin: a browser sent the request on behalf of another site.
+	ErrCrossOrigin = errors.New("operator: cross-origin request")
+)
+
+// HTTP is the room's side of the operators' listener.
+type HTTP struct {
+	service *Service
+	// token is a hash, so that all comparisons take the same time, whatever
+	// the length of what was sent.
+	token   [sha256.Size]byte
+	origins *http.CrossOriginProtection
+}
+
+// NewHTTP returns the handlers of the room, behind this token. An empty token
+// is an error: it would let everybody in.
+func NewHTTP(s *Service, token string) (*HTTP, error) {
+	if token == "" {
+		return nil, errors.New("operator: the operators' token is empty")
+	}
+	return &HTTP{
+		service: s, token: sha256.Sum256([]byte(token)), origins: http.NewCrossOriginProtection(),
+	}, nil
+}
+
+// Guard lets only those through who show the operators' token, and no request
+// that a browser makes for another site. To be put on everything under /admin.
+func (h *HTTP) Guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := h.origins.Check(c.Request()); err != nil {
+			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
+		}
+		scheme, shown, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
+		sum := sha256.Sum256([]byte(shown))
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 {
+			return ErrUnauthorized
+		}
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return next(c)
+	}
+}
+
+// List is GET /admin/zones.
+func (h *HTTP) List(c echo.Context) error {
+	zones, err := h.service.List(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	if zones == nil {
+		zones = []zone.Settings{} // an empty list, not null
+	}
+	return c.JSON(http.StatusOK, map[string][]zone.Settings{"zones": zones})
+}
+
+// Get is GET /admin/zones/:zoneId.
+func (h *HTTP) Get(c echo.Context) error {
+	settings, err := h.service.Get(c.Request().Context(), c.Param("zoneId"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, settings)
+}
+
+// Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
+func (h *HTTP) Put(c echo.Context) error {
+	body, err := answer.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body)
+	if err != nil {
+		return err
+	}
+	if !created {
+		return c.JSON(http.StatusOK, settings)
+	}
+	c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
+	return c.JSON(http.StatusCreated, settings)
+}
+
+// Patch is PATCH /admin/zones/:zoneId.
+func (h *HTTP) Patch(c echo.Context) error {
+	body, err := answer.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, settings)
+}
+
+// Delete is DELETE /admin/zones/:zoneId.
+func (h *HTTP) Delete(c echo.Context) error {
+	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// Stats is GET /admin/zones/:zoneId/stats.
+func (h *HTTP) Stats(c echo.Context) error {
+	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, stats)
+}

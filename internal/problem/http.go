@@ -1,0 +1,78 @@
+package problem
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+)
+
+// Meter counts refusals.
+type Meter interface {
+	// Refuse counts one request that ended with a problem. zoneID is that of a
+	// zone that exists, or "".
+	Refuse(zoneID, code string)
+}
+
+// Handler returns echo's HTTPErrorHandler, for both listeners: it answers with
+// the problem, counts it, and logs what ought not to happen.
+func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		if c.Response().Committed {
+			// The answer was on its way when the client hung up.
+			return
+		}
+		p := of(err)
+		ctx := c.Request().Context()
+		if p.Status == http.StatusInternalServerError {
+			log.ErrorContext(ctx, "request failed",
+				"method", c.Request().Method, "route", c.Path(), "error", err)
+		}
+		if !errors.Is(err, context.Canceled) {
+			meter.Refuse(answer.ZoneOf(err), p.Code)
+		}
+		if err := write(c, p); err != nil {
+			log.DebugContext(ctx, "problem not sent", "route", c.Path(), "error", err)
+		}
+	}
+}
+
+// of is Of, with the errors of echo.
+func of(err error) Problem {
+	k := kindOf(err)
+	var he *echo.HTTPError
+	if k == &internalError && errors.As(err, &he) {
+		return ofStatus(he.Code)
+	}
+	return describe(k, err)
+}
+
+func write(c echo.Context, p Problem) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	res := c.Response()
+	h := res.Header()
+	h.Set(echo.HeaderContentType, ContentType)
+	h.Set(echo.HeaderCacheControl, "no-store") // a 404 or 410 would be cacheable
+	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	if p.RetryAfterSeconds > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(p.RetryAfterSeconds))
+	}
+	if p.Challenge != "" {
+		h.Set(echo.HeaderWWWAuthenticate, p.Challenge)
+	}
+	res.WriteHeader(p.Status)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	_, err = res.Write(body)
+	return err
+}

@@ -1,0 +1,156 @@
+package problem
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+)
+
+// kind is what all problems with one code have in common.
+type kind struct {
+	status int
+	code   string
+	title  string
+	// detail says what to do, where the error has nothing better to say.
+	detail string
+	// retryMin and retryMax bound Retry-After, in seconds; 0 sends none. A
+	// random choice between them keeps those who were refused in one moment
+	// from coming back in one moment.
+	retryMin, retryMax int
+	// challenge is the WWW-Authenticate that a 401 has to carry.
+	challenge string
+}
+
+// The problems of the contract, and those that any HTTP server has.
+var (
+	invalidRequest = kind{
+		status: http.StatusBadRequest, code: "invalid_request",
+		title: "The request is not valid",
+	}
+	tokenInvalid = kind{
+		status: http.StatusUnauthorized, code: "token_invalid",
+		title:     "The token is not valid",
+		detail:    "The token was not made for this zone by this waiting room. Join the line to get one.",
+		challenge: `Bearer realm="waiting room", error="invalid_token"`,
+	}
+	unauthorized = kind{
+		status: http.StatusUnauthorized, code: "unauthorized",
+		title:     "The operators' token is missing or wrong",
+		detail:    "Send it as Authorization: Bearer <token>.",
+		challenge: `Bearer realm="operators"`,
+	}
+	crossOrigin = kind{
+		status: http.StatusForbidden, code: "cross_origin",
+		title:  "The request comes from another site",
+		detail: "Browsers may change zones from this server's own pages only.",
+	}
+	notFound = kind{
+		status: http.StatusNotFound, code: "not_found",
+		title:  "There is nothing at this path",
+		detail: "Check the path of the request.",
+	}
+	zoneUnknown = kind{
+		status: http.StatusNotFound, code: "zone_unknown",
+		title:  "There is no such zone",
+		detail: "Check the zoneId; names of zones are case-sensitive.",
+	}
+	methodNotAllowed = kind{
+		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
+		title:  "The path does not take this method",
+		detail: "The header Allow lists the methods that it takes.",
+	}
+	conflict = kind{
+		status: http.StatusConflict, code: "conflict",
+		title:    "Others are changing the zone",
+		detail:   "Nothing was changed. Look at the zone, and send the change again.",
+		retryMin: 1, retryMax: 3,
+	}
+	tokenExpired = kind{
+		status: http.StatusGone, code: "token_expired",
+		title:  "The place is no more",
+		detail: "It was given up or not polled for too long, or its admission has expired. Join the line again.",
+	}
+	bodyTooLarge = kind{
+		status: http.StatusRequestEntityTooLarge, code: "body_too_large",
+		title:  "The body is too large",
+		detail: "A body may have 4096 bytes.",
+	}
+	zoneClosed = kind{
+		status: http.StatusLocked, code: "zone_closed",
+		title:  "The zone takes no newcomers",
+		detail: "The operator has closed it. Those who wait keep their places.",
+	}
+	tooManyRequests = kind{
+		status: http.StatusTooManyRequests, code: "too_many_requests",
+		title:    "Too many requests",
+		detail:   "Wait as long as Retry-After says.",
+		retryMin: 5, retryMax: 10,
+	}
+	lineFull = kind{
+		status: http.StatusTooManyRequests, code: "line_full",
+		title:    "The line is full",
+		detail:   "No place was taken. Try again when Retry-After has passed.",
+		retryMin: 5, retryMax: 10,
+	}
+	internalError = kind{
+		status: http.StatusInternalServerError, code: "internal_error",
+		title:  "Something went wrong",
+		detail: "It has been logged. The request can be sent again.",
+	}
+	serviceUnavailable = kind{
+		status: http.StatusServiceUnavailable, code: "service_unavailable",
+		title:    "The waiting room is busy",
+		detail:   "Send the same request again when Retry-After has passed.",
+		retryMin: 1, retryMax: 3,
+	}
+	storeUnavailable = kind{
+		status: http.StatusServiceUnavailable, code: "store_unavailable",
+		title:    "The waiting room cannot look",
+		detail:   "Places are kept. Send the same request again when Retry-After has passed.",
+		retryMin: 1, retryMax: 3,
+	}
+)
+
+// table is the one place where an error gets its status and its code. The
+// first row that errors.Is finds counts.
+var table = []struct {
+	err  error
+	kind *kind
+}{
+	// First, since stores and rooms wrap it together with their own: the
+	// client went away, or the server is stopping. Only the latter's clients
+	// read the answer; for them it is true.
+	{context.Canceled, &storeUnavailable},
+
+	{answer.ErrTooLarge, &bodyTooLarge},
+	{answer.ErrInvalid, &invalidRequest},
+	{token.ErrInvalid, &tokenInvalid},
+	{entry.ErrGone, &tokenExpired},
+	{wait.ErrClosed, &zoneClosed},
+	{wait.ErrFull, &lineFull},
+	{operator.ErrUnauthorized, &unauthorized},
+	{operator.ErrCrossOrigin, &crossOrigin},
+	{operator.ErrConflict, &conflict},
+	{line.ErrZoneUnknown, &zoneUnknown},
+	{line.ErrZoneDeleted, &zoneUnknown},
+	{line.ErrZoneChanged, &conflict},
+	{line.ErrStoreUnavailable, &storeUnavailable},
+	{context.DeadlineExceeded, &storeUnavailable},
+}
+
+// byStatus is for what echo and its middlewares refuse.
+var byStatus = map[int]*kind{
+	http.StatusBadRequest:            &invalidRequest,
+	http.StatusNotFound:              &notFound,
+	http.StatusMethodNotAllowed:      &methodNotAllowed,
+	http.StatusRequestEntityTooLarge: &bodyTooLarge,
+	http.StatusTooManyRequests:       &tooManyRequests,
+	http.StatusInternalServerError:   &internalError,
+	http.StatusServiceUnavailable:    &serviceUnavailable,
+}

@@ -1,0 +1,61 @@
+package wait
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+)
+
+// stateCaching lets caches hold a zone's state for StateMaxAge.
+const stateCaching = "public, max-age=1"
+
+// HTTP is the room's side of the public listener.
+type HTTP struct{ service *Service }
+
+// NewHTTP returns the handlers of the room.
+func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
+
+// Join is POST /traffic/wait.
+func (h *HTTP) Join(c echo.Context) error {
+	var n Newcomer
+	if err := answer.Receive(c,
+		answer.Field{Name: "zoneId", Value: &n.ZoneID},
+		answer.Field{Name: "clientId", Value: &n.ClientID},
+		answer.Field{Name: "clientIp", Value: &n.ClientIP},
+		answer.Field{Name: "clientAgent", Value: &n.ClientAgent},
+	); err != nil {
+		return err
+	}
+	a, err := h.service.Join(c.Request().Context(), n)
+	if err != nil {
+		return err
+	}
+	return answer.Send(c, &a)
+}
+
+// Leave is POST /traffic/leave.
+func (h *HTTP) Leave(c echo.Context) error {
+	var zoneID, tok string
+	if err := answer.Receive(c,
+		answer.Field{Name: "zoneId", Value: &zoneID},
+		answer.Field{Name: "token", Value: &tok},
+	); err != nil {
+		return err
+	}
+	if err := h.service.Leave(c.Request().Context(), zoneID, tok); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// State is GET /traffic/zones/:zoneId.
+func (h *HTTP) State(c echo.Context) error {
+	state, err := h.service.State(c.Request().Context(), c.Param("zoneId"))
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, stateCaching)
+	return c.JSON(http.StatusOK, state)
+}

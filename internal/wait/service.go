@@ -1,0 +1,169 @@
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Refusals of a join. Nobody took a place. Compare with errors.Is.
+var (
+	// ErrClosed: the operator closed the zone to newcomers.
+	ErrClosed = errors.New("wait: zone closed")
+	// ErrFull: as many wait as the operator allows (maxWaiting).
+	ErrFull = errors.New("wait: line full")
+)
+
+// Bounds of what a newcomer says, both generous to what is sent in earnest.
+const (
+	// MaxClientID is in bytes: the clientId is hashed, not kept.
+	MaxClientID = 256
+	// MaxClientAgent is in characters.
+	MaxClientAgent = 256
+)
+
+// Store is what this room asks of a store.
+type Store interface {
+	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
+	Leave(ctx context.Context, zoneID string, p line.Place) error
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+}
+
+// Meter counts what the store says in this room; what does not get as far is
+// counted where it is refused, by package problem. A zoneID is that of a zone
+// that exists, or "" where that is not known.
+type Meter interface {
+	// Join counts one join by outcome: waiting, admitted, admitted_before,
+	// closed, full or error.
+	Join(zoneID, outcome string)
+	// Admit records how long one who was let in had waited.
+	Admit(zoneID string, waited time.Duration)
+}
+
+// Service takes and gives up places. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	tokens *token.Keys
+	issuer answer.Issuer
+	meter  Meter
+	states states
+}
+
+// New returns the room over this store. now is the clock of the cache behind
+// State; a nil now is time.Now.
+func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
+	if now == nil {
+		now = time.Now
+	}
+	return &Service{
+		store: store, tokens: tokens, issuer: issuer, meter: meter,
+		states: states{now: now, zones: make(map[string]*snapshot)},
+	}
+}
+
+// Newcomer is one who asks for a place. All but ZoneID are optional.
+type Newcomer struct {
+	// ZoneID names the zone.
+	ZoneID string
+	// ClientID is a stable key of the client's own, at most MaxClientID
+	// bytes. Who repeats it finds the same place, and nobody else should be
+	// able to guess it: it is as good as the token.
+	ClientID string
+	// ClientIP is the visitor's address, as the gateway saw it.
+	ClientIP string
+	// ClientAgent is the kind of client, at most MaxClientAgent characters.
+	ClientAgent string
+}
+
+// check returns a *answer.FieldError for the first field that is out of bounds.
+func (n *Newcomer) check() error {
+	if err := answer.CheckZoneID(n.ZoneID); err != nil {
+		return err
+	}
+	if n.ClientIP != "" {
+		if _, err := netip.ParseAddr(n.ClientIP); err != nil {
+			return &answer.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
+		}
+	}
+	if err := answer.CheckRunes("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
+		return err
+	}
+	return answer.CheckLength("clientId", n.ClientID, MaxClientID)
+}
+
+// Join takes a place for the newcomer, or lets the newcomer straight in. With
+// a ClientID it can be repeated: the place, the token and, once admitted, the
+// pass are the same each time. Without one, each call takes a place of its own.
+//
+// It returns a *answer.FieldError before the store is asked, ErrClosed,
+// ErrFull, or an error of the store.
+func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
+	if err := n.check(); err != nil {
+		return answer.Answer{}, err
+	}
+	a, err := s.join(ctx, n)
+	if err != nil {
+		// The zone may be one that the client made up.
+		s.meter.Join("", "error")
+		return answer.Answer{}, fmt.Errorf("wait: join: %w", err)
+	}
+	switch a.Status {
+	case line.Waiting:
+		s.meter.Join(n.ZoneID, "waiting")
+	case line.Admitted:
+		s.meter.Join(n.ZoneID, "admitted")
+		s.meter.Admit(n.ZoneID, answer.Waited(a))
+	case line.AdmittedBefore:
+		s.meter.Join(n.ZoneID, "admitted_before")
+	case line.Closed:
+		s.meter.Join(n.ZoneID, "closed")
+		return answer.Answer{}, answer.InZone(n.ZoneID, ErrClosed)
+	case line.Full:
+		s.meter.Join(n.ZoneID, "full")
+		return answer.Answer{}, answer.InZone(n.ZoneID, ErrFull)
+	default:
+		s.meter.Join(n.ZoneID, "error")
+	}
+	out, err := s.issuer.Answer(n.ZoneID, a)
+	if err != nil {
+		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
+	}
+	return out, nil
+}
+
+// join asks the store for a place under the newcomer's id.
+func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
+	if n.ClientID == "" {
+		return s.store.Join(ctx, n.ZoneID, token.NewID())
+	}
+	ids := s.tokens.VisitorIDs(n.ZoneID, n.ClientID)
+	return s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+}
+
+// Leave gives the place up that the token stands for. It can be repeated: a
+// place that is already gone is no error. It returns a *answer.FieldError or
+// token.ErrInvalid before the store is asked, or an error of the store.
+func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return err
+	}
+	if err := answer.CheckToken(tok); err != nil {
+		return err
+	}
+	p, err := s.tokens.Verify(zoneID, tok)
+	if err != nil {
+		return fmt.Errorf("wait: leave: %w", err)
+	}
+	if err := s.store.Leave(ctx, zoneID, p); err != nil {
+		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
+	}
+	return nil
+}
