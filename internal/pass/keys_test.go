@@ -1,0 +1,137 @@
+package pass_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/pass"
+)
+
+// secret returns a secret of 32 bytes that depends on n only.
+func secret(n int) []byte {
+	s := sha256.Sum256(fmt.Appendf(nil, "secret %d", n))
+	return s[:]
+}
+
+// newSigner returns the signer of the secrets with these numbers, newest first.
+func newSigner(t testing.TB, numbers ...int) *pass.Signer {
+	t.Helper()
+	secrets := make([][]byte, len(numbers))
+	for i, n := range numbers {
+		secrets[i] = secret(n)
+	}
+	s, err := pass.NewSigner(secrets...)
+	if err != nil {
+		t.Fatalf("NewSigner: %v", err)
+	}
+	return s
+}
+
+// privateKey derives, by the book, the key of one secret.
+func privateKey(t testing.TB, secret []byte) ed25519.PrivateKey {
+	t.Helper()
+	seed, err := hkdf.Key(sha256.New, secret, nil, "openqueue/waitingroom/v1 pass key", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ed25519.NewKeyFromSeed(seed)
+}
+
+// publicKeys reads a JWK set as a protected service does that has nothing but
+// the standard library. It returns the kids in order, and the keys by kid.
+func publicKeys(t testing.TB, jwks []byte) ([]string, map[string]ed25519.PublicKey) {
+	t.Helper()
+	var set struct {
+		Keys []map[string]string `json:"keys"`
+	}
+	if err := json.Unmarshal(jwks, &set); err != nil {
+		t.Fatalf("JWKS %s: %v", jwks, err)
+	}
+	var kids []string
+	keys := make(map[string]ed25519.PublicKey)
+	for _, k := range set.Keys {
+		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["use"] != "sig" || k["alg"] != "EdDSA" || len(k) != 6 {
+			t.Errorf("key %v is not an Ed25519 signing key, or says more", k)
+		}
+		x, err := base64.RawURLEncoding.DecodeString(k["x"])
+		if err != nil || len(x) != ed25519.PublicKeySize {
+			t.Fatalf("x of %v: %d bytes, %v", k, len(x), err)
+		}
+		kids = append(kids, k["kid"])
+		keys[k["kid"]] = x
+	}
+	return kids, keys
+}
+
+func TestNewSigner(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		secrets [][]byte
+		want    string // part of the error; "" for none
+	}{
+		{"one", [][]byte{secret(1)}, ""},
+		{"a long one", [][]byte{make([]byte, 1000)}, ""},
+		{"several", [][]byte{secret(1), secret(2), secret(3)}, ""},
+		{"none", nil, "none was given"},
+		{"an empty one", [][]byte{{}}, "number 1 has 0 bytes, must have at least 32"},
+		{"a short one", [][]byte{secret(1), make([]byte, 31)}, "number 2 has 31 bytes, must have at least 32"},
+		{"one twice", [][]byte{secret(1), secret(2), secret(1)}, "number 3 was given before"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := pass.NewSigner(tt.secrets...)
+			if tt.want == "" {
+				if err != nil || s == nil {
+					t.Fatalf("NewSigner = %v, %v", s, err)
+				}
+				return
+			}
+			if !errors.Is(err, pass.ErrSecret) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want ErrSecret with %q", err, tt.want)
+			}
+			if s != nil {
+				t.Error("a signer came with the error")
+			}
+		})
+	}
+}
+
+func TestJWKS(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 2, 1)
+	kids, keys := publicKeys(t, signer.JWKS())
+	if len(kids) != 2 {
+		t.Fatalf("%d keys, want 2", len(kids))
+	}
+	for i, n := range []int{2, 1} {
+		want, ok := privateKey(t, secret(n)).Public().(ed25519.PublicKey)
+		if !ok || !keys[kids[i]].Equal(want) {
+			t.Errorf("key %d is %x, want %x", i+1, keys[kids[i]], want)
+		}
+	}
+	if again := newSigner(t, 2, 1).JWKS(); !bytes.Equal(again, signer.JWKS()) {
+		t.Errorf("two servers publish %s and %s", signer.JWKS(), again)
+	}
+	if bytes.Contains(signer.JWKS(), []byte(`"d"`)) {
+		t.Error("the private key is published")
+	}
+}
+
+// Services keep the key for hours: what is derived from a secret may not change.
+func TestJWKSIsFrozen(t *testing.T) {
+	t.Parallel()
+	const want = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"gJZzHOY2GRH23DIPBeum9cbbo2ZudKON4ocoX3cvXA4",` +
+		`"kid":"EkktLPeRCHetFCtJKSl-no5PxszcNlJ-YJq9tFJKKus","use":"sig","alg":"EdDSA"}]}`
+	if got := string(newSigner(t, 1).JWKS()); got != want {
+		t.Errorf("JWKS is %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,155 @@
+package pass
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Errors of Issue and Verify. Compare with errors.Is.
+var (
+	// ErrGrant: no pass can be made of this; the caller is at fault.
+	ErrGrant = errors.New("pass: unusable grant")
+	// ErrInvalid: not a pass that one of the secrets signed.
+	ErrInvalid = errors.New("pass: invalid")
+	// ErrExpired: a genuine pass whose time is over.
+	ErrExpired = errors.New("pass: expired")
+)
+
+// idSpace is the name space of jti, made once at random.
+var idSpace = uuid.MustParse("bfc82b08-36e8-4fc5-a89d-9d6853a85e1f")
+
+// idVersion marks a UUID whose bits have a meaning of our own (RFC 9562,
+// section 5.8): here a SHA-256, since version 5 would be a SHA-1.
+const idVersion = 8
+
+// Grant is one admission.
+type Grant struct {
+	// ZoneID names the zone.
+	ZoneID string
+	// ID is the visitor's.
+	ID line.ID
+	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds; the pass
+	// carries them in whole seconds, rounded down.
+	AdmittedAtMillis, ExpiresAtMillis int64
+	// Local: a server admitted by itself, while the store was away.
+	Local bool
+}
+
+// claims are what a pass says.
+type claims struct {
+	Zone  string `json:"zone"`
+	Local bool   `json:"local,omitempty"`
+	jwt.RegisteredClaims
+}
+
+// Issue returns the pass of an admission, signed under the newest secret. The
+// same grant always gets the same pass. A zone's name that is not valid, an
+// admission before 1970, or one that ends before it begins is an error that
+// wraps ErrGrant.
+func (s *Signer) Issue(g Grant) (string, error) {
+	switch {
+	case !zone.ValidID(g.ZoneID):
+		return "", fmt.Errorf("%w: zone %q", ErrGrant, g.ZoneID)
+	case g.AdmittedAtMillis < 0 || g.ExpiresAtMillis <= g.AdmittedAtMillis:
+		return "", fmt.Errorf("%w: from %d to %d", ErrGrant, g.AdmittedAtMillis, g.ExpiresAtMillis)
+	}
+	// Not jwt.NewWithClaims, which would make the same header every time.
+	pass, err := (&jwt.Token{
+		Header: s.header,
+		Method: jwt.SigningMethodEdDSA,
+		Claims: claims{
+			Zone:  g.ZoneID,
+			Local: g.Local,
+			RegisteredClaims: jwt.RegisteredClaims{
+				Subject:   hex.EncodeToString(g.ID[:]),
+				IssuedAt:  seconds(g.AdmittedAtMillis),
+				ExpiresAt: seconds(g.ExpiresAtMillis),
+				ID:        g.jti(),
+			},
+		},
+	}).SignedString(s.newest)
+	if err != nil {
+		return "", fmt.Errorf("pass: sign: %w", err)
+	}
+	return pass, nil
+}
+
+// seconds rounds Unix milliseconds, not negative, down to whole seconds.
+func seconds(millis int64) *jwt.NumericDate {
+	return jwt.NewNumericDate(time.Unix(millis/1000, 0))
+}
+
+// jti names the admission: always the same for the same one, and different for
+// different ones. The zone's length comes first, so that it is never in doubt
+// where the name ends.
+func (g Grant) jti() string {
+	name := make([]byte, 0, 1+len(g.ZoneID)+len(g.ID)+8)
+	name = append(name, byte(len(g.ZoneID))) // at most 64
+	name = append(name, g.ZoneID...)
+	name = append(name, g.ID[:]...)
+	name = binary.BigEndian.AppendUint64(name, uint64(g.AdmittedAtMillis))
+	return uuid.NewHash(sha256.New(), idSpace, name, idVersion).String()
+}
+
+// Verify returns what a pass grants at the given time, in whole seconds; the
+// caller compares the zone. It accepts EdDSA only, under the key of a live
+// secret that the pass names. The error wraps ErrExpired for a genuine pass
+// from the second of its exp on, and ErrInvalid in every other case.
+func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
+	if strings.ContainsAny(pass, "\r\n") { // base64 would skip them
+		return Grant{}, fmt.Errorf("%w: line break", ErrInvalid)
+	}
+	var c claims
+	_, err := jwt.ParseWithClaims(pass, &c, s.key,
+		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+		jwt.WithTimeFunc(func() time.Time { return now }),
+		jwt.WithExpirationRequired(),
+		jwt.WithStrictDecoding(),
+	)
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return Grant{}, fmt.Errorf("%w: %w", ErrExpired, err)
+	case err != nil:
+		return Grant{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return c.grant()
+}
+
+// key finds the public key that the header of a pass names.
+func (s *Signer) key(t *jwt.Token) (any, error) {
+	kid, ok := t.Header["kid"].(string)
+	if !ok {
+		return nil, errors.New("no kid")
+	}
+	public, ok := s.public[kid]
+	if !ok {
+		return nil, errors.New("unknown kid")
+	}
+	return public, nil
+}
+
+// grant reads claims whose signature and exp are good.
+func (c claims) grant() (Grant, error) {
+	id, err := hex.DecodeString(c.Subject)
+	if err != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil {
+		return Grant{}, fmt.Errorf("%w: not the claims of a pass", ErrInvalid)
+	}
+	return Grant{
+		ZoneID:           c.Zone,
+		ID:               line.ID(id),
+		AdmittedAtMillis: c.IssuedAt.UnixMilli(),
+		ExpiresAtMillis:  c.ExpiresAt.UnixMilli(),
+		Local:            c.Local,
+	}, nil
+}

@@ -1,0 +1,466 @@
+package pass_test
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+)
+
+var grant = pass.Grant{
+	ZoneID:           "TEST_ZONE",
+	ID:               line.ID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef},
+	AdmittedAtMillis: 1_795_223_434_123,
+	ExpiresAtMillis:  1_795_223_734_123,
+}
+
+// during is a moment at which the grant's pass is good.
+var during = time.UnixMilli(grant.AdmittedAtMillis)
+
+func issue(t testing.TB, s *pass.Signer, g pass.Grant) string {
+	t.Helper()
+	p, err := s.Issue(g)
+	if err != nil {
+		t.Fatalf("Issue(%+v): %v", g, err)
+	}
+	return p
+}
+
+// wholeSeconds is what is left of a grant in its pass.
+func wholeSeconds(g pass.Grant) pass.Grant {
+	g.AdmittedAtMillis -= g.AdmittedAtMillis % 1000
+	g.ExpiresAtMillis -= g.ExpiresAtMillis % 1000
+	return g
+}
+
+// parts reads a JWT's header and claims without any check.
+func parts(t testing.TB, p string) (header, claims map[string]any) {
+	t.Helper()
+	segments := strings.Split(p, ".")
+	if len(segments) != 3 {
+		t.Fatalf("%q has %d parts, want 3", p, len(segments))
+	}
+	for i, into := range []*map[string]any{&header, &claims} {
+		b, err := base64.RawURLEncoding.DecodeString(segments[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(b, into); err != nil {
+			t.Fatalf("%s: %v", b, err)
+		}
+	}
+	return header, claims
+}
+
+// build returns the first two parts of a JWT.
+func build(t testing.TB, header, claims map[string]any) string {
+	t.Helper()
+	h, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(h) + "." + base64.RawURLEncoding.EncodeToString(c)
+}
+
+// refuse fails the test unless the pass is refused with this error.
+func refuse(t testing.TB, s *pass.Signer, p string, now time.Time, want error) {
+	t.Helper()
+	got, err := s.Verify(p, now)
+	if !errors.Is(err, want) {
+		t.Errorf("Verify(%q) = %+v, %v, want %v", p, got, err, want)
+	}
+	if got != (pass.Grant{}) {
+		t.Errorf("Verify(%q) gave %+v with its error", p, got)
+	}
+}
+
+func TestIssueContent(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1, 2)
+	kids, _ := publicKeys(t, signer.JWKS())
+	header, claims := parts(t, issue(t, signer, grant))
+	if want := map[string]any{"alg": "EdDSA", "typ": "JWT", "kid": kids[0]}; !maps.Equal(header, want) {
+		t.Errorf("header is %v, want %v", header, want)
+	}
+	jti, ok := claims["jti"].(string)
+	if parsed, err := uuid.Parse(jti); !ok || err != nil || parsed.Version() != 8 || parsed.Variant() != uuid.RFC4122 {
+		t.Errorf("jti is %v, want a UUID of version 8", claims["jti"])
+	}
+	want := map[string]any{
+		"zone": "TEST_ZONE", "sub": "0123456789abcdef", "jti": jti,
+		"iat": 1_795_223_434.0, "exp": 1_795_223_734.0,
+	}
+	if !maps.Equal(claims, want) {
+		t.Errorf("claims are %v, want %v", claims, want)
+	}
+}
+
+// The pass of one admission is the same for every release.
+func TestPassIsFrozen(t *testing.T) {
+	t.Parallel()
+	const want = "eyJhbGciOiJFZERTQSIsImtpZCI6IkVra3RMUGVSQ0hldEZDdEpLU2wtbm81UHhzemNObEotWUpxOXRGSktLdXMiLCJ0eXAiOiJKV1QifQ" +
+		".eyJ6b25lIjoiVEVTVF9aT05FIiwic3ViIjoiMDEyMzQ1Njc4OWFiY2RlZiIsImV4cCI6MTc5NTIyMzczNCwi" +
+		"aWF0IjoxNzk1MjIzNDM0LCJqdGkiOiI5YmMwNDEyYS03N2JkLTg1MzItYmI1Ny1mM2ZlYmQ1MTNlYjIifQ" +
+		".1WylpRw9qBoZLRndQmKCeUp0X8exl3-tKrbI9cS4it0biGf4t-0p8DtHDH9a9JtBYoMLf4s_W4gWwZelebYrAQ"
+	if got := issue(t, newSigner(t, 1), grant); got != want {
+		t.Errorf("pass is %s, want %s", got, want)
+	}
+}
+
+func TestIssueLocal(t *testing.T) {
+	t.Parallel()
+	signer, local := newSigner(t, 1), grant
+	local.Local = true
+	_, claims := parts(t, issue(t, signer, local))
+	if claims["local"] != true {
+		t.Errorf("local is %v, want true", claims["local"])
+	}
+	if got, err := signer.Verify(issue(t, signer, local), during); err != nil || !got.Local {
+		t.Errorf("Verify = %+v, %v, want a local grant", got, err)
+	}
+}
+
+// Times are rounded down, so that no pass outlives its admission.
+func TestIssueRoundsDown(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1)
+	for _, tt := range []struct{ millis, seconds int64 }{
+		{1_795_223_434_000, 1_795_223_434},
+		{1_795_223_434_001, 1_795_223_434},
+		{1_795_223_434_999, 1_795_223_434},
+		{1_795_223_435_000, 1_795_223_435},
+	} {
+		g := grant
+		g.AdmittedAtMillis, g.ExpiresAtMillis = tt.millis, tt.millis+300_000
+		_, claims := parts(t, issue(t, signer, g))
+		if claims["iat"] != float64(tt.seconds) || claims["exp"] != float64(tt.seconds+300) {
+			t.Errorf("%d ms: iat %v, exp %v, want %d and 300 more", tt.millis, claims["iat"], claims["exp"], tt.seconds)
+		}
+	}
+}
+
+// A poll that is repeated, on this server or another, gets the same bytes.
+func TestIssueIsDeterministic(t *testing.T) {
+	t.Parallel()
+	here, there := newSigner(t, 1, 2), newSigner(t, 1)
+	first := issue(t, here, grant)
+	if again := issue(t, here, grant); again != first {
+		t.Errorf("asked again: %s, then %s", first, again)
+	}
+	if other := issue(t, there, grant); other != first {
+		t.Errorf("another server: %s, then %s", first, other)
+	}
+}
+
+// The jti names the admission and nothing else.
+func TestJTI(t *testing.T) {
+	t.Parallel()
+	jti := func(s *pass.Signer, change func(*pass.Grant)) string {
+		g := grant
+		change(&g)
+		_, claims := parts(t, issue(t, s, g))
+		id, ok := claims["jti"].(string)
+		if !ok {
+			t.Fatalf("jti is %v", claims["jti"])
+		}
+		return id
+	}
+	same := func(*pass.Grant) {}
+	want := jti(newSigner(t, 1), same)
+	for name, got := range map[string]string{
+		"another secret":   jti(newSigner(t, 2), same),
+		"another end":      jti(newSigner(t, 1), func(g *pass.Grant) { g.ExpiresAtMillis += 5000 }),
+		"after a rotation": jti(newSigner(t, 2, 1), same),
+	} {
+		if got != want {
+			t.Errorf("%s: jti is %s, want %s", name, got, want)
+		}
+	}
+	seen := map[string]string{want: "the grant itself"}
+	for name, change := range map[string]func(*pass.Grant){
+		"another zone":        func(g *pass.Grant) { g.ZoneID = "OTHER_ZONE" },
+		"a longer zone":       func(g *pass.Grant) { g.ZoneID += "0" },
+		"another visitor":     func(g *pass.Grant) { g.ID[7]++ },
+		"a millisecond later": func(g *pass.Grant) { g.AdmittedAtMillis++ },
+		"a byte moved from the id to the zone": func(g *pass.Grant) {
+			g.ZoneID += "A"
+			g.ID = line.ID{0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x00}
+		},
+	} {
+		got := jti(newSigner(t, 1), change)
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s and %s have the same jti", name, other)
+		}
+		seen[got] = name
+	}
+}
+
+func TestIssueRefuses(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1)
+	for _, tt := range []struct {
+		name   string
+		change func(*pass.Grant)
+	}{
+		{"no zone", func(g *pass.Grant) { g.ZoneID = "" }},
+		{"a zone's name that cannot be", func(g *pass.Grant) { g.ZoneID = "\xff" }},
+		{"a zone's name that is too long", func(g *pass.Grant) { g.ZoneID = strings.Repeat("Z", 65) }},
+		{"admitted before 1970", func(g *pass.Grant) { g.AdmittedAtMillis = -1 }},
+		{"no end", func(g *pass.Grant) { g.ExpiresAtMillis = 0 }},
+		{"over when it begins", func(g *pass.Grant) { g.ExpiresAtMillis = g.AdmittedAtMillis }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := grant
+			tt.change(&g)
+			if got, err := signer.Issue(g); !errors.Is(err, pass.ErrGrant) || got != "" {
+				t.Errorf("Issue = %q, %v, want ErrGrant", got, err)
+			}
+		})
+	}
+}
+
+// A protected service needs a JSON reader and Ed25519, no library of ours.
+func TestVerifyWithoutLibrary(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 2, 1)
+	_, keys := publicKeys(t, signer.JWKS())
+	for _, n := range []int{1, 2} {
+		p := issue(t, newSigner(t, n), grant)
+		header, claims := parts(t, p)
+		kid, ok := header["kid"].(string)
+		if !ok || keys[kid] == nil {
+			t.Fatalf("secret %d: kid %v is not published", n, header["kid"])
+		}
+		dot := strings.LastIndexByte(p, '.')
+		signature, err := base64.RawURLEncoding.DecodeString(p[dot+1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ed25519.Verify(keys[kid], []byte(p[:dot]), signature) {
+			t.Errorf("secret %d: the signature is wrong", n)
+		}
+		if claims["zone"] != grant.ZoneID {
+			t.Errorf("secret %d: zone is %v", n, claims["zone"])
+		}
+	}
+}
+
+func TestVerifyExpiry(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1)
+	p := issue(t, signer, grant)
+	exp := time.Unix(grant.ExpiresAtMillis/1000, 0)
+	for _, now := range []time.Time{during, exp.Add(-time.Second), exp.Add(-1)} {
+		if got, err := signer.Verify(p, now); err != nil || got != wholeSeconds(grant) {
+			t.Errorf("at %v: %+v, %v, want %+v", now, got, err, wholeSeconds(grant))
+		}
+	}
+	for _, now := range []time.Time{exp, exp.Add(time.Millisecond), exp.AddDate(100, 0, 0)} {
+		refuse(t, signer, p, now, pass.ErrExpired)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	old, both, swapped, renewed := newSigner(t, 1), newSigner(t, 1, 2), newSigner(t, 2, 1), newSigner(t, 2)
+	underOld, underNew := issue(t, old, grant), issue(t, renewed, grant)
+	for _, tt := range []struct {
+		name     string
+		signer   *pass.Signer
+		issues   string
+		verifies []string
+		refuses  []string
+	}{
+		{"before", old, underOld, []string{underOld}, []string{underNew}},
+		{"the new one announced", both, underOld, []string{underOld, underNew}, nil},
+		{"the new one signs", swapped, underNew, []string{underOld, underNew}, nil},
+		{"the old one dropped", renewed, underNew, []string{underNew}, []string{underOld}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := issue(t, tt.signer, grant); got != tt.issues {
+				t.Errorf("pass is %s, want %s", got, tt.issues)
+			}
+			for _, p := range tt.verifies {
+				if got, err := tt.signer.Verify(p, during); err != nil || got != wholeSeconds(grant) {
+					t.Errorf("Verify(%s) = %+v, %v", p, got, err)
+				}
+			}
+			for _, p := range tt.refuses {
+				refuse(t, tt.signer, p, during, pass.ErrInvalid)
+			}
+		})
+	}
+}
+
+// No character of a pass can be another one.
+func TestVerifyRefusesTampering(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1, 2)
+	good := issue(t, signer, grant)
+	for i := range good {
+		for _, c := range []byte("A_9.\n=") {
+			if good[i] == c {
+				continue
+			}
+			p := []byte(good)
+			p[i] = c
+			refuse(t, signer, string(p), during, pass.ErrInvalid)
+		}
+	}
+	// The last character has 4 bits to spare: these decode to the same bytes.
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := strings.IndexByte(alphabet, good[len(good)-1])
+	for spare := 1; spare < 16; spare++ {
+		refuse(t, signer, good[:len(good)-1]+alphabet[last+spare:last+spare+1], during, pass.ErrInvalid)
+	}
+	for _, p := range []string{"", ".", "..", "...", good + ".", good + "\n", " " + good, good + good, good + "=="} {
+		refuse(t, signer, p, during, pass.ErrInvalid)
+	}
+}
+
+// Whoever knows the published keys, and nothing else, gets nothing accepted.
+func TestVerifyRefusesOtherAlgorithms(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1, 2)
+	kids, keys := publicKeys(t, signer.JWKS())
+	good := issue(t, signer, grant)
+	_, claims := parts(t, good)
+	signature := good[strings.LastIndexByte(good, '.'):]
+	header := func(alg any) map[string]any {
+		return map[string]any{"alg": alg, "typ": "JWT", "kid": kids[0]}
+	}
+	for _, alg := range []any{"none", "None", "", nil, 1, "HS256", "ES256", "RS256", "Ed25519", "eddsa"} {
+		unsigned := build(t, header(alg), claims)
+		refuse(t, signer, unsigned+".", during, pass.ErrInvalid)
+		refuse(t, signer, unsigned+signature, during, pass.ErrInvalid)
+	}
+	refuse(t, signer, build(t, header("EdDSA"), claims)+".", during, pass.ErrInvalid)
+	// The public key as an HMAC secret, in each form that it is known in.
+	public := keys[kids[0]]
+	for _, key := range [][]byte{public, []byte(base64.RawURLEncoding.EncodeToString(public)), signer.JWKS(), {}} {
+		unsigned := build(t, header("HS256"), claims)
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(unsigned))
+		refuse(t, signer, unsigned+"."+base64.RawURLEncoding.EncodeToString(h.Sum(nil)), during, pass.ErrInvalid)
+	}
+}
+
+// Only the key that the pass names is tried, and it must name one.
+func TestVerifyKeyID(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1, 2)
+	kids, _ := publicKeys(t, signer.JWKS())
+	_, claims := parts(t, issue(t, signer, grant))
+	signed := func(header map[string]any) string {
+		unsigned := build(t, header, claims)
+		signature := ed25519.Sign(privateKey(t, secret(1)), []byte(unsigned))
+		return unsigned + "." + base64.RawURLEncoding.EncodeToString(signature)
+	}
+	if _, err := signer.Verify(signed(map[string]any{"alg": "EdDSA", "kid": kids[0]}), during); err != nil {
+		t.Fatalf("with the right kid: %v", err)
+	}
+	for _, header := range []map[string]any{
+		{"alg": "EdDSA"},
+		{"alg": "EdDSA", "kid": ""},
+		{"alg": "EdDSA", "kid": nil},
+		{"alg": "EdDSA", "kid": 1},
+		{"alg": "EdDSA", "kid": []string{kids[0]}},
+		{"alg": "EdDSA", "kid": "unknown"},
+		{"alg": "EdDSA", "kid": kids[1]},
+	} {
+		refuse(t, signer, signed(header), during, pass.ErrInvalid)
+	}
+}
+
+// The key signs nothing but passes; should it ever, they are no passes.
+func TestVerifyRefusesOtherClaims(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1)
+	kids, _ := publicKeys(t, signer.JWKS())
+	for name, change := range map[string]func(jwt.MapClaims){
+		"no exp":            func(c jwt.MapClaims) { delete(c, "exp") },
+		"no iat":            func(c jwt.MapClaims) { delete(c, "iat") },
+		"no sub":            func(c jwt.MapClaims) { delete(c, "sub") },
+		"a short sub":       func(c jwt.MapClaims) { c["sub"] = "0123" },
+		"a long sub":        func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
+		"sub without hex":   func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
+		"a zone of numbers": func(c jwt.MapClaims) { c["zone"] = 7 },
+		"exp in words":      func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
+	} {
+		_, claims := parts(t, issue(t, signer, grant))
+		change(claims)
+		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims(claims))
+		token.Header["kid"] = kids[0]
+		p, err := token.SignedString(privateKey(t, secret(1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refuse(t, signer, p, during, pass.ErrInvalid)
+		})
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t, 1, 2)
+	rapid.Check(t, func(t *rapid.T) {
+		admitted := rapid.Int64Range(0, 1<<43).Draw(t, "admitted at")
+		g := pass.Grant{
+			ZoneID:           rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`).Draw(t, "zone"),
+			ID:               line.ID(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "id")),
+			AdmittedAtMillis: admitted,
+			ExpiresAtMillis:  admitted + rapid.Int64Range(1000, 86_400_000).Draw(t, "lifetime"),
+			Local:            rapid.Bool().Draw(t, "local"),
+		}
+		p, err := signer.Issue(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := signer.Verify(p, time.Unix(admitted/1000, 0))
+		if err != nil || got != wholeSeconds(g) {
+			t.Fatalf("Verify = %+v, %v, want %+v", got, err, wholeSeconds(g))
+		}
+	})
+}
+
+func BenchmarkIssue(b *testing.B) {
+	signer := newSigner(b, 1, 2)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := signer.Issue(grant); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	signer := newSigner(b, 1, 2)
+	p := issue(b, signer, grant)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := signer.Verify(p, during); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
