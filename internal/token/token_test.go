@@ -35,10 +35,10 @@ func decode(t testing.TB, tok string) []byte {
 // encode is decode's inverse.
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// forge returns a token over any 18 bytes with a code that is right.
-func forge(t testing.TB, secret []byte, zoneID string, head []byte) string {
+// forge returns a token of testZone over any 18 bytes with a code that is right.
+func forge(t testing.TB, secret, head []byte) string {
 	t.Helper()
-	code := hmacUnder(t, secret, "openqueue/waitingroom/v1 token key", zoneID, string(head))
+	code := hmacUnder(t, secret, "openqueue/waitingroom/v1 token key", testZone, string(head))
 	return encode(slices.Concat(head, code[:16]))
 }
 
@@ -85,7 +85,7 @@ func TestLayout(t *testing.T) {
 	if got := int64(binary.BigEndian.Uint64(raw[10:18])); got != place.ArrivedAtMicros {
 		t.Errorf("arrival is %d, want %d", got, place.ArrivedAtMicros)
 	}
-	if want := forge(t, secret(1), testZone, raw[:18]); tok != want {
+	if want := forge(t, secret(1), raw[:18]); tok != want {
 		t.Errorf("token is %s, want %s", tok, want)
 	}
 }
@@ -100,7 +100,7 @@ func TestVerifyRefuses(t *testing.T) {
 	with := func(change func(head []byte)) string {
 		head := slices.Clone(raw[:18])
 		change(head)
-		return forge(t, secret(1), testZone, head)
+		return forge(t, secret(1), head)
 	}
 	arrival := func(micros int64) string {
 		return with(func(head []byte) { binary.BigEndian.PutUint64(head[10:], uint64(micros)) })
@@ -150,8 +150,8 @@ func TestVerifyRefuses(t *testing.T) {
 		{"another zone's code", testZone, encode(slices.Concat(raw[:18],
 			decode(t, keys.Sign("OTHER_ZONE", place))[18:]))},
 		{"unknown secret", testZone, newKeys(t, 3).Sign(testZone, place)},
-		{"unknown secret under a known key id", testZone, forge(t, secret(3), testZone, raw[:18])},
-		{"old secret under the new key id", testZone, forge(t, secret(2), testZone, raw[:18])},
+		{"unknown secret under a known key id", testZone, forge(t, secret(3), raw[:18])},
+		{"old secret under the new key id", testZone, forge(t, secret(2), raw[:18])},
 		{"signed with the key for ids", testZone, encode(slices.Concat(raw[:18], hmacUnder(t, secret(1),
 			"openqueue/waitingroom/v1 visitor id key", testZone, string(raw[:18]))[:16]))},
 	} {
