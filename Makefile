@@ -1,0 +1,93 @@
+# make alone prints what there is. Tools are pinned here, built once into
+# .tools, and never installed for the whole machine; redis-server, luacheck and
+# a C compiler (for the race detector) come from apt when absent.
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+K6       := go.k6.io/k6@v1.8.1
+
+GO      ?= go
+BENCH   ?= .
+FUZZFOR ?= 30s
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+##@ Try it
+
+.PHONY: run
+run: ## start a server on the embedded store, with the zone TEST_ZONE to try
+	@cat deploy/dev/welcome.txt
+	@exec $(GO) run ./cmd/queue-server serve --config deploy/dev/zones.yaml
+
+.PHONY: demo
+demo: ## watch a crowd of 20,000 go through, in seconds of virtual time
+	@exec $(GO) run ./cmd/queue-server simulate $(DEMO)
+DEMO ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
+
+.PHONY: build
+build: ## build the one static binary, bin/queue-server
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/queue-server ./cmd/queue-server
+
+##@ Check it
+
+.PHONY: check
+check: format vet lint lint-lua test ## the one word: format, vet, lint, Lua lint, tests
+
+.PHONY: test
+test: ## run all tests, with the race detector, in random order
+	@scripts/install-debian.sh redis-server gcc
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: format
+format: ## fail if a file is not formatted
+	$$(scripts/go-tool.sh $(GOLANGCI)) fmt --diff
+
+.PHONY: vet
+vet: ## run go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## run the linters of .golangci.yml
+	$$(scripts/go-tool.sh $(GOLANGCI)) run
+
+.PHONY: lint-lua
+lint-lua: ## run luacheck on the scripts, as Redis gets them
+	@scripts/install-debian.sh luacheck
+	scripts/lint-lua.sh
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
+	scripts/fuzz.sh $(FUZZFOR)
+
+##@ Measure it
+
+.PHONY: bench
+bench: ## run the benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
+	@scripts/bench.sh '$(BENCH)'
+
+.PHONY: k6
+k6: ## run the k6 burst against a server of its own (STAGE1_TARGET=... etc.)
+	@scripts/k6.sh "$$(scripts/go-tool.sh $(K6))" loadtest/k6/burst.js
+
+##@ Keep house
+
+.PHONY: fmt
+fmt: ## format all files
+	$$(scripts/go-tool.sh $(GOLANGCI)) fmt
+
+.PHONY: tools
+tools: ## build the pinned tools now, rather than on first use
+	@scripts/go-tool.sh $(GOLANGCI)
+	@scripts/go-tool.sh $(K6)
+
+.PHONY: clean
+clean: ## remove what was built; data and tools stay
+	rm -rf bin coverage.*
+	$(GO) clean -testcache
+
+.PHONY: help
+help: ## print this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,122 @@
+package house
+
+import (
+	"go/ast"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The most lines that a file may have and still be a good read.
+const (
+	maxLines     = 500
+	maxTestLines = 900
+	maxLuaLines  = 120
+)
+
+// nameless are package names that say nothing of what is inside: whatever is
+// put there has a better home.
+var nameless = []string{
+	"base", "common", "helper", "helpers", "misc", "model", "models", "shared", "type", "types", "util", "utils",
+}
+
+func TestPackagesAreNamedForWhatTheyAre(t *testing.T) {
+	for _, s := range tree(t) {
+		name := strings.TrimSuffix(s.pkgName, "_test")
+		if slices.Contains(nameless, name) || slices.Contains(nameless, path.Base(s.pkg)) {
+			t.Errorf("%s: package %s: name it for what it is", s.path(), s.pkgName)
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, s := range tree(t) {
+		most := maxLines
+		if s.isTest() {
+			most = maxTestLines
+		}
+		if s.lines > most {
+			t.Errorf("%s has %d lines, at most %d: split it by what it does", s.path(), s.lines, most)
+		}
+	}
+}
+
+func TestNoTestSleeps(t *testing.T) {
+	for _, s := range tree(t) {
+		name := s.importName("time", "time")
+		if !s.isTest() || name == "" {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Sleep" {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == name {
+				t.Errorf("%s:%d: a test sleeps: inject the clock, call runOnce, or wait for what you wait for",
+					s.path(), s.fset.Position(sel.Pos()).Line)
+			}
+			return true
+		})
+	}
+}
+
+// excuse is a comment that switches a linter off for its line.
+var excuse = regexp.MustCompile(`^//\s*(nolint|lint:ignore|#nosec)`)
+
+func TestNoLinterIsExcusedInPlace(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, group := range s.syntax.Comments {
+			for _, c := range group.List {
+				if excuse.MatchString(c.Text) {
+					t.Errorf("%s:%d: %s: mend the line, or change .golangci.yml with the reason",
+						s.path(), s.fset.Position(c.Pos()).Line, c.Text)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryScriptSaysWhatItIsFor: the first line of a script is "-- name: what
+// it does.", after the shebang where there is one.
+func TestEveryScriptSaysWhatItIsFor(t *testing.T) {
+	scripts := 0
+	err := filepath.WalkDir("../../lua", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".lua" {
+			return err
+		}
+		scripts++
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		checkScript(t, strings.TrimSuffix(entry.Name(), ".lua"), string(text))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scripts == 0 {
+		t.Error("there are no scripts below lua: did they move?")
+	}
+}
+
+func checkScript(t *testing.T, name, text string) {
+	t.Helper()
+	if n := strings.Count(text, "\n"); n > maxLuaLines {
+		t.Errorf("%s.lua has %d lines, at most %d: move a part that has a name to a file of its own", name, n, maxLuaLines)
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	if strings.HasPrefix(first, "#!lua") {
+		first, _, _ = strings.Cut(rest, "\n")
+	}
+	purpose, found := strings.CutPrefix(first, "-- "+name+": ")
+	if !found || len(strings.Fields(purpose)) < 3 {
+		t.Errorf("%s.lua begins with %q, want \"-- %s: what it does\"", name, first, name)
+	}
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# install-debian: installs, through apt, those of the named programs that are missing.
+#
+# Usage: install-debian.sh program...     (redis-server, luacheck, gcc)
+#
+# Does nothing where all are there, so that it costs a millisecond on the
+# second run and no apt is asked for. Uses sudo only when not root.
+set -euo pipefail
+
+missing=()
+for program in "$@"; do
+	command -v "$program" >/dev/null && continue
+	case $program in
+	redis-server) missing+=(redis-server) ;;
+	luacheck) missing+=(lua-check) ;;
+	gcc) missing+=(gcc libc6-dev) ;; # for the race detector
+	*)
+		echo "install-debian: no package is known for $program" >&2
+		exit 2
+		;;
+	esac
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+	echo "Please install these first, this machine has no apt-get: ${missing[*]}" >&2
+	exit 1
+fi
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+echo "Installing ${missing[*]}"
+# A lock of 120 s: a fresh machine may be at its own updates.
+"${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=120 update
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+	apt-get -qq -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}"
