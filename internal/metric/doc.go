@@ -1,0 +1,16 @@
+// Package metric counts what the server does, for Prometheus.
+//
+//	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
+//	registry ── Know, Forget ──> which zones have series (zone.go)
+//	store calls ── Store ──> time per call, restored places, and how
+//	                         good the estimates were (store.go, estimate.go)
+//	a scrape ── gauges ──> Stats of every zone, now (gauge.go)
+//
+// Labels are bounded: a zone that the server knows, or "" where the zone is not
+// known; an outcome or code from a fixed list. Every combination is there from
+// the moment the zone is known, at 0, and goes when the zone is forgotten.
+//
+// Counting a poll takes two look-ups in maps and one atomic addition: each
+// zone's counters are resolved when it becomes known, and the map of zones is
+// replaced rather than changed, so that reading it needs no lock.
+package metric

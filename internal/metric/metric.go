@@ -1,0 +1,108 @@
+package metric
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Native histograms: buckets a tenth wide, few enough to bound memory, and set
+// back at most once an hour when they are too many.
+const (
+	nativeFactor     = 1.1
+	nativeMaxBuckets = 100
+	nativeMinReset   = time.Hour
+)
+
+// Classic buckets, for those who do not store native ones.
+var (
+	// callBuckets reach from a call into memory to a store that hangs.
+	callBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+	// waitBuckets reach from "at once" to an evening.
+	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
+	// errorBuckets are fine around 0.15, the most that the median should be.
+	errorBuckets = []float64{.02, .05, .1, .15, .2, .3, .4, .5, .75, 1, 2, 5}
+)
+
+// Options of Metrics. All are optional.
+type Options struct {
+	// Version and Revision describe the build.
+	Version, Revision string
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Metrics are all series of the server that are not the sweeper's. Its methods
+// may be called from any number of goroutines.
+type Metrics struct {
+	reg prometheus.Registerer
+	now func() time.Time
+
+	joins, polls, refusals *prometheus.CounterVec
+	admissions, restored   *prometheus.CounterVec
+	waits, estimateErrors  *prometheus.HistogramVec
+	calls                  *prometheus.HistogramVec
+	failures               *prometheus.CounterVec
+
+	// zones is replaced, never changed; mu guards its replacement.
+	zones atomic.Pointer[map[string]*zoneMeter]
+	mu    sync.Mutex
+}
+
+// New registers the server's metrics, and those of the Go runtime and the
+// process, with reg.
+func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		reg: reg, now: o.Now,
+		joins:      counter("queue_joins_total", "Requests for a place, by what became of them.", "zone", "outcome"),
+		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
+		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
+		admissions: counter("queue_admissions_total", "Visitors let in by this server.", "zone"),
+		restored:   counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.", "zone"),
+		waits: histogram("queue_wait_seconds", "How long those who were let in had waited.",
+			waitBuckets, "zone"),
+		estimateErrors: histogram("queue_estimate_error_ratio",
+			"|estimate - real| / real, of the first estimate that a visitor got; 1 of 16 visitors, real waits of 1 s or more.",
+			errorBuckets, "zone"),
+		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
+			callBuckets, "call"),
+		failures: counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
+	}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "queue_build_info", Help: "1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
+	})
+	build.Set(1)
+	for _, c := range []prometheus.Collector{
+		m.joins, m.polls, m.refusals, m.admissions, m.restored, m.waits, m.estimateErrors,
+		m.calls, m.failures, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("metric: %w", err)
+		}
+	}
+	m.zones.Store(&map[string]*zoneMeter{})
+	m.Know(nowhere)
+	return m, nil
+}
+
+func histogram(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor:     nativeFactor,
+		NativeHistogramMaxBucketNumber:  nativeMaxBuckets,
+		NativeHistogramMinResetDuration: nativeMinReset,
+	}, []string{label})
+}

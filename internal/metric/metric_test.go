@@ -1,0 +1,545 @@
+package metric
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	m, err := New(reg, Options{Version: "v1.2.3", Revision: "abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, reg
+}
+
+// series returns how many series of one metric a zone has.
+func series(t *testing.T, reg *prometheus.Registry, name, zoneID string) int {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "zone" && l.GetValue() == zoneID {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
+	m, reg := newTest(t)
+	want := map[string]int{
+		"queue_joins_total": len(joinOutcomes), "queue_polls_total": len(pollOutcomes),
+		"queue_refusals_total": len(refusalCodes), "queue_admissions_total": 1,
+		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
+	}
+	count := func(zoneID string) map[string]int {
+		got := map[string]int{}
+		for name := range want {
+			if n := series(t, reg, name, zoneID); n > 0 {
+				got[name] = n
+			}
+		}
+		return got
+	}
+	if got := count(nowhere); !maps.Equal(got, want) {
+		t.Errorf("nowhere at the start: %v, want %v", got, want)
+	}
+	if got := count("a"); len(got) != 0 {
+		t.Errorf("a before it is known: %v", got)
+	}
+	m.Know("a")
+	m.Join("a", "waiting")
+	m.Know("a")
+	if got := count("a"); !maps.Equal(got, want) {
+		t.Errorf("a: %v, want %v", got, want)
+	}
+	if got := testutil.ToFloat64(m.joins.WithLabelValues("a", "waiting")); got != 1 {
+		t.Errorf("a second Know set the count to %v", got)
+	}
+	m.Forget("a")
+	m.Forget("never known")
+	m.Forget(nowhere)
+	if got := count("a"); len(got) != 0 {
+		t.Errorf("a after it was forgotten: %v", got)
+	}
+	if got := count(nowhere); !maps.Equal(got, want) {
+		t.Errorf("nowhere at the end: %v, want %v", got, want)
+	}
+}
+
+func TestCounters(t *testing.T) {
+	m, _ := newTest(t)
+	m.Know("a")
+	tests := []struct {
+		name        string
+		count       func()
+		vec         *prometheus.CounterVec
+		zone, label string
+	}{
+		{"join", func() { m.Join("a", "full") }, m.joins, "a", "full"},
+		{"join in no zone", func() { m.Join("invented", "error") }, m.joins, nowhere, "error"},
+		{"join with an unknown outcome", func() { m.Join("a", "surprise") }, m.joins, "a", other},
+		{"poll", func() { m.Poll("a", "gone") }, m.polls, "a", "gone"},
+		{"refusal", func() { m.Refuse("a", "zone_closed") }, m.refusals, "a", "zone_closed"},
+		{"refusal with a code of HTTP", func() { m.Refuse("", "uri_too_long") }, m.refusals, nowhere, other},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.count()
+			if got := testutil.ToFloat64(tt.vec.WithLabelValues(tt.zone, tt.label)); got != 1 {
+				t.Errorf("%q, %q = %v, want 1", tt.zone, tt.label, got)
+			}
+		})
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	m, reg := newTest(t)
+	m.Know("a")
+	m.Admit("a", 90*time.Second)
+	if got := testutil.ToFloat64(m.admissions.WithLabelValues("a")); got != 1 {
+		t.Errorf("admissions = %v", got)
+	}
+	n, sum, native := observed(t, reg, "queue_wait_seconds", "zone", "a")
+	if n != 1 || sum != 90 || !native {
+		t.Errorf("wait: %d observations, sum %v, native %v", n, sum, native)
+	}
+}
+
+// observed returns what one series of a histogram has, and whether it has
+// native buckets besides classic ones.
+func observed(t *testing.T, reg *prometheus.Registry, name, label, value string) (n uint64, sum float64, both bool) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == label && l.GetValue() == value {
+					h := m.GetHistogram()
+					return h.GetSampleCount(), h.GetSampleSum(), len(h.GetBucket()) > 0 && len(h.GetPositiveSpan()) > 0
+				}
+			}
+		}
+	}
+	t.Fatalf("no series %s{%s=%q}", name, label, value)
+	return 0, 0, false
+}
+
+func TestNamesAndHelp(t *testing.T) {
+	_, reg := newTest(t)
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "queue_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+func TestBuildInfo(t *testing.T) {
+	_, reg := newTest(t)
+	if n := testutil.CollectAndCount(reg, "queue_build_info"); n != 1 {
+		t.Errorf("%d series of queue_build_info, want 1", n)
+	}
+}
+
+func TestRegisteringTwiceIsAnError(t *testing.T) {
+	_, reg := newTest(t)
+	if _, err := New(reg, Options{}); err == nil {
+		t.Error("want an error")
+	}
+}
+
+// id returns an id of the sample.
+func id(n uint64) (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], n<<4)
+	return id
+}
+
+func TestEstimateError(t *testing.T) {
+	start := time.UnixMilli(1_800_000_000_000)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	tests := []struct {
+		name string
+		do   func(m *Metrics)
+		want []float64 // what is observed, in sum
+	}{
+		{"exact", func(m *Metrics) {
+			m.Gave("a", id(1), 10*time.Second, at(0))
+			m.Admitted("a", id(1), at(10*time.Second))
+		}, []float64{0}},
+		{"too high by a half", func(m *Metrics) {
+			m.Gave("a", id(1), 15*time.Second, at(0))
+			m.Admitted("a", id(1), at(10*time.Second))
+		}, []float64{0.5}},
+		{"too low by a half; the first estimate counts", func(m *Metrics) {
+			m.Gave("a", id(1), 5*time.Second, at(0))
+			m.Gave("a", id(1), 2*time.Second, at(8*time.Second))
+			m.Admitted("a", id(1), at(10*time.Second))
+		}, []float64{0.5}},
+		{"observed once", func(m *Metrics) {
+			m.Gave("a", id(1), 15*time.Second, at(0))
+			m.Admitted("a", id(1), at(10*time.Second))
+			m.Admitted("a", id(1), at(20*time.Second))
+		}, []float64{0.5}},
+		{"too short to tell", func(m *Metrics) {
+			m.Gave("a", id(1), 15*time.Second, at(0))
+			m.Admitted("a", id(1), at(999*time.Millisecond))
+		}, nil},
+		{"clock set back", func(m *Metrics) {
+			m.Gave("a", id(1), 15*time.Second, at(0))
+			m.Admitted("a", id(1), at(-time.Minute))
+		}, nil},
+		{"never estimated", func(m *Metrics) { m.Admitted("a", id(1), at(time.Minute)) }, nil},
+		{"not of the sample", func(m *Metrics) {
+			m.Gave("a", line.ID{7: 1}, 15*time.Second, at(0))
+			m.Admitted("a", line.ID{7: 1}, at(10*time.Second))
+		}, nil},
+		{"another zone's", func(m *Metrics) {
+			m.Gave("b", id(1), 15*time.Second, at(0))
+			m.Admitted("a", id(1), at(10*time.Second))
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, reg := newTest(t)
+			m.Know("a")
+			m.Know("b")
+			tt.do(m)
+			n, sum, _ := observed(t, reg, "queue_estimate_error_ratio", "zone", "a")
+			var want float64
+			for _, w := range tt.want {
+				want += w
+			}
+			if int(n) != len(tt.want) || sum != want {
+				t.Errorf("%d observations, sum %v; want %v", n, sum, tt.want)
+			}
+		})
+	}
+}
+
+func TestSampleForgetsTheOldest(t *testing.T) {
+	var s sample
+	now := time.UnixMilli(1_800_000_000_000)
+	later := now.Add(time.Minute)
+	known := func(n uint64) bool {
+		_, ok := s.given[id(n)]
+		return ok
+	}
+	for n := range uint64(maxSampled) {
+		s.gave(id(n), time.Second, now)
+	}
+	s.admitted(id(0), later)         // its slot is free, its id still in the ring
+	s.gave(id(maxSampled), 0, now)   // takes the slot of 0
+	s.gave(id(0), 0, now)            // back again: takes the slot of 1
+	s.gave(id(maxSampled+1), 0, now) // takes the slot of 2
+	if known(1) || known(2) || !known(0) || !known(3) || !known(maxSampled) || !known(maxSampled+1) {
+		t.Errorf("0: %v, 1: %v, 2: %v, 3: %v", known(0), known(1), known(2), known(3))
+	}
+	if len(s.given) > maxSampled || len(s.ring) != maxSampled {
+		t.Errorf("%d remembered in a ring of %d", len(s.given), len(s.ring))
+	}
+	s.reset()
+	s.gave(id(1), time.Second, now)
+	if ratio, ok := s.admitted(id(1), now.Add(2*time.Second)); !ok || ratio != 0.5 {
+		t.Errorf("after reset: %v, %v", ratio, ok)
+	}
+}
+
+func TestHotPathAllocatesNothing(t *testing.T) {
+	m, _ := newTest(t)
+	m.Know("a")
+	now := time.UnixMilli(1_800_000_000_000)
+	m.Gave("a", id(1), time.Second, now)
+	s := m.Measure(answering{line.Answer{Place: line.Place{ID: id(1)}, EstimateMillis: 5}})
+	ctx := t.Context()
+	got := testing.AllocsPerRun(100, func() {
+		m.Poll("a", "waiting")
+		m.Join("a", "waiting")
+		m.Refuse("a", "line_full")
+		_, _ = s.Poll(ctx, "a", line.Place{})
+	})
+	if got != 0 {
+		t.Errorf("%v allocations, want 0", got)
+	}
+}
+
+// answering is a store that gives everybody the same answer.
+type answering struct{ answer line.Answer }
+
+func (s answering) err() error {
+	if s.answer.Status == line.Gone {
+		return fmt.Errorf("test: %w", line.ErrStoreUnavailable)
+	}
+	return nil
+}
+
+func (s answering) Join(context.Context, string, line.ID, ...line.ID) (line.Answer, error) {
+	return s.answer, s.err()
+}
+func (s answering) Poll(context.Context, string, line.Place) (line.Answer, error) {
+	return s.answer, s.err()
+}
+func (s answering) Leave(context.Context, string, line.Place) error { return s.err() }
+func (s answering) Stats(context.Context, string) (line.Stats, error) {
+	return line.Stats{State: s.answer.State}, s.err()
+}
+func (s answering) Sweep(context.Context, string, string, uint64) (line.Sweep, error) {
+	return line.Sweep{Next: 7}, s.err()
+}
+func (s answering) Zones(context.Context) ([]zone.Settings, error) {
+	return []zone.Settings{zone.Defaults("a")}, s.err()
+}
+func (s answering) Zone(context.Context, string) (zone.Settings, error) {
+	return zone.Defaults("a"), s.err()
+}
+func (s answering) PutZone(context.Context, zone.Settings, *zone.Settings) (bool, error) {
+	return true, s.err()
+}
+func (s answering) RestoreZone(context.Context, zone.Settings, line.Memory) error { return s.err() }
+func (s answering) DeleteZone(context.Context, string) error                      { return s.err() }
+func (s answering) Ping(context.Context) error                                    { return s.err() }
+
+func TestStoreMeasuresEveryCall(t *testing.T) {
+	ctx := t.Context()
+	calls := map[string]func(s *Store) error{
+		"join":         func(s *Store) error { _, err := s.Join(ctx, "a", id(1)); return err },
+		"poll":         func(s *Store) error { _, err := s.Poll(ctx, "a", line.Place{}); return err },
+		"leave":        func(s *Store) error { return s.Leave(ctx, "a", line.Place{}) },
+		"stats":        func(s *Store) error { _, err := s.Stats(ctx, "a"); return err },
+		"sweep":        func(s *Store) error { _, err := s.Sweep(ctx, "a", "me", 0); return err },
+		"zones":        func(s *Store) error { _, err := s.Zones(ctx); return err },
+		"zone":         func(s *Store) error { _, err := s.Zone(ctx, "a"); return err },
+		"put_zone":     func(s *Store) error { _, err := s.PutZone(ctx, zone.Defaults("a"), nil); return err },
+		"restore_zone": func(s *Store) error { return s.RestoreZone(ctx, zone.Defaults("a"), line.Memory{}) },
+		"delete_zone":  func(s *Store) error { return s.DeleteZone(ctx, "a") },
+		"ping":         func(s *Store) error { return s.Ping(ctx) },
+	}
+	for _, status := range []line.Status{line.Waiting, line.Gone} {
+		m, reg := newTest(t)
+		m.Know("a")
+		var clock sync.Mutex
+		now := time.UnixMilli(0)
+		m.now = func() time.Time { // every look at the clock takes 2 s
+			clock.Lock()
+			defer clock.Unlock()
+			now = now.Add(2 * time.Second)
+			return now
+		}
+		s := m.Measure(answering{line.Answer{Status: status}})
+		for name, call := range calls {
+			err := call(s)
+			fails := status == line.Gone
+			if errors.Is(err, line.ErrStoreUnavailable) != fails {
+				t.Errorf("%s = %v", name, err)
+			}
+			if n, sum, both := observed(t, reg, "queue_store_call_seconds", "call", name); n != 1 || sum != 2 || !both {
+				t.Errorf("%s: %d observations, sum %v, classic and native: %v", name, n, sum, both)
+			}
+			want := 0.0
+			if fails {
+				want = 1
+			}
+			if got := testutil.ToFloat64(m.failures.WithLabelValues(name)); got != want {
+				t.Errorf("%s: %v failures, want %v", name, got, want)
+			}
+		}
+		if n := testutil.CollectAndCount(m.calls); n != len(calls) {
+			t.Errorf("%d kinds of call, want %d", n, len(calls))
+		}
+	}
+}
+
+func TestStoreHearsEstimatesAndRestoredPlaces(t *testing.T) {
+	m, reg := newTest(t)
+	m.Know("a")
+	hear := func(a line.Answer) {
+		if _, err := m.Measure(answering{a}).Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := line.Place{ID: id(1)}
+	hear(line.Answer{
+		Status: line.Waiting, Place: place, EstimateMillis: 15_000, Restored: true,
+		State: line.State{NowMillis: 1_000},
+	})
+	hear(line.Answer{Status: line.Admitted, Place: place, AdmittedAtMillis: 11_000})
+	hear(line.Answer{Status: line.AdmittedBefore, Place: place, AdmittedAtMillis: 11_000})
+	if n, sum, _ := observed(t, reg, "queue_estimate_error_ratio", "zone", "a"); n != 1 || sum != 0.5 {
+		t.Errorf("%d errors, sum %v", n, sum)
+	}
+	if got := testutil.ToFloat64(m.restored.WithLabelValues("a")); got != 1 {
+		t.Errorf("restored = %v", got)
+	}
+}
+
+// lines answers for the gauges; a zone named "hung" never answers.
+type lines struct {
+	zones []string
+	state line.State
+	asked int
+	mu    sync.Mutex
+}
+
+func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
+	var all []zone.Settings
+	for _, id := range l.zones {
+		all = append(all, zone.Defaults(id))
+	}
+	return all, nil
+}
+
+func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	l.mu.Lock()
+	l.asked++
+	l.mu.Unlock()
+	if zoneID == "hung" {
+		<-ctx.Done()
+		return line.Stats{}, ctx.Err()
+	}
+	return line.Stats{State: l.state}, nil
+}
+
+func TestGauges(t *testing.T) {
+	m, reg := newTest(t)
+	now := time.UnixMilli(0)
+	m.now = func() time.Time { return now }
+	l := &lines{zones: []string{"a"}, state: line.State{
+		Waiting: 900, Released: 70, Live: 50, InWindow: 15, WindowLimit: 60,
+	}}
+	if err := m.Show(l); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+		# HELP queue_overdue Released visitors who did not poll when their turn came.
+		# TYPE queue_overdue gauge
+		queue_overdue{zone="a"} 20
+		# HELP queue_released Visitors in the line who may be admitted when they poll.
+		# TYPE queue_released gauge
+		queue_released{zone="a"} 70
+		# HELP queue_waiting Visitors in the line.
+		# TYPE queue_waiting gauge
+		queue_waiting{zone="a"} 900
+		# HELP queue_window_use_ratio Admissions in the last window, as a share of its limit; 0 for a limit of 0.
+		# TYPE queue_window_use_ratio gauge
+		queue_window_use_ratio{zone="a"} 0.25
+	`
+	names := []string{"queue_waiting", "queue_released", "queue_overdue", "queue_window_use_ratio"}
+	for range 3 {
+		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
+			t.Error(err)
+		}
+	}
+	if l.asked != 1 {
+		t.Errorf("3 scrapes within a second asked %d times, want 1", l.asked)
+	}
+
+	now = now.Add(gaugeMaxAge)
+	l.state, l.zones = line.State{}, []string{"b"}
+	m.Know("b")
+	m.Gave("b", id(1), time.Second, now)
+	if n := series(t, reg, "queue_waiting", "a"); n != 0 {
+		t.Error("a zone that is gone is still shown")
+	}
+	if got := testutil.ToFloat64(m.joins.WithLabelValues("b", "waiting")); got != 0 {
+		t.Errorf("joins = %v", got)
+	}
+	if len(m.meter("b").estimates.given) != 0 {
+		t.Error("estimates are kept although nobody waits")
+	}
+}
+
+func TestGaugesDoNotWaitForAHungZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := newTest(t)
+		l := &lines{zones: []string{"hung", "a", "b"}}
+		g := &gauges{lines: l, metrics: m, gauges: []gauge{{
+			prometheus.NewDesc("x", "", []string{"zone"}, nil), func(line.State) float64 { return 1 },
+		}}}
+		start := time.Now()
+		if got := len(g.read()); got != 2 {
+			t.Errorf("%d series, want those of the 2 healthy zones", got)
+		}
+		if took := time.Since(start); took != gaugeTimeout {
+			t.Errorf("took %v, want %v", took, gaugeTimeout)
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	m, _ := newTest(t)
+	var all sync.WaitGroup
+	for i := range 4 {
+		zoneID := fmt.Sprintf("zone-%d", i%2)
+		all.Go(func() {
+			for n := range uint64(500) {
+				m.Know(zoneID)
+				m.Poll(zoneID, pollOutcomes[int(n)%len(pollOutcomes)])
+				m.Gave(zoneID, id(n), time.Second, time.UnixMilli(0))
+				m.Admitted(zoneID, id(n), time.UnixMilli(5000))
+				if n%100 == 0 {
+					m.Forget(zoneID)
+				}
+			}
+		})
+	}
+	all.Wait()
+	ids := slices.Sorted(maps.Keys(*m.zones.Load()))
+	if want := []string{nowhere, "zone-0", "zone-1"}; !slices.Equal(ids, want) {
+		t.Errorf("zones = %q, want %q", ids, want)
+	}
+}
+
+func BenchmarkMeasuredPoll(b *testing.B) {
+	m, err := New(prometheus.NewRegistry(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m.Know("a")
+	s := m.Measure(answering{line.Answer{Place: line.Place{ID: line.ID{7: 1}}}})
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = s.Poll(ctx, "a", line.Place{})
+		m.Poll("a", "waiting")
+	}
+}

@@ -1,0 +1,118 @@
+package metric
+
+import (
+	"maps"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// nowhere is the zone of a request whose zone is not known to exist.
+const nowhere = ""
+
+// other stands for an outcome or code that is not in its list.
+const other = "other"
+
+// The values that labels take.
+var (
+	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "error", other}
+	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "error", other}
+	refusalCodes = []string{
+		"invalid_request", "token_invalid", "zone_unknown", "token_expired", "body_too_large", "zone_closed",
+		"too_many_requests", "line_full", "store_unavailable", "service_unavailable", "internal_error",
+		"unauthorized", "cross_origin", "conflict", "not_found", "method_not_allowed", other,
+	}
+)
+
+// zoneMeter holds the series of one zone, resolved.
+type zoneMeter struct {
+	joins, polls, refusals map[string]prometheus.Counter // never written to
+	admissions, restored   prometheus.Counter
+	waits, estimateErrors  prometheus.Observer
+	estimates              sample
+}
+
+// meter returns the zone's series, or those of nowhere for a zone that is not
+// known (any more).
+func (m *Metrics) meter(zoneID string) *zoneMeter {
+	zones := *m.zones.Load()
+	if z, ok := zones[zoneID]; ok {
+		return z
+	}
+	return zones[nowhere]
+}
+
+// Join counts one request for a place by outcome: waiting, admitted,
+// admitted_before, closed, full or error.
+func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outcome) }
+
+// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone or
+// error.
+func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outcome) }
+
+// Refuse counts one request that ended with a problem, by its code.
+func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, code) }
+
+// Admit counts one visitor who was let in, and how long the visitor had waited.
+func (m *Metrics) Admit(zoneID string, waited time.Duration) {
+	z := m.meter(zoneID)
+	z.admissions.Inc()
+	z.waits.Observe(waited.Seconds())
+}
+
+func add(counters map[string]prometheus.Counter, label string) {
+	c, ok := counters[label]
+	if !ok {
+		c = counters[other]
+	}
+	c.Inc()
+}
+
+// Know makes the series of a zone, all at 0. For a zone that is known already
+// it does nothing.
+func (m *Metrics) Know(zoneID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := (*m.zones.Load())[zoneID]; ok {
+		return
+	}
+	zones := maps.Clone(*m.zones.Load())
+	zones[zoneID] = &zoneMeter{
+		joins:          resolve(m.joins, zoneID, joinOutcomes),
+		polls:          resolve(m.polls, zoneID, pollOutcomes),
+		refusals:       resolve(m.refusals, zoneID, refusalCodes),
+		admissions:     m.admissions.WithLabelValues(zoneID),
+		restored:       m.restored.WithLabelValues(zoneID),
+		waits:          m.waits.WithLabelValues(zoneID),
+		estimateErrors: m.estimateErrors.WithLabelValues(zoneID),
+	}
+	m.zones.Store(&zones)
+}
+
+// Forget deletes the series of a zone.
+func (m *Metrics) Forget(zoneID string) {
+	if zoneID == nowhere {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	zones := maps.Clone(*m.zones.Load())
+	delete(zones, zoneID)
+	m.zones.Store(&zones)
+	// After the zone is out of the map, or a late caller would count in a
+	// series that nobody sees. That one may still do so is harmless.
+	gone := prometheus.Labels{"zone": zoneID}
+	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		m.joins, m.polls, m.refusals, m.admissions, m.restored, m.waits, m.estimateErrors,
+	} {
+		v.DeletePartialMatch(gone)
+	}
+}
+
+func resolve(vec *prometheus.CounterVec, zoneID string, labels []string) map[string]prometheus.Counter {
+	counters := make(map[string]prometheus.Counter, len(labels))
+	for _, label := range labels {
+		counters[label] = vec.WithLabelValues(zoneID, label)
+	}
+	return counters
+}
