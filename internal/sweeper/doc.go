@@ -1,0 +1,32 @@
+// Package sweeper removes the places of those who have gone silently, in every
+// zone, at every tick of a cron schedule.
+//
+// # What a run does
+//
+//	for each zone
+//	    may it be swept?  ── no ──> skip it this time (guard.go)
+//	    batch by batch until the store says that the zone is done, or that
+//	    another server is at it (line.Sweep.Busy)
+//
+// Each batch is one call that examines at most 5,000 places. Every server runs
+// every tick: the lease in the store saves the work of all but one, and the
+// batch itself checks, in the same script, that nobody is removed who polled
+// within the idle timeout. So two sweepers at once waste time, no more.
+//
+// # When a zone may be swept
+//
+// To be idle is to have had the chance to poll, and not to have taken it. A
+// server sweeps a zone only after it has looked at it, without a gap and with
+// the store's clock keeping step with its own, for one idle timeout. So a crowd
+// is not taken for idle
+//
+//   - when the store's clock jumps forward, as at a fail-over to a node whose
+//     clock is ahead: a jump of 60 s would make all idle at once;
+//   - when nobody could poll, because the store was away;
+//   - when a server starts, perhaps after all of them were down.
+//
+// # Failures
+//
+// A zone that cannot be swept does not stop the others. A panic ends the run,
+// is logged, and does not stop the next.
+package sweeper

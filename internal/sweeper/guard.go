@@ -1,0 +1,53 @@
+package sweeper
+
+import (
+	"time"
+)
+
+// maxJump is how far the store's clock may gain on this process's between two
+// looks. It is above what a slow answer makes of it, and below the shortest
+// idle timeout that leaves room for polls.
+const maxJump = 5 * time.Second
+
+// Reasons for which a zone is not swept, as in queue_sweep_skipped_total.
+const (
+	// skipBusy: another server is sweeping it.
+	skipBusy = "busy"
+	// skipUnwatched: this server has not watched it for an idle timeout yet.
+	skipUnwatched = "unwatched"
+	// skipJump: the store's clock has jumped forward, an idle timeout ago at most.
+	skipJump = "clock_jump"
+)
+
+// watch is what the sweeper knows of one zone's clock.
+type watch struct {
+	// at is when the zone was last looked at, by this process's monotonic
+	// clock, and storeMillis what the store's clock said then.
+	at          time.Time
+	storeMillis int64
+	// since is when the present watch without gaps and jumps began, and why
+	// the one before ended.
+	since  time.Time
+	reason string
+}
+
+// look takes in what the store's clock says, and returns why the zone must not
+// be swept now, or "" if it may be. jump is how far the store's clock has
+// jumped forward since the last look, if too far, else 0. The first look at a
+// zone is the zero watch's.
+func (w *watch) look(now time.Time, storeMillis int64, idleTimeout time.Duration) (skip string, jump time.Duration) {
+	if w.at.IsZero() {
+		w.since, w.reason = now, skipUnwatched
+	} else {
+		stores := time.Duration(storeMillis-w.storeMillis) * time.Millisecond
+		if gained := stores - now.Sub(w.at); gained > maxJump {
+			jump = gained
+			w.since, w.reason = now, skipJump
+		}
+	}
+	w.at, w.storeMillis = now, storeMillis
+	if now.Sub(w.since) < idleTimeout {
+		return w.reason, jump
+	}
+	return "", jump
+}

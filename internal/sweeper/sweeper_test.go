@@ -1,0 +1,440 @@
+package sweeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// batch is one answer of Sweep.
+type batch struct {
+	line.Sweep
+	err error
+}
+
+// fakeStore hands out prepared batches and writes down what it was asked.
+type fakeStore struct {
+	mu       sync.Mutex
+	zones    []zone.Settings
+	zonesErr error
+	statsErr map[string]error
+	batches  map[string][]batch // by zone; {} when there are none left
+	asked    []string           // "zone cursor"
+	owners   map[string]bool
+
+	now       func() time.Time
+	ahead     time.Duration // of the store's clock
+	callTakes func(d time.Duration)
+	onZones   func()
+	onSweep   func(ctx context.Context)
+}
+
+func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
+	if f.onZones != nil {
+		f.onZones()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.zones, f.zonesErr
+}
+
+func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return line.Stats{State: line.State{NowMillis: f.now().Add(f.ahead).UnixMilli()}}, f.statsErr[zoneID]
+}
+
+func (f *fakeStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	if f.onSweep != nil {
+		f.onSweep(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, fmt.Sprintf("%s %d", zoneID, cursor))
+	f.owners[owner] = true
+	left := f.batches[zoneID]
+	if len(left) == 0 {
+		return line.Sweep{}, nil
+	}
+	f.batches[zoneID] = left[1:]
+	return left[0].Sweep, left[0].err
+}
+
+// taken returns what was asked since the last time.
+func (f *fakeStore) taken() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asked := f.asked
+	f.asked = nil
+	return asked
+}
+
+// harness is a sweeper whose clock the test moves.
+type harness struct {
+	*Sweeper
+	store *fakeStore
+	clock time.Time
+	log   bytes.Buffer
+}
+
+func newHarness(t *testing.T, zones ...string) *harness {
+	t.Helper()
+	h := &harness{clock: time.Unix(1_800_000_000, 0)}
+	now := func() time.Time { return h.clock }
+	h.store = &fakeStore{
+		statsErr: map[string]error{}, batches: map[string][]batch{}, owners: map[string]bool{}, now: now,
+	}
+	for _, id := range zones {
+		h.store.zones = append(h.store.zones, zone.Defaults(id))
+	}
+	s, err := New(Options{
+		Store: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
+		Logger: slog.New(slog.NewTextHandler(&h.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Sweeper = s
+	t.Cleanup(s.Stop)
+	return h
+}
+
+// watched is a harness that has watched its zones for an idle timeout.
+func watched(t *testing.T, zones ...string) *harness {
+	t.Helper()
+	h := newHarness(t, zones...)
+	h.runOnce(t.Context())
+	h.clock = h.clock.Add(zone.DefaultIdleTimeoutSeconds * time.Second)
+	if asked := h.store.taken(); len(asked) > 0 {
+		t.Fatalf("swept at first sight: %q", asked)
+	}
+	return h
+}
+
+func (h *harness) wantAsked(t *testing.T, want ...string) {
+	t.Helper()
+	if got := h.store.taken(); !slices.Equal(got, want) {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}
+
+func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
+	h := watched(t, "a", "b")
+	h.store.batches["a"] = []batch{
+		{Sweep: line.Sweep{Next: 17, Examined: 5000, Removed: 300}},
+		{Sweep: line.Sweep{Next: 9, Examined: 5000, Removed: 0}},
+		{Sweep: line.Sweep{Next: 0, Examined: 12, Removed: 5}},
+	}
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0", "a 17", "a 9", "b 0")
+	if len(h.store.owners) != 1 {
+		t.Errorf("owners %v, want one", h.store.owners)
+	}
+	for name, c := range map[string]struct {
+		c    prometheus.Collector
+		want float64
+	}{
+		"examined":     {h.metrics.examined, 10_012},
+		"removed":      {h.metrics.removed, 305},
+		"failures":     {h.metrics.failures, 0},
+		"last success": {h.metrics.lastSuccess, float64(h.clock.Unix())},
+	} {
+		if got := testutil.ToFloat64(c.c); got != c.want {
+			t.Errorf("%s = %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestBusyZoneIsLeftToTheOther(t *testing.T) {
+	h := watched(t, "a", "b")
+	h.store.batches["a"] = []batch{
+		{Sweep: line.Sweep{Next: 17, Examined: 5000}},
+		{Sweep: line.Sweep{Busy: true, Next: 17}},
+	}
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0", "a 17", "b 0")
+	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipBusy)); got != 1 {
+		t.Errorf("skipped for busy = %v, want 1", got)
+	}
+}
+
+func TestAFailureDoesNotStopTheOtherZones(t *testing.T) {
+	boom := errors.New("boom")
+	tests := []struct {
+		name   string
+		setup  func(f *fakeStore)
+		asked  []string
+		failed float64
+	}{
+		{"sweep fails", func(f *fakeStore) { f.batches["a"] = []batch{{err: boom}} }, []string{"a 0", "b 0"}, 1},
+		{"second batch fails", func(f *fakeStore) {
+			f.batches["a"] = []batch{{Sweep: line.Sweep{Next: 5}}, {err: boom}}
+		}, []string{"a 0", "a 5", "b 0"}, 1},
+		{"stats fail", func(f *fakeStore) { f.statsErr["a"] = boom }, []string{"b 0"}, 1},
+		{"zone deleted meanwhile", func(f *fakeStore) {
+			f.statsErr["a"] = fmt.Errorf("x: %w", line.ErrZoneDeleted)
+			f.batches["b"] = []batch{{err: fmt.Errorf("x: %w", line.ErrZoneUnknown)}}
+		}, []string{"b 0"}, 0},
+		{"no zones to be had", func(f *fakeStore) { f.zonesErr = boom }, nil, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := watched(t, "a", "b")
+			h.metrics.lastSuccess.Set(0)
+			tt.setup(h.store)
+			h.runOnce(t.Context())
+			h.wantAsked(t, tt.asked...)
+			if got := testutil.ToFloat64(h.metrics.failures); got != tt.failed {
+				t.Errorf("failures = %v, want %v", got, tt.failed)
+			}
+			if succeeded := testutil.ToFloat64(h.metrics.lastSuccess) != 0; succeeded != (tt.failed == 0) {
+				t.Errorf("last success set: %v", succeeded)
+			}
+		})
+	}
+}
+
+func TestLook(t *testing.T) {
+	const idle = 60 * time.Second
+	type look struct {
+		after time.Duration // of this process's clock, since the look before
+		store time.Duration // of the store's clock
+		skip  string
+		jump  time.Duration
+	}
+	tests := []struct {
+		name  string
+		looks []look
+	}{
+		{"in step", []look{
+			{0, 0, skipUnwatched, 0},
+			{30 * time.Second, 30 * time.Second, skipUnwatched, 0},
+			{30 * time.Second, 30 * time.Second, "", 0},
+			{30 * time.Second, 30 * time.Second, "", 0},
+		}},
+		{"a little ahead is a slow answer", []look{
+			{0, 0, skipUnwatched, 0},
+			{idle, idle + maxJump, "", 0},
+		}},
+		{"a jump forward", []look{
+			{0, 0, skipUnwatched, 0},
+			{idle, idle, "", 0},
+			{30 * time.Second, 91 * time.Second, skipJump, 61 * time.Second},
+			{30 * time.Second, 30 * time.Second, skipJump, 0},
+			{30 * time.Second, 30 * time.Second, "", 0},
+		}},
+		{"a second jump begins anew", []look{
+			{0, 0, skipUnwatched, 0},
+			{idle, idle + 6*time.Second, skipJump, 6 * time.Second},
+			{30 * time.Second, 40 * time.Second, skipJump, 10 * time.Second},
+			{30 * time.Second, 30 * time.Second, skipJump, 0},
+			{30 * time.Second, 30 * time.Second, "", 0},
+		}},
+		{"backward makes nobody idle", []look{
+			{0, 0, skipUnwatched, 0},
+			{idle, idle, "", 0},
+			{30 * time.Second, -time.Hour, "", 0},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var w watch
+			now := time.Unix(1_800_000_000, 0)
+			store := now.Add(time.Hour) // the two need not agree
+			for i, l := range tt.looks {
+				now, store = now.Add(l.after), store.Add(l.store)
+				skip, jump := w.look(now, store.UnixMilli(), idle)
+				if skip != l.skip || jump != l.jump {
+					t.Errorf("look %d: skip %q, jump %v; want %q, %v", i, skip, jump, l.skip, l.jump)
+				}
+			}
+		})
+	}
+}
+
+func TestClockJumpIsLoggedOnceAndConcernsItsZoneOnly(t *testing.T) {
+	h := watched(t, "a", "b")
+	h.store.zones[1].IdleTimeoutSeconds = 5
+	h.store.ahead = time.Minute
+	for range 3 {
+		h.runOnce(t.Context())
+		h.clock = h.clock.Add(30 * time.Second)
+	}
+	// b's idle timeout is shorter, so it is swept sooner.
+	h.wantAsked(t, "b 0", "a 0", "b 0")
+	if n := strings.Count(h.log.String(), "jumped forward"); n != 2 {
+		t.Errorf("logged %d times, want once for each zone:\n%s", n, h.log.String())
+	}
+	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipJump)); got != 3 {
+		t.Errorf("skipped for a jump = %v, want 3", got)
+	}
+}
+
+func TestAZoneThatCouldNotBeLookedAtIsWatchedAnew(t *testing.T) {
+	away := errors.New("away")
+	for name, fail := range map[string]func(f *fakeStore, err error){
+		"stats": func(f *fakeStore, err error) { f.statsErr["a"] = err },
+		"zones": func(f *fakeStore, err error) { f.zonesErr = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := watched(t, "a")
+			fail(h.store, away)
+			h.runOnce(t.Context())
+			fail(h.store, nil)
+			h.clock = h.clock.Add(time.Hour)
+			h.runOnce(t.Context())
+			h.wantAsked(t)
+			h.clock = h.clock.Add(zone.DefaultIdleTimeoutSeconds * time.Second)
+			h.runOnce(t.Context())
+			h.wantAsked(t, "a 0")
+		})
+	}
+}
+
+func TestWatchesOfGoneZonesAreForgotten(t *testing.T) {
+	h := watched(t, "a", "b")
+	h.store.zones = h.store.zones[1:]
+	h.runOnce(t.Context())
+	if got := slices.Collect(maps.Keys(h.watches)); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("watches %q, want b's only", got)
+	}
+}
+
+func TestRunOnceEndsBetweenBatchesWhenStopped(t *testing.T) {
+	h := watched(t, "a", "b")
+	h.metrics.lastSuccess.Set(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	h.store.batches["a"] = []batch{{Sweep: line.Sweep{Next: 5, Removed: 2}}, {Sweep: line.Sweep{Next: 6}}}
+	h.store.onSweep = func(context.Context) { cancel() }
+	h.runOnce(ctx)
+	h.wantAsked(t, "a 0")
+	if got := testutil.ToFloat64(h.metrics.removed); got != 2 {
+		t.Errorf("removed = %v, want 2: the batch that was under way counts", got)
+	}
+	if testutil.ToFloat64(h.metrics.lastSuccess) != 0 {
+		t.Error("a run that was stopped counts as a success")
+	}
+	h.runOnce(ctx)
+	h.wantAsked(t)
+}
+
+func TestLongestCall(t *testing.T) {
+	h := watched(t, "a")
+	h.store.batches["a"] = []batch{{Sweep: line.Sweep{Next: 1}}, {Sweep: line.Sweep{Next: 2}}, {}}
+	takes := []time.Duration{2 * time.Millisecond, 7 * time.Millisecond, time.Millisecond}
+	h.store.onSweep = func(context.Context) {
+		h.clock = h.clock.Add(takes[0])
+		takes = takes[1:]
+	}
+	h.runOnce(t.Context())
+	if got := testutil.ToFloat64(h.metrics.longestCall); got != 0.007 {
+		t.Errorf("longest call = %v s, want 0.007", got)
+	}
+}
+
+// scheduled runs the test with a sweeper that, once started, sweeps every second
+// of the bubble's clock.
+func scheduled(t *testing.T, test func(t *testing.T, f *fakeStore, s *Sweeper)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeStore{
+			zones: []zone.Settings{zone.Defaults("a")}, statsErr: map[string]error{},
+			batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
+		}
+		f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
+		s, err := New(Options{Store: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Stop()
+		test(t, f, s)
+	})
+}
+
+// elapse lets the bubble's clock run.
+func elapse(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestScheduleGoesOnAfterAPanic(t *testing.T) {
+	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+		runs := 0
+		f.onZones = func() {
+			if runs++; runs == 1 {
+				panic("boom")
+			}
+		}
+		s.Start()
+		elapse(10 * time.Second)
+		if runs < 9 {
+			t.Errorf("%d runs in 10 s, want one a second", runs)
+		}
+	})
+}
+
+func TestRunsDoNotOverlap(t *testing.T) {
+	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+		release := make(chan struct{})
+		f.onSweep = func(context.Context) { <-release }
+		s.Start()
+		elapse(20 * time.Second)
+		close(release)
+		synctest.Wait()
+		if got := f.taken(); len(got) != 1 {
+			t.Errorf("%d sweeps while the first was under way, want 1", len(got))
+		}
+		elapse(2 * time.Second)
+		if got := f.taken(); len(got) == 0 {
+			t.Error("no sweep after the long one")
+		}
+	})
+}
+
+func TestStopWaitsForTheRunInFlight(t *testing.T) {
+	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+		begun := make(chan struct{})
+		ended := false
+		f.batches["a"] = []batch{{Sweep: line.Sweep{Next: 1}}, {Sweep: line.Sweep{Next: 2}}}
+		f.onSweep = func(ctx context.Context) {
+			close(begun)
+			<-ctx.Done()
+			<-time.After(time.Second) // the store takes its time
+			ended = true
+		}
+		s.Start()
+		<-begun
+		s.Stop()
+		if !ended {
+			t.Error("Stop returned before the batch under way did")
+		}
+		if got := f.taken(); !slices.Equal(got, []string{"a 0"}) {
+			t.Errorf("asked %q, want no batch after Stop", got)
+		}
+	})
+}
+
+func TestNewRefusesAPeriodThatCronDoesNotKnow(t *testing.T) {
+	_, err := New(Options{Registerer: prometheus.NewRegistry(), Every: 900 * time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "at least 1s") {
+		t.Errorf("New = %v", err)
+	}
+}
