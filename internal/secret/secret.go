@@ -1,0 +1,152 @@
+package secret
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// MinBytes is the least length of a secret: as much as the strength of
+	// the keys that are derived from it.
+	MinBytes = 32
+	// minDistinct is the least number of different bytes in a secret. What
+	// people type in a hurry ("xxxx...", "changeme" many times) has fewer; 32
+	// random bytes have fewer less than once in 10^30 times.
+	minDistinct = 9
+	// MinTokenChars is the least length of an operators' token, and
+	// minTokenDistinct the least number of different characters in it.
+	MinTokenChars    = 16
+	minTokenDistinct = 5
+)
+
+// Names of the files in the data folder.
+const (
+	fileName      = "secret"
+	tokenFileName = "admin-token"
+)
+
+// ErrUnusable is wrapped by the error for a secret, token or file that must
+// not be used as it is.
+var ErrUnusable = errors.New("secret: unusable")
+
+// howTo ends the sentence about a secret that cannot be used.
+const howTo = "make one with: openssl rand -base64 32"
+
+// Parse reads one or more secrets, newest first, separated by commas. Each is
+// base64 (of any alphabet, padded or not) of MinBytes or more; what is not, is
+// taken as it is, and must have MinBytes itself.
+func Parse(setting string) ([][]byte, error) { return parse(strings.Split(setting, ",")) }
+
+func parse(parts []string) ([][]byte, error) {
+	secrets := make([][]byte, 0, len(parts))
+	for i, part := range parts {
+		name := "it"
+		if len(parts) > 1 {
+			name = fmt.Sprintf("number %d of %d", i+1, len(parts))
+		}
+		s := decode(strings.TrimSpace(part))
+		switch {
+		case len(s) == 0:
+			return nil, fmt.Errorf("%w: %s is empty; %s", ErrUnusable, name, howTo)
+		case len(s) < MinBytes:
+			return nil, fmt.Errorf("%w: %s has %d bytes, must have at least %d; %s",
+				ErrUnusable, name, len(s), MinBytes, howTo)
+		case distinct(s) < minDistinct:
+			return nil, fmt.Errorf("%w: %s is easy to guess, it repeats a few characters; %s", ErrUnusable, name, howTo)
+		}
+		for j, earlier := range secrets {
+			if bytes.Equal(s, earlier) {
+				return nil, fmt.Errorf("%w: number %d is the same as number %d; remove one of them",
+					ErrUnusable, i+1, j+1)
+			}
+		}
+		secrets = append(secrets, s)
+	}
+	return secrets, nil
+}
+
+// decode returns the bytes that s stands for in base64 if they are enough for
+// a secret, else those of s.
+func decode(s string) []byte {
+	for _, e := range []*base64.Encoding{
+		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
+	} {
+		if b, err := e.DecodeString(s); err == nil && len(b) >= MinBytes {
+			return b
+		}
+	}
+	return []byte(s)
+}
+
+// distinct counts the different bytes of s.
+func distinct(s []byte) int {
+	var seen [256]bool
+	n := 0
+	for _, b := range s {
+		if !seen[b] {
+			seen[b] = true
+			n++
+		}
+	}
+	return n
+}
+
+// Load returns the secrets that the data folder keeps, newest first. At the
+// first start it makes one, and the folder if need be; made tells.
+//
+// Errors that wrap ErrUnusable name the file and say what to do about it.
+func Load(dir string) (secrets [][]byte, made bool, err error) {
+	path := filepath.Join(dir, fileName)
+	text, made, err := loadOrMake(path, func() string {
+		b := make([]byte, MinBytes)
+		rand.Read(b) // never fails: crypto/rand ends the program instead
+		return base64.StdEncoding.EncodeToString(b)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	secrets, err = parse(strings.Split(text, "\n"))
+	if err != nil {
+		return nil, false, fmt.Errorf("secret: file %s: %w, or bring back the file from a backup; "+
+			"with another secret, everybody in a line loses the place", path, err)
+	}
+	return secrets, made, nil
+}
+
+// CheckToken refuses an operators' token that is too short, or that cannot be
+// sent in a header.
+func CheckToken(token string) error {
+	if len(token) < MinTokenChars {
+		return fmt.Errorf("%w: it has %d characters, must have at least %d; %s",
+			ErrUnusable, len(token), MinTokenChars, howTo)
+	}
+	for _, c := range []byte(token) {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("%w: it has a blank, or a character that is not ASCII; %s", ErrUnusable, howTo)
+		}
+	}
+	if distinct([]byte(token)) < minTokenDistinct {
+		return fmt.Errorf("%w: it is easy to guess, it repeats a few characters; %s", ErrUnusable, howTo)
+	}
+	return nil
+}
+
+// LoadToken returns the operators' token that the data folder keeps. At the
+// first start it makes one, and the folder if need be; made tells, and is the
+// moment to show it to the operator.
+func LoadToken(dir string) (token string, made bool, err error) {
+	path := filepath.Join(dir, tokenFileName)
+	token, made, err = loadOrMake(path, rand.Text)
+	if err != nil {
+		return "", false, err
+	}
+	if err := CheckToken(token); err != nil {
+		return "", false, fmt.Errorf("secret: file %s: %w, or remove the file to have a new one made", path, err)
+	}
+	return token, made, nil
+}
