@@ -13,9 +13,15 @@ duration=${1:-30s}
 mapfile -t targets < <(
 	grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd internal lua | sort
 )
+failed=()
 for i in "${!targets[@]}"; do
 	IFS=: read -r file _ declaration <<<"${targets[i]}"
 	name=${declaration#func }
 	echo "fuzz $((i + 1))/${#targets[@]}: $name in $(dirname "$file"), $duration" >&2
-	go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" "./$(dirname "$file")"
+	# One find must not keep the others from being made.
+	go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" "./$(dirname "$file")" || failed+=("$name")
 done
+if [ ${#failed[@]} -gt 0 ]; then
+	echo "fuzz: failed: ${failed[*]}" >&2
+	exit 1
+fi
