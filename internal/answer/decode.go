@@ -1,5 +1,7 @@
 package answer
 
+import "strings"
+
 // Field is one member that a request's body may have. Every field of the
 // visitors' contract is a string.
 type Field struct {
@@ -99,7 +101,8 @@ func (s *scanner) value(f Field) error {
 		if !s.skip(1) {
 			return errSyntax()
 		}
-		return invalid(f.Name, "must be a string")
+		// The clone keeps f out of the error, and so its Value off the heap.
+		return invalid(strings.Clone(f.Name), "must be a string")
 	}
 	s.space()
 	return nil

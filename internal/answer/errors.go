@@ -83,7 +83,7 @@ func CheckRunes(field, value string, most int) error {
 	return nil
 }
 
-// zoneError is an error about a zone that is known to exist.
+// zoneError is an error in a request about one zone.
 type zoneError struct {
 	zoneID string
 	err    error
@@ -92,9 +92,9 @@ type zoneError struct {
 func (e *zoneError) Error() string { return e.err.Error() }
 func (e *zoneError) Unwrap() error { return e.err }
 
-// InZone marks err as concerning a zone that exists, so that it may be counted
-// under that zone's name. A name that a client made up must never be marked:
-// each would become a time series of its own.
+// InZone marks err with the zone that the request named, so that it can be
+// counted there. The name is well-formed; whether there is such a zone is for
+// the meter to know, which must not make a time series of every invented name.
 func InZone(zoneID string, err error) error { return &zoneError{zoneID: zoneID, err: err} }
 
 // ZoneOf returns the name that InZone put on err, or "".

@@ -71,8 +71,9 @@ func (s *scanner) str() (raw []byte, escaped, ok bool) {
 		return nil, false, false
 	}
 	start, ascii := s.at, true
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; {
+	for {
+		s.plain()
+		switch c := s.peek(); {
 		case c == '"':
 			raw = s.text[start:s.at]
 			s.at++
@@ -82,14 +83,23 @@ func (s *scanner) str() (raw []byte, escaped, ok bool) {
 			if !s.escape() {
 				return nil, false, false
 			}
-		case c < ' ':
-			return nil, false, false
-		default:
-			ascii = ascii && c < utf8.RuneSelf
+		case c >= utf8.RuneSelf:
+			ascii = false
 			s.at++
+		default: // a control character, or the end
+			return nil, false, false
 		}
 	}
-	return nil, false, false
+}
+
+// plain steps over those characters of a string that mean themselves and need
+// no second look: nearly all there are.
+func (s *scanner) plain() {
+	i := s.at
+	for i < len(s.text) && ' ' <= s.text[i] && s.text[i] < utf8.RuneSelf && s.text[i] != '"' && s.text[i] != '\\' {
+		i++
+	}
+	s.at = i
 }
 
 // escape steps over one escape, or over the two that make a surrogate pair.

@@ -21,8 +21,8 @@ type Store interface {
 }
 
 // Meter counts what the store says in this room; what does not get as far is
-// counted where it is refused, by package problem. A zoneID is that of a zone
-// that exists, or "" where that is not known.
+// counted where it is refused, by package problem. A zoneID is well-formed, but
+// the zone may be one that was deleted.
 type Meter interface {
 	// Poll counts one poll by outcome: waiting, admitted, admitted_before,
 	// gone or error.
@@ -57,7 +57,8 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	}
 	a, err := s.store.Poll(ctx, zoneID, p)
 	if err != nil {
-		return answer.Answer{}, s.failed(zoneID, err)
+		s.meter.Poll(zoneID, "error")
+		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
 	switch a.Status {
 	case line.Waiting:
@@ -80,29 +81,19 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	return out, nil
 }
 
-// place returns the place that the token carries.
+// place returns the place that the token carries. A genuine token says that the
+// zone's name is well-formed, too: it was when the token was made. So the
+// fields are looked at only to tell a client what is wrong with them.
 func (s *Service) place(zoneID, tok string) (line.Place, error) {
+	p, err := s.tokens.Verify(zoneID, tok)
+	if err == nil {
+		return p, nil
+	}
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return line.Place{}, err
 	}
 	if err := answer.CheckToken(tok); err != nil {
 		return line.Place{}, err
 	}
-	p, err := s.tokens.Verify(zoneID, tok)
-	if err != nil {
-		return line.Place{}, fmt.Errorf("entry: poll: %w", err)
-	}
-	return p, nil
-}
-
-// failed counts and wraps an error of the store. The signature has proved that
-// the zone existed; a store that knows it no more says so.
-func (s *Service) failed(zoneID string, err error) error {
-	wrapped := fmt.Errorf("entry: poll: %w", err)
-	if errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, line.ErrZoneDeleted) {
-		s.meter.Poll("", "error")
-		return wrapped
-	}
-	s.meter.Poll(zoneID, "error")
-	return answer.InZone(zoneID, wrapped)
+	return line.Place{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 }

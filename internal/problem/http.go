@@ -15,8 +15,9 @@ import (
 
 // Meter counts refusals.
 type Meter interface {
-	// Refuse counts one request that ended with a problem. zoneID is that of a
-	// zone that exists, or "".
+	// Refuse counts one request that ended with a problem. zoneID is that of
+	// the zone that it named, or "". It may be invented: the meter must not
+	// make a time series of each.
 	Refuse(zoneID, code string)
 }
 

@@ -38,8 +38,8 @@ type Store interface {
 }
 
 // Meter counts what the store says in this room; what does not get as far is
-// counted where it is refused, by package problem. A zoneID is that of a zone
-// that exists, or "" where that is not known.
+// counted where it is refused, by package problem. A zoneID is well-formed, but
+// may be invented: the meter must not make a time series of each.
 type Meter interface {
 	// Join counts one join by outcome: waiting, admitted, admitted_before,
 	// closed, full or error.
@@ -111,9 +111,8 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	}
 	a, err := s.join(ctx, n)
 	if err != nil {
-		// The zone may be one that the client made up.
-		s.meter.Join("", "error")
-		return answer.Answer{}, fmt.Errorf("wait: join: %w", err)
+		s.meter.Join(n.ZoneID, "error")
+		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}
 	switch a.Status {
 	case line.Waiting:
@@ -160,7 +159,7 @@ func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	}
 	p, err := s.tokens.Verify(zoneID, tok)
 	if err != nil {
-		return fmt.Errorf("wait: leave: %w", err)
+		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
 	}
 	if err := s.store.Leave(ctx, zoneID, p); err != nil {
 		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))

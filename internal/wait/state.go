@@ -72,7 +72,10 @@ func (s *Service) State(ctx context.Context, zoneID string) (State, error) {
 	}
 	select {
 	case <-snap.done:
-		return snap.state, snap.err
+		if snap.err != nil {
+			return State{}, answer.InZone(zoneID, snap.err)
+		}
+		return snap.state, nil
 	case <-ctx.Done():
 		return State{}, fmt.Errorf("wait: state: %w", ctx.Err())
 	}

@@ -1,0 +1,115 @@
+package entry_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// BenchmarkPoll compares a poll, all but the store, with a bare echo handler
+// that binds the same request and writes the same answer, and does nothing in
+// between: it checks no signature and makes no token.
+func BenchmarkPoll(b *testing.B) {
+	r := newRoom(b)
+	place, tok := r.join(b)
+	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
+	waiting := line.Answer{
+		Status: line.Waiting, Place: place, Position: 1234, EstimateMillis: 61000, PeriodMillis: 9400,
+		State: line.State{Waiting: 5000},
+	}
+
+	b.Run("bare-echo", func(b *testing.B) {
+		e := echo.New()
+		e.POST("/traffic/entry", func(c echo.Context) error { return bare(c, waiting) })
+		repeat(b, e, body)
+	})
+	b.Run("room", func(b *testing.B) {
+		service := entry.New(always(waiting), r.tokens, answer.NewIssuer(r.tokens, r.passes), deaf{})
+		e := echo.New()
+		e.POST("/traffic/entry", entry.NewHTTP(service, nil).Poll)
+		repeat(b, e, body)
+	})
+}
+
+func bare(c echo.Context, a line.Answer) error {
+	var in struct {
+		ZoneID string `json:"zoneId"`
+		Token  string `json:"token"`
+	}
+	if err := c.Bind(&in); err != nil {
+		return err
+	}
+	type waiting struct {
+		Position        int64 `json:"position"`
+		Total           int64 `json:"total"`
+		EstimatedWait   int64 `json:"estimatedWait"`
+		PollingPeriod   int64 `json:"pollingPeriod"`
+		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+	}
+	return c.JSON(http.StatusOK, struct {
+		ZoneID   string  `json:"zoneId"`
+		Token    string  `json:"token"`
+		CanEnter bool    `json:"canEnter"`
+		Waiting  waiting `json:"waiting"`
+	}{in.ZoneID, in.Token, false, waiting{
+		a.Position, a.State.Waiting, a.EstimateMillis, a.PeriodMillis, a.Place.ArrivedAtMicros,
+	}})
+}
+
+// repeat sends one request again and again, and reuses all that net/http
+// would bring along, so that only the handler is measured.
+func repeat(b *testing.B, h http.Handler, body string) {
+	b.Helper()
+	in := strings.NewReader(body)
+	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", in)
+	req.Header.Set("Content-Type", "application/json")
+	w := &discard{header: make(http.Header)}
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Reset(body)
+		req.Body = io.NopCloser(in)
+		clear(w.header)
+		w.status, w.bytes = 0, 0
+		h.ServeHTTP(w, req)
+		if w.status != http.StatusOK || w.bytes < 200 {
+			b.Fatalf("answered %d with %d bytes", w.status, w.bytes)
+		}
+	}
+}
+
+// discard is a ResponseWriter that keeps the header only.
+type discard struct {
+	header        http.Header
+	status, bytes int
+}
+
+func (d *discard) Header() http.Header    { return d.header }
+func (d *discard) WriteHeader(status int) { d.status = status }
+func (d *discard) Write(b []byte) (int, error) {
+	d.bytes += len(b)
+	return len(b), nil
+}
+
+// always is a store with one answer.
+type always line.Answer
+
+func (a always) Poll(context.Context, string, line.Place) (line.Answer, error) {
+	return line.Answer(a), nil
+}
+
+// deaf is a meter that does nothing.
+type deaf struct{}
+
+func (deaf) Poll(string, string)         {}
+func (deaf) Admit(string, time.Duration) {}

@@ -1,0 +1,321 @@
+package entry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+func TestPollWhileWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join(t)
+	place, tok := r.join(t)
+
+	w := r.poll(tok)
+	d := read(t, w)
+	if w.Code != http.StatusOK || d.CanEnter || d.Waiting == nil || d.Admission != nil {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if d.ZoneID != zoneID || d.Token != tok {
+		t.Errorf("zone %q, token %q; want %q, %q", d.ZoneID, d.Token, zoneID, tok)
+	}
+	if d.Waiting.Position != 1 || d.Waiting.Total != 1 || d.Waiting.ArrivedAtMicros != place.ArrivedAtMicros {
+		t.Errorf("got %+v", *d.Waiting)
+	}
+	want := map[string]string{
+		"Content-Type":   "application/json",
+		"Cache-Control":  "no-store",
+		"Content-Length": strconv.Itoa(w.Body.Len()),
+		"Retry-After":    strconv.FormatInt((d.Waiting.PollingPeriod+999)/1000, 10),
+	}
+	for name, value := range want {
+		if got := w.Header().Get(name); got != value {
+			t.Errorf("%s: got %q, want %q", name, got, value)
+		}
+	}
+	if want := []string{"poll TEST_ZONE waiting"}; !slices.Equal(r.meter.seen, want) {
+		t.Errorf("metered %q, want %q", r.meter.seen, want)
+	}
+}
+
+func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join(t)
+	place, tok := r.join(t)
+	r.clock.forward(6001 * time.Millisecond)
+
+	first := r.poll(tok)
+	d := read(t, first)
+	if first.Code != http.StatusOK || !d.CanEnter || d.Waiting != nil || d.Admission == nil {
+		t.Fatalf("got %d %s", first.Code, first.Body)
+	}
+	if got := first.Header().Get("Retry-After"); got != "" {
+		t.Errorf("Retry-After %q with an admission", got)
+	}
+	if d.Token != tok || d.Admission.AdmittedAt != r.clock.Now().UnixMilli() ||
+		d.Admission.ExpiresAt != d.Admission.AdmittedAt+300_000 {
+		t.Errorf("got %s", first.Body)
+	}
+	grant, err := r.passes.Verify(d.Admission.Pass, r.clock.Now())
+	if err != nil || grant.ZoneID != zoneID || grant.ID != place.ID {
+		t.Errorf("pass: got %+v, %v", grant, err)
+	}
+
+	r.clock.forward(time.Minute)
+	if again := r.poll(tok); again.Code != http.StatusOK || again.Body.String() != first.Body.String() {
+		t.Errorf("a repeated poll got %d %s, the first %s", again.Code, again.Body, first.Body)
+	}
+
+	r.clock.forward(5 * time.Minute)
+	if late := r.poll(tok); late.Code != http.StatusGone || read(t, late).Code != "token_expired" {
+		t.Errorf("after it expired: got %d %s", late.Code, late.Body)
+	}
+	want := []string{
+		// The arrival was a microsecond after that of the visitor before.
+		"poll TEST_ZONE admitted", "admit TEST_ZONE 6.000999s", "poll TEST_ZONE admitted_before",
+		"poll TEST_ZONE gone", "refuse TEST_ZONE token_expired",
+	}
+	if !slices.Equal(r.meter.seen, want) {
+		t.Errorf("metered %q, want %q", r.meter.seen, want)
+	}
+}
+
+// A visitor who holds a token of a retiring secret is given one of the newest.
+func TestPollMovesToTheNewestSecret(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	place, _ := r.join(t)
+	retiring, err := token.NewKeys(oldSecret)
+	must(t, err)
+	d := read(t, r.poll(retiring.Sign(zoneID, place)))
+	if want := r.tokens.Sign(zoneID, place); d.Token != want {
+		t.Errorf("got token %q, want %q", d.Token, want)
+	}
+}
+
+func TestPollRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	place, tok := r.join(t)
+	foreign, err := token.NewKeys(bytes.Repeat([]byte{'x'}, 32))
+	must(t, err)
+	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
+	before, err := r.store.Stats(t.Context(), zoneID)
+	must(t, err)
+
+	tests := map[string]struct {
+		body   string
+		status int
+		code   string
+		detail string // how it begins
+		zone   string // under which it is counted
+	}{
+		"no body":            {``, 400, "invalid_request", "body must be a JSON object", ""},
+		"not JSON":           {`zoneId=TEST_ZONE`, 400, "invalid_request", "body must be a JSON object", ""},
+		"cut off":            {`{"zoneId":"TEST_ZONE"`, 400, "invalid_request", "body is not valid JSON", ""},
+		"trailing garbage":   {body(zoneID, tok) + "x", 400, "invalid_request", "body must end after", ""},
+		"not UTF-8":          {body(zoneID, "\xff"), 400, "invalid_request", "body is not valid JSON", ""},
+		"no zoneId":          {`{"token":"x"}`, 400, "invalid_request", "zoneId is missing", ""},
+		"zoneId null":        {`{"zoneId":null,"token":"x"}`, 400, "invalid_request", "zoneId is missing", ""},
+		"zoneId a number":    {`{"zoneId":5,"token":"x"}`, 400, "invalid_request", "zoneId must be a string", ""},
+		"zoneId malformed":   {body("a{b}", "x"), 400, "invalid_request", "zoneId must be 1 to 64", ""},
+		"zoneId too long":    {body(strings.Repeat("z", 65), "x"), 400, "invalid_request", "zoneId must be 1 to 64", ""},
+		"no token":           {body(zoneID, ""), 400, "invalid_request", "token is missing", ""},
+		"token an object":    {`{"zoneId":"Z","token":{}}`, 400, "invalid_request", "token must be a string", ""},
+		"token too long":     {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request", "token must not be longer", ""},
+		"token garbage":      {body(zoneID, strings.Repeat("A", 256)), 401, "token_invalid", "The token was not made", zoneID},
+		"token altered":      {body(zoneID, "B"+tok[1:]), 401, "token_invalid", "The token was not made", zoneID},
+		"token of other key": {body(zoneID, foreign.Sign(zoneID, place)), 401, "token_invalid", "The token was not made", zoneID},
+		"token of other zone": {
+			body("OTHER", tok), 401, "token_invalid", "The token was not made", "OTHER",
+		},
+		"body too large": {
+			`{"zoneId":"` + strings.Repeat("z", 4096) + `"}`, 413, "body_too_large", "A body may have 4096", "",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r.meter.seen = nil
+			w := r.send(strings.NewReader(tt.body))
+			d := read(t, w)
+			if w.Code != tt.status || d.Status != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+				t.Errorf("Content-Type %q", got)
+			}
+			if got := w.Header().Get("WWW-Authenticate"); (got != "") != (tt.status == 401) {
+				t.Errorf("WWW-Authenticate %q with %d", got, tt.status)
+			}
+			if want := []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(r.meter.seen, want) {
+				t.Errorf("metered %q, want %q", r.meter.seen, want)
+			}
+		})
+	}
+	if r.store.polls != 0 {
+		t.Errorf("the store was asked %d times", r.store.polls)
+	}
+	after, err := r.store.Stats(t.Context(), zoneID)
+	must(t, err)
+	if after != before {
+		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+	if r.logs.Len() != 0 {
+		t.Errorf("logged %s", r.logs)
+	}
+}
+
+// 4096 bytes are read, 4097 are not, whether or not the length is announced.
+func TestPollReadsBodiesUpToTheBound(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	_, tok := r.join(t)
+	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
+	body += strings.Repeat(" ", 4096-len(body))
+	for name, announced := range map[string]bool{"announced": true, "chunked": false} {
+		send := func(body string) int {
+			if announced {
+				return r.send(strings.NewReader(body)).Code
+			}
+			return r.send(io.MultiReader(strings.NewReader(body))).Code
+		}
+		if got := send(body); got != http.StatusOK {
+			t.Errorf("%s, 4096 bytes: got %d", name, got)
+		}
+		if got := send(body + " "); got != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s, 4097 bytes: got %d", name, got)
+		}
+	}
+}
+
+func TestPollBodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	broken := io.MultiReader(strings.NewReader(`{"zoneId":`), failing{})
+	if w := r.send(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
+	w := httptest.NewRecorder()
+	limited.Body = http.MaxBytesReader(w, limited.Body, 3)
+	if r.echo.ServeHTTP(w, limited); w.Code != 413 {
+		t.Errorf("beyond the server's own bound: got %d %s", w.Code, w.Body)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestPollWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		err    error
+		status line.Status
+		want   int
+		code   string
+		logged bool
+	}{
+		"zone unknown": {err: line.ErrZoneUnknown, want: 404, code: "zone_unknown"},
+		"zone deleted": {err: fmt.Errorf("store: %w", line.ErrZoneDeleted), want: 404, code: "zone_unknown"},
+		"unavailable":  {err: fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), want: 503, code: "store_unavailable"},
+		"too slow":     {err: context.DeadlineExceeded, want: 503, code: "store_unavailable"},
+		"anything":     {err: errors.New("the secret is hunter2"), want: 500, code: "internal_error", logged: true},
+		"no status":    {status: line.Closed, want: 500, code: "internal_error", logged: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			_, tok := r.join(t)
+			r.store.err, r.store.status = tt.err, tt.status
+			w := r.poll(tok)
+			if w.Code != tt.want || read(t, w).Code != tt.code {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if strings.Contains(w.Body.String(), "hunter2") {
+				t.Errorf("tells the client %s", w.Body)
+			}
+			retry := w.Header().Get("Retry-After")
+			if (tt.want == 503) != slices.Contains([]string{"1", "2", "3"}, retry) {
+				t.Errorf("Retry-After %q", retry)
+			}
+			if logs := strings.Count(r.logs.String(), "\n"); (logs == 1) != tt.logged || logs > 1 {
+				t.Errorf("logged %q", r.logs)
+			}
+			if strings.Contains(r.logs.String(), tok) {
+				t.Errorf("the log has the token: %s", r.logs)
+			}
+			want := []string{"poll TEST_ZONE error", "refuse TEST_ZONE " + tt.code}
+			if !slices.Equal(r.meter.seen, want) {
+				t.Errorf("metered %q, want %q", r.meter.seen, want)
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	w := httptest.NewRecorder()
+	r.echo.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/jwks.json", nil))
+	var set struct {
+		Keys []struct{ Kty, Crv, X, Kid string }
+	}
+	must(t, json.Unmarshal(w.Body.Bytes(), &set))
+	if w.Code != 200 || len(set.Keys) != 1 || set.Keys[0].Crv != "Ed25519" || set.Keys[0].Kid == "" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/jwk-set+json" {
+		t.Errorf("Content-Type %q", got)
+	}
+	if got := w.Header().Get("Cache-Control"); got != "public, max-age=300" {
+		t.Errorf("Cache-Control %q", got)
+	}
+}
+
+// FuzzPoll sends any body: the answer is one of the contract's, and the store
+// hears of it only when the token is genuine.
+func FuzzPoll(f *testing.F) {
+	r := newRoom(f)
+	_, tok := r.join(f)
+	for _, body := range []string{
+		`{"zoneId":"TEST_ZONE","token":"` + tok + `"}`, `{"zoneId":"TEST_ZONE","token":"` + tok[1:] + `"}`,
+		`{"zoneId":"OTHER","token":"` + tok + `"}`, `{"zoneId":"","token":""}`, `{`, `[]`, "\xff", ``,
+	} {
+		f.Add([]byte(body))
+	}
+	allowed := map[int]string{400: "invalid_request", 401: "token_invalid", 413: "body_too_large"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r.store.polls, r.meter.seen = 0, nil
+		w := r.send(bytes.NewReader(body))
+		d := read(t, w)
+		if w.Code == http.StatusOK {
+			if d.Token != tok || r.store.polls != 1 {
+				t.Fatalf("%q was answered %s", body, w.Body)
+			}
+			return
+		}
+		if code, ok := allowed[w.Code]; !ok || d.Code != code {
+			t.Fatalf("%q was answered %d %s", body, w.Code, w.Body)
+		}
+		if r.store.polls != 0 {
+			t.Fatalf("%q reached the store", body)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package entry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const zoneID = "TEST_ZONE"
+
+var (
+	newSecret = bytes.Repeat([]byte{'n'}, 32)
+	oldSecret = bytes.Repeat([]byte{'o'}, 32)
+)
+
+// room is the whole of the room: over the embedded store, behind echo.
+type room struct {
+	clock  *clock
+	store  *store
+	tokens *token.Keys
+	passes *pass.Signer
+	meter  *meter
+	logs   *bytes.Buffer
+	echo   *echo.Echo
+}
+
+// newRoom has one zone that admits one in 6 s.
+func newRoom(tb testing.TB) *room {
+	tb.Helper()
+	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_123)}, meter: &meter{}, logs: &bytes.Buffer{}}
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	lines, err := embedded.Open(embedded.Options{Now: r.clock.Now, Logger: log})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, lines.Close()) })
+	settings := zone.Defaults(zoneID)
+	settings.PerMinute = 10
+	_, err = lines.PutZone(tb.Context(), settings, nil)
+	must(tb, err)
+	r.store = &store{Store: lines}
+	r.tokens, err = token.NewKeys(newSecret, oldSecret)
+	must(tb, err)
+	r.passes, err = pass.NewSigner(newSecret)
+	must(tb, err)
+	service := entry.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter)
+	http := entry.NewHTTP(service, r.passes.JWKS())
+	r.echo = echo.New()
+	r.echo.HTTPErrorHandler = problem.Handler(log, r.meter)
+	r.echo.POST("/traffic/entry", http.Poll)
+	r.echo.GET("/.well-known/jwks.json", http.Keys)
+	return r
+}
+
+// join takes a place past the room, and returns it and its token.
+func (r *room) join(tb testing.TB) (line.Place, string) {
+	tb.Helper()
+	a, err := r.store.Store.Join(tb.Context(), zoneID, token.NewID())
+	must(tb, err)
+	return a.Place, r.tokens.Sign(zoneID, a.Place)
+}
+
+func (r *room) send(body io.Reader) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r.echo.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/entry", body))
+	return w
+}
+
+func (r *room) poll(tok string) *httptest.ResponseRecorder {
+	return r.send(strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)))
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// store counts the polls, and answers err or status instead of polling if told to.
+type store struct {
+	*embedded.Store
+	polls  int
+	err    error
+	status line.Status
+}
+
+func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	s.polls++
+	switch {
+	case s.err != nil:
+		return line.Answer{}, s.err
+	case s.status != line.Waiting:
+		return line.Answer{Status: s.status, Place: p}, nil
+	}
+	return s.Store.Poll(ctx, zoneID, p)
+}
+
+// meter writes down what it is told.
+type meter struct{ seen []string }
+
+func (m *meter) Poll(zoneID, outcome string) { m.seen = append(m.seen, "poll "+zoneID+" "+outcome) }
+func (m *meter) Refuse(zoneID, code string)  { m.seen = append(m.seen, "refuse "+zoneID+" "+code) }
+func (m *meter) Admit(zoneID string, waited time.Duration) {
+	m.seen = append(m.seen, fmt.Sprint("admit ", zoneID, " ", waited))
+}
+
+// document is an answer or a problem, as a client reads it.
+type document struct {
+	ZoneID   string
+	Token    string
+	CanEnter bool
+	Waiting  *struct {
+		Position, Total, EstimatedWait, PollingPeriod, ArrivedAtMicros int64
+	}
+	Admission *struct {
+		AdmittedAt, ExpiresAt int64
+		Pass                  string
+	}
+	Status       int
+	Code, Detail string
+}
+
+func read(tb testing.TB, w *httptest.ResponseRecorder) document {
+	tb.Helper()
+	var d document
+	if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil {
+		tb.Fatalf("%s: %v", w.Body, err)
+	}
+	return d
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,377 @@
+package wait_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestJoinStraightIn(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	w := r.send("POST", "/traffic/wait",
+		`{"zoneId":"TEST_ZONE","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"c-1"}`)
+	d := read(t, w)
+	if w.Code != http.StatusOK || !d.CanEnter || d.Waiting != nil || d.Admission == nil || d.ZoneID != zoneID {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if got := w.Header().Get("Retry-After"); got != "" {
+		t.Errorf("Retry-After %q with an admission", got)
+	}
+	now := r.clock.Now().UnixMilli()
+	if d.Admission.AdmittedAt != now || d.Admission.ExpiresAt != now+300_000 {
+		t.Errorf("got %s", w.Body)
+	}
+	grant, err := r.passes.Verify(d.Admission.Pass, r.clock.Now())
+	if err != nil || grant.ZoneID != zoneID || grant.ID != r.tokens.VisitorIDs(zoneID, "c-1")[0] {
+		t.Errorf("pass: got %+v, %v", grant, err)
+	}
+	if place, err := r.tokens.Verify(zoneID, d.Token); err != nil || place.ID != grant.ID {
+		t.Errorf("token: got %+v, %v", place, err)
+	}
+	if again := r.join("c-1"); again.Body.String() != w.Body.String() {
+		t.Errorf("a repeated join got %s, the first %s", again.Body, w.Body)
+	}
+	want := []string{"join TEST_ZONE admitted", "admit TEST_ZONE 0s", "join TEST_ZONE admitted_before"}
+	if got := r.meter.told(); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
+	}
+}
+
+func TestJoinTheLine(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join("first")
+	r.meter.told()
+	w := r.join("second")
+	d := read(t, w)
+	if w.Code != http.StatusOK || d.CanEnter || d.Waiting == nil || d.Admission != nil {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	want := map[string]string{
+		"Content-Type":   "application/json",
+		"Cache-Control":  "no-store",
+		"Content-Length": strconv.Itoa(w.Body.Len()),
+		"Retry-After":    strconv.FormatInt((d.Waiting.PollingPeriod+999)/1000, 10),
+	}
+	for name, value := range want {
+		if got := w.Header().Get(name); got != value {
+			t.Errorf("%s: got %q, want %q", name, got, value)
+		}
+	}
+	again := read(t, r.join("second"))
+	if again.Token != d.Token || again.Waiting.Position != 1 || again.Waiting.Total != 1 {
+		t.Errorf("a repeated join got %+v, the first %+v", again, d)
+	}
+	if other := read(t, r.join("")); other.Waiting.Position != 2 || other.Token == d.Token {
+		t.Errorf("a join without clientId got %+v", other)
+	}
+	if other := read(t, r.join("")); other.Waiting.Position != 3 {
+		t.Errorf("another join without clientId got %+v", other)
+	}
+	if got, want := r.meter.told(), slices.Repeat([]string{"join TEST_ZONE waiting"}, 4); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
+	}
+}
+
+// Who joined under a secret that is being retired is found under the newest.
+func TestJoinAfterRotation(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	retiring, err := token.NewKeys(oldSecret)
+	must(t, err)
+	r.join("somebody else")
+	was, err := r.store.Store.Join(t.Context(), zoneID, retiring.VisitorIDs(zoneID, "c-1")[0])
+	must(t, err)
+	d := read(t, r.join("c-1"))
+	if want := r.tokens.Sign(zoneID, was.Place); d.Token != want || d.Waiting == nil || d.Waiting.Total != 1 {
+		t.Errorf("got %+v, want token %q", d, want)
+	}
+}
+
+func TestJoinIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change  func(*zone.Settings)
+		want    int
+		code    string
+		outcome string
+		retry   []string
+	}{
+		"closed": {
+			func(s *zone.Settings) { s.Mode = zone.ModeClosed }, 423, "zone_closed", "closed", []string{""},
+		},
+		"full": {
+			func(s *zone.Settings) { s.MaxWaiting = 1 }, 429, "line_full", "full",
+			[]string{"5", "6", "7", "8", "9", "10"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			r.join("admitted")
+			present := read(t, r.join("present"))
+			r.set(t, tt.change)
+			r.meter.told()
+			before := r.stats(t)
+			w := r.join("newcomer")
+			if w.Code != tt.want || read(t, w).Code != tt.code {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if got := w.Header().Get("Retry-After"); !slices.Contains(tt.retry, got) {
+				t.Errorf("Retry-After %q", got)
+			}
+			if after := r.stats(t); after != before {
+				t.Errorf("the zone changed from %+v to %+v", before, after)
+			}
+			want := []string{"join TEST_ZONE " + tt.outcome, "refuse TEST_ZONE " + tt.code}
+			if got := r.meter.told(); !slices.Equal(got, want) {
+				t.Errorf("metered %q, want %q", got, want)
+			}
+			if again := read(t, r.join("present")); again.Token != present.Token || again.Status != 0 {
+				t.Errorf("one who has a place got %+v", again)
+			}
+		})
+	}
+}
+
+func TestJoinRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	before := r.stats(t)
+	with := func(field, value string) string { return fmt.Sprintf(`{"zoneId":"TEST_ZONE",%q:%q}`, field, value) }
+	tests := map[string]struct{ body, detail string }{
+		"no body":               {``, "body must be a JSON object"},
+		"an array":              {`[{"zoneId":"TEST_ZONE"}]`, "body must be a JSON object"},
+		"cut off":               {`{"zoneId":"TEST_ZONE`, "body is not valid JSON"},
+		"no zoneId":             {`{}`, "zoneId is missing"},
+		"zoneId empty":          {`{"zoneId":""}`, "zoneId is missing"},
+		"zoneId false":          {`{"zoneId":false}`, "zoneId must be a string"},
+		"zoneId with a brace":   {`{"zoneId":"{x}"}`, "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
+		"zoneId with a newline": {`{"zoneId":"Z\n"}`, "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
+		"zoneId too long":       {`{"zoneId":"` + strings.Repeat("z", 65) + `"}`, "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
+		"clientIp malformed":    {with("clientIp", "256.1.1.1"), "clientIp must be an IPv4 or IPv6 address"},
+		"clientIp with a port":  {with("clientIp", "203.0.113.9:80"), "clientIp must be an IPv4 or IPv6 address"},
+		"clientIp a list":       {with("clientIp", "203.0.113.9, 203.0.113.10"), "clientIp must be an IPv4 or IPv6 address"},
+		"clientIp a number":     {`{"zoneId":"TEST_ZONE","clientIp":1}`, "clientIp must be a string"},
+		"clientAgent too long":  {with("clientAgent", strings.Repeat("é", 257)), "clientAgent must not be longer than 256 characters"},
+		"clientAgent an object": {`{"zoneId":"TEST_ZONE","clientAgent":{}}`, "clientAgent must be a string"},
+		"clientId too long":     {with("clientId", strings.Repeat("é", 128)+"x"), "clientId must not be longer than 256 bytes"},
+		"clientId a number":     {`{"zoneId":"TEST_ZONE","clientId":12}`, "clientId must be a string"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := r.send("POST", "/traffic/wait", tt.body)
+			d := read(t, w)
+			if w.Code != 400 || d.Code != "invalid_request" || d.Detail != tt.detail {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if got, want := r.meter.told(), []string{"refuse  invalid_request"}; !slices.Equal(got, want) {
+				t.Errorf("metered %q, want %q", got, want)
+			}
+		})
+	}
+	large := r.send("POST", "/traffic/wait", with("clientAgent", strings.Repeat("x", 4096)))
+	if large.Code != 413 || read(t, large).Code != "body_too_large" {
+		t.Errorf("a large body got %d %s", large.Code, large.Body)
+	}
+	if got := r.store.asked(); len(got) > 0 {
+		t.Errorf("the store was asked %q", got)
+	}
+	if after := r.stats(t); after != before {
+		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+	if r.logs.Len() != 0 {
+		t.Errorf("logged %s", r.logs)
+	}
+}
+
+func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for name, body := range map[string]string{
+		"IPv6":              `{"zoneId":"TEST_ZONE","clientIp":"2001:db8::1"}`,
+		"empty strings":     `{"zoneId":"TEST_ZONE","clientIp":"","clientAgent":"","clientId":""}`,
+		"nulls":             `{"zoneId":"TEST_ZONE","clientIp":null,"clientAgent":null,"clientId":null}`,
+		"fields of its own": `{"zoneId":"TEST_ZONE","app":{"version":[1,2]},"token":5}`,
+		"at the bounds": `{"zoneId":"TEST_ZONE","clientAgent":"` + strings.Repeat("é", 256) +
+			`","clientId":"` + strings.Repeat("x", 256) + `"}`,
+	} {
+		for _, contentType := range []string{"application/json", "text/plain", ""} {
+			req := httptest.NewRequest("POST", "/traffic/wait", strings.NewReader(body))
+			req.Header.Set("Content-Type", contentType)
+			w := httptest.NewRecorder()
+			if r.echo.ServeHTTP(w, req); w.Code != 200 {
+				t.Errorf("%s as %q: got %d %s", name, contentType, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join("admitted")
+	tok := read(t, r.join("leaving")).Token
+	for _, when := range []string{"first", "again"} {
+		w := r.leave(tok)
+		if w.Code != http.StatusNoContent || w.Body.Len() != 0 {
+			t.Errorf("%s: got %d %s", when, w.Code, w.Body)
+		}
+	}
+	if got := r.stats(t).State.Waiting; got != 0 {
+		t.Errorf("%d wait", got)
+	}
+}
+
+func TestLeaveRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join("admitted")
+	tok := read(t, r.join("waiting")).Token
+	r.store.asked()
+	before := r.stats(t)
+	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
+	tests := map[string]struct {
+		body   string
+		status int
+		code   string
+	}{
+		"no body":         {``, 400, "invalid_request"},
+		"no zoneId":       {`{"token":"x"}`, 400, "invalid_request"},
+		"zoneId bad":      {body("a b", tok), 400, "invalid_request"},
+		"no token":        {`{"zoneId":"TEST_ZONE"}`, 400, "invalid_request"},
+		"token too long":  {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request"},
+		"token a number":  {`{"zoneId":"TEST_ZONE","token":1}`, 400, "invalid_request"},
+		"token garbage":   {body(zoneID, "AAAA"), 401, "token_invalid"},
+		"another zone's":  {body("OTHER", tok), 401, "token_invalid"},
+		"body too large":  {body(zoneID, strings.Repeat("A", 4097)), 413, "body_too_large"},
+		"trailing object": {body(zoneID, tok) + "{}", 400, "invalid_request"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := r.send("POST", "/traffic/leave", tt.body)
+			if w.Code != tt.status || read(t, w).Code != tt.code {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+		})
+	}
+	if got := r.store.asked(); len(got) > 0 {
+		t.Errorf("the store was asked %q", got)
+	}
+	if after := r.stats(t); after != before {
+		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+}
+
+func TestWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		err    error
+		want   int
+		code   string
+		logged bool
+	}{
+		"zone unknown": {line.ErrZoneUnknown, 404, "zone_unknown", false},
+		"zone deleted": {line.ErrZoneDeleted, 404, "zone_unknown", false},
+		"unavailable":  {fmt.Errorf("store: %w", line.ErrStoreUnavailable), 503, "store_unavailable", false},
+		"anything":     {errors.New("the secret is hunter2"), 500, "internal_error", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			tok := read(t, r.join("c")).Token
+			r.meter.told()
+			r.store.fail(tt.err)
+			for call, w := range map[string]*httptest.ResponseRecorder{
+				"join": r.join("c"), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
+			} {
+				if w.Code != tt.want || read(t, w).Code != tt.code {
+					t.Errorf("%s: got %d %s", call, w.Code, w.Body)
+				}
+				if strings.Contains(w.Body.String(), "hunter2") {
+					t.Errorf("%s: tells the client %s", call, w.Body)
+				}
+				if got := w.Header().Get("Retry-After"); (got != "") != (tt.want == 503) {
+					t.Errorf("%s: Retry-After %q", call, got)
+				}
+			}
+			if logs := strings.Count(r.logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
+				t.Errorf("logged %q", r.logs)
+			}
+			want := append([]string{"join TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 3)...)
+			got := r.meter.told()
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("metered %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestJoinWithAStatusThatIsNone(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.store.status = line.Gone
+	if w := r.join("c"); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
+		t.Errorf("got %d %s, logged %s", w.Code, w.Body, r.logs)
+	}
+}
+
+// A client that hung up is neither logged nor counted as refused.
+func TestJoinOfAClientThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.store.fail(fmt.Errorf("store: %w", context.Canceled))
+	r.join("c")
+	if want := []string{"join TEST_ZONE error"}; !slices.Equal(r.meter.told(), want) || r.logs.Len() != 0 {
+		t.Errorf("metered otherwise than %q, or logged %s", want, r.logs)
+	}
+}
+
+// FuzzJoin sends any body: the answer is one of the contract's, and the store
+// hears of it only when it is let in or lined up.
+func FuzzJoin(f *testing.F) {
+	r := newRoom(f)
+	for _, body := range []string{
+		`{"zoneId":"TEST_ZONE","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"k"}`,
+		`{"zoneId":"TEST_ZONE","clientIp":"::1%eth0"}`, `{"zoneId":"OTHER"}`, `{"zoneId":""}`, `{`, "\xff", ``,
+	} {
+		f.Add([]byte(body))
+	}
+	refused := map[int]string{400: "invalid_request", 413: "body_too_large"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r.store.asked()
+		r.meter.told()
+		w := httptest.NewRecorder()
+		r.echo.ServeHTTP(w, httptest.NewRequest("POST", "/traffic/wait", bytes.NewReader(body)))
+		d, asked := read(t, w), r.store.asked()
+		switch w.Code {
+		case http.StatusOK:
+			if _, err := r.tokens.Verify(zoneID, d.Token); err != nil || len(asked) != 1 {
+				t.Fatalf("%q was answered %s", body, w.Body)
+			}
+			r.leave(d.Token)
+		case http.StatusNotFound:
+			if d.Code != "zone_unknown" || len(asked) != 1 {
+				t.Fatalf("%q was answered %s", body, w.Body)
+			}
+		default:
+			if code, ok := refused[w.Code]; !ok || d.Code != code || len(asked) != 0 {
+				t.Fatalf("%q was answered %d %s, and the store asked %q", body, w.Code, w.Body, asked)
+			}
+		}
+	})
+}

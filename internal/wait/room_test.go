@@ -1,0 +1,242 @@
+package wait_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const zoneID = "TEST_ZONE"
+
+var (
+	newSecret = bytes.Repeat([]byte{'n'}, 32)
+	oldSecret = bytes.Repeat([]byte{'o'}, 32)
+)
+
+// room is the whole of the room: over the embedded store, behind echo.
+type room struct {
+	clock   *clock
+	store   *store
+	tokens  *token.Keys
+	passes  *pass.Signer
+	meter   *meter
+	logs    *bytes.Buffer
+	service *wait.Service
+	echo    *echo.Echo
+}
+
+// newRoom has one zone that admits one in 6 s.
+func newRoom(tb testing.TB) *room {
+	tb.Helper()
+	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_123)}, meter: &meter{}, logs: &bytes.Buffer{}}
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	lines, err := embedded.Open(embedded.Options{Now: r.clock.Now, Logger: log})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, lines.Close()) })
+	r.store = &store{Store: lines}
+	r.set(tb, func(s *zone.Settings) { s.PerMinute = 10 })
+	r.tokens, err = token.NewKeys(newSecret, oldSecret)
+	must(tb, err)
+	r.passes, err = pass.NewSigner(newSecret)
+	must(tb, err)
+	r.service = wait.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
+	http := wait.NewHTTP(r.service)
+	r.echo = echo.New()
+	r.echo.HTTPErrorHandler = problem.Handler(log, r.meter)
+	r.echo.POST("/traffic/wait", http.Join)
+	r.echo.POST("/traffic/leave", http.Leave)
+	r.echo.GET("/traffic/zones/:zoneId", http.State)
+	return r
+}
+
+// set changes the zone's settings, from the defaults if there is none.
+func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
+	tb.Helper()
+	settings, err := r.store.Store.Zone(context.Background(), zoneID)
+	if err != nil {
+		settings = zone.Defaults(zoneID)
+	}
+	change(&settings)
+	_, err = r.store.PutZone(context.Background(), settings, nil)
+	must(tb, err)
+}
+
+func (r *room) send(method, path, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r.echo.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return w
+}
+
+func (r *room) join(clientID string) *httptest.ResponseRecorder {
+	return r.send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, clientID))
+}
+
+func (r *room) leave(tok string) *httptest.ResponseRecorder {
+	return r.send("POST", "/traffic/leave", fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok))
+}
+
+// stats is the zone as it is now.
+func (r *room) stats(tb testing.TB) line.Stats {
+	tb.Helper()
+	stats, err := r.store.Store.Stats(context.Background(), zoneID)
+	must(tb, err)
+	return stats
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// store writes down what the room asks, and fails, waits or answers a status
+// of its own if told to.
+type store struct {
+	*embedded.Store
+	mu     sync.Mutex
+	calls  []string
+	err    error
+	status line.Status
+	gate   chan struct{}
+}
+
+func (s *store) called(name string) error {
+	s.mu.Lock()
+	s.calls = append(s.calls, name)
+	err, gate := s.err, s.gate
+	s.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	return err
+}
+
+// asked returns what was asked since the last time, and forgets it.
+func (s *store) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	return calls
+}
+
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	if err := s.called("join"); err != nil {
+		return line.Answer{}, err
+	}
+	if s.status != line.Waiting {
+		return line.Answer{Status: s.status}, nil
+	}
+	return s.Store.Join(ctx, zoneID, id, former...)
+}
+
+func (s *store) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if err := s.called("leave"); err != nil {
+		return err
+	}
+	return s.Store.Leave(ctx, zoneID, p)
+}
+
+func (s *store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	return s.Store.Zone(ctx, zoneID)
+}
+
+func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	if err := s.called("stats"); err != nil {
+		return line.Stats{}, err
+	}
+	return s.Store.Stats(ctx, zoneID)
+}
+
+// meter writes down what it is told.
+type meter struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (m *meter) note(what ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = append(m.seen, strings.TrimSuffix(fmt.Sprintln(what...), "\n"))
+}
+
+func (m *meter) Join(zoneID, outcome string)               { m.note("join", zoneID, outcome) }
+func (m *meter) Refuse(zoneID, code string)                { m.note("refuse", zoneID, code) }
+func (m *meter) Admit(zoneID string, waited time.Duration) { m.note("admit", zoneID, waited) }
+
+// told returns what was metered since the last time, and forgets it.
+func (m *meter) told() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.seen
+	m.seen = nil
+	return seen
+}
+
+// document is an answer or a problem, as a client reads it.
+type document struct {
+	ZoneID   string
+	Token    string
+	CanEnter bool
+	Waiting  *struct {
+		Position, Total, EstimatedWait, PollingPeriod, ArrivedAtMicros int64
+	}
+	Admission *struct {
+		AdmittedAt, ExpiresAt int64
+		Pass                  string
+	}
+	Status       int
+	Code, Detail string
+}
+
+func read(tb testing.TB, w *httptest.ResponseRecorder) document {
+	tb.Helper()
+	var d document
+	if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil {
+		tb.Fatalf("%s: %v", w.Body, err)
+	}
+	return d
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

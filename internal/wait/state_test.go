@@ -1,0 +1,199 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestStateOfAZone(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join("first")
+	r.join("second")
+	r.join("third")
+	w := r.send("GET", "/traffic/zones/TEST_ZONE", "")
+	want := fmt.Sprintf(`{"zoneId":"TEST_ZONE","mode":"queue","waiting":2,"estimatedWait":%d}`+"\n",
+		r.stats(t).EstimateMillis)
+	if w.Code != http.StatusOK || w.Body.String() != want {
+		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+	}
+	if got := w.Header().Get("Cache-Control"); got != "public, max-age=1" {
+		t.Errorf("Cache-Control %q", got)
+	}
+	for path, code := range map[string]string{
+		"/traffic/zones/OTHER": "zone_unknown", "/traffic/zones/%7Bx%7D": "invalid_request",
+	} {
+		w := r.send("GET", path, "")
+		if read(t, w).Code != code || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+	}
+}
+
+func TestStateIsAskedForOnceASecond(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	look := func(waiting int64, calls int) {
+		t.Helper()
+		got, err := r.service.State(t.Context(), zoneID)
+		if err != nil || got.Waiting != waiting {
+			t.Errorf("got %+v, %v; want %d waiting", got, err, waiting)
+		}
+		if asked := r.store.asked(); len(asked) != calls {
+			t.Errorf("the store was asked %q, want %d calls", asked, calls)
+		}
+	}
+	look(0, 1)
+	r.join("admitted")
+	r.join("waiting")
+	r.store.asked()
+	look(0, 0)
+	r.clock.forward(wait.StateMaxAge - 1)
+	look(0, 0)
+	r.clock.forward(1)
+	look(1, 1)
+	look(1, 0)
+}
+
+// A store that is away is asked once a second, too, and about zones that have
+// been seen only: of other names nothing is kept.
+func TestStateOfAStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	look := func(zoneID string, want error, calls int) {
+		t.Helper()
+		if _, err := r.service.State(t.Context(), zoneID); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", zoneID, err, want)
+		}
+		if asked := r.store.asked(); len(asked) != calls {
+			t.Errorf("%s: the store was asked %q, want %d calls", zoneID, asked, calls)
+		}
+	}
+	away := fmt.Errorf("store: %w", line.ErrStoreUnavailable)
+	look(zoneID, nil, 1)
+	r.clock.forward(wait.StateMaxAge)
+	r.store.fail(away)
+	look(zoneID, away, 1)
+	look(zoneID, away, 0)
+	r.clock.forward(wait.StateMaxAge)
+	look(zoneID, away, 1)
+	r.store.fail(nil)
+	look(zoneID, away, 0)
+	r.clock.forward(wait.StateMaxAge)
+	look(zoneID, nil, 1)
+
+	must(t, r.store.DeleteZone(t.Context(), zoneID))
+	look(zoneID, nil, 0)
+	r.clock.forward(wait.StateMaxAge)
+	look(zoneID, line.ErrZoneDeleted, 0) // it is the settings that are not found
+	r.set(t, func(*zone.Settings) {})
+	look(zoneID, nil, 1) // and that is not remembered
+}
+
+// All who ask while the store is being asked wait for its answer, and whoever
+// gives up does not take the others along.
+func TestStateIsAskedForOnceByMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.store.gate = make(chan struct{})
+		impatient, cancel := context.WithCancel(t.Context())
+		first := make(chan error, 1)
+		go func() {
+			_, err := r.service.State(impatient, zoneID)
+			first <- err
+		}()
+		synctest.Wait()
+
+		var all sync.WaitGroup
+		errs := make(chan error, 101)
+		for range 100 {
+			all.Go(func() {
+				_, err := r.service.State(t.Context(), zoneID)
+				errs <- err
+			})
+		}
+		all.Go(func() {
+			_, err := r.service.State(impatient, zoneID)
+			errs <- err
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who gave up got %v", err)
+		}
+		close(r.store.gate)
+		all.Wait()
+		close(errs)
+		for err := range errs {
+			if err != nil {
+				t.Errorf("one who waited got %v", err)
+			}
+		}
+		// The first has its answer, though it had hung up: it could not know.
+		<-first
+		if asked := r.store.asked(); len(asked) != 1 {
+			t.Errorf("the store was asked %q", asked)
+		}
+	})
+}
+
+// A refresh that panics fails those who wait for it, and not for ever.
+func TestStateAfterAPanic(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	_, err := r.service.State(t.Context(), zoneID)
+	must(t, err)
+	r.clock.forward(wait.StateMaxAge)
+	lines := r.store.Store
+	r.store.Store = nil // the next call panics
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = r.service.State(t.Context(), zoneID)
+	}()
+	r.store.Store = lines
+	if got, err := r.service.State(t.Context(), zoneID); err == nil {
+		t.Errorf("got %+v from a refresh that did not end", got)
+	}
+	r.clock.forward(wait.StateMaxAge)
+	if _, err := r.service.State(t.Context(), zoneID); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+}
+
+// Zones that nobody asks about any more leave the cache.
+func TestStateForgets(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for i := range 100 {
+		settings := zone.Defaults(fmt.Sprintf("Z%d", i))
+		_, err := r.store.PutZone(t.Context(), settings, nil)
+		must(t, err)
+		_, err = r.service.State(t.Context(), settings.ZoneID)
+		must(t, err)
+		_, err = r.service.State(t.Context(), fmt.Sprintf("invented%d", i))
+		if !errors.Is(err, line.ErrZoneUnknown) {
+			t.Fatal(err)
+		}
+	}
+	if got := wait.Cached(r.service); got != 100 {
+		t.Errorf("%d zones are remembered, want 100", got)
+	}
+	r.clock.forward(2 * time.Minute)
+	_, err := r.service.State(t.Context(), zoneID)
+	must(t, err)
+	if got := wait.Cached(r.service); got != 1 {
+		t.Errorf("%d zones are remembered, want 1", got)
+	}
+}
