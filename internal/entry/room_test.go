@@ -42,6 +42,7 @@ type room struct {
 	meter  *meter
 	logs   *bytes.Buffer
 	echo   *echo.Echo
+	joined byte
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -70,10 +71,12 @@ func newRoom(tb testing.TB) *room {
 	return r
 }
 
-// join takes a place past the room, and returns it and its token.
+// join takes a place past the room, and returns it and its token. They are the
+// same in every run, as the processes of a fuzz test need.
 func (r *room) join(tb testing.TB) (line.Place, string) {
 	tb.Helper()
-	a, err := r.store.Store.Join(tb.Context(), zoneID, token.NewID())
+	r.joined++
+	a, err := r.store.Store.Join(tb.Context(), zoneID, line.ID{r.joined})
 	must(tb, err)
 	return a.Place, r.tokens.Sign(zoneID, a.Place)
 }

@@ -25,12 +25,13 @@ type Meter interface {
 // the problem, counts it, and logs what ought not to happen.
 func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
+		ctx := c.Request().Context()
 		if c.Response().Committed {
 			// The answer was on its way when the client hung up.
+			log.DebugContext(ctx, "answer not sent", "route", c.Path(), "error", err)
 			return
 		}
 		p := of(err)
-		ctx := c.Request().Context()
 		if p.Status == http.StatusInternalServerError {
 			log.ErrorContext(ctx, "request failed",
 				"method", c.Request().Method, "route", c.Path(), "error", err)

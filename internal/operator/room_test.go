@@ -1,0 +1,161 @@
+package operator_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const secret = "a token for operators"
+
+// room is the whole of the room: over the embedded store, behind echo.
+type room struct {
+	store *store
+	logs  *bytes.Buffer
+	echo  *echo.Echo
+}
+
+func newRoom(tb testing.TB) *room {
+	tb.Helper()
+	r := &room{logs: &bytes.Buffer{}}
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	start := time.UnixMilli(1_795_223_373_123)
+	lines, err := embedded.Open(embedded.Options{Now: func() time.Time { return start }, Logger: log})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, lines.Close()) })
+	r.store = &store{Store: lines}
+	http, err := operator.NewHTTP(operator.New(r.store, log), secret)
+	must(tb, err)
+	r.echo = echo.New()
+	r.echo.HTTPErrorHandler = problem.Handler(log, deaf{})
+	admin := r.echo.Group("/admin", http.Guard)
+	admin.GET("/zones", http.List)
+	admin.GET("/zones/:zoneId", http.Get)
+	admin.PUT("/zones/:zoneId", http.Put)
+	admin.PATCH("/zones/:zoneId", http.Patch)
+	admin.DELETE("/zones/:zoneId", http.Delete)
+	admin.GET("/zones/:zoneId/stats", http.Stats)
+	return r
+}
+
+// send is a request with the operators' token, and other headers if given as
+// name, value, name, value.
+func (r *room) send(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+secret)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	r.echo.ServeHTTP(w, req)
+	return w
+}
+
+// put makes a zone with the default settings, past the room.
+func (r *room) put(tb testing.TB, zoneID string) zone.Settings {
+	tb.Helper()
+	settings := zone.Defaults(zoneID)
+	_, err := r.store.Store.PutZone(tb.Context(), settings, nil)
+	must(tb, err)
+	return settings
+}
+
+// zone is the zone as the store has it.
+func (r *room) zone(tb testing.TB, zoneID string) zone.Settings {
+	tb.Helper()
+	settings, err := r.store.Zone(tb.Context(), zoneID)
+	must(tb, err)
+	return settings
+}
+
+// store counts the puts and deletions. It fails if told to, and has somebody
+// else change the zone before each of the next few puts.
+type store struct {
+	*embedded.Store
+	writes    int
+	err       error
+	meddle    func(*zone.Settings)
+	meddlings int
+}
+
+func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings) (bool, error) {
+	s.writes++
+	if s.meddlings > 0 {
+		s.meddlings--
+		other, err := s.Store.Zone(ctx, settings.ZoneID)
+		if err != nil {
+			return false, err
+		}
+		s.meddle(&other)
+		if _, err := s.Store.PutZone(ctx, other, nil); err != nil {
+			return false, err
+		}
+	}
+	if s.err != nil {
+		return false, s.err
+	}
+	return s.Store.PutZone(ctx, settings, was)
+}
+
+func (s *store) DeleteZone(ctx context.Context, zoneID string) error {
+	s.writes++
+	if s.err != nil {
+		return s.err
+	}
+	return s.Store.DeleteZone(ctx, zoneID)
+}
+
+func (s *store) Zones(ctx context.Context) ([]zone.Settings, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.Store.Zones(ctx)
+}
+
+func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	if s.err != nil {
+		return line.Stats{}, s.err
+	}
+	return s.Store.Stats(ctx, zoneID)
+}
+
+// deaf is a meter that does nothing.
+type deaf struct{}
+
+func (deaf) Refuse(string, string) {}
+
+// refusal is a problem, as a client reads it.
+type refusal struct {
+	Status       int
+	Code, Detail string
+	Errors       []string
+}
+
+func read[T any](tb testing.TB, w *httptest.ResponseRecorder) T {
+	tb.Helper()
+	var v T
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+		tb.Fatalf("%s: %v", w.Body, err)
+	}
+	return v
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
