@@ -181,6 +181,7 @@ func FuzzDecode(f *testing.F) {
 // reference decodes with encoding/json, and refuses on top of it what Decode
 // refuses on purpose.
 func reference(t *testing.T, body []byte) (r request, accepted bool) {
+	t.Helper()
 	if !json.Valid(body) || !utf8.Valid(body) || loneSurrogate(body) {
 		return request{}, false
 	}

@@ -99,8 +99,7 @@ func InZone(zoneID string, err error) error { return &zoneError{zoneID: zoneID, 
 
 // ZoneOf returns the name that InZone put on err, or "".
 func ZoneOf(err error) string {
-	var in *zoneError
-	if errors.As(err, &in) {
+	if in, ok := errors.AsType[*zoneError](err); ok {
 		return in.zoneID
 	}
 	return ""

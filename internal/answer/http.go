@@ -65,8 +65,7 @@ func readBody(r *http.Request, buf *buffer) ([]byte, error) {
 		case errors.Is(err, io.EOF):
 			return buf[:n], nil
 		default:
-			var tooLarge *http.MaxBytesError
-			if errors.As(err, &tooLarge) {
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return nil, ErrTooLarge
 			}
 			return nil, invalid(BodyField, "could not be read to its end")

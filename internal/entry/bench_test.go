@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -30,41 +29,12 @@ func BenchmarkPoll(b *testing.B) {
 	}
 
 	b.Run("bare-echo", func(b *testing.B) {
-		e := echo.New()
-		e.POST("/traffic/entry", func(c echo.Context) error { return bare(c, waiting) })
-		repeat(b, e, body)
+		repeat(b, bareRoutes(waiting), body)
 	})
 	b.Run("room", func(b *testing.B) {
 		service := entry.New(always(waiting), r.tokens, answer.NewIssuer(r.tokens, r.passes), deaf{})
-		e := echo.New()
-		e.POST("/traffic/entry", entry.NewHTTP(service, nil).Poll)
-		repeat(b, e, body)
+		repeat(b, routes(service, nil, slog.New(slog.DiscardHandler), deaf{}), body)
 	})
-}
-
-func bare(c echo.Context, a line.Answer) error {
-	var in struct {
-		ZoneID string `json:"zoneId"`
-		Token  string `json:"token"`
-	}
-	if err := c.Bind(&in); err != nil {
-		return err
-	}
-	type waiting struct {
-		Position        int64 `json:"position"`
-		Total           int64 `json:"total"`
-		EstimatedWait   int64 `json:"estimatedWait"`
-		PollingPeriod   int64 `json:"pollingPeriod"`
-		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
-	}
-	return c.JSON(http.StatusOK, struct {
-		ZoneID   string  `json:"zoneId"`
-		Token    string  `json:"token"`
-		CanEnter bool    `json:"canEnter"`
-		Waiting  waiting `json:"waiting"`
-	}{in.ZoneID, in.Token, false, waiting{
-		a.Position, a.State.Waiting, a.EstimateMillis, a.PeriodMillis, a.Place.ArrivedAtMicros,
-	}})
 }
 
 // repeat sends one request again and again, and reuses all that net/http
@@ -113,3 +83,4 @@ type deaf struct{}
 
 func (deaf) Poll(string, string)         {}
 func (deaf) Admit(string, time.Duration) {}
+func (deaf) Refuse(string, string)       {}

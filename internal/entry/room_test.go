@@ -14,14 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -41,7 +38,7 @@ type room struct {
 	passes *pass.Signer
 	meter  *meter
 	logs   *bytes.Buffer
-	echo   *echo.Echo
+	http   http.Handler
 	joined byte
 }
 
@@ -63,11 +60,7 @@ func newRoom(tb testing.TB) *room {
 	r.passes, err = pass.NewSigner(newSecret)
 	must(tb, err)
 	service := entry.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter)
-	http := entry.NewHTTP(service, r.passes.JWKS())
-	r.echo = echo.New()
-	r.echo.HTTPErrorHandler = problem.Handler(log, r.meter)
-	r.echo.POST("/traffic/entry", http.Poll)
-	r.echo.GET("/.well-known/jwks.json", http.Keys)
+	r.http = routes(service, r.passes.JWKS(), log, r.meter)
 	return r
 }
 
@@ -76,14 +69,14 @@ func newRoom(tb testing.TB) *room {
 func (r *room) join(tb testing.TB) (line.Place, string) {
 	tb.Helper()
 	r.joined++
-	a, err := r.store.Store.Join(tb.Context(), zoneID, line.ID{r.joined})
+	a, err := r.store.Join(tb.Context(), zoneID, line.ID{r.joined})
 	must(tb, err)
 	return a.Place, r.tokens.Sign(zoneID, a.Place)
 }
 
 func (r *room) send(body io.Reader) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	r.echo.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/entry", body))
+	r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/entry", body))
 	return w
 }
 
@@ -139,18 +132,28 @@ func (m *meter) Admit(zoneID string, waited time.Duration) {
 
 // document is an answer or a problem, as a client reads it.
 type document struct {
-	ZoneID   string
-	Token    string
-	CanEnter bool
-	Waiting  *struct {
-		Position, Total, EstimatedWait, PollingPeriod, ArrivedAtMicros int64
-	}
-	Admission *struct {
-		AdmittedAt, ExpiresAt int64
-		Pass                  string
-	}
-	Status       int
-	Code, Detail string
+	ZoneID    string     `json:"zoneId"`
+	Token     string     `json:"token"`
+	CanEnter  bool       `json:"canEnter"`
+	Waiting   *waiting   `json:"waiting"`
+	Admission *admission `json:"admission"`
+	Status    int        `json:"status"`
+	Code      string     `json:"code"`
+	Detail    string     `json:"detail"`
+}
+
+type waiting struct {
+	Position        int64 `json:"position"`
+	Total           int64 `json:"total"`
+	EstimatedWait   int64 `json:"estimatedWait"`
+	PollingPeriod   int64 `json:"pollingPeriod"`
+	ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+}
+
+type admission struct {
+	AdmittedAt int64  `json:"admittedAt"`
+	ExpiresAt  int64  `json:"expiresAt"`
+	Pass       string `json:"pass"`
 }
 
 func read(tb testing.TB, w *httptest.ResponseRecorder) document {

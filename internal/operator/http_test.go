@@ -2,16 +2,37 @@ package operator_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// routes is the room behind echo.
+func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
+	tb.Helper()
+	h, err := operator.NewHTTP(s, secret)
+	must(tb, err)
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(log, deaf{})
+	admin := e.Group("/admin", h.Guard)
+	admin.GET("/zones", h.List)
+	admin.GET("/zones/:zoneId", h.Get)
+	admin.PUT("/zones/:zoneId", h.Put)
+	admin.PATCH("/zones/:zoneId", h.Patch)
+	admin.DELETE("/zones/:zoneId", h.Delete)
+	admin.GET("/zones/:zoneId/stats", h.Stats)
+	return e
+}
 
 func TestGuard(t *testing.T) {
 	t.Parallel()

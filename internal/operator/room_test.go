@@ -5,17 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -25,7 +23,7 @@ const secret = "a token for operators"
 type room struct {
 	store *store
 	logs  *bytes.Buffer
-	echo  *echo.Echo
+	http  http.Handler
 }
 
 func newRoom(tb testing.TB) *room {
@@ -37,17 +35,7 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	http, err := operator.NewHTTP(operator.New(r.store, log), secret)
-	must(tb, err)
-	r.echo = echo.New()
-	r.echo.HTTPErrorHandler = problem.Handler(log, deaf{})
-	admin := r.echo.Group("/admin", http.Guard)
-	admin.GET("/zones", http.List)
-	admin.GET("/zones/:zoneId", http.Get)
-	admin.PUT("/zones/:zoneId", http.Put)
-	admin.PATCH("/zones/:zoneId", http.Patch)
-	admin.DELETE("/zones/:zoneId", http.Delete)
-	admin.GET("/zones/:zoneId/stats", http.Stats)
+	r.http = routes(tb, operator.New(r.store, log), log)
 	return r
 }
 
@@ -60,7 +48,7 @@ func (r *room) send(method, path, body string, headers ...string) *httptest.Resp
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
-	r.echo.ServeHTTP(w, req)
+	r.http.ServeHTTP(w, req)
 	return w
 }
 
@@ -95,7 +83,7 @@ func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	s.writes++
 	if s.meddlings > 0 {
 		s.meddlings--
-		other, err := s.Store.Zone(ctx, settings.ZoneID)
+		other, err := s.Zone(ctx, settings.ZoneID)
 		if err != nil {
 			return false, err
 		}

@@ -86,8 +86,7 @@ func describe(k *kind, err error) Problem {
 	if errors.As(err, &told) {
 		p.Detail = told.Detail()
 	}
-	var list *operator.InvalidError
-	if errors.As(err, &list) {
+	if list, ok := errors.AsType[*operator.InvalidError](err); ok {
 		p.Errors = list.Faults
 	}
 	return p

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,10 +13,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// routes is the room behind echo.
+func routes(r *room, log *slog.Logger) http.Handler {
+	h := wait.NewHTTP(r.service)
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(log, r.meter)
+	e.POST("/traffic/wait", h.Join)
+	e.POST("/traffic/leave", h.Leave)
+	e.GET("/traffic/zones/:zoneId", h.State)
+	return e
+}
 
 func TestJoinStraightIn(t *testing.T) {
 	t.Parallel()
@@ -148,7 +164,6 @@ func TestJoinIsTurnedAway(t *testing.T) {
 }
 
 func TestJoinRefuses(t *testing.T) {
-	t.Parallel()
 	r := newRoom(t)
 	before := r.stats(t)
 	with := func(field, value string) string { return fmt.Sprintf(`{"zoneId":"TEST_ZONE",%q:%q}`, field, value) }
@@ -210,10 +225,10 @@ func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 			`","clientId":"` + strings.Repeat("x", 256) + `"}`,
 	} {
 		for _, contentType := range []string{"application/json", "text/plain", ""} {
-			req := httptest.NewRequest("POST", "/traffic/wait", strings.NewReader(body))
+			req := httptest.NewRequest(http.MethodPost, "/traffic/wait", strings.NewReader(body))
 			req.Header.Set("Content-Type", contentType)
 			w := httptest.NewRecorder()
-			if r.echo.ServeHTTP(w, req); w.Code != 200 {
+			if r.http.ServeHTTP(w, req); w.Code != 200 {
 				t.Errorf("%s as %q: got %d %s", name, contentType, w.Code, w.Body)
 			}
 		}
@@ -237,7 +252,6 @@ func TestLeave(t *testing.T) {
 }
 
 func TestLeaveRefuses(t *testing.T) {
-	t.Parallel()
 	r := newRoom(t)
 	r.join("admitted")
 	tok := read(t, r.join("waiting")).Token
@@ -356,7 +370,7 @@ func FuzzJoin(f *testing.F) {
 		r.store.asked()
 		r.meter.told()
 		w := httptest.NewRecorder()
-		r.echo.ServeHTTP(w, httptest.NewRequest("POST", "/traffic/wait", bytes.NewReader(body)))
+		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/wait", bytes.NewReader(body)))
 		d, asked := read(t, w), r.store.asked()
 		switch w.Code {
 		case http.StatusOK:

@@ -6,19 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -40,7 +38,7 @@ type room struct {
 	meter   *meter
 	logs    *bytes.Buffer
 	service *wait.Service
-	echo    *echo.Echo
+	http    http.Handler
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -58,12 +56,7 @@ func newRoom(tb testing.TB) *room {
 	r.passes, err = pass.NewSigner(newSecret)
 	must(tb, err)
 	r.service = wait.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
-	http := wait.NewHTTP(r.service)
-	r.echo = echo.New()
-	r.echo.HTTPErrorHandler = problem.Handler(log, r.meter)
-	r.echo.POST("/traffic/wait", http.Join)
-	r.echo.POST("/traffic/leave", http.Leave)
-	r.echo.GET("/traffic/zones/:zoneId", http.State)
+	r.http = routes(r, log)
 	return r
 }
 
@@ -81,7 +74,7 @@ func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
 
 func (r *room) send(method, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	r.echo.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	r.http.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 	return w
 }
 
@@ -211,18 +204,28 @@ func (m *meter) told() []string {
 
 // document is an answer or a problem, as a client reads it.
 type document struct {
-	ZoneID   string
-	Token    string
-	CanEnter bool
-	Waiting  *struct {
-		Position, Total, EstimatedWait, PollingPeriod, ArrivedAtMicros int64
-	}
-	Admission *struct {
-		AdmittedAt, ExpiresAt int64
-		Pass                  string
-	}
-	Status       int
-	Code, Detail string
+	ZoneID    string     `json:"zoneId"`
+	Token     string     `json:"token"`
+	CanEnter  bool       `json:"canEnter"`
+	Waiting   *waiting   `json:"waiting"`
+	Admission *admission `json:"admission"`
+	Status    int        `json:"status"`
+	Code      string     `json:"code"`
+	Detail    string     `json:"detail"`
+}
+
+type waiting struct {
+	Position        int64 `json:"position"`
+	Total           int64 `json:"total"`
+	EstimatedWait   int64 `json:"estimatedWait"`
+	PollingPeriod   int64 `json:"pollingPeriod"`
+	ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+}
+
+type admission struct {
+	AdmittedAt int64  `json:"admittedAt"`
+	ExpiresAt  int64  `json:"expiresAt"`
+	Pass       string `json:"pass"`
 }
 
 func read(tb testing.TB, w *httptest.ResponseRecorder) document {
