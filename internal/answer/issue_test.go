@@ -1,0 +1,67 @@
+package answer_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+func TestIssuer(t *testing.T) {
+	t.Parallel()
+	secret := bytes.Repeat([]byte{'s'}, 32)
+	tokens, err := token.NewKeys(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes, err := pass.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := answer.NewIssuer(tokens, passes)
+	place := line.Place{ID: line.ID{1, 2, 3}, ArrivedAtMicros: 1795223373123456}
+	const admitted = 1795223434123
+
+	for status, canEnter := range map[line.Status]bool{
+		line.Waiting: false, line.Admitted: true, line.AdmittedBefore: true,
+	} {
+		a := line.Answer{Status: status, Place: place}
+		if canEnter {
+			a.AdmittedAtMillis, a.ExpiresAtMillis = admitted, admitted+300_000
+		}
+		first, err := issuer.Answer("Z", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := issuer.Answer("Z", a)
+		if err != nil || first != again {
+			t.Errorf("%d: got %+v, then %+v, %v", status, first, again, err)
+		}
+		if first.CanEnter() != canEnter || (first.Pass != "") != canEnter || first.Line != a || first.ZoneID != "Z" {
+			t.Errorf("%d: got %+v", status, first)
+		}
+		if got, err := tokens.Verify("Z", first.Token); err != nil || got != place {
+			t.Errorf("%d: token of %+v, %v", status, got, err)
+		}
+		if canEnter {
+			grant, err := passes.Verify(first.Pass, time.UnixMilli(admitted))
+			if err != nil || grant.ZoneID != "Z" || grant.ID != place.ID {
+				t.Errorf("%d: pass of %+v, %v", status, grant, err)
+			}
+		}
+	}
+
+	for _, status := range []line.Status{line.Gone, line.Closed, line.Full, 99} {
+		if got, err := issuer.Answer("Z", line.Answer{Status: status, Place: place}); err == nil {
+			t.Errorf("%d: got %+v", status, got)
+		}
+	}
+	if got, err := issuer.Answer("{}", line.Answer{Status: line.Admitted, Place: place}); !errors.Is(err, pass.ErrGrant) {
+		t.Errorf("a pass for no zone: got %+v, %v", got, err)
+	}
+}
