@@ -55,22 +55,12 @@ port=$(free_port)
 admin_port=$(free_port)
 ulimit -n "$(ulimit -Hn)"
 
-QUEUE_ADDR=127.0.0.1:$port QUEUE_ADMIN_ADDR=127.0.0.1:$admin_port \
-	QUEUE_DATA_DIR=$work/data QUEUE_CONFIG=loadtest/k6/zones.yaml \
-	"$work/queue-server" serve >"$work/log" 2>&1 &
+export QUEUE_ADDR=127.0.0.1:$port QUEUE_ADMIN_ADDR=127.0.0.1:$admin_port
+export QUEUE_DATA_DIR=$work/data QUEUE_CONFIG=loadtest/k6/zones.yaml
+"$work/queue-server" serve >"$work/log" 2>&1 &
 server=$!
-
-# ready asks the server over a bare connection: curl is not on every machine.
-ready() {
-	local answer
-	exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
-	printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3
-	read -r answer <&3 || true
-	exec 3>&-
-	[[ $answer == *' 200 '* ]]
-}
 for ((i = 0; ; i++)); do
-	(ready) 2>/dev/null && break
+	"$work/queue-server" healthcheck >/dev/null 2>&1 && break
 	kill -0 "$server" 2>/dev/null || exit 1
 	if ((i >= 100)); then
 		echo "k6.sh: the server was not ready within 10 s" >&2
@@ -84,4 +74,7 @@ export STAGE1_DURATION=${STAGE1_DURATION:-5s} STAGE1_TARGET=${STAGE1_TARGET:-100
 export STAGE2_DURATION=${STAGE2_DURATION:-20s} STAGE2_TARGET=${STAGE2_TARGET:-2000}
 export STAGE3_DURATION=${STAGE3_DURATION:-20s} STAGE3_TARGET=${STAGE3_TARGET:-2000}
 export STAGE4_DURATION=${STAGE4_DURATION:-5s} STAGE4_TARGET=${STAGE4_TARGET:-0}
-"$k6" run --no-usage-report --log-format raw "$scenario"
+# Without a terminal k6 would print a line a second instead of a moving bar.
+quiet=()
+[ -t 1 ] || quiet=(--quiet)
+"$k6" run --no-usage-report --log-format raw "${quiet[@]}" "$scenario"
