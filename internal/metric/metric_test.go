@@ -197,7 +197,7 @@ func id(n uint64) (id line.ID) {
 
 func TestEstimateError(t *testing.T) {
 	start := time.UnixMilli(1_800_000_000_000)
-	at := func(d time.Duration) time.Time { return start.Add(d) }
+	at := start.Add
 	tests := []struct {
 		name string
 		do   func(m *Metrics)

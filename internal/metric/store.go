@@ -13,17 +13,27 @@ import (
 
 // Calls is everything that the server asks of a store.
 type Calls interface {
+	LineCalls
+	ZoneCalls
+	Ping(ctx context.Context) error
+}
+
+// LineCalls are about a zone's line.
+type LineCalls interface {
 	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+}
+
+// ZoneCalls are about zones.
+type ZoneCalls interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
 	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
 	DeleteZone(ctx context.Context, zoneID string) error
-	Ping(ctx context.Context) error
 }
 
 // Store is a store whose calls are measured. It changes no answer.
@@ -70,6 +80,7 @@ func (c *callMeter) done(start time.Time, err error) {
 // heard takes in what an answer says of one visitor.
 func (s *Store) heard(zoneID string, a *line.Answer) {
 	switch a.Status {
+	default: // of the others, nothing is to be learned
 	case line.Waiting:
 		s.metrics.Gave(zoneID, a.Place.ID, time.Duration(a.EstimateMillis)*time.Millisecond,
 			time.UnixMilli(a.State.NowMillis))

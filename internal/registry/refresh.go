@@ -19,7 +19,7 @@ func (r *Registry) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			r.read(ctx)
+			r.readAndLog(ctx)
 		}
 	}
 }
@@ -40,6 +40,10 @@ func (r *Registry) freshen(ctx context.Context) error {
 	}
 	return r.read(ctx)
 }
+
+// readAndLog is read for those who can do no more about an error than read
+// does.
+func (r *Registry) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 
 // read takes in the store's zones, or shares the reading that is under way. A
 // failure is logged when it begins and when it ends.

@@ -139,7 +139,7 @@ func New(o Options) *Registry {
 // reading in the background until Stop. A store that is away does not fail it:
 // reading goes on, and the log says so. To be called once.
 func (r *Registry) Start(ctx context.Context) {
-	r.read(ctx)
+	r.readAndLog(ctx)
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.done = make(chan struct{})
 	go func() {
@@ -219,7 +219,13 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
 		err := r.heal(ctx, z, z.heals.Load(), false)
-		if err != nil && !errors.Is(err, line.ErrZoneDeleted) {
+		if errors.Is(err, line.ErrZoneDeleted) {
+			r.forget(z)
+			if was == nil {
+				err = nil // the operator makes it anew
+			}
+		}
+		if err != nil {
 			return false, err
 		}
 	}

@@ -384,6 +384,17 @@ func TestPutZone(t *testing.T) {
 			t.Errorf("memory = %+v", m)
 		}
 	})
+	t.Run("deleted elsewhere: nothing left to change", func(t *testing.T) {
+		f := newFakeStore(old)
+		r, _ := newTest(t, f, Options{})
+		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
+		if _, err := r.PutZone(t.Context(), put, &old); !errors.Is(err, line.ErrZoneDeleted) {
+			t.Errorf("PutZone = %v, want ErrZoneDeleted", err)
+		}
+		if _, err := r.Zone(t.Context(), "a"); !errors.Is(err, line.ErrZoneUnknown) {
+			t.Errorf("Zone = %v, want ErrZoneUnknown", err)
+		}
+	})
 	t.Run("away", func(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})

@@ -40,7 +40,7 @@ func load(path string) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)
 	}
-	defer f.Close() // nothing was written: the error says nothing
+	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)

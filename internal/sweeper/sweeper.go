@@ -51,13 +51,13 @@ type Sweeper struct {
 	now     func() time.Time
 	metrics *metrics
 	cron    *cron.Cron
+	every   time.Duration
 	// owner names this process in the leases of the store.
 	owner string
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-
-	ctx    context.Context // of all runs; ends at Stop
+	// cancel ends the context of all runs. Nil before Start.
 	cancel context.CancelFunc
 }
 
@@ -74,7 +74,7 @@ func New(o Options) (*Sweeper, error) {
 		return nil, err
 	}
 	s := &Sweeper{
-		store: o.Store, log: o.Logger, now: o.Now, metrics: m,
+		store: o.Store, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch),
 	}
 	if s.log == nil {
@@ -83,22 +83,29 @@ func New(o Options) (*Sweeper, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l := cronLogger{s.log}
 	// In this order: the other way round, a run that panics never gives back
 	// the token that SkipIfStillRunning took, and no run follows.
 	s.cron = cron.New(cron.WithLogger(l),
 		cron.WithChain(cron.SkipIfStillRunning(l), cron.Recover(l)))
-	s.cron.Schedule(cron.Every(o.Every), cron.FuncJob(func() { s.runOnce(s.ctx) }))
 	return s, nil
 }
 
-// Start begins to sweep, the first time one period from now.
-func (s *Sweeper) Start() { s.cron.Start() }
+// Start begins to sweep, the first time one period from now. The runs have the
+// values of ctx, and end at Stop, not with ctx. To be called once.
+func (s *Sweeper) Start(ctx context.Context) {
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.cron.Schedule(cron.Every(s.every), cron.FuncJob(func() { s.runOnce(ctx) }))
+	s.cron.Start()
+}
 
 // Stop ends the sweeping: no further run begins, and the one in flight ends
-// after the batch it is in. Stop waits for it. It may be called more than once.
+// after the batch it is in. Stop waits for it. It may be called more than once,
+// and need not be called for a sweeper that was not started.
 func (s *Sweeper) Stop() {
+	if s.cancel == nil {
+		return
+	}
 	s.cancel()
 	<-s.cron.Stop().Done()
 }
@@ -212,8 +219,10 @@ func (s *Sweeper) failed(ctx context.Context, r *run, zoneID string, err error) 
 // each run) is for debugging here.
 type cronLogger struct{ log *slog.Logger }
 
-func (l cronLogger) Info(msg string, kv ...any) { l.log.Debug("sweeper: cron: "+msg, kv...) }
+func (l cronLogger) Info(msg string, kv ...any) {
+	l.log.Debug("sweeper: cron", append([]any{"event", msg}, kv...)...)
+}
 
 func (l cronLogger) Error(err error, msg string, kv ...any) {
-	l.log.Error("sweeper: "+msg, append([]any{"error", err}, kv...)...)
+	l.log.Error("sweeper: a run failed", append([]any{"error", err, "event", msg}, kv...)...)
 }

@@ -40,11 +40,10 @@ type fakeStore struct {
 	asked    []string           // "zone cursor"
 	owners   map[string]bool
 
-	now       func() time.Time
-	ahead     time.Duration // of the store's clock
-	callTakes func(d time.Duration)
-	onZones   func()
-	onSweep   func(ctx context.Context)
+	now     func() time.Time
+	ahead   time.Duration // of the store's clock
+	onZones func()
+	onSweep func(ctx context.Context)
 }
 
 func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
@@ -350,23 +349,21 @@ func TestLongestCall(t *testing.T) {
 	}
 }
 
-// scheduled runs the test with a sweeper that, once started, sweeps every second
-// of the bubble's clock.
-func scheduled(t *testing.T, test func(t *testing.T, f *fakeStore, s *Sweeper)) {
+// scheduled returns a sweeper that, once started, sweeps every second of the
+// bubble's clock, and its store.
+func scheduled(t *testing.T) (*Sweeper, *fakeStore) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeStore{
-			zones: []zone.Settings{zone.Defaults("a")}, statsErr: map[string]error{},
-			batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
-		}
-		f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
-		s, err := New(Options{Store: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Stop()
-		test(t, f, s)
-	})
+	f := &fakeStore{
+		zones: []zone.Settings{zone.Defaults("a")}, statsErr: map[string]error{},
+		batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
+	}
+	f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
+	s, err := New(Options{Store: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s, f
 }
 
 // elapse lets the bubble's clock run.
@@ -376,14 +373,15 @@ func elapse(d time.Duration) {
 }
 
 func TestScheduleGoesOnAfterAPanic(t *testing.T) {
-	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := scheduled(t)
 		runs := 0
 		f.onZones = func() {
 			if runs++; runs == 1 {
 				panic("boom")
 			}
 		}
-		s.Start()
+		s.Start(t.Context())
 		elapse(10 * time.Second)
 		if runs < 9 {
 			t.Errorf("%d runs in 10 s, want one a second", runs)
@@ -392,10 +390,11 @@ func TestScheduleGoesOnAfterAPanic(t *testing.T) {
 }
 
 func TestRunsDoNotOverlap(t *testing.T) {
-	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := scheduled(t)
 		release := make(chan struct{})
 		f.onSweep = func(context.Context) { <-release }
-		s.Start()
+		s.Start(t.Context())
 		elapse(20 * time.Second)
 		close(release)
 		synctest.Wait()
@@ -410,7 +409,8 @@ func TestRunsDoNotOverlap(t *testing.T) {
 }
 
 func TestStopWaitsForTheRunInFlight(t *testing.T) {
-	scheduled(t, func(t *testing.T, f *fakeStore, s *Sweeper) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := scheduled(t)
 		begun := make(chan struct{})
 		ended := false
 		f.batches["a"] = []batch{{Sweep: line.Sweep{Next: 1}}, {Sweep: line.Sweep{Next: 2}}}
@@ -420,7 +420,7 @@ func TestStopWaitsForTheRunInFlight(t *testing.T) {
 			<-time.After(time.Second) // the store takes its time
 			ended = true
 		}
-		s.Start()
+		s.Start(t.Context())
 		<-begun
 		s.Stop()
 		if !ended {

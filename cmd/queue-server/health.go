@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// readyTimeout is how long the store may take to say that it is there:
+	// longer than any call that a visitor would wait for.
+	readyTimeout = 500 * time.Millisecond
+	// readyMaxAge lets any number of balancers ask without load on the store.
+	readyMaxAge = 200 * time.Millisecond
+)
+
+// errDraining: the server goes on answering, but wants no new connections.
+var errDraining = errors.New("draining")
+
+// health knows whether this server should get traffic.
+type health struct {
+	ping     func(context.Context) error
+	now      func() time.Time
+	draining atomic.Bool
+
+	mu   sync.Mutex
+	at   time.Time // of the latest ping
+	last error
+}
+
+func newHealth(ping func(context.Context) error) *health {
+	return &health{ping: ping, now: time.Now}
+}
+
+// drain has ready refuse from now on.
+func (h *health) drain() { h.draining.Store(true) }
+
+// ready returns nil if this server and its store can serve; else errDraining or
+// the store's error. Those who ask together share one ping.
+func (h *health) ready(ctx context.Context) error {
+	if h.draining.Load() {
+		return errDraining
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.at.IsZero() && h.now().Sub(h.at) < readyMaxAge {
+		return h.last
+	}
+	// The answer is for all who ask, so it does not end with one of them.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	h.last = h.ping(ctx)
+	h.at = h.now()
+	return h.last
+}

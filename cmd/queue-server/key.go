@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// keys are all that is derived from secrets.
+type keys struct {
+	tokens     *token.Keys
+	passes     *pass.Signer
+	adminToken string
+}
+
+// loadKeys derives the keys from the settings, and from the data folder what is
+// not set. An operators' token that is made now is printed to out, this once.
+func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
+	k := keys{adminToken: s.adminToken}
+	secrets := s.secrets
+	if len(secrets) == 0 {
+		loaded, made, err := secret.Load(s.DataDir)
+		if err != nil {
+			return keys{}, usageError{fmt.Errorf("no QUEUE_SECRET is set, and none can be kept in the data folder: %w", err)}
+		}
+		secrets = loaded
+		if made {
+			log.Info("made a secret and kept it in the data folder", "folder", s.DataDir)
+		}
+		if s.Store == storeRedis {
+			log.Warn("QUEUE_SECRET IS NOT SET: this server signs with a secret of its own. " +
+				"Another server on the same Redis refuses its tokens, and visitors who meet both lose their places. " +
+				"Set the same QUEUE_SECRET on all of them, made with: openssl rand -base64 32")
+		}
+	}
+	if k.adminToken == "" {
+		loaded, made, err := secret.LoadToken(s.DataDir)
+		if err != nil {
+			return keys{}, usageError{fmt.Errorf("no QUEUE_ADMIN_TOKEN is set, and none can be kept in the data folder: %w", err)}
+		}
+		k.adminToken = loaded
+		if made {
+			_, _ = fmt.Fprintf(out, "\nOperators' token, made now and shown this once (it is kept in %s/admin-token):\n\n  %s\n\n",
+				s.DataDir, loaded)
+		}
+	}
+	var err error
+	if k.tokens, err = token.NewKeys(secrets...); err != nil {
+		return keys{}, usageError{err}
+	}
+	if k.passes, err = pass.NewSigner(secrets...); err != nil {
+		return keys{}, usageError{err}
+	}
+	return k, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Limits of both listeners.
+const (
+	// readHeaderTimeout and readTimeout end those who send a byte a second.
+	// A poll is 300 bytes; 10 s carry it over the worst of mobile networks.
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 10 * time.Second
+	// writeTimeout bounds an answer, from the end of the request's header.
+	writeTimeout = 30 * time.Second
+	// profileTimeout is writeTimeout for operators, whose profiles and traces
+	// last as long as they ask.
+	profileTimeout = 5 * time.Minute
+	// idleTimeout is above the 60 s after which load balancers close: the one
+	// who closes first must not be the one who gets the next request.
+	idleTimeout = 75 * time.Second
+	// maxHeaderBytes is four times what a browser with many cookies sends.
+	maxHeaderBytes = 16 << 10
+)
+
+// listener is one address that this server answers on.
+type listener struct {
+	name string
+	net.Listener
+	server  *http.Server
+	running sync.WaitGroup
+}
+
+// listen opens an address. Connections wait until serve.
+func listen(ctx context.Context, name, addr string) (*listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s listener: %w", name, err)
+	}
+	return &listener{name: name, Listener: l}, nil
+}
+
+// serve begins to answer with h, until drain or close. If it ends on its own,
+// the reason is sent to failed.
+func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, failed chan<- error) {
+	l.server = &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      write,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	l.running.Go(func() {
+		if err := l.server.Serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("%s listener: %w", l.name, err)
+		}
+	})
+}
+
+// drain takes no more connections and waits for the answers in the making,
+// until ctx ends; then it cuts them off, and returns an error.
+func (l *listener) drain(ctx context.Context) error {
+	l.server.SetKeepAlivesEnabled(false)
+	err := l.server.Shutdown(ctx)
+	l.running.Wait()
+	if err != nil {
+		return fmt.Errorf("%s listener: some requests were cut off: %w", l.name, errors.Join(err, l.server.Close()))
+	}
+	return nil
+}
+
+// close gives the address back, if that has not happened yet.
+func (l *listener) close() error {
+	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

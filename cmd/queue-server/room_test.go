@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/metric"
+)
+
+func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pings := 0
+		hang := false
+		h := newHealth(func(ctx context.Context) error {
+			pings++
+			if hang {
+				<-ctx.Done()
+				return line.ErrStoreUnavailable
+			}
+			return nil
+		})
+		for range 100 {
+			if err := h.ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if pings != 1 {
+			t.Errorf("%d pings for 100 questions, want 1", pings)
+		}
+
+		<-time.After(readyMaxAge)
+		hang = true
+		begun := time.Now()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel() // who asks has hung up; the next one gets the answer
+		_ = h.ready(gone)
+		if err := h.ready(t.Context()); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("ready = %v, want ErrStoreUnavailable", err)
+		}
+		if took := time.Since(begun); took != readyTimeout || pings != 2 {
+			t.Errorf("took %v and %d pings, want %v and one more", took, pings, readyTimeout)
+		}
+
+		h.drain()
+		if err := h.ready(t.Context()); !errors.Is(err, errDraining) || pings != 2 {
+			t.Errorf("ready = %v, want errDraining without a ping", err)
+		}
+	})
+}
+
+// testRooms have all but the rooms themselves.
+func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Buffer) {
+	t.Helper()
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	reg := prometheus.NewRegistry()
+	metrics, err := metric.New(reg, metric.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rooms{
+		health: newHealth(ping), registry: reg, log: log,
+		meter: metrics, clientIP: clientIP(checked{}),
+	}, &text
+}
+
+func TestReadyIsAProblemWhileTheStoreIsAway(t *testing.T) {
+	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
+	e := r.newEcho()
+	e.GET("/readyz", r.ready)
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) ||
+		rec.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %q %v", rec.Code, rec.Body, rec.Header())
+	}
+}
+
+func TestAPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
+	r, log := testRooms(t, nil)
+	e := r.newEcho()
+	e.GET("/boom", wrap(func(http.ResponseWriter, *http.Request) { panic("the reason") }))
+	e.GET("/hang-up", wrap(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/boom", nil))
+	if rec.Code != http.StatusInternalServerError || strings.Contains(rec.Body.String(), "the reason") {
+		t.Errorf("%d %q", rec.Code, rec.Body)
+	}
+	if text := log.String(); strings.Count(text, "the reason") != 1 || !strings.Contains(text, "room_test.go") {
+		t.Errorf("want the reason once, with the stack:\n%s", text)
+	}
+
+	defer func() {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v, want ErrAbortHandler to pass", err)
+		}
+	}()
+	e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/hang-up", nil))
+}
+
+func TestClientIP(t *testing.T) {
+	tests := []struct {
+		name, trusted, remote, forwarded, want string
+	}{
+		{"nobody is trusted", "", "192.0.2.1:5", "203.0.113.9", "192.0.2.1"},
+		{"not even this machine", "", "127.0.0.1:5", "203.0.113.9", "127.0.0.1"},
+		{"a trusted proxy", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9", "203.0.113.9"},
+		{"two trusted proxies", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9, 192.0.2.2", "203.0.113.9"},
+		{"what the visitor wrote", "192.0.2.0/24", "192.0.2.1:5", "198.51.100.1, 203.0.113.9", "203.0.113.9"},
+		{"another proxy", "192.0.2.0/24", "198.51.100.7:5", "203.0.113.9", "198.51.100.7"},
+		{"a private network that is not trusted", "192.0.2.0/24", "10.0.0.1:5", "203.0.113.9", "10.0.0.1"},
+		{"one address", "10.0.0.1", "10.0.0.1:5", "203.0.113.9", "203.0.113.9"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var s checked
+			if tt.trusted != "" {
+				network, err := parseNetwork(tt.trusted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.proxies = append(s.proxies, network)
+			}
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			req.RemoteAddr = tt.remote
+			req.Header.Set("X-Forwarded-For", tt.forwarded)
+			if got := clientIP(s)(req); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLoadKeys(t *testing.T) {
+	secrets := [][]byte{[]byte("one secret, of 32 bytes or more!")}
+	tests := []struct {
+		name  string
+		store string
+		set   bool
+		warns bool
+		files int
+	}{
+		{"embedded, nothing set", storeEmbedded, false, false, 2},
+		{"embedded, all set", storeEmbedded, true, false, 0},
+		{"redis, nothing set", storeRedis, false, true, 2},
+		{"redis, all set", storeRedis, true, false, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := checked{settings: settings{Store: tt.store, DataDir: t.TempDir()}}
+			if tt.set {
+				s.secrets, s.adminToken = secrets, operatorToken
+			}
+			var text, out bytes.Buffer
+			k, err := loadKeys(s, slog.New(slog.NewTextHandler(&text, nil)), &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if warned := strings.Contains(text.String(), "QUEUE_SECRET IS NOT SET"); warned != tt.warns {
+				t.Errorf("warned: %v, want %v", warned, tt.warns)
+			}
+			if k.adminToken == "" || strings.Contains(text.String(), k.adminToken) {
+				t.Errorf("no operators' token, or it is in the log:\n%s", text.String())
+			}
+			if shown := strings.Contains(out.String(), k.adminToken); shown == tt.set {
+				t.Errorf("token shown: %v", shown)
+			}
+			entries, err := os.ReadDir(s.DataDir)
+			if err != nil || len(entries) != tt.files {
+				t.Errorf("%d files in the data folder, want %d (%v)", len(entries), tt.files, err)
+			}
+		})
+	}
+}
+
+func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
+	for addr, warns := range map[string]bool{
+		"127.0.0.1:8081": false, "[::1]:8081": false, "0.0.0.0:8081": true, "[::]:8081": true, "192.0.2.1:8081": true,
+	} {
+		var text bytes.Buffer
+		warnIfPublic(slog.New(slog.NewTextHandler(&text, nil)), addr)
+		if warned := text.Len() > 0; warned != warns {
+			t.Errorf("%s: warned: %v, want %v", addr, warned, warns)
+		}
+	}
+}

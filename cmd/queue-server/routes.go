@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"runtime/debug"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/wait"
+)
+
+// rooms are all that answer requests.
+type rooms struct {
+	wait     *wait.HTTP
+	entry    *entry.HTTP
+	operator *operator.HTTP
+	health   *health
+	registry *prometheus.Registry
+	meter    problem.Meter
+	// clientIP finds the visitor's address behind the trusted proxies.
+	clientIP echo.IPExtractor
+	log      *slog.Logger
+}
+
+// public are the routes of the public listener.
+func (r rooms) public() http.Handler {
+	e := r.newEcho()
+	e.POST("/traffic/wait", r.wait.Join)
+	e.POST("/traffic/entry", r.entry.Poll)
+	e.POST("/traffic/leave", r.wait.Leave)
+	e.GET("/traffic/zones/:zoneId", r.wait.State)
+	e.GET("/.well-known/jwks.json", r.entry.Keys)
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/healthz", alive)
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/readyz", r.ready)
+	return e
+}
+
+// operators are the routes of the operators' listener.
+func (r rooms) operators() http.Handler {
+	e := r.newEcho()
+	admin := e.Group("/admin", r.operator.Guard)
+	admin.GET("/zones", r.operator.List)
+	admin.GET("/zones/:zoneId", r.operator.Get)
+	admin.PUT("/zones/:zoneId", r.operator.Put)
+	admin.PATCH("/zones/:zoneId", r.operator.Patch)
+	admin.DELETE("/zones/:zoneId", r.operator.Delete)
+	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
+	e.GET("/metrics", echo.WrapHandler(r.metrics()))
+	e.GET("/debug/pprof/*", wrap(pprof.Index))
+	e.GET("/debug/pprof/cmdline", wrap(pprof.Cmdline))
+	e.GET("/debug/pprof/profile", wrap(pprof.Profile))
+	e.GET("/debug/pprof/trace", wrap(pprof.Trace))
+	e.Match([]string{http.MethodGet, http.MethodPost}, "/debug/pprof/symbol", wrap(pprof.Symbol))
+	return e
+}
+
+func (r rooms) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(r.log, r.meter)
+	e.IPExtractor = r.clientIP
+	e.Use(recovered)
+	return e
+}
+
+// recovered turns a panic into an error, which the problem handler answers and
+// logs once, as everything that it does not know.
+func recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler: // how a handler hangs up
+				panic(r)
+			default:
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+// clientIP returns how to find the visitor's address: that of the connection,
+// or, behind trusted proxies, the last that they did not write themselves.
+func clientIP(s checked) echo.IPExtractor {
+	if len(s.proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{
+		echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
+	}
+	for _, network := range s.proxies {
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// alive is GET /healthz: the process runs. It asks nothing of anybody, so that
+// a store that is away does not get the servers restarted.
+func alive(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// ready is GET /readyz: send traffic here.
+func (r rooms) ready(c echo.Context) error {
+	err := r.health.ready(c.Request().Context())
+	if errors.Is(err, errDraining) {
+		return echo.ErrServiceUnavailable
+	}
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+func (r rooms) metrics() http.Handler {
+	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelError),
+		// One collector that fails must not blind the operator to the rest.
+		ErrorHandling:     promhttp.ContinueOnError,
+		EnableOpenMetrics: true,
+	})
+}
+
+func wrap(h http.HandlerFunc) echo.HandlerFunc { return echo.WrapHandler(h) }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/sweeper"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// shutdownTimeout is how long answers in the making may take after the drain
+// delay; with that, less than the 30 s after which orchestrators kill.
+const shutdownTimeout = 20 * time.Second
+
+// serveCommand is queue-server serve.
+type serveCommand struct {
+	settings
+}
+
+// Run serves until ctx ends.
+func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) error {
+	s, err := c.check(src.where)
+	if err != nil {
+		return err
+	}
+	var seeds []zone.Settings
+	if src.file != nil {
+		seeds = src.file.zones
+	}
+	return serve(ctx, s, seeds, stderr)
+}
+
+// serve wires the server, runs it until ctx ends, and drains it. What is
+// deferred here runs from the bottom up: listeners, sweeper, registry, store.
+func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writer) (err error) {
+	log := newLogger(stderr, s)
+	keys, err := loadKeys(s, log, stderr)
+	if err != nil {
+		return err
+	}
+
+	publicListener, err := listen(ctx, "public", s.Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, publicListener.close()) }()
+	operatorListener, err := listen(ctx, "operators'", s.AdminAddr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, operatorListener.close()) }()
+
+	reg := prometheus.NewRegistry()
+	build := readBuild()
+	metrics, err := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision})
+	if err != nil {
+		return err
+	}
+	opened, err := openStore(ctx, s, log, reg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	measured := metrics.Measure(opened)
+
+	zones := registry.New(registry.Options{
+		Store: measured, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
+	})
+	if err := metrics.Show(zones); err != nil {
+		return err
+	}
+	zones.Start(ctx)
+	defer zones.Stop()
+
+	sweeps, err := sweeper.New(sweeper.Options{Store: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
+	if err != nil {
+		return err
+	}
+	sweeps.Start(ctx)
+	defer sweeps.Stop()
+
+	issuer := answer.NewIssuer(keys.tokens, keys.passes)
+	operators, err := operator.NewHTTP(operator.New(zones, log), keys.adminToken)
+	if err != nil {
+		return err
+	}
+	health := newHealth(measured.Ping)
+	r := rooms{
+		wait:     wait.NewHTTP(wait.New(zones, keys.tokens, issuer, metrics, nil)),
+		entry:    entry.NewHTTP(entry.New(zones, keys.tokens, issuer, metrics), keys.passes.JWKS()),
+		operator: operators,
+		health:   health,
+		registry: reg,
+		meter:    metrics,
+		clientIP: clientIP(s),
+		log:      log,
+	}
+
+	failed := make(chan error, 2)
+	publicListener.serve(r.public(), writeTimeout, log, failed)
+	operatorListener.serve(r.operators(), profileTimeout, log, failed)
+	warnIfPublic(log, operatorListener.Addr().String())
+	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
+		"operators", operatorListener.Addr().String(), "store", s.Store)
+
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		log.Error("a listener failed: stopping", "error", err)
+	}
+	return errors.Join(err, drain(ctx, log, health, s.DrainDelay, publicListener, operatorListener))
+}
+
+// drain stops the server so that nobody notices: not ready first, then a while
+// of business as usual until the load balancer has looked, then no more
+// connections, and the answers in the making are finished.
+func drain(ctx context.Context, log *slog.Logger, h *health, delay time.Duration, listeners ...*listener) error {
+	h.drain()
+	log.Info("draining: not ready any more, still answering", "for", delay)
+	<-time.After(delay)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	var errs []error
+	for _, l := range listeners {
+		errs = append(errs, l.drain(ctx))
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		log.Info("drained")
+	}
+	return err
+}
+
+// newLogger returns the log, which goes to w.
+func newLogger(w io.Writer, s checked) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.level}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// warnIfPublic warns when other machines can reach the operators' listener.
+func warnIfPublic(log *slog.Logger, addr string) {
+	if a, err := netip.ParseAddrPort(addr); err == nil && !a.Addr().IsLoopback() {
+		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
+	}
+}

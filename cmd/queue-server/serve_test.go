@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// operatorToken is what the tests' operators show.
+const operatorToken = "the-operators-token-of-tests"
+
+// client keeps no connections, so that none outlives its test.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// reply is what a request got.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// value returns the field of a JSON body at a path of names, or nil.
+func (r reply) value(t *testing.T, path ...string) any {
+	t.Helper()
+	var at any
+	if err := json.Unmarshal([]byte(r.body), &at); err != nil {
+		t.Fatalf("body %q: %v", r.body, err)
+	}
+	for _, name := range path {
+		object, _ := at.(map[string]any)
+		at = object[name]
+	}
+	return at
+}
+
+func request(t *testing.T, method, url, body string, header ...string) reply {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, res.Body)
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{res.StatusCode, res.Header, string(text)}
+}
+
+func closing(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// admin asks the operators' listener, with the token.
+func (s *server) admin(t *testing.T, method, path, body string) reply {
+	t.Helper()
+	return request(t, method, s.operators+path, body, "Authorization", "Bearer "+operatorToken)
+}
+
+// config writes a file with these zones and returns its name.
+func config(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queue.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// oneSlot lets one visitor in every 6 s.
+const oneSlot = "zones:\n  - zoneId: TEST_ZONE\n    perMinute: 10\n"
+
+func TestServe(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot)})
+	join := `{"zoneId":"TEST_ZONE","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"%s"}`
+
+	first := request(t, http.MethodPost, s.public+"/traffic/wait", fmt.Sprintf(join, "first"))
+	if first.status != http.StatusOK || first.value(t, "canEnter") != true || first.value(t, "admission", "pass") == "" {
+		t.Errorf("first join: %+v", first)
+	}
+	second := request(t, http.MethodPost, s.public+"/traffic/wait", fmt.Sprintf(join, "second"))
+	if second.status != http.StatusOK || second.value(t, "canEnter") != false || second.value(t, "waiting", "position") != 1.0 {
+		t.Errorf("second join: %+v", second)
+	}
+	if second.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After for one who waits")
+	}
+	tok, _ := second.value(t, "token").(string)
+	body := fmt.Sprintf(`{"zoneId":"TEST_ZONE","token":%q}`, tok)
+	if poll := request(t, http.MethodPost, s.public+"/traffic/entry", body); poll.status != http.StatusOK ||
+		poll.value(t, "canEnter") != false {
+		t.Errorf("poll: %+v", poll)
+	}
+
+	tests := []struct {
+		name         string
+		got          reply
+		status       int
+		contains     string
+		contentTypes string
+	}{
+		{"state", request(t, "GET", s.public+"/traffic/zones/TEST_ZONE", ""), 200, `"waiting":1`, "application/json"},
+		{"keys", request(t, "GET", s.public+"/.well-known/jwks.json", ""), 200, `"Ed25519"`, "jwk-set+json"},
+		{"alive", request(t, "GET", s.public+"/healthz", ""), 200, "ok", "text/plain"},
+		{"ready", request(t, "GET", s.public+"/readyz", ""), 200, "ready", "text/plain"},
+		{"ready, head only", request(t, "HEAD", s.public+"/readyz", ""), 200, "", "text/plain"},
+		{"zone unknown", request(t, "POST", s.public+"/traffic/wait", `{"zoneId":"NONE"}`), 404, "zone_unknown", "problem+json"},
+		{"not JSON", request(t, "POST", s.public+"/traffic/wait", `<xml>`), 400, "invalid_request", "problem+json"},
+		{"too large", request(t, "POST", s.public+"/traffic/wait", strings.Repeat(" ", 5000)), 413, "body_too_large", "problem+json"},
+		{"token of nobody", request(t, "POST", s.public+"/traffic/entry", `{"zoneId":"TEST_ZONE","token":"x"}`), 401, "token_invalid", "problem+json"},
+		{"no such path", request(t, "GET", s.public+"/nothing", ""), 404, "not_found", "problem+json"},
+		{"wrong method", request(t, "GET", s.public+"/traffic/wait", ""), 405, "method_not_allowed", "problem+json"},
+		{"no operators in public", request(t, "GET", s.public+"/admin/zones", ""), 404, "not_found", "problem+json"},
+		{"no metrics in public", request(t, "GET", s.public+"/metrics", ""), 404, "not_found", "problem+json"},
+		{"operator without token", request(t, "GET", s.operators+"/admin/zones", ""), 401, "unauthorized", "problem+json"},
+		{"zones", s.admin(t, "GET", "/admin/zones", ""), 200, `"TEST_ZONE"`, "application/json"},
+		{"zone", s.admin(t, "GET", "/admin/zones/TEST_ZONE", ""), 200, `"perMinute":10`, "application/json"},
+		{"stats", s.admin(t, "GET", "/admin/zones/TEST_ZONE/stats", ""), 200, `"waiting":1`, "application/json"},
+		{"put", s.admin(t, "PUT", "/admin/zones/OTHER", `{"perMinute":5}`), 201, `"perMinute":5`, "application/json"},
+		{"patch", s.admin(t, "PATCH", "/admin/zones/OTHER", `{"perMinute":7}`), 200, `"perMinute":7`, "application/json"},
+		{"patched", s.admin(t, "GET", "/admin/zones/OTHER", ""), 200, `"perMinute":7`, "application/json"},
+		{"delete", s.admin(t, "DELETE", "/admin/zones/OTHER", ""), 204, "", ""},
+		{"deleted", s.admin(t, "GET", "/admin/zones/OTHER", ""), 404, "zone_unknown", "problem+json"},
+		{"metrics", request(t, "GET", s.operators+"/metrics", ""), 200, `queue_waiting{zone="TEST_ZONE"} 1`, "text/plain"},
+		{"metrics of joins", request(t, "GET", s.operators+"/metrics", ""), 200, `queue_joins_total{outcome="admitted",zone="TEST_ZONE"} 1`, "text/plain"},
+		{"profiles", request(t, "GET", s.operators+"/debug/pprof/", ""), 200, "goroutine", "text/html"},
+		{"a profile by name", request(t, "GET", s.operators+"/debug/pprof/goroutine?debug=1", ""), 200, "goroutine profile", "text/plain"},
+		{"leave", request(t, "POST", s.public+"/traffic/leave", body), 204, "", ""},
+		{"poll after leaving", request(t, "POST", s.public+"/traffic/entry", body), 410, "token_expired", "problem+json"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.got.status != tt.status || !strings.Contains(tt.got.body, tt.contains) ||
+				!strings.Contains(tt.got.header.Get("Content-Type"), tt.contentTypes) {
+				t.Errorf("got %d %s %q\nwant %d %s with %q", tt.got.status, tt.got.header.Get("Content-Type"),
+					tt.got.body, tt.status, tt.contentTypes, tt.contains)
+			}
+		})
+	}
+	if log := s.log.text(); strings.Contains(log, tok) || strings.Contains(log, "/traffic/") {
+		t.Errorf("the log has tokens, or lines for requests:\n%s", log)
+	}
+}
+
+func TestDrainAnswersUntilTheBalancerHasLooked(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_DRAIN_DELAY": "1s"})
+	s.stop()
+	s.log.await(t, "draining")
+	if got := request(t, "GET", s.public+"/readyz", ""); got.status != http.StatusServiceUnavailable ||
+		!strings.Contains(got.header.Get("Content-Type"), "problem+json") {
+		t.Errorf("/readyz while draining: %+v", got)
+	}
+	if got := request(t, "GET", s.public+"/healthz", ""); got.status != http.StatusOK {
+		t.Errorf("/healthz while draining: %+v", got)
+	}
+	if got := request(t, "POST", s.public+"/traffic/wait", `{"zoneId":"TEST_ZONE"}`); got.status != http.StatusOK {
+		t.Errorf("join while draining: %+v", got)
+	}
+	s.end(t)
+	s.log.await(t, "drained")
+	if conn, err := net.Dial("tcp", strings.TrimPrefix(s.public, "http://")); err == nil {
+		_ = conn.Close()
+		t.Error("the public address still answers")
+	}
+}
+
+func TestRequestInTheMakingIsAnswered(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_DRAIN_DELAY": "0s"})
+	address := strings.TrimPrefix(s.public, "http://")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, conn)
+	body := `{"zoneId":"TEST_ZONE"}`
+	if _, err := fmt.Fprintf(conn, "POST /traffic/wait HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+		len(body)); err != nil {
+		t.Fatal(err)
+	}
+	// The server asks for the body: the request is in a handler's hands.
+	in := bufio.NewReader(conn)
+	if text, err := in.ReadString('\n'); err != nil || !strings.Contains(text, "100 Continue") {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if _, err := in.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	for { // until the address is closed, which Shutdown does first
+		probe, err := net.Dial("tcp", address)
+		if err != nil {
+			break
+		}
+		_ = probe.Close()
+	}
+	if _, err := io.WriteString(conn, body); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, res.Body)
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"canEnter":true`)) || !res.Close {
+		t.Errorf("%s %q (close: %v), %v", res.Status, text, res.Close, err)
+	}
+	s.end(t)
+}
+
+func TestARestartKeepsZonesSecretAndPlaces(t *testing.T) {
+	data := t.TempDir()
+	env := map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_CONFIG": config(t, oneSlot)}
+	s := start(t, env)
+	s.admin(t, "PATCH", "/admin/zones/TEST_ZONE", `{"perMinute":0}`)
+	s.admin(t, "PUT", "/admin/zones/OTHER", `{"perMinute":5}`)
+	joined := request(t, "POST", s.public+"/traffic/wait", `{"zoneId":"TEST_ZONE"}`)
+	s.end(t)
+
+	s = start(t, env)
+	if got := s.admin(t, "GET", "/admin/zones/TEST_ZONE", ""); got.value(t, "perMinute") != 0.0 {
+		t.Errorf("an operator's change was undone by the configuration: %+v", got)
+	}
+	if got := s.admin(t, "GET", "/admin/zones/OTHER", ""); got.status != http.StatusOK {
+		t.Errorf("a zone is gone: %+v", got)
+	}
+	tok, _ := joined.value(t, "token").(string)
+	poll := request(t, "POST", s.public+"/traffic/entry", fmt.Sprintf(`{"zoneId":"TEST_ZONE","token":%q}`, tok))
+	if poll.status != http.StatusOK || poll.value(t, "waiting", "position") != 1.0 {
+		t.Errorf("the place is lost: %+v", poll)
+	}
+	got := request(t, "GET", s.operators+"/metrics", "")
+	if want := `queue_restored_places_total{zone="TEST_ZONE"} 1`; !strings.Contains(got.body, want) {
+		t.Errorf("no %s", want)
+	}
+}
+
+func TestOperatorsTokenIsShownOnce(t *testing.T) {
+	env := map[string]string{"QUEUE_DATA_DIR": t.TempDir(), "QUEUE_ADMIN_TOKEN": ""}
+	for i, shown := range []bool{true, false} {
+		s := start(t, env)
+		kept, err := os.ReadFile(filepath.Join(env["QUEUE_DATA_DIR"], "admin-token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok := strings.TrimSpace(string(kept))
+		got := request(t, "GET", s.operators+"/admin/zones", "", "Authorization", "Bearer "+tok)
+		if got.status != http.StatusOK {
+			t.Errorf("start %d: %+v", i+1, got)
+		}
+		s.end(t)
+		if strings.Contains(s.log.text(), tok) != shown {
+			t.Errorf("start %d: token shown: %v, want %v", i+1, !shown, shown)
+		}
+	}
+}
+
+func TestAnAddressInUseStopsTheStart(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, l)
+	got := runToEnd(t, map[string]string{
+		"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": l.Addr().String(), "QUEUE_DATA_DIR": t.TempDir(),
+	})
+	if got.status != exitFailed || !strings.Contains(got.errOut, "operators' listener") ||
+		!strings.Contains(got.errOut, "address already in use") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTwoServersDoNotShareADataFolder(t *testing.T) {
+	data := t.TempDir()
+	start(t, map[string]string{"QUEUE_DATA_DIR": data})
+	got := runToEnd(t, map[string]string{
+		"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": "127.0.0.1:0", "QUEUE_DATA_DIR": data,
+	})
+	if got.status != exitFailed || !strings.Contains(got.errOut, "embedded store") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestHealthcheck(t *testing.T) {
+	s := start(t, nil)
+	address := strings.TrimPrefix(s.public, "http://")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{address, ":" + port, "0.0.0.0:" + port} {
+		if got := runToEnd(t, map[string]string{"QUEUE_ADDR": addr}, "healthcheck"); got.status != exitOK {
+			t.Errorf("%s: %+v", addr, got)
+		}
+	}
+	file := config(t, "addr: "+address+"\nstore: embedded\n")
+	if got := runToEnd(t, nil, "healthcheck", "--config", file); got.status != exitOK {
+		t.Errorf("address from the file: %+v", got)
+	}
+	s.end(t)
+	if got := runToEnd(t, nil, "healthcheck", "--addr", address); got.status != exitFailed ||
+		!strings.Contains(got.errOut, "connection refused") {
+		t.Errorf("after the end: %+v", got)
+	}
+	if got := runToEnd(t, nil, "healthcheck", "--addr", "nowhere"); got.status != exitUsage {
+		t.Errorf("a bad address: %+v", got)
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/sweeper"
+)
+
+// The stores that there are.
+const (
+	storeEmbedded = "embedded"
+	storeRedis    = "redis"
+)
+
+// Bounds of settings.
+const (
+	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
+	// a zone would be swept less often than anybody becomes idle.
+	maxSweepEvery = time.Hour
+	// maxDrainDelay is above what any load balancer takes to notice, and below
+	// what an orchestrator waits before it kills.
+	maxDrainDelay = 5 * time.Minute
+)
+
+// settings are all that can be set, each by flag, environment and file.
+type settings struct {
+	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
+	Addr           string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
+	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
+	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
+	RedisURL       string        `name:"redis-url" setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
+	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
+	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
+	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
+	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
+	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
+	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
+	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat      string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
+}
+
+// checked is what the settings say, once checked.
+type checked struct {
+	settings
+	// secrets and adminToken are empty when they are to be made or loaded.
+	secrets    [][]byte
+	adminToken string
+	// proxies are the trusted ones.
+	proxies []*net.IPNet
+	level   slog.Level
+}
+
+// check returns what the settings say, or a usageError that lists all that is
+// wrong with them. where names a setting as the operator knows it.
+func (s settings) check(where func(flag string) string) (checked, error) {
+	c := checked{settings: s, adminToken: s.AdminToken}
+	var faults []error
+	fault := func(flag, format string, a ...any) {
+		faults = append(faults, fmt.Errorf("%s: %w", where(flag), fmt.Errorf(format, a...)))
+	}
+	oneOf := func(flag, value string, of ...string) {
+		if !slices.Contains(of, value) {
+			fault(flag, "%q is none of %s", value, strings.Join(of, ", "))
+		}
+	}
+	between := func(flag string, value, least, most time.Duration) {
+		if value < least || value > most {
+			fault(flag, "%v is out of range, must be between %v and %v", value, least, most)
+		}
+	}
+
+	if err := checkAddr(s.Addr); err != nil {
+		fault("addr", "%w", err)
+	}
+	if err := checkAddr(s.AdminAddr); err != nil {
+		fault("admin-addr", "%w", err)
+	}
+	oneOf("store", s.Store, storeEmbedded, storeRedis)
+	if s.Secret != "" {
+		var err error
+		if c.secrets, err = secret.Parse(s.Secret); err != nil {
+			fault("secret", "%w", err)
+		}
+	}
+	if s.AdminToken != "" {
+		if err := secret.CheckToken(s.AdminToken); err != nil {
+			fault("admin-token", "%w", err)
+		}
+	}
+	if s.DataDir == "" {
+		fault("data-dir", "is empty; name a folder that this server may write to")
+	}
+	between("sweep-every", s.SweepEvery, sweeper.MinEvery, maxSweepEvery)
+	if s.SweepEvery%time.Second != 0 {
+		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
+	}
+	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
+	for _, p := range s.TrustedProxies {
+		network, err := parseNetwork(p)
+		if err != nil {
+			fault("trusted-proxies", "%w", err)
+			continue
+		}
+		c.proxies = append(c.proxies, network)
+	}
+	oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")
+	if err := c.level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		c.level = slog.LevelInfo // reported above
+	}
+	oneOf("log-format", s.LogFormat, "text", "json")
+
+	if len(faults) > 0 {
+		return checked{}, usageError{errors.Join(faults...)}
+	}
+	return c, nil
+}
+
+// checkAddr refuses what cannot be listened on.
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is no address; write host:port, or :port for all of this machine's", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has no port between 0 and 65535", addr)
+	}
+	return nil
+}
+
+// parseNetwork reads a network in CIDR notation, or one address.
+func parseNetwork(text string) (*net.IPNet, error) {
+	text = strings.TrimSpace(text)
+	prefix, err := netip.ParsePrefix(text)
+	if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
+		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither a network (10.0.0.0/8) nor an address", text)
+	}
+	prefix = prefix.Masked()
+	return &net.IPNet{
+		IP:   prefix.Addr().AsSlice(),
+		Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+	}, nil
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const goodSecret = "pQiedzTxsL6PJdIhMVKW/3o+eZwFewKdy4XxukcL5zg="
+
+func TestBadSettingsStopTheStart(t *testing.T) {
+	const folder = "no-folder-is-made"
+	tests := []struct {
+		name string
+		args []string
+		env  map[string]string
+		file string
+		says []string
+	}{
+		{name: "unknown flag", args: []string{"--adr=:1"}, says: []string{"unknown flag --adr", `did you mean "--addr"?`}},
+		{name: "unknown command", args: []string{"server"}, says: []string{"unexpected argument server"}},
+		{name: "address without a port", args: []string{"--addr=localhost"},
+			says: []string{`--addr: "localhost" is no address; write host:port`}},
+		{name: "port out of range", env: map[string]string{"QUEUE_ADDR": ":70000"},
+			says: []string{`QUEUE_ADDR: ":70000" has no port between 0 and 65535`}},
+		{name: "operators' address", env: map[string]string{"QUEUE_ADMIN_ADDR": "8081"},
+			says: []string{`QUEUE_ADMIN_ADDR: "8081" is no address`}},
+		{name: "store", env: map[string]string{"QUEUE_STORE": "mysql"},
+			says: []string{`QUEUE_STORE: "mysql" is none of embedded, redis`}},
+		{name: "short secret", env: map[string]string{"QUEUE_SECRET": "hunter2"},
+			says: []string{"QUEUE_SECRET:", "has 7 bytes, must have at least 32", "openssl rand -base64 32"}},
+		{name: "weak secret", env: map[string]string{"QUEUE_SECRET": strings.Repeat("a", 40)},
+			says: []string{"QUEUE_SECRET:", "easy to guess", "openssl rand -base64 32"}},
+		{name: "second secret short", env: map[string]string{"QUEUE_SECRET": goodSecret + ",x"},
+			says: []string{"QUEUE_SECRET:", "number 2 of 2 has 1 bytes"}},
+		{name: "short operators' token", args: []string{"--admin-token=abc"},
+			says: []string{"--admin-token:", "has 3 characters, must have at least 16"}},
+		{name: "data folder", args: []string{"--data-dir="}, says: []string{"--data-dir: is empty; name a folder"}},
+		{name: "data folder that is a file", args: []string{"--data-dir=settings_test.go"},
+			says: []string{"none can be kept in the data folder", "not a directory"}},
+		{name: "no duration", env: map[string]string{"QUEUE_SWEEP_EVERY": "often"},
+			says: []string{`QUEUE_SWEEP_EVERY: expected duration but got "often"`}},
+		{name: "no duration on the command line", args: []string{"--drain-delay=5"},
+			says: []string{`--drain-delay`, `missing unit`}},
+		{name: "sweeps too often", args: []string{"--sweep-every=100ms"},
+			says: []string{"--sweep-every: 100ms is out of range, must be between 1s and 1h0m0s"}},
+		{name: "sweeps too seldom", args: []string{"--sweep-every=2h"}, says: []string{"--sweep-every: 2h0m0s is out of range"}},
+		{name: "sweeps between the seconds", args: []string{"--sweep-every=1500ms"},
+			says: []string{"--sweep-every: 1.5s is not in whole seconds"}},
+		{name: "drains too long", env: map[string]string{"QUEUE_DRAIN_DELAY": "1h"}, says: []string{"QUEUE_DRAIN_DELAY: 1h0m0s is out of range"}},
+		{name: "proxies", env: map[string]string{"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8,proxy.example"},
+			says: []string{`QUEUE_TRUSTED_PROXIES: "proxy.example" is neither a network (10.0.0.0/8) nor an address`}},
+		{name: "log level", args: []string{"--log-level=loud"}, says: []string{`--log-level: "loud" is none of debug, info, warn, error`}},
+		{name: "log format", args: []string{"--log-format=xml"}, says: []string{`--log-format: "xml" is none of text, json`}},
+		{name: "all at once", args: []string{"--store=x"}, env: map[string]string{"QUEUE_LOG_LEVEL": "y"},
+			says: []string{"--store: ", "QUEUE_LOG_LEVEL: "}},
+		{name: "no file", args: []string{"--config=/there/is/none.yaml"},
+			says: []string{"the configuration cannot be read", "/there/is/none.yaml"}},
+		{name: "unknown key in the file", file: "addr: :1\nadmin_addr: :2\n",
+			says: []string{`queue.yaml:2: unknown key "admin_addr"; did you mean "admin-addr"?`}},
+		{name: "bad value in the file", file: "# settings\nstore: mysql\n",
+			says: []string{`queue.yaml:2: store: "mysql" is none of embedded, redis`}},
+		{name: "bad duration in the file", file: "\n\nsweep-every: 30\n",
+			says: []string{`queue.yaml:3: sweep-every: expected duration`}},
+		{name: "bad zone in the file", file: "zones:\n  - zoneId: A\n    perMinute: -1\n",
+			says: []string{"queue.yaml:2: ", "perMinute is -1, must be between 0 and"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env := map[string]string{"QUEUE_DATA_DIR": folder}
+			maps.Copy(env, tt.env)
+			if tt.file != "" {
+				env["QUEUE_CONFIG"] = config(t, tt.file)
+			}
+			got := runToEnd(t, env, tt.args...)
+			if got.status != exitUsage || got.out != "" {
+				t.Errorf("status %d, want %d; stdout %q", got.status, exitUsage, got.out)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(got.errOut, want) {
+					t.Errorf("stderr does not say %q:\n%s", want, got.errOut)
+				}
+			}
+			if strings.Contains(got.errOut, "hunter2") {
+				t.Errorf("stderr tells a secret:\n%s", got.errOut)
+			}
+			if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the start was stopped, yet %s was made (%v)", folder, err)
+			}
+		})
+	}
+}
+
+// parse returns the settings of serve, unchecked.
+func parse(t *testing.T, env map[string]string, args ...string) (settings, *sources) {
+	t.Helper()
+	parser, c, src, err := newParser(environ(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if len(src.faults) > 0 {
+		t.Fatal(src.faults)
+	}
+	return c.Serve.settings, src
+}
+
+func TestFlagWinsThenEnvironmentThenFile(t *testing.T) {
+	file := config(t, "addr: :1\nadmin-addr: :2\nredis-url: redis://file\ndrain-delay: 3s\n")
+	env := map[string]string{
+		"QUEUE_CONFIG": file, "QUEUE_ADDR": ":10", "QUEUE_ADMIN_ADDR": ":20", "QUEUE_DATA_DIR": "",
+	}
+	s, src := parse(t, env, "--addr=:100")
+	got := []string{s.Addr, s.AdminAddr, s.RedisURL, s.DrainDelay.String(), s.DataDir}
+	want := []string{":100", ":20", "redis://file", "3s", "./data"}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %q, want %q", got[i], want[i])
+		}
+	}
+	for flag, where := range map[string]string{
+		"addr": "--addr", "admin-addr": "QUEUE_ADMIN_ADDR", "redis-url": file + ":3: redis-url", "data-dir": "--data-dir",
+	} {
+		if got := src.where(flag); got != where {
+			t.Errorf("%s comes from %q, want %q", flag, got, where)
+		}
+	}
+	if s, _ := parse(t, env, "serve", "--config", config(t, "store: redis")); s.Store != storeRedis {
+		t.Errorf("store %q: the flag's file was not read", s.Store)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	s, src := parse(t, nil)
+	c, err := s.check(src.where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{
+		Addr: ":8080", AdminAddr: "127.0.0.1:8081", Store: "embedded", RedisURL: "redis://127.0.0.1:6379",
+		DataDir: "./data", SweepEvery: 30 * time.Second, DrainDelay: 5 * time.Second, LogLevel: "info", LogFormat: "text",
+	}
+	if got := c.settings; got.Addr != want.Addr || got.AdminAddr != want.AdminAddr || got.Store != want.Store ||
+		got.RedisURL != want.RedisURL || got.DataDir != want.DataDir || got.SweepEvery != want.SweepEvery ||
+		got.DrainDelay != want.DrainDelay || got.LogLevel != want.LogLevel || got.LogFormat != want.LogFormat ||
+		got.Secret != "" || got.AdminToken != "" || got.Config != "" || len(got.TrustedProxies) > 0 {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestEverythingCanBeSetInTheFile(t *testing.T) {
+	file := config(t, `
+addr: 127.0.0.1:1
+admin-addr: 127.0.0.1:2
+store: redis
+redis-url: rediss://redis.example:6380
+secret:
+  - `+goodSecret+`
+  - another secret of 32 bytes or more
+admin-token: `+operatorToken+`
+data-dir: /var/lib/queue
+sweep-every: 1m
+trusted-proxies: [10.0.0.0/8, "2001:db8::/32", 192.0.2.7]
+drain-delay: 0s
+log-level: debug
+log-format: json
+zones:
+  - zoneId: A
+`)
+	s, src := parse(t, map[string]string{"QUEUE_CONFIG": file})
+	c, err := s.check(src.where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
+		c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" {
+		t.Errorf("got %+v", c)
+	}
+	if len(src.file.zones) != 1 || src.file.zones[0] != zone.Defaults("A") {
+		t.Errorf("zones %+v", src.file.zones)
+	}
+	var proxies []string
+	for _, p := range c.proxies {
+		proxies = append(proxies, p.String())
+	}
+	if got, want := strings.Join(proxies, " "), "10.0.0.0/8 2001:db8::/32 192.0.2.7/32"; got != want {
+		t.Errorf("proxies %q, want %q", got, want)
+	}
+}
+
+func TestParseConfig(t *testing.T) {
+	all := zone.Settings{
+		ZoneID: "B", PerMinute: 5, Mode: zone.ModeClosed, WindowSeconds: 10, Burst: 3, IdleTimeoutSeconds: 120,
+		PassTTLSeconds: 60, MaxWaiting: 9, OnStoreFailure: zone.FailureAdmit,
+	}
+	a := zone.Defaults("A")
+	a.PerMinute = 30
+	tests := []struct {
+		name, text string
+		zones      []zone.Settings
+		says       []string // of the error
+	}{
+		{name: "empty", text: ""},
+		{name: "comments only", text: "# nothing yet\n"},
+		{name: "nothing in it", text: "---\n"},
+		{name: "no value", text: "addr:\nzones:\n"},
+		{name: "zones", text: `zones:
+  - zoneId: A
+    perMinute: 30
+  - {zoneId: B, perMinute: 5, mode: closed, windowSeconds: 10, burst: 3, idleTimeoutSeconds: 120,
+     passTtlSeconds: 60, maxWaiting: 9, onStoreFailure: admit}
+`, zones: []zone.Settings{a, all}},
+		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
+		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",
+			says: []string{`x.yaml:2: unknown key "zone"; did you mean "zones"?`, `x.yaml:4: unknown key "frobnicate"; known are addr, log-level, zones`}},
+		{name: "unknown keys of a zone", text: "zones:\n  - zoneId: A\n    perminute: 3\n    pass_ttl: 5\n",
+			says: []string{`x.yaml:3: unknown key "perminute"; did you mean "perMinute"?`, `x.yaml:4: unknown key "pass_ttl"; known are zoneId, perMinute`}},
+		{name: "the file's own name", text: "config: y.yaml\n", says: []string{`x.yaml:1: unknown key "config"`}},
+		{name: "twice", text: "addr: :1\naddr: :2\n", says: []string{"x.yaml:2: addr is in line 1 already"}},
+		{name: "a zone twice", text: "zones:\n  - zoneId: A\n  - zoneId: A\n", says: []string{`x.yaml:3: zone "A" is in line 2 already`}},
+		{name: "a setting with parts", text: "addr: {host: x}\n", says: []string{"x.yaml:1: addr must be one value"}},
+		{name: "no settings", text: "- addr\n", says: []string{"x.yaml:1: must be settings"}},
+		{name: "zones is no list", text: "zones:\n  zoneId: A\n", says: []string{"x.yaml:2: zones must be a list"}},
+		{name: "a zone is a word", text: "zones:\n  - A\n", says: []string{"x.yaml:2: a zone must be settings"}},
+		{name: "a word for a number", text: "zones:\n  - zoneId: A\n    perMinute: many\n", says: []string{"x.yaml: ", "line 3: cannot unmarshal"}},
+		{name: "out of range", text: "zones:\n  - zoneId: A\n  - {zoneId: B, windowSeconds: 61, mode: ajar}\n",
+			says: []string{"x.yaml:3: ", "windowSeconds is 61, must be between 1 and 60", `mode "ajar" must be queue, open or closed`}},
+		{name: "no name", text: "zones:\n  - perMinute: 5\n", says: []string{`x.yaml:2: `, `zoneId "" must be 1 to 64`}},
+		{name: "no YAML", text: "addr: [\n", says: []string{"x.yaml: yaml: line"}},
+		{name: "two documents", text: "addr: :1\n---\naddr: :2\n", says: []string{"more than one YAML document"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := parseConfig("x.yaml", []byte(tt.text), []string{"addr", "log-level"})
+			if len(tt.says) > 0 {
+				for _, want := range tt.says {
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("error %v, want one that says %q", err, want)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.zones) != len(tt.zones) {
+				t.Fatalf("%d zones, want %d", len(got.zones), len(tt.zones))
+			}
+			for i := range tt.zones {
+				if got.zones[i] != tt.zones[i] {
+					t.Errorf("zone %d = %+v, want %+v", i, got.zones[i], tt.zones[i])
+				}
+			}
+		})
+	}
+}
+
+// TestFilesOfThisProjectAreGood reads the configurations that are shipped.
+func TestFilesOfThisProjectAreGood(t *testing.T) {
+	for _, pattern := range []string{"../../deploy/*/*.yaml", "../../loadtest/k6/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), "\nzones:") {
+				continue // some other tool's
+			}
+			if _, src := parse(t, map[string]string{"QUEUE_CONFIG": file}); len(src.file.zones) == 0 {
+				t.Errorf("%s has no zones", file)
+			}
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"addr", "addr", 0}, {"adr", "addr", 1}, {"addr", "", 4}, {"", "addr", 4},
+		{"kitten", "sitting", 3}, {"zone", "zones", 1}, {"flaw", "lawn", 2},
+	} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/alecthomas/kong"
+)
+
+// settingTag names the environment variable of a flag. kong's own tag env is
+// not used: kong reads the process's environment, and gives a file the last word.
+const settingTag = "setting"
+
+// configFlag names the file; a file cannot name itself.
+const configFlag = "config"
+
+// sources gives settings that are not on the command line their values: from
+// the environment, else from the file, else kong's default. It implements
+// kong.Resolver.
+type sources struct {
+	getenv func(string) string
+	file   *configFile // nil without one
+	// from says where the value of a flag comes from, for what is on neither
+	// the command line nor the list of defaults.
+	from map[string]string
+	// faults are what is wrong with the environment and the file. They are
+	// kept here since kong would name the flag, which nobody typed.
+	faults []error
+}
+
+func newSources(getenv func(string) string) *sources {
+	return &sources{getenv: getenv, from: make(map[string]string)}
+}
+
+// readFile reads the file that --config or its variable names, if the command
+// has that flag. kong calls it before it asks for values.
+func (s *sources) readFile(ctx *kong.Context) error {
+	var path string
+	for _, flag := range ctx.Flags() {
+		if flag.Name == configFlag {
+			path = s.getenv(flag.Tag.Get(settingTag))
+		}
+	}
+	for _, p := range ctx.Path {
+		if p.Flag != nil && p.Flag.Name == configFlag {
+			path = ctx.Value(p).String()
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	file, err := readConfig(path, fileKeys(ctx.Model.Node))
+	if err != nil {
+		s.faults = append(s.faults, err)
+		return nil
+	}
+	s.file = file
+	return nil
+}
+
+// fileKeys returns the settings that a file may hold: all of any command, so
+// that one file serves them all.
+func fileKeys(node *kong.Node) []string {
+	var keys []string
+	for _, flag := range node.Flags {
+		if flag.Name != configFlag && flag.Tag.Has(settingTag) {
+			keys = append(keys, flag.Name)
+		}
+	}
+	for _, child := range node.Children {
+		keys = append(keys, fileKeys(child)...)
+	}
+	return keys
+}
+
+// Validate implements kong.Resolver.
+func (s *sources) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver.
+func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	value, where := s.lookup(flag)
+	if where == "" {
+		return nil, nil
+	}
+	s.from[flag.Name] = where
+	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
+	trial := reflect.New(flag.Target.Type()).Elem()
+	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, trial); err != nil {
+		s.faults = append(s.faults, fmt.Errorf("%s: %w", where, err))
+		return nil, nil
+	}
+	return value, nil
+}
+
+// lookup returns a setting and where it was found, or "" for nowhere. An empty
+// variable counts as none: that is how compose files pass what is not set.
+func (s *sources) lookup(flag *kong.Flag) (value, where string) {
+	env := flag.Tag.Get(settingTag)
+	if env == "" {
+		return "", ""
+	}
+	if value := s.getenv(env); value != "" {
+		return value, env
+	}
+	if s.file == nil {
+		return "", ""
+	}
+	entry, ok := s.file.settings[flag.Name]
+	if !ok {
+		return "", ""
+	}
+	return entry.value, fmt.Sprintf("%s:%d: %s", s.file.path, entry.line, flag.Name)
+}
+
+// where names a setting as the operator knows it.
+func (s *sources) where(flag string) string {
+	if from, ok := s.from[flag]; ok {
+		return from
+	}
+	return "--" + flag
+}

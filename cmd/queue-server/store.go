@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/lua"
+)
+
+// store is either of the two.
+type store interface {
+	metric.Calls
+	Close() error
+}
+
+// openStore opens the store that the settings name.
+func openStore(ctx context.Context, s checked, log *slog.Logger, reg prometheus.Registerer) (store, error) {
+	if s.Store == storeEmbedded {
+		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Logger: log})
+		if err != nil {
+			return nil, fmt.Errorf("embedded store: %w", err)
+		}
+		return opened, nil
+	}
+	opened, err := lua.Open(ctx, lua.Options{URL: s.RedisURL, Logger: log, Registerer: reg})
+	if err != nil {
+		return nil, fmt.Errorf("redis store: %w", err)
+	}
+	return opened, nil
+}
