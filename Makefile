@@ -8,6 +8,7 @@ K6       := go.k6.io/k6@v1.8.1
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
+DEMO    ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -16,18 +17,17 @@ SHELL := /bin/bash
 ##@ Try it
 
 .PHONY: run
-run: ## start a server on the embedded store, with the zone TEST_ZONE to try
+run: build ## start a server on the embedded store, with the zone TEST_ZONE to try
 	@cat deploy/dev/welcome.txt
-	@exec $(GO) run ./cmd/queue-server serve --config deploy/dev/zones.yaml
+	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: demo
-demo: ## watch a crowd of 20,000 go through, in seconds of virtual time
-	@exec $(GO) run ./cmd/queue-server simulate $(DEMO)
-DEMO ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
+demo: build ## watch a crowd of 20,000 go through, in seconds of virtual time
+	@exec bin/queue-server simulate $(DEMO)
 
 .PHONY: build
 build: ## build the one static binary, bin/queue-server
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/queue-server ./cmd/queue-server
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/queue-server ./cmd/queue-server
 
 ##@ Check it
 
