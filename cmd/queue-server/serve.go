@@ -115,20 +115,26 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "store", s.Store)
 
+	reason := "signal"
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
-		log.Error("a listener failed: stopping", "error", err)
+		reason = "a listener failed"
 	}
-	return errors.Join(err, drain(ctx, log, health, s.DrainDelay, publicListener, operatorListener))
+	health.drain()
+	log.Info("draining: not ready any more, still answering; another signal ends it at once",
+		"reason", reason, "for", s.DrainDelay)
+	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener))
+	if err == nil {
+		log.Info("drained")
+	}
+	return err
 }
 
-// drain stops the server so that nobody notices: not ready first, then a while
-// of business as usual until the load balancer has looked, then no more
+// drain stops a server that is not ready any more so that nobody notices: first
+// a while of business as usual, until the load balancer has looked; then no more
 // connections, and the answers in the making are finished.
-func drain(ctx context.Context, log *slog.Logger, h *health, delay time.Duration, listeners ...*listener) error {
-	h.drain()
-	log.Info("draining: not ready any more, still answering", "for", delay)
+func drain(ctx context.Context, delay time.Duration, listeners ...*listener) error {
 	<-time.After(delay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
@@ -136,11 +142,7 @@ func drain(ctx context.Context, log *slog.Logger, h *health, delay time.Duration
 	for _, l := range listeners {
 		errs = append(errs, l.drain(ctx))
 	}
-	err := errors.Join(errs...)
-	if err == nil {
-		log.Info("drained")
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // newLogger returns the log, which goes to w.

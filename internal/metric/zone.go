@@ -68,23 +68,25 @@ func add(counters map[string]prometheus.Counter, label string) {
 	c.Inc()
 }
 
-// Know makes the series of a zone, all at 0. For a zone that is known already
-// it does nothing.
-func (m *Metrics) Know(zoneID string) {
+// Know makes the series of zones, all at 0. Those of a zone that is known
+// already stay as they are.
+func (m *Metrics) Know(zoneIDs ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := (*m.zones.Load())[zoneID]; ok {
-		return
-	}
 	zones := maps.Clone(*m.zones.Load())
-	zones[zoneID] = &zoneMeter{
-		joins:          resolve(m.joins, zoneID, joinOutcomes),
-		polls:          resolve(m.polls, zoneID, pollOutcomes),
-		refusals:       resolve(m.refusals, zoneID, refusalCodes),
-		admissions:     m.admissions.WithLabelValues(zoneID),
-		restored:       m.restored.WithLabelValues(zoneID),
-		waits:          m.waits.WithLabelValues(zoneID),
-		estimateErrors: m.estimateErrors.WithLabelValues(zoneID),
+	for _, id := range zoneIDs {
+		if _, ok := zones[id]; ok {
+			continue
+		}
+		zones[id] = &zoneMeter{
+			joins:          resolve(m.joins, id, joinOutcomes),
+			polls:          resolve(m.polls, id, pollOutcomes),
+			refusals:       resolve(m.refusals, id, refusalCodes),
+			admissions:     m.admissions.WithLabelValues(id),
+			restored:       m.restored.WithLabelValues(id),
+			waits:          m.waits.WithLabelValues(id),
+			estimateErrors: m.estimateErrors.WithLabelValues(id),
+		}
 	}
 	m.zones.Store(&zones)
 }

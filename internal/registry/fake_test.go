@@ -196,13 +196,15 @@ type watched struct {
 	zones map[string]bool
 }
 
-func (w *watched) Know(id string) {
+func (w *watched) Know(ids ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.zones == nil {
 		w.zones = map[string]bool{}
 	}
-	w.zones[id] = true
+	for _, id := range ids {
+		w.zones[id] = true
+	}
 }
 
 func (w *watched) Forget(id string) {

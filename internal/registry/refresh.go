@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // loop reads the zones at every tick until ctx ends.
@@ -78,29 +79,12 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	r.mu.Unlock()
 
 	list, err := r.store.Zones(ctx)
-	listed := make(map[string]struct{}, len(list))
 	r.mu.Lock()
-	for _, s := range list {
-		listed[s.ZoneID] = struct{}{}
-		if _, newer := r.touched[s.ZoneID]; newer {
-			continue
-		}
-		if z := r.lookup(s.ZoneID); z != nil && !z.seen.Load() && *z.settings.Load() != s {
-			r.log.Info("zone exists already: the configuration's settings are not applied", "zone", s.ZoneID)
-		}
-		r.adopt(s, false)
-	}
+	r.adopt(list)
 	var missing []*remembered
 	if err == nil {
 		// Only a complete list says by its silence that a zone is gone.
-		zones := *r.zones.Load()
-		for _, id := range slices.Sorted(maps.Keys(zones)) {
-			_, present := listed[id]
-			_, newer := r.touched[id]
-			if !present && !newer {
-				missing = append(missing, zones[id])
-			}
-		}
+		missing = r.notIn(list)
 	}
 	r.mu.Unlock()
 	if err != nil {
@@ -110,6 +94,46 @@ func (r *Registry) readOnce(ctx context.Context) error {
 		r.lookInto(ctx, z)
 	}
 	return nil
+}
+
+// adopt takes in a list of zones, but for those that this server put or
+// deleted while the list was being read. The caller holds mu.
+func (r *Registry) adopt(list []zone.Settings) {
+	var news []zone.Settings
+	for _, s := range list {
+		if _, newer := r.touched[s.ZoneID]; newer {
+			continue
+		}
+		z := r.lookup(s.ZoneID)
+		if z == nil {
+			news = append(news, s)
+			continue
+		}
+		if !z.seen.Load() && *z.settings.Load() != s {
+			r.log.Info("zone exists already: the configuration's settings are not applied", "zone", s.ZoneID)
+		}
+		z.set(s)
+	}
+	r.add(news...)
+}
+
+// notIn returns the remembered zones, by id, of which the list is silent. The
+// caller holds mu.
+func (r *Registry) notIn(list []zone.Settings) []*remembered {
+	listed := make(map[string]struct{}, len(list))
+	for _, s := range list {
+		listed[s.ZoneID] = struct{}{}
+	}
+	var missing []*remembered
+	zones := *r.zones.Load()
+	for _, id := range slices.Sorted(maps.Keys(zones)) {
+		_, present := listed[id]
+		_, newer := r.touched[id]
+		if !present && !newer {
+			missing = append(missing, zones[id])
+		}
+	}
+	return missing
 }
 
 // lookInto settles why a remembered zone is not in the store's list: deleted,

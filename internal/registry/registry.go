@@ -55,7 +55,7 @@ type Store interface {
 // Watcher hears which zones this server knows. Its methods are called from any
 // goroutine, one at a time; Know may be called again for a zone that is known.
 type Watcher interface {
-	Know(zoneID string)
+	Know(zoneIDs ...string)
 	Forget(zoneID string)
 }
 
@@ -129,9 +129,9 @@ func New(o Options) *Registry {
 	zones := make(map[string]*remembered, len(o.Seeds))
 	for _, s := range o.Seeds {
 		zones[s.ZoneID] = newRemembered(s, false)
-		r.watcher.Know(s.ZoneID)
 	}
 	r.zones.Store(&zones)
+	r.watcher.Know(slices.Collect(maps.Keys(zones))...)
 	return r
 }
 
@@ -263,20 +263,28 @@ func (r *Registry) remember(s zone.Settings, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.touched[s.ZoneID] = struct{}{}
-	r.adopt(s, created)
-}
-
-// adopt is remember for one who holds mu. A zone that was just created gets a
-// memory of its own: what was remembered belongs to a line that is no more.
-func (r *Registry) adopt(s zone.Settings, created bool) {
 	if z := r.lookup(s.ZoneID); z != nil && !created {
 		z.set(s)
 		return
 	}
+	// A zone that was just created gets a memory of its own: what is
+	// remembered under its name belongs to a line that is no more.
+	r.add(s)
+}
+
+// add remembers zones that were not known. The caller holds mu.
+func (r *Registry) add(news ...zone.Settings) {
+	if len(news) == 0 {
+		return
+	}
 	zones := maps.Clone(*r.zones.Load())
-	zones[s.ZoneID] = newRemembered(s, true)
+	ids := make([]string, 0, len(news))
+	for _, s := range news {
+		zones[s.ZoneID] = newRemembered(s, true)
+		ids = append(ids, s.ZoneID)
+	}
 	r.zones.Store(&zones)
-	r.watcher.Know(s.ZoneID)
+	r.watcher.Know(ids...)
 }
 
 // forget drops a zone, unless another of the same name has taken its place.
@@ -297,5 +305,5 @@ func (r *Registry) forget(z *remembered) {
 // nobody watches.
 type nobody struct{}
 
-func (nobody) Know(string)   {}
-func (nobody) Forget(string) {}
+func (nobody) Know(...string) {}
+func (nobody) Forget(string)  {}
