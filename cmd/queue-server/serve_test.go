@@ -161,7 +161,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestDrainAnswersUntilTheBalancerHasLooked(t *testing.T) {
-	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_DRAIN_DELAY": "1s"})
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_DRAIN_DELAY": "2s"})
 	s.stop()
 	s.log.await(t, "draining")
 	if got := request(t, "GET", s.public+"/readyz", ""); got.status != http.StatusServiceUnavailable ||

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Every method here passes a call on to the store, heals a lost zone on the
@@ -116,14 +117,16 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 			return nil // somebody did, after this caller had asked
 		}
 		seen := z.seen.Load()
-		if err := r.put(ctx, z); err != nil {
+		present, err := r.put(ctx, z)
+		if err != nil {
 			return fmt.Errorf("registry: restore zone: %w", err)
 		}
 		id, m := z.settings.Load().ZoneID, z.memory()
 		switch {
+		case present || !lost:
 		case !seen:
 			r.log.Info("zone created from the configuration", "zone", id, "fresh", r.seedFresh)
-		case lost:
+		default:
 			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
 		}
@@ -131,30 +134,28 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 	})
 }
 
-// put creates the zone in the store where it is absent.
-func (r *Registry) put(ctx context.Context, z *remembered) error {
+// put creates the zone in the store where it is absent. present: the store is
+// known to have had it; without that, it may have.
+func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err error) {
 	s := *z.settings.Load()
 	if z.seen.Load() || !r.seedFresh {
-		if err := r.store.RestoreZone(ctx, s, z.memory()); err != nil {
-			return err
+		err = r.store.RestoreZone(ctx, s, z.memory())
+	} else {
+		// PutZone would overwrite and undelete; only an unknown zone may begin.
+		var kept zone.Settings
+		kept, err = r.store.Zone(ctx, s.ZoneID)
+		switch {
+		case err == nil:
+			r.remember(kept, false)
+			return true, nil
+		case errors.Is(err, line.ErrZoneUnknown):
+			_, err = r.store.PutZone(ctx, s, nil)
 		}
-		z.heals.Add(1)
-		z.seen.Store(true)
-		return nil
 	}
-	// PutZone would overwrite and undelete; only an unknown zone may begin.
-	present, err := r.store.Zone(ctx, s.ZoneID)
-	switch {
-	case err == nil:
-		r.remember(present, false)
-		return nil
-	case !errors.Is(err, line.ErrZoneUnknown):
-		return err
-	}
-	if _, err := r.store.PutZone(ctx, s, nil); err != nil {
-		return err
+	if err != nil {
+		return false, err
 	}
 	z.heals.Add(1)
 	z.seen.Store(true)
-	return nil
+	return false, nil
 }

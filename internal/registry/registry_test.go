@@ -476,8 +476,8 @@ func TestSeeds(t *testing.T) {
 		f := newFakeStore()
 		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true})
 		f.do(func() { f.zones["a"] = other })
-		if err := r.put(t.Context(), r.lookup("a")); err != nil {
-			t.Fatal(err)
+		if present, err := r.put(t.Context(), r.lookup("a")); err != nil || !present {
+			t.Fatalf("put = %v, %v", present, err)
 		}
 		if got := *r.lookup("a").settings.Load(); got != other {
 			t.Errorf("settings = %+v, want the store's", got)
