@@ -1,0 +1,376 @@
+package embedded
+
+import (
+	"sync"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// crowd is one zone: its settings, its line and its log of admissions. Every
+// operation is one turn under one lock; zones share nothing.
+type crowd struct {
+	mu       sync.Mutex
+	settings zone.Settings
+	rates    window.Rates
+	// ttlBefore held for admissions before ttlSince, so that a pass keeps
+	// its expiry when the operator changes passTtlSeconds.
+	ttlBefore, ttlSince int64
+
+	clock window.Clock
+	line  queue
+	// byID finds the arrival of one who joins again.
+	byID map[line.ID]int64
+	// live are the live released, in order of arrival.
+	live     queue
+	due      appointments
+	log      admissions
+	edge     int64
+	last     int64 // newest arrival
+	passed   int64 // of those the edge reached lately ...
+	present  int64 // ... were there
+	shows    window.Shows
+	totals   line.Totals
+	phantoms window.Phantoms
+	heal     healing
+}
+
+// healing says whose unknown places are put back: those who arrived after and
+// up to before, until the time (microseconds and milliseconds).
+type healing struct {
+	after, upTo, until int64
+	// freeze is until when the edge stays, if anybody was healed.
+	freeze int64
+	any    bool
+	// gone are those in the range who left, were swept or were admitted.
+	gone map[line.ID]struct{}
+}
+
+// turn is what a call knows of the zone when it begins.
+type turn struct {
+	now      int64 // milliseconds
+	room     int64
+	inWindow int64
+	inMinute int64
+	frozen   bool
+}
+
+func (c *crowd) set(s zone.Settings) {
+	if s.PassTTLSeconds != c.settings.PassTTLSeconds && c.settings.ZoneID != "" {
+		c.ttlBefore, c.ttlSince = c.settings.PassTTLSeconds, c.clock.NowMicros/1000+1
+	}
+	c.settings, c.rates = s, window.RatesOf(s)
+}
+
+// expires is when an admission's pass expires, in Unix milliseconds.
+func (c *crowd) expires(atMillis int64) int64 {
+	if atMillis < c.ttlSince {
+		return atMillis + c.ttlBefore*1000
+	}
+	return atMillis + c.settings.PassTTLSeconds*1000
+}
+
+// lose notes that admissions and places may have been lost: the window counts
+// as full, and places up to now are put back.
+func (c *crowd) lose(now int64) {
+	c.phantoms = window.Phantoms{
+		AtMillis: now, WindowMillis: c.rates.WindowMillis,
+		Limit: c.rates.Limit, PerMinute: c.rates.PerMinute,
+	}
+	if c.heal.until <= now {
+		c.heal.after = c.last
+	}
+	c.last = max(c.last, c.clock.NowMicros)
+	c.heal.upTo = c.last
+	c.heal.until = now + window.HealMillis
+}
+
+// begin moves the clock and the edge on.
+func (c *crowd) begin(rawMicros int64) turn {
+	c.clock = c.clock.Tick(rawMicros)
+	t := turn{now: c.clock.NowMicros / 1000}
+	c.refill(&t)
+	t.frozen = t.now < c.heal.freeze && (c.heal.any || t.now <= c.phantoms.AtMillis+c.rates.WindowMillis)
+	c.takeOffLate(t.now)
+	if !t.frozen {
+		c.moveEdge(t.now)
+	}
+	return t
+}
+
+// refill counts the slots. An entry leaves the window when it is older than
+// the window, not when it is as old: so even a closed interval holds the limit.
+func (c *crowd) refill(t *turn) {
+	from, minute := t.now-c.rates.WindowMillis, t.now-window.MinuteMillis
+	t.inWindow = c.log.since(from) + c.phantoms.Since(from)
+	t.inMinute = c.log.since(minute) + c.phantoms.Since(minute)
+	t.room = c.rates.Room(t.inWindow, t.inMinute)
+}
+
+// takeOffLate ends the liveness of those who missed their appointment.
+func (c *crowd) takeOffLate(now int64) {
+	for n := 0; n < window.StepBatch; {
+		a, ok := c.due.late(now - window.GraceMillis)
+		if !ok {
+			return
+		}
+		r := c.line.find(a.place)
+		if r == nil || !r.live() || r.due() != a.due {
+			continue // stale
+		}
+		r.setLive(false)
+		c.live.remove(a.place)
+		c.present = max(0, c.present-1)
+		c.shows = c.shows.Miss(c.rates)
+		n++
+	}
+}
+
+// moveEdge releases until enough are live.
+func (c *crowd) moveEdge(now int64) {
+	n := 0
+	c.line.ascend(c.edge, func(r *record) bool {
+		if n == window.StepBatch || c.shows.Expect(int64(c.live.len()), c.rates) >= c.rates.Target {
+			return false
+		}
+		n++
+		c.edge = r.arrived
+		c.passed++
+		if r.due()+window.GraceMillis >= now {
+			c.present++
+			c.enliven(r)
+		}
+		if c.passed >= max(64, 4*c.rates.Limit) {
+			c.passed, c.present = c.passed/2, c.present/2
+		}
+		return true
+	})
+}
+
+func (c *crowd) enliven(r *record) {
+	r.setLive(true)
+	c.live.insert(record{arrived: r.arrived, id: r.id})
+	c.due.put(r.due(), r.place())
+}
+
+// admit lets the visitor in and counts it.
+func (c *crowd) admit(t *turn, p line.Place) line.Answer {
+	c.forget(p)
+	c.log.add(p.ID, t.now)
+	c.totals.Admitted++
+	t.inWindow++
+	t.inMinute++
+	t.room = c.rates.Room(t.inWindow, t.inMinute)
+	return line.Answer{
+		Status: line.Admitted, Place: p,
+		AdmittedAtMillis: t.now, ExpiresAtMillis: c.expires(t.now),
+	}
+}
+
+// forget takes the visitor out of the line, if it is in, for good.
+func (c *crowd) forget(p line.Place) bool {
+	if p.ArrivedAtMicros > c.heal.after && p.ArrivedAtMicros <= c.heal.upTo {
+		if c.heal.gone == nil {
+			c.heal.gone = make(map[line.ID]struct{})
+		}
+		c.heal.gone[p.ID] = struct{}{}
+	}
+	if !c.line.remove(p) {
+		return false
+	}
+	c.live.remove(p)
+	delete(c.byID, p.ID)
+	return true
+}
+
+// heals reports whether the unknown place was lost rather than given up.
+func (c *crowd) heals(t turn, p line.Place) bool {
+	if p.ArrivedAtMicros > c.last {
+		// Newer than anything this store has given out, and signed: there
+		// was a store that gave it out.
+		c.lose(t.now)
+		c.last = p.ArrivedAtMicros
+		c.heal.upTo = c.last
+		return true
+	}
+	if t.now >= c.heal.until || p.ArrivedAtMicros <= c.heal.after || p.ArrivedAtMicros > c.heal.upTo {
+		return false
+	}
+	_, gone := c.heal.gone[p.ID]
+	return !gone
+}
+
+// before answers one who was admitted already.
+func (c *crowd) before(t turn, p line.Place) (line.Answer, bool) {
+	at, ok := c.log.find(p.ID)
+	if !ok || c.expires(at) <= t.now {
+		return line.Answer{}, false
+	}
+	return line.Answer{
+		Status: line.AdmittedBefore, Place: p,
+		AdmittedAtMillis: at, ExpiresAtMillis: c.expires(at),
+	}, true
+}
+
+func (c *crowd) join(t turn, id line.ID, former []line.ID) (line.Answer, turn) {
+	for i := -1; i < len(former); i++ {
+		known := id
+		if i >= 0 {
+			known = former[i]
+		}
+		if arrived, ok := c.byID[known]; ok {
+			return c.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
+		}
+		if a, ok := c.before(t, line.Place{ID: known}); ok {
+			// The log keeps no arrivals. Any will do: the place is taken up.
+			a.Place.ArrivedAtMicros = a.AdmittedAtMillis * 1000
+			return a, t
+		}
+	}
+	if c.settings.Mode == zone.ModeClosed {
+		return line.Answer{Status: line.Closed}, t
+	}
+	arrived := max(c.clock.NowMicros, c.last+1)
+	p := line.Place{ID: id, ArrivedAtMicros: arrived}
+	if c.settings.Mode == zone.ModeOpen || c.straightIn(t) {
+		c.last = arrived
+		c.totals.Joined++
+		return c.admit(&t, p), t
+	}
+	if c.settings.MaxWaiting > 0 && int64(c.line.len()) >= c.settings.MaxWaiting {
+		return line.Answer{Status: line.Full}, t
+	}
+	c.last = arrived
+	c.totals.Joined++
+	r := c.put(p)
+	return c.wait(t, r), t
+}
+
+// straightIn reports whether a newcomer need not line up: all who wait are
+// released, and there is room for each live one of them and for one more.
+func (c *crowd) straightIn(t turn) bool {
+	if t.frozen || c.line.len() > 0 && c.line.upTo(c.edge) < int64(c.line.len()) {
+		return false
+	}
+	room := t.room
+	if c.live.len() == 0 {
+		room = min(c.rates.Limit+c.settings.Burst-t.inWindow, c.rates.PerMinute-t.inMinute)
+	}
+	return int64(c.live.len()) < room
+}
+
+func (c *crowd) put(p line.Place) *record {
+	if c.byID == nil {
+		c.byID = make(map[line.ID]int64)
+	}
+	c.byID[p.ID] = p.ArrivedAtMicros
+	c.line.insert(record{arrived: p.ArrivedAtMicros, id: p.ID})
+	return c.line.find(p)
+}
+
+// poll answers the visitor with that id. The arrival in a token only says where
+// to put back one who is unknown: whoever was swept and joined again under the
+// same clientId has one place, the new one, whichever token is shown.
+func (c *crowd) poll(t turn, p line.Place) (line.Answer, turn) {
+	r := c.line.find(p)
+	if r == nil {
+		if arrived, ok := c.byID[p.ID]; ok {
+			p.ArrivedAtMicros = arrived
+			r = c.line.find(p)
+		}
+	}
+	restored := false
+	if r == nil {
+		if a, ok := c.before(t, p); ok {
+			return a, t
+		}
+		if !c.heals(t, p) {
+			return line.Answer{Status: line.Gone}, t
+		}
+		c.refill(&t)
+		r, restored = c.put(p), true
+		c.heal.any = true
+		c.totals.Restored++
+	}
+	if c.settings.Mode == zone.ModeOpen {
+		a := c.admit(&t, p)
+		a.Restored = restored
+		return a, t
+	}
+	if p.ArrivedAtMicros <= c.edge {
+		if !r.live() {
+			c.enliven(r)
+			c.present = min(c.present+1, c.passed)
+			c.shows = c.shows.Return()
+		}
+		if c.live.rank(p) < c.rates.Reach(t.room) {
+			c.shows = c.shows.Keep(c.rates)
+			a := c.admit(&t, p)
+			a.Restored = restored
+			return a, t
+		}
+	}
+	a := c.wait(t, r)
+	a.Restored = restored
+	return a, t
+}
+
+// wait tells a waiting visitor how long, and when to poll.
+func (c *crowd) wait(t turn, r *record) line.Answer {
+	p := r.place()
+	rank := c.line.rank(p)
+	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
+	if p.ArrivedAtMicros <= c.edge {
+		opens := c.opens(t, c.shows.Expect(c.live.rank(p), c.rates))
+		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
+		a.PeriodMillis = c.rates.AppointmentPeriod(opens-t.now, c.shows)
+	} else {
+		far := rank - c.line.upTo(c.edge)
+		a.EstimateMillis = c.rates.Estimate(c.shows.Expect(int64(c.live.len()), c.rates), far, t.room, c.present, c.passed)
+		a.PeriodMillis = c.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
+	}
+	r.poll(t.now, a.PeriodMillis)
+	if r.live() {
+		c.due.put(r.due(), p)
+	}
+	return a
+}
+
+// opens is when the slot opens for one with that many live released ahead.
+func (c *crowd) opens(t turn, ahead int64) int64 {
+	if c.rates.PerMinute == 0 {
+		return t.now + window.MaxEstimateMillis
+	}
+	slot := func(span, limit, in int64) int64 {
+		j := ahead - (limit - in)
+		if j < 0 {
+			return t.now
+		}
+		from := c.log.from(t.now - span)
+		return window.Opens(j, t.now, span, limit, c.phantoms, int64(len(c.log.entries))-from,
+			func(i int64) int64 { return c.log.entries[from+i].atMillis })
+	}
+	return max(
+		slot(c.rates.WindowMillis, c.rates.Limit, t.inWindow),
+		slot(window.MinuteMillis, c.rates.PerMinute, t.inMinute))
+}
+
+func (c *crowd) leave(p line.Place) {
+	if arrived, ok := c.byID[p.ID]; ok {
+		p.ArrivedAtMicros = arrived
+	}
+	if c.forget(p) {
+		c.totals.Left++
+	}
+}
+
+// state is the zone as the turn left it.
+func (c *crowd) state(t turn) line.State {
+	return line.State{
+		NowMillis: t.now, EdgeMicros: c.edge, LastArrivalMicros: c.last,
+		Waiting: int64(c.line.len()), Released: c.line.upTo(c.edge), Live: int64(c.live.len()),
+		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: c.rates.Limit,
+		EdgePassed: c.passed, EdgeLive: c.present,
+	}
+}

@@ -1,0 +1,9 @@
+// Package embedded is the store that lives in the server's own process: one
+// machine, no other program, as fast as memory allows. It gives the same
+// answers as package lua; the conformance suite holds the two together.
+//
+// A zone is one crowd under one lock. Places are not written to disk: they come
+// back with the visitors' own tokens, as they do after the loss of a Redis.
+// Settings, and what bounds the healing (see line.Memory), survive in
+// zones.json; the data directory is locked against a second process.
+package embedded

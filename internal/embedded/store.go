@@ -1,0 +1,315 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// SweepBatch is how many tokens one call of Sweep examines.
+const SweepBatch = 5000
+
+// rememberEvery bounds how old the remembered edge is after a crash.
+const rememberEvery = time.Second
+
+// Options of a store.
+type Options struct {
+	// Dir holds zones.json. Empty: nothing is kept (tests, the simulator).
+	Dir string
+	// Logger gets what goes wrong in the background. Nil: slog.Default().
+	Logger *slog.Logger
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Store is the embedded store. All methods are safe for concurrent use; none
+// blocks for longer than its own work, so the contexts are not consulted.
+type Store struct {
+	now    func() time.Time
+	logger *slog.Logger
+	file   *file // nil without a directory
+
+	mu      sync.RWMutex
+	crowds  map[string]*crowd
+	deleted map[string]struct{}
+
+	stop chan struct{}
+	done chan struct{}
+}
+
+// Open loads the zones of a directory, or begins a new one. A zone that is
+// loaded was served before, so its window counts as full until one has passed.
+func Open(o Options) (*Store, error) {
+	s := &Store{
+		now: o.Now, logger: o.Logger,
+		crowds: make(map[string]*crowd), deleted: make(map[string]struct{}),
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
+	if o.Dir == "" {
+		close(s.done)
+		return s, nil
+	}
+	f, err := openFile(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s.file = f
+	kept, err := f.load()
+	if err != nil {
+		_ = f.close() // the error of load says more
+		return nil, err
+	}
+	for _, k := range kept {
+		s.crowds[k.Settings.ZoneID] = s.restored(k.Settings, k.Memory)
+	}
+	go s.remember()
+	return s, nil
+}
+
+// Close writes what is to be remembered. The store must not be used after.
+func (s *Store) Close() error {
+	close(s.stop)
+	<-s.done
+	if s.file == nil {
+		return nil
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	return s.file.close()
+}
+
+// Ping always succeeds: the store is in this process.
+func (s *Store) Ping(context.Context) error { return nil }
+
+func (s *Store) crowd(zoneID string) (*crowd, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if c, ok := s.crowds[zoneID]; ok {
+		return c, nil
+	}
+	if _, ok := s.deleted[zoneID]; ok {
+		return nil, line.ErrZoneDeleted
+	}
+	return nil, line.ErrZoneUnknown
+}
+
+// Join takes a place for the visitor, or lets it straight in; or returns the
+// place or the admission that it has under its id or a former one.
+func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.join(t, id, former) })
+}
+
+// Poll asks for a place. See line.Status for the outcomes.
+func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.poll(t, p) })
+}
+
+// Leave gives the place up. It is no error if there is none.
+func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
+	_, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+		c.leave(p)
+		return line.Answer{}, t
+	})
+	return err
+}
+
+func (s *Store) turn(zoneID string, do func(*crowd, turn) (line.Answer, turn)) (line.Answer, error) {
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return line.Answer{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, t := do(c, c.begin(s.now().UnixMicro()))
+	a.State = c.state(t)
+	return a, nil
+}
+
+// Stats is the zone as operators see it.
+func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.begin(s.now().UnixMicro())
+	st := line.Stats{State: c.state(t), Totals: c.totals}
+	st.EstimateMillis = c.rates.Estimate(st.State.Live, st.State.Waiting-st.State.Released, t.room, c.present, c.passed)
+	return st, nil
+}
+
+// Sweep removes those among the next SweepBatch tokens who have not polled for
+// longer than the idle timeout, and forgets expired admissions. The cursor is
+// 0 to begin with, then what the last call returned. The owner does not
+// matter: a store in the process has one sweeper.
+func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return line.Sweep{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sweep(c.begin(s.now().UnixMicro()), cursor), nil
+}
+
+func (c *crowd) sweep(t turn, cursor uint64) line.Sweep {
+	var out line.Sweep
+	var idle []line.Place
+	last := int64(0)
+	c.line.ascend(int64(cursor), func(r *record) bool {
+		// Those who arrived in one microsecond are examined together, for
+		// the cursor cannot lie between them.
+		if out.Examined >= SweepBatch && r.arrived != last {
+			out.Next = uint64(last)
+			return false
+		}
+		out.Examined++
+		last = r.arrived
+		if r.lastPoll()+c.settings.IdleTimeoutSeconds*1000 < t.now {
+			idle = append(idle, r.place())
+		}
+		return true
+	})
+	for _, p := range idle {
+		c.forget(p)
+	}
+	out.Removed = int64(len(idle))
+	c.totals.Swept += out.Removed
+	if out.Next == 0 {
+		c.tidy(t.now)
+	}
+	return out
+}
+
+// tidy gives back what a gone crowd held.
+func (c *crowd) tidy(now int64) {
+	keep := max(window.MinuteMillis, c.settings.PassTTLSeconds*1000)
+	if c.ttlSince+c.ttlBefore*1000 > now {
+		keep = max(keep, c.ttlBefore*1000)
+	}
+	c.log.trim(now - keep)
+	if now >= c.heal.until {
+		c.heal.gone = nil
+	}
+	if c.line.len() == 0 {
+		c.byID, c.due = nil, nil
+	}
+}
+
+// Zones lists the settings of all zones, by zone id.
+func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]zone.Settings, 0, len(s.crowds))
+	for _, c := range s.crowds {
+		all = append(all, c.read())
+	}
+	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
+	return all, nil
+}
+
+// Zone returns one zone's settings.
+func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	return c.read(), nil
+}
+
+func (c *crowd) read() zone.Settings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settings
+}
+
+// PutZone makes a zone or changes its settings; with was, only if they are
+// still as the caller read them (else line.ErrZoneChanged).
+func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings) (created bool, err error) {
+	if err := settings.Validate(); err != nil {
+		return false, err
+	}
+	if created, err = s.put(settings, was); err != nil {
+		return false, err
+	}
+	return created, s.save()
+}
+
+func (s *Store) put(settings zone.Settings, was *zone.Settings) (created bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, exists := s.crowds[settings.ZoneID]
+	switch {
+	case was != nil && (!exists || c.read() != *was):
+		return false, line.ErrZoneChanged
+	case exists:
+		c.mu.Lock()
+		c.clock = c.clock.Tick(s.now().UnixMicro())
+		c.set(settings)
+		c.mu.Unlock()
+	default:
+		c = &crowd{}
+		c.set(settings)
+		s.crowds[settings.ZoneID] = c
+		delete(s.deleted, settings.ZoneID)
+	}
+	return !exists, nil
+}
+
+// RestoreZone puts back a zone that the store has lost. Where it is present it
+// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
+func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Memory) error {
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	if _, err := s.crowd(settings.ZoneID); !errors.Is(err, line.ErrZoneUnknown) {
+		return err
+	}
+	s.mu.Lock()
+	if _, ok := s.crowds[settings.ZoneID]; !ok {
+		s.crowds[settings.ZoneID] = s.restored(settings, m)
+	}
+	s.mu.Unlock()
+	return s.save()
+}
+
+func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
+	c := &crowd{edge: m.EdgeMicros}
+	c.set(settings)
+	c.clock = c.clock.Tick(s.now().UnixMicro())
+	now := c.clock.NowMicros / 1000
+	c.lose(now)
+	c.last = max(c.last, m.LastArrivalMicros)
+	c.heal.upTo = c.last
+	c.heal.freeze = now + window.FreezeMillis
+	return c
+}
+
+// DeleteZone removes the zone and its line. Its id is remembered as deleted
+// until the process ends or the zone is made again.
+func (s *Store) DeleteZone(_ context.Context, zoneID string) error {
+	if _, err := s.crowd(zoneID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	delete(s.crowds, zoneID)
+	s.deleted[zoneID] = struct{}{}
+	s.mu.Unlock()
+	return s.save()
+}

@@ -1,0 +1,343 @@
+// Package simulate runs a crowd in virtual time through the embedded store and
+// measures what the room did: how exact the limit, how much of it was used, how
+// fair the order, how good the estimate, how many polls it took. There are no
+// sockets and no waiting: the same seed gives the same run.
+//
+// # The crowd
+//
+// Visitors arrive evenly over Arrive. Each polls when told to, plus a network
+// delay of 5 to 100 ms; or, with PollEvery, stubbornly at that period. A share
+// Leave goes away silently, each at a moment drawn evenly over the wait that
+// those who stay have from the same place: its position over the limit, less
+// the share that leaves. A share Dark polls for a while as told, then once is silent for 5 to
+// 50 s, as a phone in a tunnel, and comes back.
+package simulate
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// ErrConfig is wrapped by the error for a configuration that makes no sense.
+var ErrConfig = errors.New("simulate: invalid configuration")
+
+// Config of a run.
+type Config struct {
+	// Visitors is how many come, 1 to 5,000,000.
+	Visitors int
+	// Arrive is the span over which they come.
+	Arrive time.Duration
+	// Zone is the zone they come to.
+	Zone zone.Settings
+	// Leave and Dark are shares, 0 to 1.
+	Leave, Dark float64
+	// PollEvery is a fixed period; 0: as the server says.
+	PollEvery time.Duration
+	// SweepEvery is the sweeper's period; 0: 30 s.
+	SweepEvery time.Duration
+	// Seed makes the run repeatable.
+	Seed uint64
+	// Progress, when not nil, is called at every second of virtual time.
+	Progress func(Moment)
+}
+
+// Moment is the room at one second of a run.
+type Moment struct {
+	At                             time.Duration
+	Waiting, Released, Live        int64
+	Admitted, Left                 int
+	InWindow, WindowLimit          int64
+	EstimateLastMillis, Polls      int64
+	CapacityUsedSoFar, PollsPerSec float64
+}
+
+// Validate reports what is out of range.
+func (c Config) Validate() error {
+	switch {
+	case c.Visitors < 1 || c.Visitors > 5_000_000:
+		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
+	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
+		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
+	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1:
+		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
+	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
+		return fmt.Errorf("%w: the polling period must be between 100ms and 1h", ErrConfig)
+	case c.Zone.PerMinute < 1:
+		return fmt.Errorf("%w: per-minute must be at least 1, or nobody is ever let in", ErrConfig)
+	}
+	return c.Zone.Validate()
+}
+
+const (
+	minDelay = 5 * time.Millisecond
+	maxDelay = 100 * time.Millisecond
+	minDark  = 5 * time.Second
+	maxDark  = 50 * time.Second
+)
+
+// visitor is one phone.
+type visitor struct {
+	place     line.Place
+	joined    int64 // microseconds
+	lastPoll  int64
+	admitted  int64   // microseconds; 0: not yet
+	position  int64   // last told
+	first     int64   // first told
+	way       float64 // share of the wait behind it, as told
+	goesDark  float64 // at this share; <0: never
+	leaves    bool
+	leavesAt  int64 // microseconds; 0: never
+	polls     int
+	estimates []estimate
+	state     visitorState
+	punctual  bool
+}
+
+type visitorState uint8
+
+const (
+	coming visitorState = iota
+	waiting
+	inside
+	left
+	lost
+)
+
+type estimate struct{ at, millis int64 }
+
+// event is a visitor's next request.
+type event struct {
+	at int64 // microseconds
+	v  int32
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].v < e[j].v
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+// run is a simulation under way.
+type run struct {
+	cfg      Config
+	rng      *rand.Rand
+	store    *embedded.Store
+	start    int64
+	now      int64
+	visitors []visitor
+	queue    events
+	m        measure
+}
+
+// Run runs the crowd until everybody is in or gone.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	if cfg.SweepEvery == 0 {
+		cfg.SweepEvery = 30 * time.Second
+	}
+	if err := cfg.Validate(); err != nil {
+		return Report{}, err
+	}
+	r := &run{
+		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x77616974)),
+		// Any time will do, as long as it is the same in every run.
+		start: 1_800_000_000_000_000,
+	}
+	r.now = r.start
+	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return time.UnixMicro(r.now) }})
+	if err != nil {
+		return Report{}, err
+	}
+	r.store = store
+	if _, err := store.PutZone(ctx, cfg.Zone, nil); err != nil {
+		return Report{}, err
+	}
+	r.populate()
+	if err := errors.Join(r.loop(ctx), store.Close()); err != nil {
+		return Report{}, err
+	}
+	return r.report(), nil
+}
+
+func (r *run) populate() {
+	r.visitors = make([]visitor, r.cfg.Visitors)
+	r.queue = make(events, 0, r.cfg.Visitors)
+	for i := range r.visitors {
+		v := &r.visitors[i]
+		binary.BigEndian.PutUint64(v.place.ID[:], r.rng.Uint64())
+		v.goesDark, v.punctual = -1, true
+		v.leaves = r.rng.Float64() < r.cfg.Leave
+		if r.rng.Float64() < r.cfg.Dark {
+			v.goesDark, v.punctual = r.rng.Float64(), false
+		}
+		at := r.start + int64(r.rng.Float64()*float64(r.cfg.Arrive.Microseconds()))
+		r.queue = append(r.queue, event{at, int32(i)})
+	}
+	heap.Init(&r.queue)
+}
+
+func (r *run) loop(ctx context.Context) error {
+	sweep := r.start + r.cfg.SweepEvery.Microseconds()
+	second := r.start
+	for len(r.queue) > 0 {
+		next := r.queue[0].at
+		for sweep <= next {
+			r.now = sweep
+			if err := r.sweep(ctx); err != nil {
+				return err
+			}
+			sweep += r.cfg.SweepEvery.Microseconds()
+		}
+		for second <= next {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r.now = max(r.now, second)
+			if err := r.moment(ctx, second); err != nil {
+				return err
+			}
+			second += time.Second.Microseconds()
+		}
+		e := heap.Pop(&r.queue).(event)
+		r.now = max(r.now, e.at)
+		if err := r.request(ctx, e.v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) sweep(ctx context.Context) error {
+	for cursor := uint64(0); ; {
+		out, err := r.store.Sweep(ctx, r.cfg.Zone.ZoneID, "", cursor)
+		if err != nil {
+			return err
+		}
+		if cursor = out.Next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// request is one visitor's join or poll, and what it does with the answer.
+func (r *run) request(ctx context.Context, i int32) error {
+	v := &r.visitors[i]
+	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		v.state = left
+		r.m.leave(r.now)
+		return nil
+	}
+	var a line.Answer
+	var err error
+	switch v.state {
+	case coming:
+		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
+		v.joined = r.now
+		v.state = waiting
+		r.m.join(r.now)
+	default:
+		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
+		v.polls++
+		r.m.polls++
+	}
+	if err != nil {
+		return err
+	}
+	return r.answer(i, v, a)
+}
+
+func (r *run) answer(i int32, v *visitor, a line.Answer) error {
+	before := v.lastPoll
+	v.lastPoll = r.now
+	switch a.Status {
+	case line.Admitted, line.AdmittedBefore:
+		v.state, v.admitted = inside, r.now
+		r.m.admit(r.now, a.AdmittedAtMillis)
+		return nil
+	case line.Waiting:
+	case line.Gone:
+		v.state = lost
+		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
+			r.m.placesLost++
+		}
+		r.m.leave(r.now)
+		return nil
+	default:
+		v.state = left
+		r.m.refused++
+		r.m.leave(r.now)
+		return nil
+	}
+	if v.first == 0 {
+		v.place, v.first = a.Place, a.Position
+		if v.leaves {
+			wait := float64(a.Position) / float64(r.cfg.Zone.PerMinute) * float64(time.Minute.Microseconds())
+			v.leavesAt = r.now + int64(r.rng.Float64()*wait*(1-r.cfg.Leave)) + 1
+		}
+	} else if a.Position > v.position {
+		r.m.positionsRose++
+	}
+	v.position = a.Position
+	v.way = progress(r.now-v.joined, a)
+	v.estimates = append(v.estimates, estimate{r.now, a.EstimateMillis})
+	at := r.now + r.next(v, a).Microseconds()
+	if v.leavesAt > 0 {
+		at = min(at, v.leavesAt)
+	}
+	heap.Push(&r.queue, event{at, i})
+	return nil
+}
+
+// progress is the share of the wait that is over, judged by the answer.
+func progress(waitedMicros int64, a line.Answer) float64 {
+	waited := float64(waitedMicros) / 1000
+	return waited / (waited + float64(a.EstimateMillis) + 1)
+}
+
+// next is when the visitor polls again.
+func (r *run) next(v *visitor, a line.Answer) time.Duration {
+	wait := time.Duration(a.PeriodMillis) * time.Millisecond
+	if r.cfg.PollEvery > 0 {
+		wait = r.cfg.PollEvery
+	}
+	if v.goesDark >= 0 && v.way >= v.goesDark {
+		v.goesDark = -1
+		wait = max(wait, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark))))
+	}
+	return wait + minDelay + time.Duration(r.rng.Int64N(int64(maxDelay-minDelay)))
+}
+
+func (r *run) moment(ctx context.Context, second int64) error {
+	if r.cfg.Progress == nil {
+		return nil
+	}
+	st, err := r.store.Stats(ctx, r.cfg.Zone.ZoneID)
+	if err != nil {
+		return err
+	}
+	r.cfg.Progress(Moment{
+		At:      time.Duration(second-r.start) * time.Microsecond,
+		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
+		Admitted: len(r.m.admitted), Left: r.m.leftCount,
+		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
+		EstimateLastMillis: st.EstimateMillis, Polls: r.m.polls,
+	})
+	return nil
+}

@@ -1,0 +1,157 @@
+package window
+
+import "github.com/openqueue/waitingroom/internal/zone"
+
+const (
+	// MinuteMillis is the span of the second limit.
+	MinuteMillis = 60_000
+	// GraceMillis is how late a visitor may poll and still count as live:
+	// Retry-After is in whole seconds, so an honest client may be up to one late.
+	GraceMillis = 1_000
+	// StepBatch bounds how many tokens one call moves the edge over, and how
+	// many late ones it takes off the live, so that no call's work depends on
+	// the length of the line (G8).
+	StepBatch = 200
+	// HealMillis is how long after a loss places are put back: ten times the
+	// default idle timeout, for phones that come out of a long tunnel.
+	HealMillis = 600_000
+	// FreezeMillis is how long after the loss of a whole line the edge stays,
+	// so that those from the front are back before others pass them: the
+	// longest polling period, jitter and grace included.
+	FreezeMillis = 24_000
+)
+
+// Limit is how many may enter in one window: max(1, ceil(perMinute*window/60 s)).
+// perMinute is 0..zone.MaxPerMinute, windowMillis 1000..60000. For perMinute 0
+// it is 1, and the limit of the minute holds everybody.
+func Limit(perMinute, windowMillis int64) int64 {
+	return max(1, (perMinute*windowMillis+MinuteMillis-1)/MinuteMillis)
+}
+
+// Rates are a zone's settings as the rule uses them.
+type Rates struct {
+	// PerMinute is the most admissions in any 60 s.
+	PerMinute int64
+	// WindowMillis is the length of the window, Limit the most admissions in it.
+	WindowMillis, Limit int64
+	// Target is how many live visitors are kept released: 2.5 windows' worth,
+	// at least 3. Fewer, and a window runs dry when some do not come; more,
+	// and appointments reach further ahead than they can be kept.
+	Target int64
+	// Trust is how many appointments make a judgement: a window's worth, at
+	// least 32, lest a small zone judges by a handful.
+	Trust int64
+	// PeriodCapMillis is the longest period ever told: 20 s, or a third of
+	// the idle timeout, so that one lost poll costs nobody the place.
+	PeriodCapMillis int64
+}
+
+// RatesOf computes a zone's rates.
+func RatesOf(s zone.Settings) Rates {
+	w := s.WindowSeconds * 1000
+	l := Limit(s.PerMinute, w)
+	return Rates{
+		PerMinute: s.PerMinute, WindowMillis: w, Limit: l,
+		Target:          max(3, (5*l+1)/2),
+		Trust:           max(32, l),
+		PeriodCapMillis: min(MaxPeriodMillis, s.IdleTimeoutSeconds*1000/3),
+	}
+}
+
+// Room is how many may enter now, given the admissions in the last window and
+// the last 60 s. It is negative after the limit was lowered or the zone was open.
+func (r Rates) Room(inWindow, inMinute int64) int64 {
+	return min(r.Limit-inWindow, r.PerMinute-inMinute)
+}
+
+// Reach is how many live released visitors are within reach of the door when
+// there is room for some: the visitor with n live ones ahead may enter if
+// n < Reach(room). Nobody may when there is no room. The slack beyond the room
+// is a tenth of a window: no absence idles a slot, and by no more than that
+// can one who is on time be overtaken, but for those whose own slot it was.
+func (r Rates) Reach(room int64) int64 {
+	if room <= 0 {
+		return 0
+	}
+	return room + r.Limit/10
+}
+
+// Shows tell how many of the live released keep their appointments: of those
+// whose turn came lately, Kept were there and Missed were not. They are what
+// holds the use of capacity when most of a crowd walks away: somebody who has
+// left looks live until the next poll is missed.
+type Shows struct{ Kept, Missed int64 }
+
+// Keep counts one who was admitted from among the live released.
+func (s Shows) Keep(r Rates) Shows { s.Kept++; return s.age(r) }
+
+// Miss counts one who missed the appointment.
+func (s Shows) Miss(r Rates) Shows { s.Missed++; return s.age(r) }
+
+// Return takes back the miss of one who was only late.
+func (s Shows) Return() Shows { s.Missed = max(0, s.Missed-1); return s }
+
+// age halves what is known when it is two windows' worth.
+func (s Shows) age(r Rates) Shows {
+	if s.Kept+s.Missed >= 2*r.Trust {
+		s.Kept, s.Missed = s.Kept/2, s.Missed/2
+	}
+	return s
+}
+
+// Expect is how many of n live released will come. It starts from all of them,
+// and a window's worth of experience changes that by half: some miss before
+// anybody could be kept.
+func (s Shows) Expect(n int64, r Rates) int64 {
+	return n * (s.Kept + r.Trust/2) / (s.Kept + s.Missed + r.Trust/2)
+}
+
+// Phantoms stand for the admissions that a store may have made and lost. They
+// are the latest ones the limits allowed: Limit at the moment of the loss,
+// Limit one window earlier, and so on until PerMinute. Whatever the lost log
+// held, no interval that ends after the loss held more, so counting them keeps
+// both limits exact; and they expire a window's worth at a time, so that full
+// speed resumes one window after the loss.
+type Phantoms struct {
+	// AtMillis is when the loss was noticed; 0 for none.
+	AtMillis int64
+	// WindowMillis, Limit and PerMinute are the rates at that time.
+	WindowMillis, Limit, PerMinute int64
+}
+
+// Since counts the phantoms at or after t, in milliseconds.
+func (p Phantoms) Since(t int64) int64 {
+	if p.AtMillis < t || p.AtMillis == 0 {
+		return 0
+	}
+	return min(p.PerMinute, ((p.AtMillis-t)/p.WindowMillis+1)*p.Limit)
+}
+
+// at is the time of the i-th oldest phantom of those at or after t. It may err
+// by one window where PerMinute cuts the oldest batch short; it only ever
+// feeds an appointment.
+func (p Phantoms) at(i, t int64) int64 {
+	oldest := (p.AtMillis - t) / p.WindowMillis
+	return p.AtMillis - max(0, oldest-i/p.Limit)*p.WindowMillis
+}
+
+// Clock is a zone's time, in Unix microseconds. It never runs backwards: when
+// the store's clock is set back (or a replica whose clock is behind takes over)
+// it goes on from where it was and runs a tenth slower until the two agree, as
+// NTP slews. A slow clock can only make the limits stricter.
+type Clock struct {
+	// RawMicros is what the store's clock last said.
+	RawMicros int64
+	// NowMicros is the zone's time; never less than RawMicros.
+	NowMicros int64
+}
+
+// Tick moves the clock on to a new reading of the store's clock.
+func (c Clock) Tick(raw int64) Clock {
+	if c.NowMicros == 0 {
+		return Clock{raw, raw}
+	}
+	elapsed := max(0, raw-c.RawMicros)
+	ahead := c.NowMicros - c.RawMicros
+	return Clock{raw, c.NowMicros + elapsed - min(ahead, elapsed/10)}
+}

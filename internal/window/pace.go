@@ -1,0 +1,87 @@
+package window
+
+const (
+	// MaxEstimateMillis is the longest wait ever told: a day. A zone that
+	// admits nobody tells it to everyone.
+	MaxEstimateMillis = 86_400_000
+	// MinPeriodMillis is the shortest period told to one beyond the edge.
+	MinPeriodMillis = 1_000
+	// FirstPeriodMillis is the longest told to a newcomer.
+	FirstPeriodMillis = 4_000
+	// NearPeriodMillis is the longest told to one whose wait is within
+	// NearMillis, MaxPeriodMillis the longest told to anybody.
+	NearPeriodMillis = 10_000
+	NearMillis       = 35_000
+	MaxPeriodMillis  = 20_000
+	// SoonMillis is how far ahead an appointment is taken at its word.
+	SoonMillis = 4_000
+	// MinAppointmentMillis keeps a released visitor from polling in a tight
+	// loop: at 250 ms a slot idles for an eighth of a second on average.
+	MinAppointmentMillis = 250
+)
+
+// Estimate is the expected wait in milliseconds of one who has live released
+// visitors and then far ones ahead, given the room now. Of the far ones, only
+// the share that the edge lately found there will take a slot: edgeLive of
+// edgePassed. At most MaxEstimateMillis.
+func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
+	if r.PerMinute == 0 {
+		return MaxEstimateMillis
+	}
+	if edgePassed > 0 {
+		far = far * edgeLive / edgePassed
+	}
+	return min(MaxEstimateMillis, max(0, live+far-room)*MinuteMillis/r.PerMinute)
+}
+
+// FarPeriod is when one beyond the edge polls next: after 5/14 of the
+// expected wait, at least 1 s. At most 4 s and half of what the visitor has
+// waited already, for most who leave do so early, and are only missed when
+// they fail to poll; 10 s near the front; 20 s anywhere. A jitter of an eighth
+// either way keeps a crowd from polling in step.
+func (r Rates) FarPeriod(estimate, waited, jitter int64) int64 {
+	top := min(FirstPeriodMillis+max(0, waited)/2, MaxPeriodMillis)
+	if estimate <= NearMillis {
+		top = min(top, NearPeriodMillis)
+	}
+	p := min(max(estimate*5/14, MinPeriodMillis), top)
+	return min(p*(896+jitter)/1024, r.PeriodCapMillis)
+}
+
+// Jitter spreads the polls of visitors who were told the same period: 0..255,
+// from the last byte of the visitor's id and the time, so that the same
+// question has the same answer in every store.
+func Jitter(lastIDByte byte, nowMillis int64) int64 {
+	return (int64(lastIDByte) + nowMillis) % 256
+}
+
+// Opens is when the j-th next slot (0 for the first) of a span opens, in Unix
+// milliseconds: when the j-th oldest of the admissions that now fill it is
+// older than the span. real(i) is the time of the i-th oldest of the count
+// logged ones in the span; phantoms are older than those. Past the last, slots
+// open evenly, perSpan in every span.
+func Opens(j, now, span, perSpan int64, ph Phantoms, count int64, real func(i int64) int64) int64 {
+	from := now - span
+	lost := ph.Since(from)
+	switch {
+	case j < lost:
+		return ph.at(j, from) + span + 1
+	case j < lost+count:
+		return real(j-lost) + span + 1
+	default:
+		return now + span + 1 + (j-lost-count)*span/max(1, perSpan)
+	}
+}
+
+// AppointmentPeriod is when a released visitor polls next whose slot opens in
+// that many milliseconds: then, if it is soon; half-way, if later, and the
+// earlier the more of the others fail to come, for then the slot may open long
+// before. Simulated with 90 % leaving: 87 % of capacity used when all wait for
+// the slot as predicted, 98 % so.
+func (r Rates) AppointmentPeriod(opensIn int64, s Shows) int64 {
+	p := opensIn
+	if p > SoonMillis {
+		p = max(SoonMillis, p/2)
+	}
+	return min(max(s.Expect(p, r), MinAppointmentMillis), NearPeriodMillis, r.PeriodCapMillis)
+}
