@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# lint-lua: runs luacheck on the Redis scripts as Redis gets them, with each
+# `--@include name` replaced by lua/include/name.lua.
+#
+# Usage: lint-lua.sh
+#
+# An include brings more than each script needs, so a name that it defines may
+# go unused in one script, as long as another script or include mentions it.
+# What is named once in all of lua/ is dead.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+expanded=$(mktemp -d)
+trap 'rm -rf "$expanded"' EXIT
+
+scripts=(lua/*.lua)
+for script in "${scripts[@]}"; do
+	awk '
+		function emit(file,    line, got) {
+			while ((got = (getline line < file)) > 0) {
+				if (line ~ /^--@include /) emit("lua/include/" substr(line, 12) ".lua")
+				else print line
+			}
+			if (got < 0) { print "lint-lua: " file " cannot be read" > "/dev/stderr"; exit 1 }
+			close(file)
+		}
+		BEGIN { emit(ARGV[1]) }
+	' "$script" >"$expanded/${script##*/}"
+done
+
+# mentions prints how often a name stands in the code of all sources.
+mentions() {
+	sed 's/--.*//' lua/*.lua lua/include/*.lua | grep -ow -- "$1" | wc -l
+}
+
+# Ends with 1 for warnings, which are judged here, and higher when it failed.
+config=$PWD/.luacheckrc
+status=0
+report=$(cd "$expanded" && luacheck --config "$config" --no-color --codes --formatter plain .) || status=$?
+if ((status > 2)); then
+	echo "$report"
+	exit "$status"
+fi
+findings=0
+while read -r finding; do
+	[ -n "$finding" ] || continue
+	if [[ $finding =~ ^([^:]+):([0-9]+):.*\(W211\).*\'(.+)\' ]]; then
+		line=$(sed -n "${BASH_REMATCH[2]}p" "$expanded/${BASH_REMATCH[1]}")
+		# Not indented: defined for the whole script.
+		[[ $line == local* ]] && (($(mentions "${BASH_REMATCH[3]}") > 1)) && continue
+	fi
+	echo "$finding" # lines are those of the expanded script
+	findings=$((findings + 1))
+done <<<"$report"
+
+echo "luacheck: ${#scripts[@]} scripts, $findings findings"
+((findings == 0))
