@@ -154,7 +154,7 @@ func (c *crowd) enliven(r *record) {
 	c.due.put(r.due(), r.place())
 }
 
-// admit lets the visitor in and counts it.
+// admit lets the visitor in and counts it. The place is as its token names it.
 func (c *crowd) admit(t *turn, p line.Place) line.Answer {
 	c.forget(p)
 	c.log.add(p.ID, t.now)
@@ -176,6 +176,7 @@ func (c *crowd) forget(p line.Place) bool {
 		}
 		c.heal.gone[p.ID] = struct{}{}
 	}
+	p = c.actual(p)
 	if !c.line.remove(p) {
 		return false
 	}
@@ -243,8 +244,7 @@ func (c *crowd) join(t turn, id line.ID, former []line.ID) (line.Answer, turn) {
 	}
 	c.last = arrived
 	c.totals.Joined++
-	r := c.put(p)
-	return c.wait(t, r), t
+	return c.wait(t, c.put(p), p), t
 }
 
 // straightIn reports whether a newcomer need not line up: all who wait are
@@ -269,16 +269,13 @@ func (c *crowd) put(p line.Place) *record {
 	return c.line.find(p)
 }
 
-// poll answers the visitor with that id. The arrival in a token only says where
-// to put back one who is unknown: whoever was swept and joined again under the
-// same clientId has one place, the new one, whichever token is shown.
+// poll answers the visitor with that id. The arrival in its token only says
+// where to put back one who is unknown; whoever has a place has one place,
+// whichever token is shown.
 func (c *crowd) poll(t turn, p line.Place) (line.Answer, turn) {
 	r := c.line.find(p)
 	if r == nil {
-		if arrived, ok := c.byID[p.ID]; ok {
-			p.ArrivedAtMicros = arrived
-			r = c.line.find(p)
-		}
+		r = c.line.find(c.actual(p))
 	}
 	restored := false
 	if r == nil {
@@ -298,31 +295,30 @@ func (c *crowd) poll(t turn, p line.Place) (line.Answer, turn) {
 		a.Restored = restored
 		return a, t
 	}
-	if p.ArrivedAtMicros <= c.edge {
+	if r.arrived <= c.edge {
 		if !r.live() {
 			c.enliven(r)
 			c.present = min(c.present+1, c.passed)
 			c.shows = c.shows.Return()
 		}
-		if c.live.rank(p) < c.rates.Reach(t.room) {
+		if c.live.rank(r.place()) < c.rates.Reach(t.room) {
 			c.shows = c.shows.Keep(c.rates)
 			a := c.admit(&t, p)
 			a.Restored = restored
 			return a, t
 		}
 	}
-	a := c.wait(t, r)
+	a := c.wait(t, r, p)
 	a.Restored = restored
 	return a, t
 }
 
-// wait tells a waiting visitor how long, and when to poll.
-func (c *crowd) wait(t turn, r *record) line.Answer {
-	p := r.place()
-	rank := c.line.rank(p)
+// wait tells a waiting visitor, whose token names p, how long, and when to poll.
+func (c *crowd) wait(t turn, r *record, p line.Place) line.Answer {
+	rank := c.line.rank(r.place())
 	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
-	if p.ArrivedAtMicros <= c.edge {
-		opens := c.opens(t, c.shows.Expect(c.live.rank(p), c.rates))
+	if r.arrived <= c.edge {
+		opens := c.opens(t, c.shows.Expect(c.live.rank(r.place()), c.rates))
 		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
 		a.PeriodMillis = c.rates.AppointmentPeriod(opens-t.now, c.shows)
 	} else {
@@ -332,7 +328,7 @@ func (c *crowd) wait(t turn, r *record) line.Answer {
 	}
 	r.poll(t.now, a.PeriodMillis)
 	if r.live() {
-		c.due.put(r.due(), p)
+		c.due.put(r.due(), r.place())
 	}
 	return a
 }
@@ -357,12 +353,19 @@ func (c *crowd) opens(t turn, ahead int64) int64 {
 }
 
 func (c *crowd) leave(p line.Place) {
-	if arrived, ok := c.byID[p.ID]; ok {
-		p.ArrivedAtMicros = arrived
-	}
 	if c.forget(p) {
 		c.totals.Left++
 	}
+}
+
+// actual is where the visitor with that id stands. It differs from what its
+// token says only if it was swept and joined again under the same clientId and
+// shows the old token.
+func (c *crowd) actual(p line.Place) line.Place {
+	if arrived, ok := c.byID[p.ID]; ok {
+		p.ArrivedAtMicros = arrived
+	}
+	return p
 }
 
 // state is the zone as the turn left it.

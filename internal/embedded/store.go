@@ -150,7 +150,7 @@ func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	defer c.mu.Unlock()
 	t := c.begin(s.now().UnixMicro())
 	st := line.Stats{State: c.state(t), Totals: c.totals}
-	st.EstimateMillis = c.rates.Estimate(st.State.Live, st.State.Waiting-st.State.Released, t.room, c.present, c.passed)
+	st.EstimateMillis = c.rates.Estimate(c.shows.Expect(st.State.Live, c.rates), st.State.Waiting-st.State.Released, t.room, c.present, c.passed)
 	return st, nil
 }
 
@@ -165,10 +165,11 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sweep(c.begin(s.now().UnixMicro()), cursor), nil
+	c.clock = c.clock.Tick(s.now().UnixMicro())
+	return c.sweep(c.clock.NowMicros/1000, cursor), nil
 }
 
-func (c *crowd) sweep(t turn, cursor uint64) line.Sweep {
+func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 	var out line.Sweep
 	var idle []line.Place
 	last := int64(0)
@@ -181,7 +182,7 @@ func (c *crowd) sweep(t turn, cursor uint64) line.Sweep {
 		}
 		out.Examined++
 		last = r.arrived
-		if r.lastPoll()+c.settings.IdleTimeoutSeconds*1000 < t.now {
+		if r.lastPoll()+c.settings.IdleTimeoutSeconds*1000 < now {
 			idle = append(idle, r.place())
 		}
 		return true
@@ -192,7 +193,7 @@ func (c *crowd) sweep(t turn, cursor uint64) line.Sweep {
 	out.Removed = int64(len(idle))
 	c.totals.Swept += out.Removed
 	if out.Next == 0 {
-		c.tidy(t.now)
+		c.tidy(now)
 	}
 	return out
 }

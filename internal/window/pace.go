@@ -31,7 +31,7 @@ func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
 	if edgePassed > 0 {
 		far = far * edgeLive / edgePassed
 	}
-	return min(MaxEstimateMillis, max(0, live+far-room)*MinuteMillis/r.PerMinute)
+	return min(MaxEstimateMillis, max(0, live+far+1-room)*MinuteMillis/r.PerMinute)
 }
 
 // FarPeriod is when one beyond the edge polls next: after 5/14 of the

@@ -1,0 +1,117 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// ErrURL is wrapped by the error for a URL that cannot be used.
+var ErrURL = errors.New("lua: redis URL")
+
+const (
+	// dialTimeout and ioTimeout leave room for one dial and one exchange
+	// within callTimeout. The defaults of 5 s would hold a poll for minutes.
+	dialTimeout = 200 * time.Millisecond
+	ioTimeout   = 400 * time.Millisecond
+	// poolSize is a node's connections: a zone has maxInFlight calls under
+	// way, so this serves dozens of busy zones a node.
+	poolSize = 64
+	// minIdle keeps connections open before the crowd comes.
+	minIdle = 8
+	// stateReload is how often a cluster client looks anew even if no call
+	// failed, for slots that were moved.
+	stateReload = 5 * time.Second
+)
+
+// Client makes the client for a URL:
+//
+//	redis://[user:password@]host:6379[/db]         one Redis (rediss:// with TLS)
+//	redis://host1:7000,host2:7000,host3:7000       a cluster, any of its nodes
+//	redis+cluster://host:7000                      a cluster, by one node
+//	redis+sentinel://host1:26379,host2:26379/name  Sentinel, and the master's name
+//
+// "rediss" in place of "redis" asks for TLS in each. The query may hold
+// sentinel_username and sentinel_password.
+func Client(address string) (redis.UniversalClient, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		// The error of url.Parse repeats the URL, and so the password.
+		return nil, fmt.Errorf("%w: not a URL; it should look like redis://127.0.0.1:6379", ErrURL)
+	}
+	scheme, kind, _ := strings.Cut(u.Scheme, "+")
+	if scheme != "redis" && scheme != "rediss" || u.Host == "" {
+		return nil, fmt.Errorf("%w: it must begin with redis:// or rediss:// and name a host", ErrURL)
+	}
+	hosts := strings.Split(u.Host, ",")
+	if kind == "" && len(hosts) > 1 {
+		kind = "cluster"
+	}
+	path := strings.Trim(u.Path, "/")
+	switch kind {
+	case "":
+		return single(u, scheme, path)
+	case "cluster":
+		return cluster(u, scheme, hosts)
+	case "sentinel":
+		return sentinel(u, scheme, hosts, path)
+	default:
+		return nil, fmt.Errorf("%w: %s+%s is unknown; use %s, %s+cluster or %s+sentinel",
+			ErrURL, scheme, kind, scheme, scheme, scheme)
+	}
+}
+
+func single(u *url.URL, scheme, path string) (redis.UniversalClient, error) {
+	plain := url.URL{Scheme: scheme, User: u.User, Host: u.Host, Path: path}
+	o, err := redis.ParseURL(plain.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: the path must be a database's number", ErrURL)
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = dialTimeout, ioTimeout, ioTimeout, ioTimeout
+	o.DialerRetries, o.MaxRetries = 1, -1
+	o.ContextTimeoutEnabled = true
+	o.PoolSize, o.MinIdleConns = poolSize, minIdle
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o), nil
+}
+
+func cluster(u *url.URL, scheme string, hosts []string) (redis.UniversalClient, error) {
+	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: a cluster's nodes are host:port, separated by commas", ErrURL)
+	}
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: hosts, Username: one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
+		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
+		DialerRetries: 1, ContextTimeoutEnabled: true,
+		// Redirections only: commands that must not be sent twice are not.
+		MaxRedirects: 3,
+		PoolSize:     poolSize, MinIdleConns: minIdle,
+		ClusterStateReloadInterval: stateReload,
+		MaintNotificationsConfig:   &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}), nil
+}
+
+func sentinel(u *url.URL, scheme string, hosts []string, name string) (redis.UniversalClient, error) {
+	if name == "" || strings.Contains(name, "/") {
+		return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
+	}
+	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: sentinels are host:port, separated by commas", ErrURL)
+	}
+	return redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: name, SentinelAddrs: hosts,
+		SentinelUsername: u.Query().Get("sentinel_username"),
+		SentinelPassword: u.Query().Get("sentinel_password"),
+		Username:         one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
+		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
+		DialerRetries: 1, MaxRetries: -1, ContextTimeoutEnabled: true,
+		PoolSize: poolSize, MinIdleConns: minIdle,
+	}), nil
+}

@@ -1,0 +1,36 @@
+// Package lua is the Redis store: for many servers, on one Redis 7.0 or later,
+// Sentinel, or Redis Cluster. It is the only package that speaks Redis: it
+// builds every key and reads every reply.
+//
+// # Layout
+//
+// Every key of a zone carries the hash tag {zoneId}, so a zone lives on one node
+// and its decisions are one script each, atomic, on that node's clock:
+//
+//	{zone}:zone     hash    settings and state
+//	{zone}:line     zset    visitor id (8 bytes) -> arrival, microseconds
+//	{zone}:live     zset    live released id -> arrival
+//	{zone}:due      zset    live released id -> expected poll, ms
+//	{zone}:log      zset    id -> admission, ms; for the life of a pass
+//	{zone}:gone     set     after a loss: ids not to be healed
+//	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..4095
+//	{zone}:sweep    string  the lease of the server that sweeps
+//	zones           set     the zones' names; a list for people, not on any path
+//
+// The seen buckets stay small enough for Redis to keep each as a listpack: 18
+// bytes a visitor where one large hash takes 64. Their names are made in the
+// scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md.
+//
+// # Calls
+//
+// Joins, polls and leaves of one zone that arrive while a call is in flight
+// travel together in the next one (batch.go). Scripts are sent once: a command
+// whose reply is lost is not sent again by the client (see once), though every
+// script would survive it.
+//
+// # Scripts
+//
+// A script file begins with a header of its keys, arguments and replies. Lines
+// of the form "--@include name" are replaced by include/name.lua when the
+// package is loaded, for a script cannot call another.
+package lua

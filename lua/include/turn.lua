@@ -1,0 +1,98 @@
+-- turn: what every call does to a zone before it looks at anybody.
+
+-- lose: admissions and places may have been lost. See window.Phantoms.
+local function lose(z, r, now)
+  z.lost_at, z.lost_window, z.lost_limit, z.lost_per_minute = now, r.window, r.limit, r.per_minute
+  if z.heal_until <= now then
+    z.heal_after = z.last_micros
+  end
+  z.last_micros = max(z.last_micros, z.now_micros)
+  z.heal_upto = z.last_micros
+  z.heal_until = now + HEAL
+end
+
+-- check_master notices a fail-over or a restart: either may have lost the last
+-- second of writes, though most of the data is there.
+local function check_master(z, r, now)
+  local id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  if z.run_id and z.run_id ~= id then
+    lose(z, r, now)
+  end
+  z.run_id = id
+end
+
+-- refill counts the admissions in the window and the minute: an entry leaves
+-- when it is older than the span, not when it is as old.
+local function refill(z, r, t)
+  local from, minute = t.now - r.window, t.now - MINUTE
+  t.logged_window = redis.call('ZCOUNT', LOG, from, '+inf')
+  t.logged_minute = redis.call('ZCOUNT', LOG, minute, '+inf')
+  t.in_window = t.logged_window + phantoms(z, from)
+  t.in_minute = t.logged_minute + phantoms(z, minute)
+  t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
+end
+
+-- take_off_late ends the liveness of those who missed their appointment.
+local function take_off_late(z, r, t)
+  local late = redis.call('ZRANGEBYSCORE', DUE, '-inf', '(' .. string.format('%.0f', t.now - GRACE), 'LIMIT', 0, STEP)
+  if #late == 0 then
+    return
+  end
+  redis.call('ZREM', DUE, unpack(late))
+  redis.call('ZREM', LIVE, unpack(late))
+  t.live = t.live - #late
+  z.present = max(0, z.present - #late)
+  for _ = 1, #late do
+    z.missed = z.missed + 1
+    age(z, r)
+  end
+end
+
+-- move_edge releases until enough are live.
+local function move_edge(z, r, t)
+  local from, n = '(' .. string.format('%.0f', z.edge_micros), 0
+  while n < STEP and t.released < t.waiting and expect(z, r, t.live) < r.target do
+    local want = min(STEP - n, max(8, r.target - t.live))
+    local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '+inf', 'WITHSCORES', 'LIMIT', n, want)
+    for i = 1, #next_ones, 2 do
+      if expect(z, r, t.live) >= r.target then
+        return
+      end
+      local id, arrived = next_ones[i], next_ones[i + 1]
+      n = n + 1
+      z.edge_micros = tonumber(arrived)
+      t.released = t.released + 1
+      z.passed = z.passed + 1
+      local seen = redis.call('HGET', bucket(id), id)
+      if seen then
+        local polled, period = struct.unpack('>I6I2', seen)
+        if polled + period + GRACE >= t.now then
+          z.present = z.present + 1
+          enliven(t, id, arrived, polled + period)
+        end
+      end
+      if z.passed >= max(64, 4 * r.limit) then
+        z.passed, z.present = floor(z.passed / 2), floor(z.present / 2)
+      end
+    end
+    if #next_ones == 0 then
+      return
+    end
+  end
+end
+
+-- begin moves the clock and the edge on. It returns what the call knows.
+local function begin(z, r, override)
+  local t = { now = tick(z, override) }
+  check_master(z, r, t.now)
+  refill(z, r, t)
+  t.waiting = redis.call('ZCARD', LINE)
+  t.live = redis.call('ZCARD', LIVE)
+  t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
+  t.frozen = t.now < z.freeze and (z.healed ~= 0 or t.now <= z.lost_at + r.window)
+  take_off_late(z, r, t)
+  if not t.frozen then
+    move_edge(z, r, t)
+  end
+  return t
+end

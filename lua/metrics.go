@@ -1,0 +1,72 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+)
+
+// metrics of the Redis store.
+type metrics struct {
+	batch     prometheus.Histogram
+	seconds   *prometheus.HistogramVec
+	failures  *prometheus.CounterVec
+	reloaded  prometheus.Counter
+	overflows prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metrics, error) {
+	m := &metrics{
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "queue_redis_batch_visitors",
+			Help:    "Visitors that travelled in one script call.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+		}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:                        "queue_redis_call_seconds",
+			Help:                        "Time of one script call, as this server saw it.",
+			Buckets:                     prometheus.ExponentialBuckets(0.000125, 2, 13),
+			NativeHistogramBucketFactor: 1.1,
+		}, []string{"script"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "queue_redis_failures_total",
+			Help: "Calls to Redis that failed.",
+		}, []string{"call"}),
+		reloaded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_redis_script_reloads_total",
+			Help: "Script calls that found the script missing on the node.",
+		}),
+		overflows: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_redis_overflows_total",
+			Help: "Requests refused because too many waited for a call.",
+		}),
+	}
+	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "ping"} {
+		m.failures.WithLabelValues(call)
+	}
+	m.seconds.WithLabelValues("visit")
+	m.seconds.WithLabelValues("sweep")
+	if reg == nil {
+		return m, nil
+	}
+	gauge := func(name, help string, value func(*redis.PoolStats) uint32) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(value(client.PoolStats())) })
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{
+		m.batch, m.seconds, m.failures, m.reloaded, m.overflows,
+		gauge("queue_redis_connections", "Open connections.",
+			func(p *redis.PoolStats) uint32 { return p.TotalConns }),
+		gauge("queue_redis_connections_idle", "Open connections that are idle.",
+			func(p *redis.PoolStats) uint32 { return p.IdleConns }),
+	} {
+		errs = append(errs, reg.Register(c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("lua: metrics: %w", err)
+	}
+	return m, nil
+}

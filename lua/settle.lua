@@ -1,0 +1,61 @@
+#!lua
+-- settle: make a zone, change its settings, or put back one that was lost.
+--
+-- KEYS[1..7]  see include/crowd.lua
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2]     put: create or change; restore: only where there is none
+-- ARGV[3]     put: only if the settings are still these (JSON), '' for any
+-- ARGV[4]     the settings, as JSON
+-- ARGV[5..11] per minute, window, burst, idle timeout, pass's time to live (the
+--             last three of the four in ms), most waiting, mode
+-- ARGV[12]    restore: the edge, in microseconds
+-- ARGV[13]    restore: the newest arrival, in microseconds
+--
+-- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ
+
+--@include rates
+--@include zone
+--@include crowd
+--@include turn
+
+local z, missing = load_zone(ZONE)
+if ARGV[2] == 'restore' then
+  if z then
+    return 0
+  elseif missing == 2 then
+    return 2
+  end
+elseif ARGV[3] ~= '' and (not z or redis.call('HGET', ZONE, 'json') ~= ARGV[3]) then
+  return 3
+end
+local created = not z
+if created then
+  if missing == 2 then
+    redis.call('DEL', ZONE)
+  end
+  z = { was = {} }
+  for i = 1, NUMBERS do
+    z[FIELDS[i]] = 0
+  end
+end
+if not created or ARGV[2] == 'restore' then
+  -- A new zone's clock begins with its first visitor.
+  local now = tick(z, ARGV[1])
+  if not created and z.ttl ~= tonumber(ARGV[9]) then
+    z.ttl_before, z.ttl_since = z.ttl, now + 1
+  end
+end
+z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+if created and ARGV[2] == 'restore' then
+  local now = floor(z.now_micros / 1000)
+  z.edge_micros = tonumber(ARGV[12])
+  lose(z, rates_of(z.per_minute, z.window, z.idle), now)
+  z.last_micros = max(z.last_micros, tonumber(ARGV[13]))
+  z.heal_upto = z.last_micros
+  z.freeze = now + FREEZE
+end
+save_zone(ZONE, z)
+redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4])
+redis.call('PERSIST', ZONE)
+return created and 1 or 0

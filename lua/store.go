@@ -1,0 +1,164 @@
+package lua
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// Options of a store.
+type Options struct {
+	// URL says where Redis is; see Client for its forms.
+	URL string
+	// Prefix begins every key. Empty: none.
+	Prefix string
+	// Now, when not nil, is the clock instead of the Redis server's: for
+	// tests alone.
+	Now func() time.Time
+	// Logger gets what goes wrong in the background. Nil: slog.Default().
+	Logger *slog.Logger
+	// Registerer gets the store's metrics. Nil: they are not exported.
+	Registerer prometheus.Registerer
+}
+
+const (
+	// callTimeout bounds one script call, dialling and NOSCRIPT included, so
+	// that a poll is answered with 503 within 500 ms.
+	callTimeout = 450 * time.Millisecond
+	// settleTimeout bounds an operator's call, which may wait longer.
+	settleTimeout = 2 * time.Second
+	// reloadEvery bounds how often a failing cluster is asked who is master.
+	reloadEvery = 200 * time.Millisecond
+)
+
+// Store is the Redis store. All methods are safe for concurrent use.
+type Store struct {
+	client  redis.UniversalClient
+	prefix  string
+	now     func() time.Time
+	logger  *slog.Logger
+	metrics *metrics
+
+	mu      sync.RWMutex
+	batches map[string]*batch
+	// work is held by every call in flight, so that Close can wait for them.
+	work sync.WaitGroup
+
+	reload sync.Mutex
+	last   time.Time
+}
+
+// Open makes a store. Redis need not be there yet: calls fail with
+// line.ErrStoreUnavailable until it is.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	client, err := Client(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
+		batches: make(map[string]*batch),
+	}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
+	if s.metrics, err = newMetrics(o.Registerer, client); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	if err := s.warm(ctx); err != nil {
+		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
+	}
+	return s, nil
+}
+
+// Close waits for the calls in flight and closes the connections.
+func (s *Store) Close() error {
+	s.work.Wait()
+	return s.client.Close()
+}
+
+// Ping asks whether Redis answers; in a cluster, whether some master does.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.client.Ping(ctx).Err(); err != nil {
+		return s.failed(ctx, "ping", err)
+	}
+	return nil
+}
+
+// warm loads the scripts on every master, so that the first crowd does not.
+func (s *Store) warm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	on := func(ctx context.Context, c *redis.Client) error {
+		for _, sc := range scripts {
+			if err := c.ScriptLoad(ctx, sc.text).Err(); err != nil {
+				return fmt.Errorf("lua: loading %s: %w", sc.name, err)
+			}
+		}
+		return nil
+	}
+	switch c := s.client.(type) {
+	case *redis.ClusterClient:
+		return c.ForEachMaster(ctx, on)
+	case *redis.Client:
+		return on(ctx, c)
+	default:
+		return fmt.Errorf("lua: no way to load scripts through a %T", c)
+	}
+}
+
+// failed turns an error of the client into the store's. A network error makes a
+// cluster client ask at once which nodes are there: by itself it would notice
+// a killed master a minute later.
+func (s *Store) failed(ctx context.Context, call string, err error) error {
+	s.metrics.failures.WithLabelValues(call).Inc()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return err
+	}
+	if cluster, ok := s.client.(*redis.ClusterClient); ok && s.mayReload() {
+		cluster.ReloadState(ctx)
+	}
+	return fmt.Errorf("%w: %s: %w", line.ErrStoreUnavailable, call, err)
+}
+
+func (s *Store) mayReload() bool {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	if time.Since(s.last) < reloadEvery {
+		return false
+	}
+	s.last = time.Now()
+	return true
+}
+
+// clock is the scripts' first argument.
+func (s *Store) clock() string {
+	if s.now == nil {
+		return ""
+	}
+	return strconv.FormatInt(s.now().UnixMicro(), 10)
+}
+
+// keys are the keys of a zone, in the order of include/crowd.lua, and the lease.
+func (s *Store) keys(zoneID string) []string {
+	tag := s.prefix + "{" + zoneID + "}:"
+	return []string{
+		tag + "zone", tag + "line", tag + "live", tag + "due", tag + "log",
+		tag + "gone", tag + "seen:", tag + "sweep",
+	}
+}
+
+// crowdKeys is how many of the keys most scripts take.
+const crowdKeys = 7
+
+// zonesKey is the list of the zones' names. It lies in a slot of its own.
+func (s *Store) zonesKey() string { return s.prefix + "zones" }

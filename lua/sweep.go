@@ -1,0 +1,53 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+const (
+	// sweepLease is how long after a batch no other server sweeps the zone:
+	// less than the sweeper's period, more than the pause between batches.
+	sweepLease = 20 * time.Second
+	// sweepExamine is the most tokens that a call examines, but for the rest
+	// of one bucket. sweepRemove is the most it removes: 5,000 scattered
+	// members hold Redis for 26-47 ms, 400 for about 3.
+	sweepExamine = 4_500
+	sweepRemove  = 400
+)
+
+// statusBusy is sweep.lua's: another server has the lease.
+const statusBusy = 3
+
+// Sweep examines at most 5,000 tokens and removes those of them who have not
+// polled for longer than the idle timeout. The cursor is 0 to begin with, then
+// what the last call returned. The owner names this server: of many, one sweeps
+// a zone.
+func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	start := time.Now()
+	reply, err := s.run(ctx, sweepScript, s.keys(zoneID),
+		s.clock(), owner, sweepLease.Milliseconds(), cursor, sweepExamine, sweepRemove)
+	s.metrics.seconds.WithLabelValues("sweep").Observe(time.Since(start).Seconds())
+	if err != nil {
+		return line.Sweep{}, err
+	}
+	v, err := numbers(reply)
+	if err != nil {
+		return line.Sweep{}, err
+	}
+	switch {
+	case len(v) == 4 && v[0] == 0:
+		return line.Sweep{Next: uint64(v[1]), Examined: v[2], Removed: v[3]}, nil
+	case len(v) == 1 && v[0] == statusBusy:
+		return line.Sweep{Busy: true}, nil
+	case len(v) == 1:
+		return line.Sweep{}, zoneError(v[0])
+	default:
+		return line.Sweep{}, fmt.Errorf("lua: sweep: a reply of %d numbers", len(v))
+	}
+}

@@ -1,0 +1,97 @@
+#!lua
+-- sweep: remove some of those who have not polled for longer than the idle
+-- timeout, and forget expired admissions.
+--
+-- KEYS[1..7]  see include/crowd.lua
+-- KEYS[8]     string  lease  the server that sweeps this zone
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2]     the server that asks
+-- ARGV[3]     how long it may keep the lease, ms
+-- ARGV[4]     the seen bucket to begin with, 0..4095
+-- ARGV[5]     how many tokens to examine at most (it ends with a bucket)
+-- ARGV[6]     how many to remove at most, 1..1000
+--
+-- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, or
+--          {0, next bucket or 0 when done, examined, removed}
+--
+-- Bounded by its arguments, whatever the length of the line. Run twice, the
+-- second finds less to do.
+
+--@include rates
+--@include zone
+--@include crowd
+
+local BUCKETS = 4096
+-- However empty the buckets are, a call ends after so many.
+local LOOKS = 1024
+-- How many expired admissions a call forgets: neighbours, so cheap.
+local TRIM = 2000
+
+local z, missing = load_zone(ZONE)
+if not z then
+  return { missing }
+end
+local owner = redis.call('GET', KEYS[8])
+if owner and owner ~= ARGV[2] then
+  return { 3 }
+end
+redis.call('SET', KEYS[8], ARGV[2], 'PX', ARGV[3])
+local t = { now = tick(z, ARGV[1]) }
+
+-- bury notes those who must not be healed.
+local function bury(idle)
+  if t.now >= z.heal_until then
+    return
+  end
+  local arrivals = redis.call('ZMSCORE', LINE, unpack(idle))
+  for i, id in ipairs(idle) do
+    local arrived = tonumber(arrivals[i] or 0)
+    if arrived > z.heal_after and arrived <= z.heal_upto then
+      redis.call('SADD', GONE, id)
+      redis.call('PEXPIRE', GONE, HEAL)
+    end
+  end
+end
+
+local at, last = tonumber(ARGV[4]), tonumber(ARGV[4]) + LOOKS
+local most, room = tonumber(ARGV[5]), tonumber(ARGV[6])
+local examined, removed = 0, 0
+while at < BUCKETS and at < last and examined < most and room > 0 do
+  local key = SEEN .. at
+  local all = redis.call('HGETALL', key)
+  local idle = {}
+  for i = 1, #all, 2 do
+    examined = examined + 1
+    if struct.unpack('>I6', all[i + 1]) + z.idle < t.now and #idle < room then
+      idle[#idle + 1] = all[i]
+    end
+  end
+  if #idle > 0 then
+    bury(idle)
+    removed = removed + redis.call('ZREM', LINE, unpack(idle))
+    redis.call('ZREM', LIVE, unpack(idle))
+    redis.call('ZREM', DUE, unpack(idle))
+    redis.call('HDEL', key, unpack(idle))
+  end
+  room = room - #idle
+  if room > 0 then
+    at = at + 1
+  end
+end
+z.swept = z.swept + removed
+save_zone(ZONE, z)
+
+-- The minute's limit needs a minute of the log, repeated polls a pass's life.
+local keep = max(MINUTE, z.ttl)
+if z.ttl_since + z.ttl_before > t.now then
+  keep = max(keep, z.ttl_before)
+end
+local old = redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep))
+if old > 0 then
+  redis.call('ZREMRANGEBYRANK', LOG, 0, min(old, TRIM) - 1)
+end
+if at >= BUCKETS then
+  -- One bucket again, while there is more of the log to forget.
+  at = old > TRIM and BUCKETS - 1 or 0
+end
+return { 0, at, examined, removed }

@@ -1,0 +1,204 @@
+package lua
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// rememberDeleted is how long a deleted zone is known as deleted: longer
+	// than any server remembers it, so that none puts it back.
+	rememberDeleted = 24 * time.Hour
+	// buckets is how many seen buckets a zone has; see crowd.lua.
+	buckets = 4096
+	// unlinkBatch bounds one UNLINK.
+	unlinkBatch = 512
+)
+
+// Outcomes of settle.lua.
+const (
+	settleCreated = 1
+	settleDeleted = 2
+	settleDiffers = 3
+)
+
+// zoneError reads the status of a zone that is not there.
+func zoneError(code any) error {
+	switch code {
+	case int64(1):
+		return line.ErrZoneUnknown
+	case int64(2):
+		return line.ErrZoneDeleted
+	default:
+		return fmt.Errorf("lua: unknown status %v", code)
+	}
+}
+
+// PutZone makes a zone or changes its settings; with was, only if they are
+// still as the caller read them (else line.ErrZoneChanged).
+func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings) (created bool, err error) {
+	before := ""
+	if was != nil {
+		b, err := json.Marshal(*was)
+		if err != nil {
+			return false, fmt.Errorf("lua: %w", err)
+		}
+		before = string(b)
+	}
+	code, err := s.settle(ctx, "put", settings, before, line.Memory{})
+	if err != nil {
+		return false, err
+	}
+	if code == settleDiffers {
+		return false, line.ErrZoneChanged
+	}
+	return code == settleCreated, nil
+}
+
+// RestoreZone puts back a zone that the store has lost. Where it is present it
+// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
+func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.Memory) error {
+	code, err := s.settle(ctx, "restore", settings, "", m)
+	if err == nil && code == settleDeleted {
+		err = line.ErrZoneDeleted
+	}
+	return err
+}
+
+func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was string, m line.Memory) (int64, error) {
+	if err := z.Validate(); err != nil {
+		return 0, err
+	}
+	b, err := json.Marshal(z)
+	if err != nil {
+		return 0, fmt.Errorf("lua: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	reply, err := s.run(ctx, settleScript, s.keys(z.ZoneID)[:crowdKeys],
+		s.clock(), how, was, string(b),
+		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
+		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros)
+	if err != nil {
+		return 0, err
+	}
+	code, ok := reply.(int64)
+	if !ok {
+		return 0, fmt.Errorf("lua: settle: reply is %T", reply)
+	}
+	if code == settleDiffers || code == settleDeleted {
+		return code, nil
+	}
+	// The list is for people and for the sweeper. It may lie on another node;
+	// if that is away, the next change or restore writes it.
+	if err := s.client.SAdd(ctx, s.zonesKey(), z.ZoneID).Err(); err != nil {
+		return 0, s.failed(ctx, "settle", err)
+	}
+	return code, nil
+}
+
+// DeleteZone removes the zone and its line.
+func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	keys := s.keys(zoneID)
+	reply, err := s.run(ctx, deleteScript, keys, rememberDeleted.Milliseconds())
+	if err != nil {
+		return err
+	}
+	if reply != int64(0) {
+		return zoneError(reply)
+	}
+	for from := 0; from < buckets; from += unlinkBatch {
+		names := make([]string, unlinkBatch)
+		for i := range names {
+			names[i] = keys[crowdKeys-1] + strconv.Itoa(from+i)
+		}
+		if err := s.client.Unlink(ctx, names...).Err(); err != nil {
+			return s.failed(ctx, "delete", err)
+		}
+	}
+	if err := s.client.SRem(ctx, s.zonesKey(), zoneID).Err(); err != nil {
+		return s.failed(ctx, "delete", err)
+	}
+	return nil
+}
+
+// Zone returns one zone's settings.
+func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	v, err := s.client.HMGet(ctx, s.keys(zoneID)[0], "json", "deleted").Result()
+	if err != nil {
+		return zone.Settings{}, s.failed(ctx, "zone", err)
+	}
+	return settingsOf(v)
+}
+
+func settingsOf(v []any) (zone.Settings, error) {
+	if v[1] != nil {
+		return zone.Settings{}, line.ErrZoneDeleted
+	}
+	text, ok := v[0].(string)
+	if !ok {
+		return zone.Settings{}, line.ErrZoneUnknown
+	}
+	var z zone.Settings
+	if err := json.Unmarshal([]byte(text), &z); err != nil {
+		return zone.Settings{}, fmt.Errorf("lua: a zone's settings are damaged: %w", err)
+	}
+	return z, nil
+}
+
+// Zones lists the settings of all zones, by zone id. When a node does not
+// answer it returns those of the other nodes, and an error that wraps
+// line.ErrStoreUnavailable.
+func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	names, err := s.client.SMembers(ctx, s.zonesKey()).Result()
+	if err != nil {
+		return nil, s.failed(ctx, "zones", err)
+	}
+	pipe := s.client.Pipeline()
+	replies := make([]*redis.SliceCmd, len(names))
+	for i, name := range names {
+		replies[i] = pipe.HMGet(ctx, s.keys(name)[0], "json", "deleted")
+	}
+	// Each command's own error is looked at below.
+	_, _ = pipe.Exec(ctx)
+	all := make([]zone.Settings, 0, len(names))
+	var errs []error
+	for _, r := range replies {
+		v, err := r.Result()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		z, err := settingsOf(v)
+		switch {
+		case err == nil:
+			all = append(all, z)
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+			// Lost or deleted: whoever remembers it will notice.
+		default:
+			errs = append(errs, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
+	if len(errs) > 0 {
+		return all, s.failed(ctx, "zones", errors.Join(errs...))
+	}
+	return all, nil
+}
