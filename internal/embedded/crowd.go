@@ -14,9 +14,8 @@ type crowd struct {
 	mu       sync.Mutex
 	settings zone.Settings
 	rates    window.Rates
-	// ttlBefore held for admissions before ttlSince, so that a pass keeps
-	// its expiry when the operator changes passTtlSeconds.
-	ttlBefore, ttlSince int64
+	// ttls are those that held for earlier admissions.
+	ttls lifetimes
 
 	clock window.Clock
 	line  queue
@@ -58,17 +57,15 @@ type turn struct {
 
 func (c *crowd) set(s zone.Settings) {
 	if s.PassTTLSeconds != c.settings.PassTTLSeconds && c.settings.ZoneID != "" {
-		c.ttlBefore, c.ttlSince = c.settings.PassTTLSeconds, c.clock.NowMicros/1000+1
+		now := c.clock.NowMicros / 1000
+		c.ttls = c.ttls.replace(c.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
 	}
 	c.settings, c.rates = s, window.RatesOf(s)
 }
 
 // expires is when an admission's pass expires, in Unix milliseconds.
 func (c *crowd) expires(atMillis int64) int64 {
-	if atMillis < c.ttlSince {
-		return atMillis + c.ttlBefore*1000
-	}
-	return atMillis + c.settings.PassTTLSeconds*1000
+	return atMillis + c.ttls.of(atMillis, c.settings.PassTTLSeconds*1000)
 }
 
 // lose notes that admissions and places may have been lost: the window counts
@@ -76,10 +73,11 @@ func (c *crowd) expires(atMillis int64) int64 {
 func (c *crowd) lose(now int64) {
 	c.phantoms = window.Phantoms{
 		AtMillis: now, WindowMillis: c.rates.WindowMillis,
-		Limit: c.rates.Limit, PerMinute: c.rates.PerMinute,
+		Limit: c.rates.Limit + c.settings.Burst, PerMinute: c.rates.PerMinute,
 	}
 	if c.heal.until <= now {
-		c.heal.after = c.last
+		// Who left in an earlier healing may have come back since.
+		c.heal.after, c.heal.gone = c.last, nil
 	}
 	c.last = max(c.last, c.clock.NowMicros)
 	c.heal.upTo = c.last
@@ -189,9 +187,9 @@ func (c *crowd) forget(p line.Place) bool {
 func (c *crowd) heals(t turn, p line.Place) bool {
 	if p.ArrivedAtMicros > c.last {
 		// Newer than anything this store has given out, and signed: there
-		// was a store that gave it out.
+		// was a store that gave it out, and others up to now.
 		c.lose(t.now)
-		c.last = p.ArrivedAtMicros
+		c.last = max(c.last, p.ArrivedAtMicros)
 		c.heal.upTo = c.last
 		return true
 	}
@@ -224,8 +222,9 @@ func (c *crowd) join(t turn, id line.ID, former []line.ID) (line.Answer, turn) {
 			return c.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
 		}
 		if a, ok := c.before(t, line.Place{ID: known}); ok {
-			// The log keeps no arrivals. Any will do: the place is taken up.
-			a.Place.ArrivedAtMicros = a.AdmittedAtMillis * 1000
+			// The log keeps no arrivals. Any will do that was given out:
+			// one newer than the newest would look like a loss.
+			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, c.last)
 			return a, t
 		}
 	}

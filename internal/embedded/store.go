@@ -87,10 +87,7 @@ func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	if err := s.save(); err != nil {
-		return err
-	}
-	return s.file.close()
+	return errors.Join(s.save(), s.file.close())
 }
 
 // Ping always succeeds: the store is in this process.
@@ -200,11 +197,9 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 
 // tidy gives back what a gone crowd held.
 func (c *crowd) tidy(now int64) {
-	keep := max(window.MinuteMillis, c.settings.PassTTLSeconds*1000)
-	if c.ttlSince+c.ttlBefore*1000 > now {
-		keep = max(keep, c.ttlBefore*1000)
-	}
-	c.log.trim(now - keep)
+	ttl := c.settings.PassTTLSeconds * 1000
+	c.ttls = c.ttls.prune(ttl, now)
+	c.log.trim(now - max(window.MinuteMillis, c.ttls.longest(ttl)))
 	if now >= c.heal.until {
 		c.heal.gone = nil
 	}
@@ -267,8 +262,13 @@ func (s *Store) put(settings zone.Settings, was *zone.Settings) (created bool, e
 	default:
 		c = &crowd{}
 		c.set(settings)
+		if _, ok := s.deleted[settings.ZoneID]; ok {
+			// The line that was deleted with the zone stays deleted.
+			c.clock = c.clock.Tick(s.now().UnixMicro())
+			c.last = c.clock.NowMicros
+			delete(s.deleted, settings.ZoneID)
+		}
 		s.crowds[settings.ZoneID] = c
-		delete(s.deleted, settings.ZoneID)
 	}
 	return !exists, nil
 }
@@ -279,15 +279,22 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	if _, err := s.crowd(settings.ZoneID); !errors.Is(err, line.ErrZoneUnknown) {
+	if err := s.restore(settings, m); err != nil {
 		return err
 	}
+	return s.save()
+}
+
+func (s *Store) restore(settings zone.Settings, m line.Memory) error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.deleted[settings.ZoneID]; ok {
+		return line.ErrZoneDeleted
+	}
 	if _, ok := s.crowds[settings.ZoneID]; !ok {
 		s.crowds[settings.ZoneID] = s.restored(settings, m)
 	}
-	s.mu.Unlock()
-	return s.save()
+	return nil
 }
 
 func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {

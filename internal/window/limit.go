@@ -115,7 +115,8 @@ func (s Shows) Expect(n int64, r Rates) int64 {
 type Phantoms struct {
 	// AtMillis is when the loss was noticed; 0 for none.
 	AtMillis int64
-	// WindowMillis, Limit and PerMinute are the rates at that time.
+	// WindowMillis and PerMinute are the rates at that time, Limit the most
+	// that a window could hold: the burst included.
 	WindowMillis, Limit, PerMinute int64
 }
 
