@@ -23,10 +23,11 @@ const (
 
 // ask is one visitor's request, waiting for its answer.
 type ask struct {
-	op   string // an argument of visit.lua
-	id   line.ID
-	ctx  context.Context // the caller's, to drop those that went away
-	done chan struct{}
+	op    op
+	place line.Place      // of one who polls or leaves
+	what  string          // of the others: an argument of visit.lua
+	ctx   context.Context // the caller's, to drop those that went away
+	done  chan struct{}
 
 	answer line.Answer
 	stats  line.Totals

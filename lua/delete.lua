@@ -7,7 +7,7 @@
 --
 -- Returns  0 deleted, 1 unknown, 2 deleted before
 --
--- The seen buckets are removed afterwards, by the caller: 4,096 names are
+-- The seen buckets are removed afterwards, by the caller: 16,384 names are
 -- too many for one call. Run twice, the second changes nothing.
 
 --@include rates

@@ -13,12 +13,12 @@
 //	{zone}:due      zset    live released id -> expected poll, ms
 //	{zone}:log      zset    id -> admission, ms; for the life of a pass
 //	{zone}:gone     set     after a loss: ids not to be healed
-//	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..4095
+//	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..16383
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
 //
 // The seen buckets stay small enough for Redis to keep each as a listpack: 18
-// bytes a visitor where one large hash takes 64. Their names are made in the
+// bytes a visitor, and its key, where one large hash takes 64. Their names are made in the
 // scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md.
 //
 // # Calls

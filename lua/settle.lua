@@ -15,6 +15,7 @@
 
 --@include rates
 --@include zone
+--@include lifetime
 --@include crowd
 --@include turn
 
@@ -30,19 +31,21 @@ elseif ARGV[3] ~= '' and (not z or redis.call('HGET', ZONE, 'json') ~= ARGV[3]) 
 end
 local created = not z
 if created then
-  if missing == 2 then
-    redis.call('DEL', ZONE)
-  end
-  z = { was = {} }
+  z = { was = {}, ttls = '' }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
 end
-if not created or ARGV[2] == 'restore' then
+if missing == 2 then
+  -- The line that was deleted with the zone stays deleted.
+  redis.call('DEL', ZONE)
+  tick(z, ARGV[1])
+  z.last_micros = z.now_micros
+elseif not created or ARGV[2] == 'restore' then
   -- A new zone's clock begins with its first visitor.
   local now = tick(z, ARGV[1])
   if not created and z.ttl ~= tonumber(ARGV[9]) then
-    z.ttl_before, z.ttl_since = z.ttl, now + 1
+    replace_ttl(z, tonumber(ARGV[9]), now)
   end
 end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -7,7 +7,7 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
--- ARGV[4]     the seen bucket to begin with, 0..4095
+-- ARGV[4]     the seen bucket to begin with, 0..16383
 -- ARGV[5]     how many tokens to examine at most (it ends with a bucket)
 -- ARGV[6]     how many to remove at most, 1..1000
 --
@@ -19,11 +19,12 @@
 
 --@include rates
 --@include zone
+--@include lifetime
 --@include crowd
 
-local BUCKETS = 4096
+local BUCKETS = 16384
 -- However empty the buckets are, a call ends after so many.
-local LOOKS = 1024
+local LOOKS = 2048
 -- How many expired admissions a call forgets: neighbours, so cheap.
 local TRIM = 2000
 
@@ -79,13 +80,11 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   end
 end
 z.swept = z.swept + removed
+prune_ttls(z, t.now)
 save_zone(ZONE, z)
 
 -- The minute's limit needs a minute of the log, repeated polls a pass's life.
-local keep = max(MINUTE, z.ttl)
-if z.ttl_since + z.ttl_before > t.now then
-  keep = max(keep, z.ttl_before)
-end
+local keep = max(MINUTE, longest_ttl(z))
 local old = redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep))
 if old > 0 then
   redis.call('ZREMRANGEBYRANK', LOG, 0, min(old, TRIM) - 1)

@@ -1,20 +1,39 @@
 package lua
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
 // What a visitor asks for, as visit.lua names it.
+// Those who poll have no letter there; they come first.
+type op string
+
 const (
-	opPoll  = "p"
-	opJoin  = "j"
-	opLeave = "l"
-	opStats = "s"
+	opPoll  op = ""
+	opJoin  op = "j"
+	opLeave op = "l"
+	opStats op = "s"
 )
+
+// width is how many numbers of the reply answer it.
+func (o op) width() int {
+	if o == opJoin || o == opStats {
+		return 6
+	}
+	return 4
+}
+
+// seenBucket names the seen bucket of an id, by its first 14 bits; crowd.lua
+// does the same.
+func seenBucket(id line.ID) string {
+	return strconv.Itoa(int(id[0])<<6 | int(id[1])>>2)
+}
 
 // restoredFlag is added to the status of a visitor whose place was put back.
 const restoredFlag = 16
@@ -22,26 +41,26 @@ const restoredFlag = 16
 // Join takes a place for the visitor, or lets it straight in; or returns the
 // place or the admission that it has under its id or a former one.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	op := make([]byte, 0, 1+8*(1+len(former)))
-	op = append(append(op, opJoin...), id[:]...)
+	ids := make([]byte, 0, 8*(1+len(former)))
+	ids = append(ids, id[:]...)
 	for _, f := range former {
-		op = append(op, f[:]...)
+		ids = append(ids, f[:]...)
 	}
-	a := &ask{op: string(op)}
+	a := &ask{op: opJoin, what: string(ids)}
 	err := s.do(ctx, zoneID, a)
 	return a.result(err)
 }
 
 // Poll asks for a place. See line.Status for the outcomes.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	a := &ask{op: placed(opPoll, p)}
+	a := &ask{op: opPoll, place: p}
 	err := s.do(ctx, zoneID, a)
 	return a.result(err)
 }
 
 // Leave gives the place up. It is no error if there is none.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	return s.do(ctx, zoneID, &ask{op: placed(opLeave, p)})
+	return s.do(ctx, zoneID, &ask{op: opLeave, place: p})
 }
 
 // Stats is the zone as operators see it.
@@ -61,19 +80,23 @@ func (a *ask) result(err error) (line.Answer, error) {
 	return a.answer, nil
 }
 
-func placed(op string, p line.Place) string {
-	b := make([]byte, 0, 1+8+17)
-	b = append(append(b, op...), p.ID[:]...)
-	return string(strconv.AppendInt(b, p.ArrivedAtMicros, 10))
-}
-
-// visit sends a batch and gives each its answer.
+// visit sends a batch and gives each its answer. Those who poll go first.
 func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
-	args := make([]any, 0, 1+len(asks))
-	args = append(args, s.clock())
+	slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.op, b.op) })
+	args := make([]any, 2, 2+3*len(asks))
+	polls := 0
 	for _, a := range asks {
-		args = append(args, a.op)
+		if a.op == opPoll {
+			args = append(args, string(a.place.ID[:]), seenBucket(a.place.ID), strconv.FormatInt(a.place.ArrivedAtMicros, 10))
+			polls++
+			continue
+		}
+		if a.op == opLeave {
+			a.what = string(a.place.ID[:]) + strconv.FormatInt(a.place.ArrivedAtMicros, 10)
+		}
+		args = append(args, string(a.op), a.what)
 	}
+	args[0], args[1] = s.clock(), polls
 	reply, err := s.run(ctx, visitScript, b.keys, args...)
 	if err != nil {
 		return err
@@ -110,7 +133,7 @@ func distribute(asks []*ask, st, flat []int64) error {
 		EdgePassed: st[9], EdgeLive: st[10],
 	}
 	for _, a := range asks {
-		width := map[string]int{opPoll: 4, opLeave: 4, opJoin: 6, opStats: 6}[a.op[:1]]
+		width := a.op.width()
 		if len(flat) < width {
 			return fmt.Errorf("lua: visit: the reply ends before the answers do")
 		}
@@ -125,7 +148,7 @@ func distribute(asks []*ask, st, flat []int64) error {
 }
 
 func (a *ask) read(v []int64) {
-	if a.op[:1] == opStats {
+	if a.op == opStats {
 		a.stats = line.Totals{Joined: v[0], Admitted: v[1], Left: v[2], Swept: v[3], Restored: v[4]}
 		a.answer.EstimateMillis = v[5]
 		return
@@ -140,14 +163,10 @@ func (a *ask) read(v []int64) {
 		a.answer = out
 		return
 	}
-	if a.op[:1] == opJoin {
-		at := 1 + 8*int(v[5])
-		copy(out.Place.ID[:], a.op[at:at+8])
+	out.Place = a.place
+	if a.op == opJoin {
+		copy(out.Place.ID[:], a.what[8*v[5]:])
 		out.Place.ArrivedAtMicros = v[4]
-	} else {
-		copy(out.Place.ID[:], a.op[1:9])
-		// visit.go wrote it, so it is a number.
-		out.Place.ArrivedAtMicros, _ = strconv.ParseInt(a.op[9:], 10, 64)
 	}
 	a.answer = out
 }

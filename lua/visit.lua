@@ -3,16 +3,18 @@
 --
 -- KEYS[1..7]  see include/crowd.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2..]   one string a visitor: a letter, the visitor's id (8 bytes), and
---               p  poll:  the arrival in the token, in decimal microseconds
---               l  leave: the same
---               j  join:  further ids (8 bytes each) it may have a place under
---               s  nobody: the zone's totals are asked for
+-- ARGV[2]     how many of the visitors poll; they come first, three strings each:
+--             the id (8 bytes), its seen bucket, and the arrival in the token, in
+--             decimal microseconds
+-- ARGV[..]    the others, two strings each: a letter, and
+--               l  leave: the id and the arrival in the token
+--               j  join:  the id, and further ids it may have a place under
+--               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, or {0, state, answers}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
 --            minute, window limit, edge passed, edge live
---   answers  flat, in order. p, l: status (+16 if the place was restored), then
+--   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
 --            s: joined, admitted, left, swept, restored, estimate
@@ -22,6 +24,7 @@
 
 --@include rates
 --@include zone
+--@include lifetime
 --@include crowd
 --@include turn
 --@include admit
@@ -55,7 +58,8 @@ local function heals(id, arrived)
   if arrived > z.last_micros then
     -- Newer than anything this store has given out, and signed.
     lose(z, r, t.now)
-    z.last_micros, z.heal_upto = arrived, arrived
+    z.last_micros = max(z.last_micros, arrived)
+    z.heal_upto = z.last_micros
     return true
   end
   return t.now < z.heal_until and arrived > z.heal_after and arrived <= z.heal_upto
@@ -106,15 +110,5 @@ local function poll(id, arrived, rank)
   return status + restored, position, est, period
 end
 
--- straight_in reports whether a newcomer need not line up.
-local function straight_in()
-  if t.frozen or t.released < t.waiting then
-    return false
-  end
-  local room = t.room
-  if t.live == 0 then
-    room = min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute)
-  end
-  return t.live < room
-end
 --@include join
+--@include answer

@@ -21,7 +21,7 @@ const (
 	// than any server remembers it, so that none puts it back.
 	rememberDeleted = 24 * time.Hour
 	// buckets is how many seen buckets a zone has; see crowd.lua.
-	buckets = 4096
+	buckets = 16_384
 	// unlinkBatch bounds one UNLINK.
 	unlinkBatch = 512
 )

@@ -3,15 +3,6 @@
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL = 0, 1, 2, 3, 4, 5
 
--- expires: when the pass of an admission expires. A change of the time to live
--- does not reach back.
-local function expires(z, at)
-  if at < z.ttl_since then
-    return at + z.ttl_before
-  end
-  return at + z.ttl
-end
-
 -- admitted_at: when a visitor was let in, if its pass is still good.
 local function admitted_at(z, t, id)
   local at = tonumber(redis.call('ZSCORE', LOG, id) or 0)

@@ -12,10 +12,10 @@
 --                         (2 bytes, ms), both big-endian
 local ZONE, LINE, LIVE, DUE, LOG, GONE, SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 
--- bucket is the key of the seen bucket of an id: 4,096 by its first 12 bits.
+-- bucket is the key of the seen bucket of an id: 16,384 by its first 14 bits.
 local function bucket(id)
   local a, b = string.byte(id, 1, 2)
-  return SEEN .. (a * 16 + math.floor(b / 16))
+  return SEEN .. (a * 64 + math.floor(b / 4))
 end
 
 -- enliven counts a released visitor among the live.

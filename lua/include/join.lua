@@ -1,4 +1,16 @@
--- join: taking a place, and the loop over a call's visitors.
+-- join: taking a place, and giving it up.
+
+-- straight_in reports whether a newcomer need not line up.
+local function straight_in()
+  if t.frozen or t.released < t.waiting then
+    return false
+  end
+  local room = t.room
+  if t.live == 0 then
+    room = min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute)
+  end
+  return t.live < room
+end
 
 local function join(ids)
   for i = 1, #ids, 8 do
@@ -11,7 +23,7 @@ local function join(ids)
     end
     local at = admitted_at(z, t, id)
     if at then
-      return BEFORE, at, expires(z, at), 0, at * 1000, which
+      return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
     end
   end
   local id = string.sub(ids, 1, 8)
@@ -42,33 +54,3 @@ local function leave(id, arrived)
   end
   return NOBODY, 0, 0, 0
 end
-
-local answers, n = {}, 0
-for i = 2, #ARGV do
-  local what = ARGV[i]
-  local op, id = string.sub(what, 1, 1), string.sub(what, 2, 9)
-  if op == 'p' then
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] =
-      poll(id, tonumber(string.sub(what, 10)), redis.call('ZRANK', LINE, id))
-    n = n + 4
-  elseif op == 'j' then
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] =
-      join(string.sub(what, 2))
-    n = n + 6
-  elseif op == 'l' then
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(id, tonumber(string.sub(what, 10)))
-    n = n + 4
-  else
-    local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
-    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, est }) do
-      n = n + 1
-      answers[n] = v
-    end
-  end
-end
-save_zone(ZONE, z)
-
-return { 0, {
-  t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
-  t.in_window, t.in_minute, r.limit, z.passed, z.present,
-}, answers }

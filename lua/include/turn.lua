@@ -2,9 +2,11 @@
 
 -- lose: admissions and places may have been lost. See window.Phantoms.
 local function lose(z, r, now)
-  z.lost_at, z.lost_window, z.lost_limit, z.lost_per_minute = now, r.window, r.limit, r.per_minute
+  z.lost_at, z.lost_window, z.lost_limit, z.lost_per_minute = now, r.window, r.limit + z.burst, r.per_minute
   if z.heal_until <= now then
+    -- Who left in an earlier healing may have come back since.
     z.heal_after = z.last_micros
+    redis.call('UNLINK', GONE)
   end
   z.last_micros = max(z.last_micros, z.now_micros)
   z.heal_upto = z.last_micros

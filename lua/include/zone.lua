@@ -4,31 +4,30 @@
 -- the *_micros. An absent one is 0.
 local FIELDS = {
   'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
-  'ttl_before', 'ttl_since',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'joined', 'admitted', 'left', 'swept', 'restored',
   'lost_at', 'lost_window', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'freeze', 'healed',
   -- Words.
-  'mode', 'run_id', 'deleted',
+  'mode', 'run_id', 'deleted', 'ttls',
 }
-local NUMBERS = 30
+local NUMBERS = 28
 
 -- load_zone returns the zone, or nil and the status (1 unknown, 2 deleted).
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
-  if values[33] then
+  if values[31] then
     return nil, 2
   end
-  if not values[31] then
+  if not values[29] then
     return nil, 1
   end
   local z = { was = values }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
-  z.mode, z.run_id = values[31], values[32]
+  z.mode, z.run_id, z.ttls = values[29], values[30], values[32] or ''
   return z
 end
 
@@ -42,9 +41,13 @@ local function save_zone(key, z)
       out[#out + 1] = string.format('%.0f', v)
     end
   end
-  if z.run_id ~= z.was[32] then
+  if z.run_id ~= z.was[30] then
     out[#out + 1] = 'run_id'
     out[#out + 1] = z.run_id
+  end
+  if z.ttls ~= (z.was[32] or '') then
+    out[#out + 1] = 'ttls'
+    out[#out + 1] = z.ttls
   end
   if #out > 2 then
     redis.call(unpack(out))

@@ -1,0 +1,71 @@
+-- answer: the loop over a call's visitors, and the reply.
+
+-- poll_all answers those who poll, and returns where the others begin.
+--
+-- Nearly all of a crowd is far from the door, and what they cost is what a
+-- million of them cost: so their answer is made here, with poll's arithmetic
+-- (rates.lua) written out and what is the same for all of them done once.
+-- Measured in one run with 256 visitors a call: two thirds of poll's time.
+local function poll_all(answers)
+  local call, char, byte = redis.call, string.char, string.byte
+  local now, per_minute = t.now, r.per_minute
+  local stamp = struct.pack('>I6', now)
+  local queue = z.mode ~= 'open'
+  local ahead = expect(z, r, t.live) + 1 - t.room
+  local n, last = 0, 3 * ARGV[2]
+  for i = 3, last + 2, 3 do
+    local id = ARGV[i]
+    local rank = call('ZRANK', LINE, id)
+    if rank and queue and rank >= t.released then
+      local far, est = rank - t.released, DAY
+      if z.passed > 0 then
+        far = far * z.present / z.passed
+        far = far - far % 1
+      end
+      if per_minute > 0 then
+        est = ahead + far
+        est = est > 0 and est * MINUTE / per_minute or 0
+        est = est - est % 1
+        if est > DAY then
+          est = DAY
+        end
+      end
+      local came = ARGV[i + 2] / 1000
+      local period = far_period(r, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
+      local low = period % 256
+      call('HSET', SEEN .. ARGV[i + 1], id, stamp .. char((period - low) / 256, low))
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, rank + 1, est, period
+    else
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = poll(id, tonumber(ARGV[i + 2]), rank)
+      ahead = expect(z, r, t.live) + 1 - t.room
+    end
+    n = n + 4
+  end
+  return last + 3
+end
+
+local answers = {}
+local at, n = poll_all(answers), #answers
+for i = at, #ARGV, 2 do
+  local op, what = ARGV[i], ARGV[i + 1]
+  if op == 'j' then
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] = join(what)
+    n = n + 6
+  elseif op == 'l' then
+    local id, arrived = string.sub(what, 1, 8), tonumber(string.sub(what, 9))
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(id, arrived)
+    n = n + 4
+  else
+    local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
+    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, est }) do
+      n = n + 1
+      answers[n] = v
+    end
+  end
+end
+save_zone(ZONE, z)
+
+return { 0, {
+  t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
+  t.in_window, t.in_minute, r.limit, z.passed, z.present,
+}, answers }

@@ -1,0 +1,52 @@
+-- lifetime: the passes' times to live that an operator has replaced, for a
+-- change does not reach back to those who are in. The zone's field ttls holds
+-- "before ttl" pairs in milliseconds, the oldest first, at most 16: who was
+-- admitted before the one has a pass for the other.
+
+local LIFETIMES = 16
+
+local function each_ttl(z)
+  return string.gmatch(z.ttls, '(%d+) (%d+) ')
+end
+
+-- expires: when the pass of an admission expires.
+local function expires(z, at)
+  if z.ttls ~= '' then
+    for before, ttl in each_ttl(z) do
+      if at < tonumber(before) then
+        return at + ttl
+      end
+    end
+  end
+  return at + z.ttl
+end
+
+-- longest_ttl of all, the one that holds now included.
+local function longest_ttl(z)
+  local longest = z.ttl
+  for _, ttl in each_ttl(z) do
+    longest = math.max(longest, tonumber(ttl))
+  end
+  return longest
+end
+
+-- prune_ttls forgets what can matter no more: an old one only when no admission
+-- of its time would be good under any younger one.
+local function prune_ttls(z, now)
+  local first = string.match(z.ttls, '^(%d+) ')
+  while first and first + longest_ttl(z) <= now do
+    z.ttls = string.gsub(z.ttls, '^%d+ %d+ ', '', 1)
+    first = string.match(z.ttls, '^(%d+) ')
+  end
+end
+
+-- replace_ttl notes that the time to live was another until now.
+local function replace_ttl(z, ttl, now)
+  z.ttls = z.ttls .. string.format('%.0f %.0f ', now + 1, z.ttl)
+  local _, pairs_held = string.gsub(z.ttls, '%d+ %d+ ', '')
+  if pairs_held > LIFETIMES then
+    z.ttls = string.gsub(z.ttls, '^%d+ %d+ ', '', 1)
+  end
+  z.ttl = ttl
+  prune_ttls(z, now)
+end
