@@ -1,0 +1,377 @@
+package conformance
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// model is one zone by the admission rule (see package window), with nothing
+// but lists that are looked through from one end to the other.
+type model struct {
+	settings zone.Settings
+	rates    window.Rates
+	clock    window.Clock
+	now      int64 // the clock, in milliseconds
+
+	waiting []*visitor  // in order of arrival
+	log     []admission // all there ever were, in order of time
+	edge    int64       // who arrived until then is released
+	last    int64       // the newest arrival
+	passed  int64       // of so many that the edge reached lately ...
+	present int64       // ... so many were live
+	shows   window.Shows
+	totals  line.Totals
+
+	phantoms window.Phantoms
+	// Unknown places that arrived after healAfter and until healUpTo are put
+	// back while now < healUntil, but for those in gone.
+	healAfter, healUpTo, healUntil int64
+	gone                           []line.ID
+	// The edge stays while now < freezeUntil: for one window, and until the
+	// end if anybody was put back.
+	freezeUntil int64
+	healed      bool
+
+	// A pass lives as long as was set when its millisecond began.
+	ttlAt, ttlBefore int64
+}
+
+type visitor struct {
+	line.Place
+	due    int64 // when the next poll is expected, in milliseconds
+	polled int64 // when the last one came
+	live   bool  // among the released
+}
+
+type admission struct {
+	id          line.ID
+	at, expires int64
+}
+
+// fresh is a zone as an operator makes it.
+func fresh(s zone.Settings) *model {
+	return &model{settings: s, rates: window.RatesOf(s)}
+}
+
+// restored is a zone that a store has lost, with what a server remembers of it.
+func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
+	m := fresh(s)
+	m.tick(rawMicros)
+	m.edge = mem.EdgeMicros
+	m.lose(mem.LastArrivalMicros)
+	m.freezeUntil = m.now + window.FreezeMillis
+	return m
+}
+
+func (m *model) tick(rawMicros int64) {
+	m.clock = m.clock.Tick(rawMicros)
+	m.now = m.clock.NowMicros / 1000
+}
+
+// lose: what happened until now may be lost, arrivals until the given one too.
+func (m *model) lose(newest int64) {
+	m.phantoms = window.Phantoms{
+		AtMillis: m.now, WindowMillis: m.rates.WindowMillis,
+		Limit: m.rates.Limit + m.settings.Burst, PerMinute: m.rates.PerMinute,
+	}
+	if m.now >= m.healUntil {
+		m.healAfter, m.gone = m.last, nil
+	}
+	m.last = max(m.last, newest, m.clock.NowMicros)
+	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis
+}
+
+// change is an operator's.
+func (m *model) change(s zone.Settings, rawMicros int64) {
+	m.tick(rawMicros)
+	if s.PassTTLSeconds != m.settings.PassTTLSeconds && m.ttlAt != m.now {
+		m.ttlAt, m.ttlBefore = m.now, m.settings.PassTTLSeconds
+	}
+	m.settings, m.rates = s, window.RatesOf(s)
+}
+
+// begin is what happens before every call of a visitor.
+func (m *model) begin(rawMicros int64) {
+	m.tick(rawMicros)
+	late := slices.Collect(filter(m.waiting, func(v *visitor) bool {
+		return v.live && v.due+window.GraceMillis < m.now
+	}))
+	slices.SortFunc(late, func(a, b *visitor) int {
+		return cmp.Or(cmp.Compare(a.due, b.due), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	for _, v := range late[:min(len(late), window.StepBatch)] {
+		v.live = false
+		m.present = max(0, m.present-1)
+		m.shows = m.shows.Miss(m.rates)
+	}
+	if m.frozen() {
+		return
+	}
+	for range window.StepBatch {
+		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.ArrivedAtMicros > m.edge })
+		if far < 0 || m.shows.Expect(m.live(), m.rates) >= m.rates.Target {
+			return
+		}
+		v := m.waiting[far]
+		m.edge = v.ArrivedAtMicros
+		m.passed++
+		if v.due+window.GraceMillis >= m.now {
+			v.live = true
+			m.present++
+		}
+		if m.passed >= max(64, 4*m.rates.Limit) {
+			m.passed, m.present = m.passed/2, m.present/2
+		}
+	}
+}
+
+func (m *model) frozen() bool {
+	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
+}
+
+func (m *model) join(id line.ID, former ...line.ID) line.Answer {
+	for _, known := range append([]line.ID{id}, former...) {
+		if v := m.find(known); v != nil {
+			return m.poll(v.Place)
+		}
+		if a, ok := m.admittedBefore(line.Place{ID: known}); ok {
+			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
+			return a
+		}
+	}
+	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
+	in := m.settings.Mode == zone.ModeOpen || m.straightIn()
+	switch {
+	case m.settings.Mode == zone.ModeClosed:
+		return line.Answer{Status: line.Closed}
+	case !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting:
+		return line.Answer{Status: line.Full}
+	}
+	m.last = v.ArrivedAtMicros
+	m.totals.Joined++
+	if in {
+		return m.admit(v.Place)
+	}
+	m.put(v)
+	return m.wait(v, v.Place)
+}
+
+// straightIn: all who wait are released, and there is room for each live one
+// of them and for one more; a burst, for when nobody waits.
+func (m *model) straightIn() bool {
+	room := m.room()
+	if m.live() == 0 {
+		room = min(m.rates.Limit+m.settings.Burst-m.since(m.rates.WindowMillis), m.rates.PerMinute-m.since(window.MinuteMillis))
+	}
+	return !m.frozen() && m.released() == m.len() && m.live() < room
+}
+
+func (m *model) poll(token line.Place) line.Answer {
+	v, restored := m.find(token.ID), false
+	if v == nil {
+		if a, ok := m.admittedBefore(token); ok {
+			return a
+		}
+		if !m.heals(token) {
+			return line.Answer{Status: line.Gone}
+		}
+		v, restored, m.healed = &visitor{Place: token}, true, true
+		m.put(v)
+		m.totals.Restored++
+	}
+	a := m.enterOrWait(v, token)
+	a.Restored = restored
+	return a
+}
+
+func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
+	if m.settings.Mode == zone.ModeOpen {
+		return m.admit(token)
+	}
+	if v.ArrivedAtMicros <= m.edge {
+		if !v.live { // overdue, and back
+			v.live = true
+			m.present = min(m.present+1, m.passed)
+			m.shows = m.shows.Return()
+		}
+		if m.count(func(o *visitor) bool { return o.live && before(o, v) }) < m.rates.Reach(m.room()) {
+			m.shows = m.shows.Keep(m.rates)
+			return m.admit(token)
+		}
+	}
+	return m.wait(v, token)
+}
+
+func (m *model) heals(token line.Place) bool {
+	if token.ArrivedAtMicros > m.last {
+		m.lose(token.ArrivedAtMicros)
+		return true
+	}
+	return m.now < m.healUntil && m.mayHeal(token) && !slices.Contains(m.gone, token.ID)
+}
+
+func (m *model) mayHeal(token line.Place) bool {
+	return token.ArrivedAtMicros > m.healAfter && token.ArrivedAtMicros <= m.healUpTo
+}
+
+func (m *model) wait(v *visitor, token line.Place) line.Answer {
+	ahead := m.count(func(o *visitor) bool { return before(o, v) })
+	a := line.Answer{Status: line.Waiting, Place: token, Position: ahead + 1}
+	if v.ArrivedAtMicros <= m.edge {
+		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
+		a.EstimateMillis = min(in, window.MaxEstimateMillis)
+		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
+	} else {
+		a.EstimateMillis = m.estimate(ahead - m.released())
+		a.PeriodMillis = m.rates.FarPeriod(a.EstimateMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
+	}
+	v.polled, v.due = m.now, m.now+a.PeriodMillis
+	return a
+}
+
+func (m *model) estimate(far int64) int64 {
+	return m.rates.Estimate(m.shows.Expect(m.live(), m.rates), far, m.room(), m.present, m.passed)
+}
+
+// opensIn is how long until the slot opens for one with so many ahead.
+func (m *model) opensIn(ahead int64) int64 {
+	if m.rates.PerMinute == 0 {
+		return window.MaxEstimateMillis
+	}
+	slot := func(span, limit int64) int64 {
+		free := limit - m.since(span)
+		if ahead < free {
+			return 0
+		}
+		in := m.log[len(m.log)-int(m.logged(span)):]
+		at := func(i int64) int64 { return in[i].at }
+		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, int64(len(in)), at) - m.now
+	}
+	return max(slot(m.rates.WindowMillis, m.rates.Limit), slot(window.MinuteMillis, m.rates.PerMinute))
+}
+
+func (m *model) admit(token line.Place) line.Answer {
+	m.forget(token)
+	ttl := m.settings.PassTTLSeconds
+	if m.ttlAt == m.now {
+		ttl = m.ttlBefore
+	}
+	m.log = append(m.log, admission{token.ID, m.now, m.now + ttl*1000})
+	m.totals.Admitted++
+	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: m.now + ttl*1000}
+}
+
+func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
+	for _, e := range slices.Backward(m.log) {
+		if e.id == token.ID && e.expires > m.now {
+			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires}, true
+		}
+	}
+	return line.Answer{}, false
+}
+
+func (m *model) leave(token line.Place) {
+	if m.forget(token) {
+		m.totals.Left++
+	}
+}
+
+// forget takes somebody out for good; false if there is nobody.
+func (m *model) forget(token line.Place) bool {
+	if m.mayHeal(token) {
+		m.gone = append(m.gone, token.ID)
+	}
+	n := len(m.waiting)
+	m.waiting = slices.DeleteFunc(m.waiting, func(v *visitor) bool { return v.ID == token.ID })
+	return len(m.waiting) < n
+}
+
+// sweep is a whole one, of as many calls as it takes.
+func (m *model) sweep(rawMicros int64) (removed int64) {
+	m.tick(rawMicros)
+	for v := range filter(slices.Clone(m.waiting), func(v *visitor) bool {
+		return v.polled+m.settings.IdleTimeoutSeconds*1000 < m.now
+	}) {
+		m.forget(v.Place)
+		removed++
+	}
+	m.totals.Swept += removed
+	return removed
+}
+
+func (m *model) state() line.State {
+	return line.State{
+		NowMillis: m.now, EdgeMicros: m.edge, LastArrivalMicros: m.last,
+		Waiting: m.len(), Released: m.released(), Live: m.live(),
+		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
+		EdgePassed: m.passed, EdgeLive: m.present,
+	}
+}
+
+func (m *model) stats() line.Stats {
+	return line.Stats{State: m.state(), Totals: m.totals, EstimateMillis: m.estimate(m.len() - m.released())}
+}
+
+func (m *model) find(id line.ID) *visitor {
+	for v := range filter(m.waiting, func(v *visitor) bool { return v.ID == id }) {
+		return v
+	}
+	return nil
+}
+
+func (m *model) put(v *visitor) {
+	ahead := m.count(func(o *visitor) bool { return before(o, v) })
+	m.waiting = slices.Insert(m.waiting, int(ahead), v)
+}
+
+func (m *model) len() int64  { return int64(len(m.waiting)) }
+func (m *model) live() int64 { return m.count(func(v *visitor) bool { return v.live }) }
+func (m *model) released() int64 {
+	return m.count(func(v *visitor) bool { return v.ArrivedAtMicros <= m.edge })
+}
+
+func (m *model) room() int64 {
+	return m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis))
+}
+
+// since counts the admissions of the span that ends now, lost ones that may
+// have been included.
+func (m *model) since(span int64) int64 { return m.logged(span) + m.phantoms.Since(m.now-span) }
+
+func (m *model) logged(span int64) (n int64) {
+	for _, e := range m.log {
+		if e.at >= m.now-span {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) count(is func(*visitor) bool) (n int64) {
+	for range filter(m.waiting, is) {
+		n++
+	}
+	return n
+}
+
+func before(a, b *visitor) bool {
+	if a.ArrivedAtMicros != b.ArrivedAtMicros {
+		return a.ArrivedAtMicros < b.ArrivedAtMicros
+	}
+	return bytes.Compare(a.ID[:], b.ID[:]) < 0
+}
+
+func filter(all []*visitor, is func(*visitor) bool) func(yield func(*visitor) bool) {
+	return func(yield func(*visitor) bool) {
+		for _, v := range all {
+			if is(v) && !yield(v) {
+				return
+			}
+		}
+	}
+}

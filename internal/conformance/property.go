@@ -1,0 +1,237 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Property drives the stores and the model with the same random calls, and
+// compares every answer. What must hold whatever the rule is (the limits, the
+// order, nobody's place lost) is checked apart, by a witness who knows nothing
+// of the rule. More runs: -rapid.checks, longer ones: -rapid.steps.
+func Property(t *testing.T, open ...Open) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCrowd(t, open...)
+		t.Repeat(map[string]func(*rapid.T){
+			"a rush":                   c.rush,
+			"join":                     c.join,
+			"join again":               c.joinAgain,
+			"join under a newer id":    c.joinUnderNewerID,
+			"poll":                     c.poll,
+			"poll with any token":      c.pollAny,
+			"leave":                    c.leave,
+			"sweep":                    c.sweep,
+			"stats":                    func(*rapid.T) { c.stats() },
+			"the operator changes":     c.change,
+			"time goes on":             c.timeGoesOn,
+			"time goes back":           c.timeGoesBack,
+			"the crowd polls as told":  c.asTold,
+			"the crowd polls as told ": c.asTold, // most of what happens
+			"the data is lost":         c.lost,
+		})
+	})
+}
+
+// crowd is who comes to the zone, and what they hold.
+type crowd struct {
+	*world
+	witness *witness
+	people  []*person
+	// tokens are all that were ever given out.
+	tokens []line.Place
+	// ttls counts changes of the passes' time to live: a store remembers
+	// the last sixteen.
+	ttls int
+}
+
+type person struct {
+	id    line.ID
+	token line.Place
+	// stays is false for one who never polls of its own accord.
+	stays   bool
+	waiting bool
+	due     int64 // microseconds of the store's clock
+}
+
+func newCrowd(t *rapid.T, open ...Open) *crowd {
+	c := &crowd{world: newWorld(t, open...)}
+	c.put(drawSettings(t, zone.Defaults(c.zoneID)))
+	c.witness = newWitness(c.world)
+	return c
+}
+
+var (
+	limits = rapid.SampledFrom([]int64{10, 20, 60, 100, 5, 600, 1, 0, 600_000})
+	spans  = rapid.SampledFrom([]int64{6, 1, 10, 60})
+	modes  = rapid.SampledFrom([]zone.Mode{zone.ModeQueue, zone.ModeQueue, zone.ModeQueue, zone.ModeClosed, zone.ModeOpen})
+)
+
+func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
+	s.PerMinute = limits.Draw(t, "per minute")
+	s.WindowSeconds = spans.Draw(t, "window")
+	s.Burst = rapid.SampledFrom([]int64{0, 0, 0, 1, 5}).Draw(t, "burst")
+	s.IdleTimeoutSeconds = rapid.SampledFrom([]int64{60, 20, 5}).Draw(t, "idle timeout")
+	s.PassTTLSeconds = rapid.SampledFrom([]int64{300, 60, 10}).Draw(t, "pass ttl")
+	s.MaxWaiting = rapid.SampledFrom([]int64{0, 0, 3, 15}).Draw(t, "max waiting")
+	return s
+}
+
+func (c *crowd) change(t *rapid.T) {
+	s := c.model.settings
+	drawn := drawSettings(t, s)
+	switch rapid.SampledFrom([]string{"mode", "limit", "window", "all"}).Draw(t, "what") {
+	case "mode":
+		s.Mode = modes.Draw(t, "mode")
+	case "limit":
+		s.PerMinute = drawn.PerMinute
+	case "window":
+		s.WindowSeconds = drawn.WindowSeconds
+	default:
+		s = drawn
+	}
+	if s.PassTTLSeconds != c.model.settings.PassTTLSeconds {
+		if c.ttls++; c.ttls > 16 {
+			t.Skip("a store remembers no more")
+		}
+	}
+	c.put(s)
+	c.witness.changed()
+}
+
+func (c *crowd) rush(t *rapid.T) {
+	for range rapid.IntRange(2, 12).Draw(t, "newcomers") {
+		c.join(t)
+	}
+}
+
+func (c *crowd) join(t *rapid.T) {
+	p := &person{
+		id:    visitorID(fmt.Sprintf("%c%d", 'a'+len(c.people)%26, len(c.people))),
+		stays: rapid.IntRange(0, 3).Draw(t, "leaves at 0") > 0,
+	}
+	c.people = append(c.people, p)
+	c.answered(p, c.world.join(p.id))
+}
+
+func (c *crowd) joinAgain(t *rapid.T) {
+	p := c.somebody(t)
+	c.answered(p, c.world.join(p.id))
+}
+
+// joinUnderNewerID is a clientId's after a new secret: the person is the same.
+func (c *crowd) joinUnderNewerID(t *rapid.T) {
+	p := c.somebody(t)
+	newer := visitorID(fmt.Sprintf("+%d", len(c.tokens)))
+	a := c.world.join(newer, p.id, visitorID("nobody"))
+	if got, ok := place(a); ok {
+		p.id = got.ID
+	}
+	c.answered(p, a)
+}
+
+func (c *crowd) poll(t *rapid.T) { c.pollOf(c.somebody(t)) }
+
+func (c *crowd) pollOf(p *person) { c.answered(p, c.world.poll(p.token)) }
+
+// pollAny shows a token that may be older than the one that its owner has by
+// now, and may be one of lost data.
+func (c *crowd) pollAny(t *rapid.T) {
+	token := c.anyToken(t)
+	a := c.world.poll(token)
+	for _, p := range c.people {
+		if p.id == token.ID {
+			if !a.Restored {
+				a.Place = p.token // its own may be another
+			}
+			c.answered(p, a)
+			return
+		}
+	}
+	c.witness.answered(nil, a)
+}
+
+func (c *crowd) leave(t *rapid.T) {
+	token := c.anyToken(t)
+	c.world.leave(token)
+	for _, p := range c.people {
+		if p.id == token.ID {
+			p.waiting = false
+			c.witness.left(p)
+		}
+	}
+}
+
+func (c *crowd) sweep(*rapid.T) {
+	c.world.sweep()
+	c.witness.swept()
+}
+
+func (c *crowd) timeGoesOn(t *rapid.T) {
+	most := rapid.SampledFrom([]time.Duration{milli, second, 20 * second, 5 * minute}).Draw(t, "up to")
+	c.pass(time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "microseconds")) * time.Microsecond)
+}
+
+func (c *crowd) timeGoesBack(t *rapid.T) {
+	most := rapid.SampledFrom([]time.Duration{milli, second, 10 * minute}).Draw(t, "up to")
+	c.clock.Add(-time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "microseconds")) * time.Microsecond)
+}
+
+// asTold: for a while, everybody who stays polls when told to.
+func (c *crowd) asTold(t *rapid.T) {
+	step := rapid.SampledFrom([]time.Duration{250 * milli, 50 * milli, second}).Draw(t, "step")
+	for range rapid.IntRange(1, 40).Draw(t, "steps") {
+		c.pass(step)
+		for _, p := range c.people {
+			if p.waiting && p.stays && c.raw() >= p.due {
+				c.pollOf(p)
+			}
+		}
+	}
+}
+
+func (c *crowd) lost(t *rapid.T) {
+	var m line.Memory
+	if rapid.Bool().Draw(t, "remembered") {
+		m = c.memory()
+	}
+	c.witness.losing(m)
+	c.world.lose(m)
+	c.witness.lost()
+}
+
+func (c *crowd) pass(d time.Duration) {
+	c.clock.Add(d)
+	c.witness.passed(d)
+}
+
+func (c *crowd) somebody(t *rapid.T) *person {
+	if len(c.people) == 0 {
+		t.Skip("nobody came yet")
+	}
+	return c.people[rapid.IntRange(0, len(c.people)-1).Draw(t, "who")]
+}
+
+func (c *crowd) anyToken(t *rapid.T) line.Place {
+	if len(c.tokens) == 0 {
+		t.Skip("no token was given out yet")
+	}
+	return c.tokens[rapid.IntRange(0, len(c.tokens)-1).Draw(t, "token")]
+}
+
+// answered hands a person the answer.
+func (c *crowd) answered(p *person, a line.Answer) {
+	c.witness.answered(p, a)
+	if got, ok := place(a); ok && got != p.token {
+		p.token = got
+		c.tokens = append(c.tokens, got)
+	}
+	p.waiting = a.Status == line.Waiting
+	p.due = c.raw() + a.PeriodMillis*1000
+}

@@ -1,0 +1,178 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// witness watches a zone from outside and checks its promises. It knows the
+// settings and the answers, and a time of its own: true time, which passes when
+// the stores' clock goes forward, and stands still when that is set back.
+type witness struct {
+	w   *world
+	now int64 // true time, microseconds
+
+	admitted []entered
+	// lostAt is the last loss that may have hidden admissions from the store
+	// which the limits of its last minute do not account for.
+	blindUntil int64
+	changedAt  int64
+	rule       zone.Settings
+	phantoms   window.Phantoms
+
+	newest int64 // arrival
+	joined int64 // in total
+	people map[*person]*seen
+}
+
+type entered struct {
+	at  int64 // true time, microseconds
+	who line.ID
+}
+
+// seen is what the witness knows of one person.
+type seen struct {
+	// keeps: was told to wait, and did not leave or fall silent since.
+	keeps    bool
+	polled   int64 // true time, microseconds
+	position int64
+}
+
+func newWitness(w *world) *witness {
+	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}}
+}
+
+func (w *witness) of(p *person) *seen {
+	if w.people[p] == nil {
+		w.people[p] = &seen{}
+	}
+	return w.people[p]
+}
+
+func (w *witness) passed(d time.Duration) { w.now += d.Microseconds() }
+
+// changed: new settings. The limits hold at once, with the true log; but after
+// a loss the store can only assume that they held for the last minute.
+func (w *witness) changed() {
+	s := w.w.model.settings
+	same := s
+	same.IdleTimeoutSeconds, same.PassTTLSeconds, same.MaxWaiting =
+		w.rule.IdleTimeoutSeconds, w.rule.PassTTLSeconds, w.rule.MaxWaiting
+	if same != w.rule || s.Mode == zone.ModeOpen {
+		w.changedAt = w.now
+	}
+	w.rule = s
+}
+
+// answered checks an answer to the person, or to nobody who is known.
+func (w *witness) answered(p *person, a line.Answer) {
+	w.noticeLoss()
+	if a.Restored {
+		w.everybodyMayFallBack()
+	}
+	if a.Status == line.Admitted {
+		w.admitted = append(w.admitted, entered{w.now, a.Place.ID})
+		w.neverOver()
+	}
+	if p == nil {
+		return
+	}
+	s := w.of(p)
+	if joined := w.w.model.totals.Joined; joined != w.joined {
+		w.joined = joined
+		if a.Place.ArrivedAtMicros <= w.newest {
+			w.w.t.Fatalf("arrived at %d, after one at %d", a.Place.ArrivedAtMicros, w.newest)
+		}
+		w.newest = a.Place.ArrivedAtMicros
+		s.position = 0
+	}
+	switch a.Status {
+	case line.Waiting:
+		if s.position > 0 && a.Position > s.position {
+			w.w.t.Fatalf("%s fell back from position %d to %d", name(p.id), s.position, a.Position)
+		}
+		*s = seen{keeps: true, polled: w.now, position: a.Position}
+	case line.Gone:
+		if s.keeps {
+			w.w.t.Fatalf("%s lost the place", name(p.id))
+		}
+	default:
+		*s = seen{}
+	}
+}
+
+// neverOver: the last admission did not break a limit.
+func (w *witness) neverOver() {
+	if w.rule.Mode == zone.ModeOpen || w.now <= w.blindUntil {
+		return
+	}
+	most := window.RatesOf(w.rule).Limit + w.rule.Burst
+	if n := w.since(w.rule.Window()); n > most {
+		w.w.t.Fatalf("%d admissions in a window of %v, at most %d", n, w.rule.Window(), most)
+	}
+	if n := w.since(minute); n > w.rule.PerMinute {
+		w.w.t.Fatalf("%d admissions in a minute, at most %d", n, w.rule.PerMinute)
+	}
+}
+
+// since counts the admissions of a closed interval that ends now.
+func (w *witness) since(span time.Duration) (n int64) {
+	for _, e := range w.admitted {
+		if e.at >= w.now-span.Microseconds() {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *witness) left(p *person) { *w.of(p) = seen{} }
+
+// swept: who was silent for longer than the idle timeout may be gone.
+func (w *witness) swept() {
+	for _, s := range w.people {
+		if w.now-s.polled > w.rule.IdleTimeout().Microseconds() {
+			s.keeps = false
+		}
+	}
+}
+
+// losing: with nothing remembered and its clock set back, a store cannot know
+// that places were newer than what it gives out now.
+func (w *witness) losing(m line.Memory) {
+	if w.w.model.last > max(m.LastArrivalMicros, w.w.raw()) {
+		for _, s := range w.people {
+			s.keeps = false
+		}
+	}
+}
+
+// lost: all data, just now.
+func (w *witness) lost() {
+	w.newest, w.joined = 0, 0
+	w.noticeLoss()
+	w.everybodyMayFallBack()
+}
+
+// noticeLoss: the stores and the model began to count on lost admissions.
+func (w *witness) noticeLoss() {
+	if w.w.model.phantoms == w.phantoms {
+		return
+	}
+	w.phantoms = w.w.model.phantoms
+	if w.now-w.changedAt <= minute.Microseconds() {
+		w.blindUntil = w.now + minute.Microseconds()
+	}
+	// Whoever does not poll while places are put back has lost it.
+	for _, s := range w.people {
+		s.keeps = s.keeps && w.rule.IdleTimeout() <= window.HealMillis*milli
+	}
+}
+
+func (w *witness) everybodyMayFallBack() {
+	for _, s := range w.people {
+		s.position = 0
+	}
+}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// world is one zone in the model and in the stores under test. Every call goes
+// to all of them; the test fails where an answer is not the model's.
+type world struct {
+	t      TB
+	zoneID string
+	clock  *Clock
+	model  *model // nil while the stores have no such zone
+	stores []*Harness
+}
+
+func newWorld(t TB, open ...Open) *world {
+	w := &world{t: t, zoneID: "TEST_ZONE", clock: newClock()}
+	for _, o := range open {
+		h := o(t, w.clock.Now)
+		w.stores = append(w.stores, &h)
+	}
+	return w
+}
+
+func (w *world) raw() int64 { return w.clock.Now().UnixMicro() }
+
+// join returns the answer that all agree on.
+func (w *world) join(id line.ID, former ...line.ID) line.Answer {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	want := w.model.join(id, former...)
+	want.State = w.model.state()
+	for _, h := range w.stores {
+		got, err := h.Store.Join(w.t.Context(), w.zoneID, id, former...)
+		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
+	}
+	return want
+}
+
+func (w *world) poll(p line.Place) line.Answer {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	want := w.model.poll(p)
+	want.State = w.model.state()
+	for _, h := range w.stores {
+		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
+		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
+	}
+	return want
+}
+
+func (w *world) leave(p line.Place) {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	w.model.leave(p)
+	for _, h := range w.stores {
+		if err := h.Store.Leave(w.t.Context(), w.zoneID, p); err != nil {
+			w.t.Fatalf("leave %s: %v", name(p.ID), err)
+		}
+	}
+}
+
+func (w *world) stats() line.Stats {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	want := w.model.stats()
+	for _, h := range w.stores {
+		got, err := h.Store.Stats(w.t.Context(), w.zoneID)
+		w.same("stats", got, want, err)
+	}
+	return want
+}
+
+// sweep goes through the whole line, in as many calls as it takes, and returns
+// how many were removed.
+func (w *world) sweep() (removed int64) {
+	w.t.Helper()
+	want := w.model.sweep(w.raw())
+	for _, h := range w.stores {
+		calls := w.sweepOf(h)
+		got := int64(0)
+		for _, s := range calls {
+			got += s.Removed
+		}
+		if got != want {
+			w.t.Fatalf("sweep: removed %d, want %d", got, want)
+		}
+	}
+	return want
+}
+
+// maxSweepCalls is more than any line in these tests needs.
+const maxSweepCalls = 1000
+
+// sweepOf sweeps one store and returns what each call said.
+func (w *world) sweepOf(h *Harness) (calls []line.Sweep) {
+	w.t.Helper()
+	cursor := uint64(0)
+	for range maxSweepCalls {
+		s, err := h.Store.Sweep(w.t.Context(), w.zoneID, "one", cursor)
+		if err != nil {
+			w.t.Fatalf("sweep from %d: %v", cursor, err)
+		}
+		calls = append(calls, s)
+		if cursor = s.Next; cursor == 0 {
+			return calls
+		}
+	}
+	w.t.Fatalf("sweep: not done after %d calls", maxSweepCalls)
+	return nil
+}
+
+// put makes the zone or changes it.
+func (w *world) put(s zone.Settings) {
+	w.t.Helper()
+	created := w.model == nil
+	for _, h := range w.stores {
+		got, err := h.Store.PutZone(w.t.Context(), s, nil)
+		if err != nil || got != created {
+			w.t.Fatalf("put %+v: created %t, %v; want %t", s, got, err, created)
+		}
+	}
+	if created {
+		w.model = fresh(s)
+		return
+	}
+	w.model.change(s, w.raw())
+}
+
+// lose empties the stores and puts the zone back with what is remembered of it.
+func (w *world) lose(m line.Memory) {
+	w.t.Helper()
+	s := w.model.settings
+	for _, h := range w.stores {
+		h.Store = h.Lose(w.t)
+		if err := h.Store.RestoreZone(w.t.Context(), s, m); err != nil {
+			w.t.Fatalf("restore: %v", err)
+		}
+	}
+	w.model = restored(s, m, w.raw())
+}
+
+// memory is what a server remembers that saw the last answer.
+func (w *world) memory() line.Memory {
+	return line.Memory{EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last}
+}
+
+func (w *world) same(call string, got, want any, err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%s: %v", call, err)
+	}
+	if got != want {
+		w.t.Fatalf("%s:\n got %+v\nwant %+v", call, got, want)
+	}
+	w.t.Logf("%s: %+v", call, got)
+}
+
+// place is what the visitor's token says, when the answer has one.
+func place(a line.Answer) (line.Place, bool) {
+	switch a.Status {
+	case line.Waiting, line.Admitted, line.AdmittedBefore:
+		return a.Place, true
+	default:
+		return line.Place{}, false
+	}
+}
+
+// visitorID is the id of one with that name, of at most seven letters.
+func visitorID(name string) (id line.ID) {
+	copy(id[:7], name)
+	id[7] = name[len(name)-1] // spreads the jitter
+	return id
+}
+
+func name(id line.ID) string { return strings.TrimRight(string(id[:7]), "\x00") }
+
+// second is for reading: 6.001 s is 6*second + 1*milli.
+const (
+	milli  = time.Millisecond
+	second = time.Second
+	minute = time.Minute
+)
