@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lint-lua: runs luacheck on the Redis scripts as Redis gets them, with each
-# `--@include name` replaced by lua/include/name.lua.
+# lint-lua: runs luacheck on the Redis scripts as Redis gets them, with what
+# they include put in place.
 #
 # Usage: lint-lua.sh
 #
@@ -15,17 +15,14 @@ trap 'rm -rf "$expanded"' EXIT
 
 scripts=(lua/*.lua)
 for script in "${scripts[@]}"; do
-	awk '
-		function emit(file,    line, got) {
-			while ((got = (getline line < file)) > 0) {
-				if (line ~ /^--@include /) emit("lua/include/" substr(line, 12) ".lua")
-				else print line
-			}
-			if (got < 0) { print "lint-lua: " file " cannot be read" > "/dev/stderr"; exit 1 }
-			close(file)
-		}
-		BEGIN { emit(ARGV[1]) }
-	' "$script" >"$expanded/${script##*/}"
+	name=${script##*/}
+	go run ./scripts/expandlua "${name%.lua}" >"$expanded/$name"
+done
+# Those of other folders include nothing.
+for script in lua/*/*.lua; do
+	[[ $script == lua/include/* ]] && continue
+	cp "$script" "$expanded"
+	scripts+=("$script")
 done
 
 # mentions prints how often a name stands in the code of all sources.
