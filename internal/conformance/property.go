@@ -146,7 +146,7 @@ func (c *crowd) pollAny(t *rapid.T) {
 	token := c.anyToken(t)
 	a := c.world.poll(token)
 	for _, p := range c.people {
-		if p.id == token.ID {
+		if p.id == token.ID && (p.token == token || a.Status != line.Gone) {
 			if !a.Restored {
 				a.Place = p.token // its own may be another
 			}

@@ -16,8 +16,8 @@ type witness struct {
 	now int64 // true time, microseconds
 
 	admitted []entered
-	// lostAt is the last loss that may have hidden admissions from the store
-	// which the limits of its last minute do not account for.
+	// blindUntil: a loss hid admissions from the stores for which the limits
+	// do not account, having been others a minute before.
 	blindUntil int64
 	changedAt  int64
 	rule       zone.Settings
@@ -58,10 +58,10 @@ func (w *witness) passed(d time.Duration) { w.now += d.Microseconds() }
 // a loss the store can only assume that they held for the last minute.
 func (w *witness) changed() {
 	s := w.w.model.settings
-	same := s
+	same := s // but for what has to do with no limit
 	same.IdleTimeoutSeconds, same.PassTTLSeconds, same.MaxWaiting =
 		w.rule.IdleTimeoutSeconds, w.rule.PassTTLSeconds, w.rule.MaxWaiting
-	if same != w.rule || s.Mode == zone.ModeOpen {
+	if same != w.rule {
 		w.changedAt = w.now
 	}
 	w.rule = s
@@ -96,7 +96,7 @@ func (w *witness) answered(p *person, a line.Answer) {
 		}
 		*s = seen{keeps: true, polled: w.now, position: a.Position}
 	case line.Gone:
-		if s.keeps {
+		if s.keeps && w.now-s.polled <= w.rule.IdleTimeout().Microseconds() {
 			w.w.t.Fatalf("%s lost the place", name(p.id))
 		}
 	default:
@@ -162,12 +162,8 @@ func (w *witness) noticeLoss() {
 		return
 	}
 	w.phantoms = w.w.model.phantoms
-	if w.now-w.changedAt <= minute.Microseconds() {
+	if w.rule.Mode == zone.ModeOpen || w.now-w.changedAt <= minute.Microseconds() {
 		w.blindUntil = w.now + minute.Microseconds()
-	}
-	// Whoever does not poll while places are put back has lost it.
-	for _, s := range w.people {
-		s.keeps = s.keeps && w.rule.IdleTimeout() <= window.HealMillis*milli
 	}
 }
 
