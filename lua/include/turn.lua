@@ -50,37 +50,49 @@ local function take_off_late(z, r, t)
   end
 end
 
--- move_edge releases until enough are live.
-local function move_edge(z, r, t)
-  local from, n = '(' .. string.format('%.0f', z.edge_micros), 0
-  while n < STEP and t.released < t.waiting and expect(z, r, t.live) < r.target do
-    local want = min(STEP - n, max(8, r.target - t.live))
-    local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '+inf', 'WITHSCORES', 'LIMIT', n, want)
-    for i = 1, #next_ones, 2 do
-      if expect(z, r, t.live) >= r.target then
-        return
-      end
-      local id, arrived = next_ones[i], next_ones[i + 1]
-      n = n + 1
-      z.edge_micros = tonumber(arrived)
-      t.released = t.released + 1
-      z.passed = z.passed + 1
-      local seen = redis.call('HGET', bucket(id), id)
-      if seen then
-        local polled, period = struct.unpack('>I6I2', seen)
-        if polled + period + GRACE >= t.now then
-          z.present = z.present + 1
-          enliven(t, id, arrived, polled + period)
-        end
-      end
-      if z.passed >= max(64, 4 * r.limit) then
-        z.passed, z.present = floor(z.passed / 2), floor(z.present / 2)
-      end
-    end
-    if #next_ones == 0 then
-      return
+-- release takes the edge to one visitor.
+local function release(z, r, t, id, arrived)
+  z.edge_micros = tonumber(arrived)
+  z.passed = z.passed + 1
+  local seen = redis.call('HGET', bucket(id), id)
+  if seen then
+    local polled, period = struct.unpack('>I6I2', seen)
+    if polled + period + GRACE >= t.now then
+      z.present = z.present + 1
+      enliven(t, id, arrived, polled + period)
     end
   end
+  if z.passed >= max(64, 4 * r.limit) then
+    z.passed, z.present = floor(z.passed / 2), floor(z.present / 2)
+  end
+end
+
+-- move_edge releases until enough are live. Those whose arrival is that of the
+-- one before are released with it, unseen: the clock was set back between two
+-- lines that were lost.
+local function move_edge(z, r, t)
+  if t.released == t.waiting then
+    return
+  end
+  local from, looked, n = '(' .. string.format('%.0f', z.edge_micros), 0, 0
+  local enough = expect(z, r, t.live) >= r.target
+  while not enough and n < STEP do
+    local want = min(STEP, max(8, r.target - t.live))
+    local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '+inf', 'WITHSCORES', 'LIMIT', looked, want)
+    for i = 1, #next_ones, 2 do
+      if tonumber(next_ones[i + 1]) ~= z.edge_micros then
+        enough = enough or n == STEP or expect(z, r, t.live) >= r.target
+        if enough then
+          break
+        end
+        n = n + 1
+        release(z, r, t, next_ones[i], next_ones[i + 1])
+      end
+    end
+    looked = looked + want
+    enough = enough or #next_ones < 2 * want
+  end
+  t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
 end
 
 -- begin moves the clock and the edge on. It returns what the call knows.
