@@ -35,6 +35,7 @@ func (i Issuer) Answer(zoneID string, a line.Answer) (Answer, error) {
 		signed, err := i.passes.Issue(pass.Grant{
 			ZoneID: zoneID, ID: a.Place.ID,
 			AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis,
+			Local: a.Local,
 		})
 		if err != nil {
 			return Answer{}, fmt.Errorf("answer: issue a pass: %w", err)

@@ -50,8 +50,17 @@ func TestIssuer(t *testing.T) {
 		}
 		if canEnter {
 			grant, err := passes.Verify(first.Pass, time.UnixMilli(admitted))
-			if err != nil || grant.ZoneID != "Z" || grant.ID != place.ID {
+			if err != nil || grant.ZoneID != "Z" || grant.ID != place.ID || grant.Local {
 				t.Errorf("%d: pass of %+v, %v", status, grant, err)
+			}
+			a.Local = true
+			local, err := issuer.Answer("Z", a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grant, err = passes.Verify(local.Pass, time.UnixMilli(admitted))
+			if err != nil || !grant.Local {
+				t.Errorf("%d: a local pass of %+v, %v", status, grant, err)
 			}
 		}
 	}

@@ -65,6 +65,9 @@ type Answer struct {
 	AdmittedAtMillis, ExpiresAtMillis int64
 	// Restored: the store had lost this place and has put it back.
 	Restored bool
+	// Local: a server let the visitor in by itself, while the store was away.
+	// The store knows nothing of it, so State is not set.
+	Local bool
 	// State is the zone as the call left it.
 	State State
 }

@@ -4,6 +4,8 @@
 //	registry ── Know, Forget ──> which zones have series (zone.go)
 //	store calls ── Store ──> time per call, restored places, and how
 //	                         good the estimates were (store.go, estimate.go)
+//	fallback ── StoreFailing, AdmitLocally ──> what is done while the store
+//	                         is away (zone.go)
 //	a scrape ── gauges ──> Stats of every zone, now (gauge.go)
 //
 // Labels are bounded: a zone that the server knows, or "" where the zone is not

@@ -45,6 +45,8 @@ type Metrics struct {
 
 	joins, polls, refusals *prometheus.CounterVec
 	admissions, restored   *prometheus.CounterVec
+	localAdmissions        *prometheus.CounterVec
+	storeFailing           *prometheus.GaugeVec
 	waits, estimateErrors  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
@@ -67,6 +69,11 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
 		admissions: counter("queue_admissions_total", "Visitors let in by this server.", "zone"),
 		restored:   counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.", "zone"),
+		localAdmissions: counter("queue_local_admissions_total",
+			"Of the visitors let in, those whom this server let in by itself, while the store was away.", "zone"),
+		storeFailing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "queue_store_failing", Help: "1 while the latest call to the zone's store failed, else 0.",
+		}, []string{"zone"}),
 		waits: histogram("queue_wait_seconds", "How long those who were let in had waited.",
 			waitBuckets, "zone"),
 		estimateErrors: histogram("queue_estimate_error_ratio",
@@ -85,7 +92,8 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	})
 	build.Set(1)
 	for _, c := range []prometheus.Collector{
-		m.joins, m.polls, m.refusals, m.admissions, m.restored, m.waits, m.estimateErrors,
+		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
+		m.waits, m.estimateErrors,
 		m.calls, m.failures, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {

@@ -61,6 +61,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 	want := map[string]int{
 		"queue_joins_total": len(joinOutcomes), "queue_polls_total": len(pollOutcomes),
 		"queue_refusals_total": len(refusalCodes), "queue_admissions_total": 1,
+		"queue_local_admissions_total": 1, "queue_store_failing": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
@@ -134,6 +135,21 @@ func TestAdmit(t *testing.T) {
 	n, sum, native := observed(t, reg, "queue_wait_seconds", "zone", "a")
 	if n != 1 || sum != 90 || !native {
 		t.Errorf("wait: %d observations, sum %v, native %v", n, sum, native)
+	}
+}
+
+func TestFallback(t *testing.T) {
+	m, _ := newTest(t)
+	m.Know("a")
+	m.AdmitLocally("a")
+	if got := testutil.ToFloat64(m.localAdmissions.WithLabelValues("a")); got != 1 {
+		t.Errorf("local admissions = %v", got)
+	}
+	for _, failing := range []bool{true, false} {
+		m.StoreFailing("a", failing)
+		if got := testutil.ToFloat64(m.storeFailing.WithLabelValues("a")); (got == 1) != failing {
+			t.Errorf("failing %t = %v", failing, got)
+		}
 	}
 }
 

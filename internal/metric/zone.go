@@ -28,6 +28,8 @@ var (
 type zoneMeter struct {
 	joins, polls, refusals map[string]prometheus.Counter // never written to
 	admissions, restored   prometheus.Counter
+	localAdmissions        prometheus.Counter
+	storeFailing           prometheus.Gauge
 	waits, estimateErrors  prometheus.Observer
 	estimates              sample
 }
@@ -60,6 +62,19 @@ func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 	z.waits.Observe(waited.Seconds())
 }
 
+// AdmitLocally counts one visitor whom this server let in while the store was
+// away. Admit counts the same visitor.
+func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.Inc() }
+
+// StoreFailing says whether the latest call to the zone's store failed.
+func (m *Metrics) StoreFailing(zoneID string, failing bool) {
+	value := 0.0
+	if failing {
+		value = 1
+	}
+	m.meter(zoneID).storeFailing.Set(value)
+}
+
 func add(counters map[string]prometheus.Counter, label string) {
 	c, ok := counters[label]
 	if !ok {
@@ -79,13 +94,15 @@ func (m *Metrics) Know(zoneIDs ...string) {
 			continue
 		}
 		zones[id] = &zoneMeter{
-			joins:          resolve(m.joins, id, joinOutcomes),
-			polls:          resolve(m.polls, id, pollOutcomes),
-			refusals:       resolve(m.refusals, id, refusalCodes),
-			admissions:     m.admissions.WithLabelValues(id),
-			restored:       m.restored.WithLabelValues(id),
-			waits:          m.waits.WithLabelValues(id),
-			estimateErrors: m.estimateErrors.WithLabelValues(id),
+			joins:           resolve(m.joins, id, joinOutcomes),
+			polls:           resolve(m.polls, id, pollOutcomes),
+			refusals:        resolve(m.refusals, id, refusalCodes),
+			admissions:      m.admissions.WithLabelValues(id),
+			localAdmissions: m.localAdmissions.WithLabelValues(id),
+			restored:        m.restored.WithLabelValues(id),
+			storeFailing:    m.storeFailing.WithLabelValues(id),
+			waits:           m.waits.WithLabelValues(id),
+			estimateErrors:  m.estimateErrors.WithLabelValues(id),
 		}
 	}
 	m.zones.Store(&zones)
@@ -105,7 +122,8 @@ func (m *Metrics) Forget(zoneID string) {
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.admissions, m.restored, m.waits, m.estimateErrors,
+		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
+		m.waits, m.estimateErrors,
 	} {
 		v.DeletePartialMatch(gone)
 	}

@@ -212,6 +212,17 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
+// Remembered returns a zone's settings as this server last saw them in the
+// store, and never asks it: for when the store is away. What only the
+// configuration says is not remembered, since the store may say otherwise.
+func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
+	z := r.lookup(zoneID)
+	if z == nil || !z.seen.Load() {
+		return zone.Settings{}, false
+	}
+	return *z.settings.Load(), true
+}
+
 // PutZone creates or changes a zone: see the store's method of that name. A
 // zone that the store has lost is put back first, so that a change made just
 // then does not pass for a new zone with an empty window. After

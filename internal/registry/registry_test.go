@@ -485,6 +485,30 @@ func TestSeeds(t *testing.T) {
 	})
 }
 
+func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
+	f := newFakeStore(settings("a", 1))
+	f.do(func() { f.away = true })
+	r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 2)}})
+	_ = r.read(t.Context())
+	if got, ok := r.Remembered("a"); ok {
+		t.Errorf("before the store was seen: %+v", got)
+	}
+
+	f.do(func() { f.away = false })
+	if err := r.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.do(func() { f.away = true })
+	f.counted()
+	if got, ok := r.Remembered("a"); !ok || got != settings("a", 1) {
+		t.Errorf("Remembered = %+v, %t, want the store's", got, ok)
+	}
+	if got, ok := r.Remembered("b"); ok {
+		t.Errorf("an unknown zone: %+v", got)
+	}
+	f.wantCalls(t, map[string]int{})
+}
+
 func TestLoopReadsWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore(settings("a", 1))
