@@ -23,7 +23,7 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 
 .PHONY: demo
 demo: build ## watch a crowd of 20,000 go through, in seconds of virtual time
-	@exec bin/queue-server simulate $(DEMO)
+	@exec bin/queue-server demo $(DEMO)
 
 .PHONY: build
 build: ## build the one static binary, bin/queue-server

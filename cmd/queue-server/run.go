@@ -21,6 +21,8 @@ const description = "A virtual waiting room: lets visitors in at the rate that y
 // commands is the command line.
 type commands struct {
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Run the server. What queue-server does when no command is named."`
+	Simulate    simulateCommand    `cmd:"" help:"Run a crowd through the room in virtual time, and print what the room did."`
+	Demo        demoCommand        `cmd:"" help:"Watch a simulated crowd go through the room."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a server on this machine whether it is ready; exit status 0 if so."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }

@@ -50,7 +50,9 @@ type Report struct {
 // measure collects during the run.
 type measure struct {
 	admitted      []int64 // milliseconds, in order
-	polls         int64
+	pollSecond    int64   // the present second of virtual time
+	polls         int     // polls in it
+	pollsMost     int     // in any second
 	placesLost    int
 	positionsRose int
 	refused       int
@@ -72,6 +74,14 @@ func (m *measure) admit(now, millis int64) {
 	m.note(now, -1)
 }
 
+func (m *measure) poll(now int64) {
+	if second := now / 1_000_000; second != m.pollSecond {
+		m.pollSecond, m.polls = second, 0
+	}
+	m.polls++
+	m.pollsMost = max(m.pollsMost, m.polls)
+}
+
 func (m *measure) note(now int64, d int) {
 	m.live += d
 	m.changes = append(m.changes, change{now, m.live})
@@ -83,6 +93,7 @@ func (r *run) report() Report {
 		Visitors: len(r.visitors), Admitted: len(r.m.admitted), Left: r.m.leftCount - r.m.refused,
 		Refused: r.m.refused, PerMinute: r.cfg.Zone.PerMinute, WindowLimit: rates.Limit,
 		PlacesLost: r.m.placesLost, PositionsRose: r.m.positionsRose,
+		PollsPerSecondMax: r.m.pollsMost,
 	}
 	slices.Sort(r.m.admitted)
 	out.MaxInWindow = MaxWithin(r.m.admitted, rates.WindowMillis)
@@ -228,10 +239,10 @@ overtaken           p50 %.2f, p99 %.2f, max %.2f windows
 places lost         %d
 positions that rose %d
 estimate's error    p50 %.0f %%, p90 %.0f %%
-polls a visitor     mean %.1f, p99 %.0f, max %d
+polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
 `, o.Visitors, o.Admitted, o.Left, o.Refused, ms(o.LastInMs), ms(o.MedianMs),
 		o.MaxInWindow, o.WindowLimit, o.MaxInMinute, o.PerMinute, used,
 		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
-		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, o.PollsMean, o.PollsP99, o.PollsMax)
+		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
 	return err
 }

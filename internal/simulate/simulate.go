@@ -52,12 +52,16 @@ type Config struct {
 
 // Moment is the room at one second of a run.
 type Moment struct {
-	At                             time.Duration
-	Waiting, Released, Live        int64
-	Admitted, Left                 int
-	InWindow, WindowLimit          int64
-	EstimateLastMillis, Polls      int64
-	CapacityUsedSoFar, PollsPerSec float64
+	// At is the virtual time since the first visitor could come.
+	At time.Duration
+	// Waiting, Released and Live are as line.State has them.
+	Waiting, Released, Live int64
+	// Admitted and Left count since the beginning.
+	Admitted, Left int
+	// InWindow and WindowLimit are as line.State has them.
+	InWindow, WindowLimit int64
+	// EstimateLastMillis is the wait that one who joins now is told.
+	EstimateLastMillis int64
 }
 
 // Validate reports what is out of range.
@@ -255,7 +259,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 	default:
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
 		v.polls++
-		r.m.polls++
+		r.m.poll(r.now)
 	}
 	if err != nil {
 		return err
@@ -337,7 +341,7 @@ func (r *run) moment(ctx context.Context, second int64) error {
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Admitted: len(r.m.admitted), Left: r.m.leftCount,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: st.EstimateMillis, Polls: r.m.polls,
+		EstimateLastMillis: st.EstimateMillis,
 	})
 	return nil
 }
