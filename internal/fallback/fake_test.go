@@ -1,0 +1,254 @@
+package fallback
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testZone = "TEST_ZONE"
+
+// testClock is moved by hand.
+type testClock struct{ micros atomic.Int64 }
+
+func newTestClock() *testClock {
+	c := &testClock{}
+	c.micros.Store(1_800_000_000_000_000)
+	return c
+}
+
+func (c *testClock) now() time.Time { return time.UnixMicro(c.micros.Load()) }
+
+func (c *testClock) advance(d time.Duration) { c.micros.Add(d.Microseconds()) }
+
+// link is one server's way to a store that several may share.
+type link struct {
+	store *embedded.Store
+	// down: no call gets through. fails is what they end with.
+	down  atomic.Bool
+	fails error
+	// visits counts calls of visitors, lost ones included.
+	visits atomic.Int64
+	// remembered is what this server knows of the zone without the store.
+	mu         sync.Mutex
+	remembered *zone.Settings
+}
+
+func (l *link) cut() error {
+	if l.down.Load() {
+		return l.fails
+	}
+	return nil
+}
+
+func (l *link) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	l.visits.Add(1)
+	if err := l.cut(); err != nil {
+		return line.Answer{}, err
+	}
+	return l.store.Join(ctx, zoneID, id, former...)
+}
+
+func (l *link) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	l.visits.Add(1)
+	if err := l.cut(); err != nil {
+		return line.Answer{}, err
+	}
+	return l.store.Poll(ctx, zoneID, p)
+}
+
+func (l *link) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if err := l.cut(); err != nil {
+		return err
+	}
+	return l.store.Leave(ctx, zoneID, p)
+}
+
+func (l *link) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	if err := l.cut(); err != nil {
+		return line.Stats{}, err
+	}
+	return l.store.Stats(ctx, zoneID)
+}
+
+func (l *link) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	return l.store.Zone(ctx, zoneID)
+}
+
+func (l *link) Zones(context.Context) ([]zone.Settings, error) {
+	if s, ok := l.Remembered(testZone); ok {
+		return []zone.Settings{s}, nil
+	}
+	return nil, l.cut()
+}
+
+func (l *link) Remembered(zoneID string) (zone.Settings, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.remembered == nil || l.remembered.ZoneID != zoneID {
+		return zone.Settings{}, false
+	}
+	return *l.remembered, true
+}
+
+func (l *link) remember(s *zone.Settings) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remembered = s
+}
+
+// meter counts.
+type meter struct {
+	failing atomic.Bool
+	local   atomic.Int64
+}
+
+func (m *meter) StoreFailing(_ string, failing bool) { m.failing.Store(failing) }
+func (m *meter) AdmitLocally(string)                 { m.local.Add(1) }
+
+// server is one of those that share a store.
+type server struct {
+	*Store
+	link  *link
+	meter *meter
+}
+
+// room is some servers, their store, and the clock of all of them.
+type room struct {
+	t       testing.TB
+	clock   *testClock
+	store   *embedded.Store
+	servers []*server
+	ids     uint64
+}
+
+// newRoom makes a zone, and servers that have heard of it but had no visitor.
+func newRoom(t testing.TB, servers int, s zone.Settings) *room {
+	t.Helper()
+	r := &room{t: t, clock: newTestClock()}
+	store, err := embedded.Open(embedded.Options{Now: r.clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.store = store
+	if _, err := store.PutZone(t.Context(), s, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range servers {
+		l := &link{store: store, fails: fmt.Errorf("link: %w", line.ErrStoreUnavailable)}
+		l.remember(&s)
+		m := &meter{}
+		r.servers = append(r.servers, &server{
+			Store: New(Options{Lines: l, Meter: m, Servers: int64(servers), Now: r.clock.now}), link: l, meter: m,
+		})
+	}
+	return r
+}
+
+// admitting are settings with the policy admit.
+func admitting(perMinute int64) zone.Settings {
+	s := zone.Defaults(testZone)
+	s.PerMinute, s.OnStoreFailure = perMinute, zone.FailureAdmit
+	return s
+}
+
+// newID returns an id that nobody has.
+func (r *room) newID() (id line.ID) {
+	r.ids++
+	binary.BigEndian.PutUint64(id[:], r.ids*0x9e3779b97f4a7c15)
+	return id
+}
+
+// cut takes the store away from all servers, or gives it back.
+func (r *room) cut(down bool) {
+	for _, s := range r.servers {
+		s.link.down.Store(down)
+	}
+}
+
+// pass lets time pass, with the probes that go on in it.
+func (r *room) pass(d time.Duration) {
+	for d > 0 {
+		step := min(d, ProbeEvery)
+		r.clock.advance(step)
+		d -= step
+		for _, s := range r.servers {
+			var probes sync.WaitGroup
+			s.probeAll(r.t.Context(), &probes)
+			probes.Wait()
+		}
+	}
+}
+
+// join has n newcomers join through s, who must all get a place or enter, and
+// returns the places of those who wait.
+func (r *room) join(s *server, n int) []line.Place {
+	r.t.Helper()
+	var places []line.Place
+	for range n {
+		a, err := s.Join(r.t.Context(), testZone, r.newID())
+		if err != nil {
+			r.t.Fatalf("join: %v", err)
+		}
+		if a.Status == line.Waiting {
+			places = append(places, a.Place)
+		}
+	}
+	return places
+}
+
+// outcome is what a call came to, in a word.
+func outcome(a line.Answer, err error) string {
+	switch {
+	case errors.Is(err, line.ErrStoreUnavailable):
+		return "held"
+	case err != nil:
+		return err.Error()
+	}
+	word := map[line.Status]string{
+		line.Waiting: "waiting", line.Admitted: "admitted", line.AdmittedBefore: "before",
+		line.Gone: "gone", line.Closed: "closed", line.Full: "full",
+	}[a.Status]
+	if a.Local {
+		word += " locally"
+	}
+	return word
+}
+
+// poll polls through s and wants an outcome.
+func (r *room) poll(s *server, p line.Place, want string) line.Answer {
+	r.t.Helper()
+	a, err := s.Poll(r.t.Context(), testZone, p)
+	if got := outcome(a, err); got != want {
+		r.t.Errorf("poll: %s, want %s", got, want)
+	}
+	return a
+}
+
+// toAway takes the store away for so long that the zone is away, and the lost
+// admissions count no more: from now on the share may be admitted.
+func (r *room) toAway(s *server, p line.Place) {
+	r.t.Helper()
+	r.cut(true)
+	r.poll(s, p, "held")
+	settings, _ := s.link.Remembered(testZone)
+	r.pass(AwayAfter + settings.Window() + time.Millisecond)
+}
