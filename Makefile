@@ -5,6 +5,9 @@
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
 
+# Packages with tests that the race detector would distort or only slow down.
+UNRACED := ./internal/simulate ./internal/token
+
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
@@ -38,6 +41,7 @@ check: format vet lint lint-lua test ## the one word: format, vet, lint, Lua lin
 test: ## run all tests, with the race detector, in random order
 	@scripts/install-debian.sh redis-server gcc
 	$(GO) test -race -shuffle=on ./...
+	$(GO) test -shuffle=on $(UNRACED)
 
 .PHONY: format
 format: ## fail if a file is not formatted
