@@ -28,6 +28,9 @@ const (
 type kept struct {
 	Settings zone.Settings `json:"settings"`
 	Memory   line.Memory   `json:"memory"`
+	// ClosedAtMillis is the zone's time when the store was closed: nobody was
+	// let in after it. 0 while a server runs, and so after it was killed.
+	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
 }
 
 // file is zones.json under a lock of its directory.
@@ -136,18 +139,23 @@ func (s *Store) save() error {
 	}
 	s.file.mu.Lock()
 	defer s.file.mu.Unlock()
-	return s.file.store(s.keep())
+	return s.file.store(s.keep(false))
 }
 
 // keep collects what is to survive, by zone id.
-func (s *Store) keep() []kept {
+func (s *Store) keep(closing bool) []kept {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	all := make([]kept, 0, len(s.crowds))
 	for _, c := range s.crowds {
 		c.mu.Lock()
-		all = append(all, kept{c.settings, line.Memory{EdgeMicros: c.edge, LastArrivalMicros: c.last}})
+		k := kept{Settings: c.settings, Memory: line.Memory{EdgeMicros: c.edge, LastArrivalMicros: c.last}}
+		if closing {
+			c.clock = c.clock.Tick(s.now().UnixMicro())
+			k.ClosedAtMillis = c.clock.NowMicros / 1000
+		}
 		c.mu.Unlock()
+		all = append(all, k)
 	}
 	slices.SortFunc(all, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
 	return all

@@ -74,7 +74,12 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	for _, k := range kept {
-		s.crowds[k.Settings.ZoneID] = s.restored(k.Settings, k.Memory)
+		s.crowds[k.Settings.ZoneID] = s.reopened(k)
+	}
+	// From here on nothing says that the store was closed.
+	if err := s.save(); err != nil {
+		_ = f.close() // the error of save says more
+		return nil, err
 	}
 	go s.remember()
 	return s, nil
@@ -87,7 +92,9 @@ func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.save(), s.file.close())
+	s.file.mu.Lock()
+	defer s.file.mu.Unlock()
+	return errors.Join(s.file.store(s.keep(true)), s.file.close())
 }
 
 // Ping always succeeds: the store is in this process.
@@ -306,6 +313,17 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
 	c.last = max(c.last, m.LastArrivalMicros)
 	c.heal.upTo = c.last
 	c.heal.freeze = now + window.FreezeMillis
+	return c
+}
+
+// reopened is a zone that this data directory had. The line comes back with
+// the visitors' tokens. If the server was stopped rather than killed, the window
+// counts as full from then on, not from now on.
+func (s *Store) reopened(k kept) *crowd {
+	c := s.restored(k.Settings, k.Memory)
+	if k.ClosedAtMillis > 0 {
+		c.phantoms.AtMillis = k.ClosedAtMillis
+	}
 	return c
 }
 

@@ -113,9 +113,9 @@ type Stats struct {
 // lost it. The zero value is right for a zone that nobody remembers.
 type Memory struct {
 	// EdgeMicros lets those who were released before the loss go first.
-	EdgeMicros int64
+	EdgeMicros int64 `json:"edgeMicros"`
 	// LastArrivalMicros bounds whose places may be put back.
-	LastArrivalMicros int64
+	LastArrivalMicros int64 `json:"lastArrivalMicros"`
 }
 
 // Origin says how a zone's data begins.

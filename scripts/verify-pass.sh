@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# verify-pass: checks a pass as the protected service would, with nothing but
+# the server's public keys: the signature (Ed25519) and the expiry.
+#
+# Usage: verify-pass.sh URL PASS     (needs curl and openssl 3)
+#
+# Prints the claims; exit status 0 if the pass is good.
+set -euo pipefail
+
+url=$1 pass=$2
+# base64url without padding, as JSON Web Tokens have it.
+decode() {
+	local s=${1//-/+}
+	s=${s//_//}
+	while ((${#s} % 4)); do s+='='; done
+	base64 -d <<<"$s"
+}
+member() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+
+IFS=. read -r header claims signature <<<"$pass"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+kid=$(decode "$header" | member kid)
+key=$(curl -fsS "$url/.well-known/jwks.json" | tr '{' '\n' | grep -F "\"kid\":\"$kid\"" | member x)
+# The fixed beginning of an Ed25519 public key in DER, then its 32 bytes.
+{
+	printf '\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00'
+	decode "$key"
+} >"$dir/key.der"
+printf '%s.%s' "$header" "$claims" >"$dir/signed"
+decode "$signature" >"$dir/signature"
+openssl pkeyutl -verify -pubin -keyform DER -inkey "$dir/key.der" -rawin \
+	-in "$dir/signed" -sigfile "$dir/signature"
+decode "$claims"
+echo
+(($(decode "$claims" | member exp) > $(date +%s))) || {
+	echo 'expired'
+	exit 1
+}
