@@ -202,7 +202,7 @@ func (c *crowd) lost(t *rapid.T) {
 		m = c.memory()
 	}
 	c.witness.losing(m)
-	c.world.lose(m)
+	c.lose(m)
 	c.witness.lost()
 }
 

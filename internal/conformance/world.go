@@ -159,7 +159,7 @@ func (w *world) same(call string, got, want any, err error) {
 	if got != want {
 		w.t.Fatalf("%s:\n got %+v\nwant %+v", call, got, want)
 	}
-	w.t.Logf("%s: %+v", call, got)
+	w.t.Logf("%s: %s", call, brief(got))
 }
 
 // place is what the visitor's token says, when the answer has one.
@@ -170,6 +170,22 @@ func place(a line.Answer) (line.Place, bool) {
 	default:
 		return line.Place{}, false
 	}
+}
+
+// brief is for a failure's log: what led to it.
+func brief(got any) string {
+	a, ok := got.(line.Answer)
+	if !ok {
+		return fmt.Sprintf("%+v", got)
+	}
+	status := []string{"waits", "enters", "entered", "gone", "closed", "full"}[a.Status]
+	if a.Restored {
+		status += ", restored"
+	}
+	st := a.State
+	return fmt.Sprintf("%s; position %d, %d ms to go, polls in %d ms; at %d: %d waiting, %d released, %d live, %d/%d in the window, %d in the minute",
+		status, a.Position, a.EstimateMillis, a.PeriodMillis,
+		st.NowMillis, st.Waiting, st.Released, st.Live, st.InWindow, st.WindowLimit, st.InMinute)
 }
 
 // visitorID is the id of one with that name, of at most seven letters.

@@ -1,11 +1,17 @@
 package embedded
 
 import (
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/conformance"
 )
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, openHarness)
+}
 
 func TestModel(t *testing.T) {
 	t.Parallel()
@@ -14,6 +20,7 @@ func TestModel(t *testing.T) {
 
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
+	var store *Store
 	open := func() conformance.Store {
 		s, err := Open(Options{Now: now})
 		if err != nil {
@@ -24,10 +31,29 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 				t.Errorf("close: %v", err)
 			}
 		})
+		store = s
 		return s
 	}
 	return conformance.Harness{
 		Store: open(),
 		Lose:  func(conformance.TB) conformance.Store { return open() },
+		Footprint: func(_ conformance.TB, zoneID string) map[string]int {
+			return store.footprint(zoneID)
+		},
 	}
+}
+
+// footprint counts what the zone's memory is made of.
+func (s *Store) footprint(zoneID string) map[string]int {
+	c := s.crowds[zoneID]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[string]int{
+		"line": c.line.len(), "blocks": cap(c.line.blocks), "sums": cap(c.line.sums),
+		"live": c.live.len(), "live blocks": cap(c.live.blocks),
+		"ids": len(c.byID), "due": cap(c.due), "log": cap(c.log.entries), "admitted": len(c.log.byID),
+		"gone": len(c.heal.gone), "lifetimes": len(c.ttls),
+	}
+	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
+	return all
 }

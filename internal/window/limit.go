@@ -108,10 +108,10 @@ func (s Shows) Expect(n int64, r Rates) int64 {
 
 // Phantoms stand for the admissions that a store may have made and lost. They
 // are the latest ones the limits allowed: Limit at the moment of the loss,
-// Limit one window earlier, and so on until PerMinute. Whatever the lost log
-// held, no interval that ends after the loss held more, so counting them keeps
-// both limits exact; and they expire a window's worth at a time, so that full
-// speed resumes one window after the loss.
+// Limit a window and a millisecond earlier, and so on until PerMinute. Whatever
+// the lost log held, no interval that ends after the loss held more, so counting
+// them keeps both limits exact; and they expire a window's worth at a time, so
+// that without a burst full speed resumes one window after the loss.
 type Phantoms struct {
 	// AtMillis is when the loss was noticed; 0 for none.
 	AtMillis int64
@@ -125,16 +125,20 @@ func (p Phantoms) Since(t int64) int64 {
 	if p.AtMillis < t || p.AtMillis == 0 {
 		return 0
 	}
-	return min(p.PerMinute, ((p.AtMillis-t)/p.WindowMillis+1)*p.Limit)
+	return min(p.PerMinute, ((p.AtMillis-t)/p.apart()+1)*p.Limit)
 }
 
 // at is the time of the i-th oldest phantom of those at or after t. It may err
 // by one window where PerMinute cuts the oldest batch short; it only ever
 // feeds an appointment.
 func (p Phantoms) at(i, t int64) int64 {
-	oldest := (p.AtMillis - t) / p.WindowMillis
-	return p.AtMillis - max(0, oldest-i/p.Limit)*p.WindowMillis
+	oldest := (p.AtMillis - t) / p.apart()
+	return p.AtMillis - max(0, oldest-i/p.Limit)*p.apart()
 }
+
+// apart is how far the batches are from each other: as near as no closed
+// interval of a window's length holds two.
+func (p Phantoms) apart() int64 { return p.WindowMillis + 1 }
 
 // Clock is a zone's time, in Unix microseconds. It never runs backwards: when
 // the store's clock is set back (or a replica whose clock is behind takes over)

@@ -1,0 +1,97 @@
+package conformance
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// Crowds that are too large for the model: they ask the store alone. A story
+// goes on with these, or with the model, not with both.
+
+// workers is how many ask at once.
+const workers = 64
+
+// crowdID spreads as random ids do: the odd factor makes every number another.
+func crowdID(i int) (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i+1)*0x9e37_79b9_7f4a_7c15)
+	return id
+}
+
+// each calls do for 0 to n-1, many at a time.
+func each(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// joinMany has so many join, and returns their answers.
+func (s *story) joinMany(n int) []line.Answer {
+	s.t.Helper()
+	answers := make([]line.Answer, n)
+	each(n, func(i int) {
+		a, err := s.store().Join(s.t.Context(), s.zoneID, crowdID(i))
+		if err != nil {
+			s.t.Errorf("join: %v", err)
+		}
+		answers[i] = a
+	})
+	if s.t.Failed() {
+		s.t.FailNow()
+	}
+	return answers
+}
+
+// pollNow asks the store alone.
+func (s *story) pollNow(p line.Place) line.Answer {
+	s.t.Helper()
+	a, err := s.store().Poll(s.t.Context(), s.zoneID, p)
+	if err != nil {
+		s.t.Errorf("poll: %v", err)
+	}
+	return a
+}
+
+// stampede: so many people come again and again, each as soon as it was let in,
+// and poll without a pause, so many times each. Every call moves the clock a
+// little. It returns when who was let in, sorted.
+func (s *story) stampede(people, polls int) (admitted []int64) {
+	s.t.Helper()
+	var mu sync.Mutex
+	each(people, func(i int) {
+		visit := i
+		p := line.Place{ID: crowdID(visit)}
+		for range polls {
+			s.clock.Add(7 * milli)
+			var a line.Answer
+			var err error
+			if p.ArrivedAtMicros == 0 {
+				a, err = s.store().Join(s.t.Context(), s.zoneID, p.ID)
+			} else {
+				a, err = s.store().Poll(s.t.Context(), s.zoneID, p)
+			}
+			if err != nil {
+				s.t.Errorf("visit: %v", err)
+				return
+			}
+			p = a.Place
+			if a.Status == line.Admitted {
+				mu.Lock()
+				admitted = append(admitted, a.AdmittedAtMillis)
+				mu.Unlock()
+				visit += people
+				p = line.Place{ID: crowdID(visit)}
+			}
+		}
+	})
+	slices.Sort(admitted)
+	return admitted
+}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// zoneStories: zones are made, changed, deleted, lost and restored.
+var zoneStories = map[string]func(*story){
+	"an unknown zone is unknown to every method": func(s *story) {
+		s.allFail(line.ErrZoneUnknown)
+		z := zone.Defaults(s.zoneID)
+		_, err := s.store().PutZone(s.t.Context(), z, &z)
+		s.fails("change", err, line.ErrZoneChanged)
+		s.list()
+	},
+
+	"a lost zone is unknown until it is put back": func(s *story) {
+		s.full()
+		s.stores[0].Store = s.stores[0].Lose(s.t)
+		s.allFail(line.ErrZoneUnknown)
+		s.list()
+		s.lose(s.memory())
+		s.list(s.model.settings)
+		s.poll("first").restored()
+	},
+
+	"a deleted zone stays deleted until it is made anew, empty": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		s.deletes()
+		s.allFail(line.ErrZoneDeleted)
+		s.list()
+		s.fails("restore", s.store().RestoreZone(s.t.Context(), s.model.settings, s.memory()), line.ErrZoneDeleted)
+		s.allFail(line.ErrZoneDeleted)
+
+		s.after(milli)
+		settings := s.model.settings
+		s.model = nil
+		s.put(settings)
+		// What was before belongs to the deleted zone.
+		s.model.tick(s.raw())
+		s.model.last = s.raw()
+		s.list(settings)
+		s.poll("a").gone()
+		s.join("b").enters()
+		s.totals(line.Totals{Joined: 1, Admitted: 1})
+	},
+
+	"settings are read as they were put": func(s *story) {
+		first := zone.Defaults(s.zoneID)
+		first.PerMinute, first.Mode, first.Burst, first.MaxWaiting = 7, zone.ModeClosed, 3, 9
+		first.WindowSeconds, first.IdleTimeoutSeconds, first.PassTTLSeconds = 11, 13, 17
+		first.OnStoreFailure = zone.FailureAdmit
+		s.put(first)
+		s.list(first)
+		then := zone.Defaults(s.zoneID)
+		s.put(then)
+		s.list(then)
+	},
+
+	"all zones are listed, by id": func(s *story) {
+		var all []zone.Settings
+		for _, id := range []string{"a", "B", "_", "zone.10", "zone-9"} {
+			z := zone.Defaults(id)
+			if _, err := s.store().PutZone(s.t.Context(), z, nil); err != nil {
+				s.t.Fatal(err)
+			}
+			all = append(all, z)
+		}
+		slices.SortFunc(all, func(a, b zone.Settings) int {
+			if a.ZoneID < b.ZoneID {
+				return -1
+			}
+			return 1
+		})
+		got, err := s.store().Zones(s.t.Context())
+		if err != nil || !slices.Equal(got, all) {
+			s.t.Fatalf("zones %+v, %v, want %+v", got, err, all)
+		}
+	},
+
+	"a change is refused when another came before": func(s *story) {
+		s.full()
+		read := s.model.settings
+		mine, theirs := read, read
+		mine.PerMinute, theirs.PerMinute = 20, 30
+		ctx, store := s.t.Context(), s.store()
+		created, err := store.PutZone(ctx, theirs, &read)
+		if created || err != nil {
+			s.t.Fatalf("theirs: created %t, %v", created, err)
+		}
+		s.model.change(theirs, s.raw())
+		_, err = store.PutZone(ctx, mine, &read)
+		s.fails("mine", err, line.ErrZoneChanged)
+		s.list(theirs)
+		s.poll("first")
+	},
+
+	"settings that make no sense are refused": func(s *story) {
+		s.full()
+		bad := s.model.settings
+		bad.PerMinute = -1
+		_, err := s.store().PutZone(s.t.Context(), bad, nil)
+		s.fails("put", err, zone.ErrInvalid)
+		s.fails("restore", s.store().RestoreZone(s.t.Context(), bad, line.Memory{}), zone.ErrInvalid)
+		s.list(s.model.settings)
+	},
+
+	"putting back what is there changes nothing": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		other := s.model.settings
+		other.PerMinute = 600
+		if err := s.store().RestoreZone(s.t.Context(), other, s.memory()); err != nil {
+			s.t.Fatal(err)
+		}
+		s.list(s.model.settings)
+		s.poll("a").waits(1)
+	},
+
+	"zones do not touch each other": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		other := zone.Defaults("OTHER")
+		other.PerMinute = 600
+		if _, err := s.store().PutZone(s.t.Context(), other, nil); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, v := range append(names("v", 40), "a", "first") {
+			a, err := s.store().Join(s.t.Context(), "OTHER", visitorID(v))
+			if err != nil || a.Status != line.Admitted {
+				s.t.Fatalf("%s to the other zone: %+v, %v", v, a, err)
+			}
+		}
+		s.poll("a").waits(1)
+		if err := s.store().DeleteZone(s.t.Context(), "OTHER"); err != nil {
+			s.t.Fatal(err)
+		}
+		s.poll("a").waits(1)
+	},
+
+	"the store answers": func(s *story) {
+		s.fails("ping", s.store().Ping(s.t.Context()), nil)
+	},
+}
+
+// allFail: whatever is asked of the zone has that error.
+func (s *story) allFail(want error) {
+	s.t.Helper()
+	ctx, store, p := s.t.Context(), s.store(), line.Place{ID: visitorID("a"), ArrivedAtMicros: 1}
+	calls := map[string]func(context.Context) error{
+		"join":   func(ctx context.Context) error { _, err := store.Join(ctx, s.zoneID, p.ID); return err },
+		"poll":   func(ctx context.Context) error { _, err := store.Poll(ctx, s.zoneID, p); return err },
+		"leave":  func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
+		"zone":   func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
+		"stats":  func(ctx context.Context) error { _, err := store.Stats(ctx, s.zoneID); return err },
+		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
+		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID) },
+	}
+	for name, call := range calls {
+		s.fails(name, call(ctx), want)
+	}
+}
+
+// list: the store has these zones, and the one of the story among them.
+func (s *story) list(want ...zone.Settings) {
+	s.t.Helper()
+	got, err := s.store().Zones(s.t.Context())
+	if err != nil || !slices.Equal(got, want) {
+		s.t.Fatalf("zones %+v, %v, want %+v", got, err, want)
+	}
+	for _, z := range want {
+		got, err := s.store().Zone(s.t.Context(), z.ZoneID)
+		if err != nil || got != z {
+			s.t.Fatalf("zone %+v, %v, want %+v", got, err, z)
+		}
+	}
+}
+
+func (s *story) deletes() {
+	s.t.Helper()
+	if err := s.store().DeleteZone(s.t.Context(), s.zoneID); err != nil {
+		s.t.Fatalf("delete: %v", err)
+	}
+}
