@@ -37,8 +37,8 @@ local function slot(z, t, ahead, span, limit, taken, logged)
   local from = t.now - span
   local lost = phantoms(z, from)
   if j < lost then
-    local oldest = floor((z.lost_at - from) / z.lost_window)
-    return z.lost_at - max(0, oldest - floor(j / z.lost_limit)) * z.lost_window + span + 1
+    local oldest = floor((z.lost_at - from) / z.lost_apart)
+    return z.lost_at - max(0, oldest - floor(j / z.lost_limit)) * z.lost_apart + span + 1
   end
   j = j - lost
   if j < logged then

@@ -79,5 +79,5 @@ local function phantoms(z, t)
   if z.lost_at == 0 or z.lost_at < t then
     return 0
   end
-  return min(z.lost_per_minute, (floor((z.lost_at - t) / z.lost_window) + 1) * z.lost_limit)
+  return min(z.lost_per_minute, (floor((z.lost_at - t) / z.lost_apart) + 1) * z.lost_limit)
 end

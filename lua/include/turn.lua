@@ -2,7 +2,7 @@
 
 -- lose: admissions and places may have been lost. See window.Phantoms.
 local function lose(z, r, now)
-  z.lost_at, z.lost_window, z.lost_limit, z.lost_per_minute = now, r.window, r.limit + z.burst, r.per_minute
+  z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
   if z.heal_until <= now then
     -- Who left in an earlier healing may have come back since.
     z.heal_after = z.last_micros

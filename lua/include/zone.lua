@@ -7,7 +7,7 @@ local FIELDS = {
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'joined', 'admitted', 'left', 'swept', 'restored',
-  'lost_at', 'lost_window', 'lost_limit', 'lost_per_minute',
+  'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'freeze', 'healed',
   -- Words.
   'mode', 'run_id', 'deleted', 'ttls',
