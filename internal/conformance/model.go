@@ -244,13 +244,14 @@ func (m *model) opensIn(ahead int64) int64 {
 		return window.MaxEstimateMillis
 	}
 	slot := func(span, limit int64) int64 {
-		free := limit - m.since(span)
+		lost, logged := m.lostAndLogged(span)
+		free := limit - lost - logged
 		if ahead < free {
 			return 0
 		}
-		in := m.log[len(m.log)-int(m.logged(span)):]
+		in := m.log[len(m.log)-int(logged):]
 		at := func(i int64) int64 { return in[i].at }
-		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, int64(len(in)), at) - m.now
+		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, lost, logged, at) - m.now
 	}
 	return max(slot(m.rates.WindowMillis, m.rates.Limit), slot(window.MinuteMillis, m.rates.PerMinute))
 }
@@ -341,15 +342,24 @@ func (m *model) room() int64 {
 
 // since counts the admissions of the span that ends now, lost ones that may
 // have been included.
-func (m *model) since(span int64) int64 { return m.logged(span) + m.phantoms.Since(m.now-span) }
+func (m *model) since(span int64) int64 {
+	lost, logged := m.lostAndLogged(span)
+	return lost + logged
+}
 
-func (m *model) logged(span int64) (n int64) {
+// lostAndLogged is since in two: those that may have been lost, up to the loss,
+// and those in the log, all of them or those after the loss.
+func (m *model) lostAndLogged(span int64) (lost, logged int64) {
+	var all, after int64
 	for _, e := range m.log {
 		if e.at >= m.now-span {
-			n++
+			all++
+			if e.at > m.phantoms.AtMillis {
+				after++
+			}
 		}
 	}
-	return n
+	return m.phantoms.Beside(m.now-span, all, after)
 }
 
 func (m *model) count(is func(*visitor) bool) (n int64) {

@@ -67,8 +67,8 @@ type Clock struct {
 	now time.Time
 }
 
-// newClock starts at a time that is no round number in any unit.
-func newClock() *Clock { return &Clock{now: time.UnixMicro(1_795_223_373_123_456)} }
+// NewClock starts at a time that is no round number in any unit.
+func NewClock() *Clock { return &Clock{now: time.UnixMicro(1_795_223_373_123_456)} }
 
 // Now reads the clock.
 func (c *Clock) Now() time.Time {

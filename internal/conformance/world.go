@@ -20,7 +20,7 @@ type world struct {
 }
 
 func newWorld(t TB, open ...Open) *world {
-	w := &world{t: t, zoneID: "TEST_ZONE", clock: newClock()}
+	w := &world{t: t, zoneID: "TEST_ZONE", clock: NewClock()}
 	for _, o := range open {
 		h := o(t, w.clock.Now)
 		w.stores = append(w.stores, &h)

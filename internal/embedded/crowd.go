@@ -101,10 +101,18 @@ func (c *crowd) begin(rawMicros int64) turn {
 // the window, not when it is as old: so even a closed interval holds the limit.
 func (c *crowd) refill(t *turn) {
 	from, minute := t.now-c.rates.WindowMillis, t.now-window.MinuteMillis
-	t.inWindow = c.log.since(from) + c.phantoms.Since(from)
-	t.inMinute = c.log.since(minute) + c.phantoms.Since(minute)
+	t.inWindow = sum(c.since(from))
+	t.inMinute = sum(c.since(minute))
 	t.room = c.rates.Room(t.inWindow, t.inMinute)
 }
+
+// since counts the admissions at or after the time: how many phantoms, and how
+// many of the latest in the log.
+func (c *crowd) since(millis int64) (phantoms, logged int64) {
+	return c.phantoms.Beside(millis, c.log.since(millis), c.log.since(max(millis, c.phantoms.AtMillis+1)))
+}
+
+func sum(a, b int64) int64 { return a + b }
 
 // takeOffLate ends the liveness of those who missed their appointment.
 func (c *crowd) takeOffLate(now int64) {
@@ -347,8 +355,9 @@ func (c *crowd) opens(t turn, ahead int64) int64 {
 		if j < 0 {
 			return t.now
 		}
-		from := c.log.from(t.now - span)
-		return window.Opens(j, t.now, span, limit, c.phantoms, int64(len(c.log.entries))-from,
+		lost, logged := c.since(t.now - span)
+		from := int64(len(c.log.entries)) - logged
+		return window.Opens(j, t.now, span, limit, c.phantoms, lost, logged,
 			func(i int64) int64 { return c.log.entries[from+i].atMillis })
 	}
 	return max(

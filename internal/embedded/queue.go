@@ -162,17 +162,29 @@ func (q *queue) remove(p line.Place) bool {
 	}
 	blk.records = append(blk.records[:i], blk.records[i+1:]...)
 	q.n--
-	switch {
-	case len(blk.records) == 0:
+	if len(blk.records) == 0 {
 		q.drop(b)
-	case len(blk.records) < blockSize/4 && b+1 < len(q.blocks) &&
-		len(blk.records)+len(q.blocks[b+1].records) <= blockSize*3/4:
-		// Two sparse neighbours become one: a line that mostly left shrinks.
-		blk.records = append(blk.records, q.blocks[b+1].records...)
-		q.drop(b + 1)
-	default:
-		q.add(b, -1)
+		return true
 	}
+	q.add(b, -1)
+	if len(blk.records) < blockSize/4 && !q.join(b) && b > 0 {
+		q.join(b - 1)
+	}
+	return true
+}
+
+// join makes one block of two sparse neighbours, so that a line that mostly
+// left gives its memory back.
+func (q *queue) join(b int) bool {
+	if b+1 == len(q.blocks) {
+		return false
+	}
+	left, right := q.blocks[b], q.blocks[b+1]
+	if len(left.records)+len(right.records) > blockSize*3/4 {
+		return false
+	}
+	left.records = append(left.records, right.records...)
+	q.drop(b + 1)
 	return true
 }
 

@@ -191,7 +191,8 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 		}
 		return true
 	})
-	for _, p := range idle {
+	// From the back, where those who stay need not close up a gap each time.
+	for _, p := range slices.Backward(idle) {
 		c.forget(p)
 	}
 	out.Removed = int64(len(idle))
@@ -322,7 +323,8 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
 func (s *Store) reopened(k kept) *crowd {
 	c := s.restored(k.Settings, k.Memory)
 	if k.ClosedAtMillis > 0 {
-		c.phantoms.AtMillis = k.ClosedAtMillis
+		// Not later than now: the clock may have been set back meanwhile.
+		c.phantoms.AtMillis = min(k.ClosedAtMillis, c.phantoms.AtMillis)
 	}
 	return c
 }

@@ -1,0 +1,145 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// million is how many wait in the benchmarks.
+const million = 1_000_000
+
+// slow is a zone that lets nobody near the door while a benchmark runs.
+func slow() zone.Settings {
+	z := zone.Defaults("z")
+	z.PerMinute, z.IdleTimeoutSeconds = 1, zone.MaxIdleTimeoutSeconds
+	return z
+}
+
+func newStore(b *testing.B, z zone.Settings) (*Store, *conformance.Clock) {
+	b.Helper()
+	clock := conformance.NewClock()
+	s, err := Open(Options{Now: clock.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if _, err := s.PutZone(b.Context(), z, nil); err != nil {
+		b.Fatal(err)
+	}
+	return s, clock
+}
+
+func randomID() (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	return id
+}
+
+// fill has so many join, a microsecond apart, and returns their places.
+func fill(b *testing.B, s *Store, clock *conformance.Clock, n int) []line.Place {
+	b.Helper()
+	places := make([]line.Place, n)
+	for i := range places {
+		clock.Add(time.Microsecond)
+		a, err := s.Join(b.Context(), "z", randomID())
+		if err != nil {
+			b.Fatal(err)
+		}
+		places[i] = a.Place
+	}
+	return places
+}
+
+func heapBytes() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkJoin adds to a line of a million.
+func BenchmarkJoin(b *testing.B) {
+	s, clock := newStore(b, slow())
+	fill(b, s, clock, million)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		clock.Add(time.Microsecond)
+		if _, err := s.Join(ctx, "z", randomID()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPoll is of a random one of a million.
+func BenchmarkPoll(b *testing.B) {
+	s, clock := newStore(b, slow())
+	places := fill(b, s, clock, million)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Poll(ctx, "z", places[rand.IntN(million)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSweep is of one batch of a line of a million: nobody is idle, and
+// everybody of every other batch is.
+func BenchmarkSweep(b *testing.B) {
+	batch := func(b *testing.B, s *Store, cursor uint64) line.Sweep {
+		b.Helper()
+		out, err := s.Sweep(b.Context(), "z", "", cursor)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return out
+	}
+	b.Run("none idle", func(b *testing.B) {
+		s, clock := newStore(b, slow())
+		fill(b, s, clock, million)
+		cursor := uint64(0)
+		for b.Loop() {
+			cursor = batch(b, s, cursor).Next
+		}
+	})
+	b.Run("all idle", func(b *testing.B) {
+		s, clock := newStore(b, slow())
+		fill(b, s, clock, million)
+		clock.Add(2 * time.Hour)
+		var longest time.Duration
+		for b.Loop() {
+			start := time.Now()
+			out := batch(b, s, 0)
+			longest = max(longest, time.Since(start))
+			if out.Next == 0 {
+				b.StopTimer()
+				fill(b, s, clock, million)
+				clock.Add(2 * time.Hour)
+				b.StartTimer()
+			}
+		}
+		b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
+	})
+}
+
+// BenchmarkMemory is what a waiting visitor costs, with a million of them.
+func BenchmarkMemory(b *testing.B) {
+	for b.Loop() {
+		s, clock := newStore(b, slow())
+		before := heapBytes()
+		fill(b, s, clock, million) // the places it returns are garbage
+		b.ReportMetric(float64(heapBytes()-before)/million, "bytes/visitor")
+		runtime.KeepAlive(s)
+	}
+}

@@ -1,0 +1,261 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// reopen opens the store of a directory. It is closed with the test, unless
+// the test kills it before.
+func reopen(t *testing.T, dir string, now func() time.Time) *Store {
+	t.Helper()
+	s, err := Open(Options{Dir: dir, Now: now})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+// stop closes a store that is open.
+func stop(t *testing.T, s *Store) {
+	t.Helper()
+	select {
+	case <-s.stop:
+		return
+	default:
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// kill ends a store as kill -9 does: what it has not written is lost, the
+// kernel drops the lock.
+func kill(t *testing.T, s *Store) {
+	t.Helper()
+	close(s.stop)
+	<-s.done
+	if err := s.file.close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func put(t *testing.T, s *Store, zones ...zone.Settings) {
+	t.Helper()
+	for _, z := range zones {
+		if _, err := s.PutZone(t.Context(), z, nil); err != nil {
+			t.Fatalf("put %s: %v", z.ZoneID, err)
+		}
+	}
+}
+
+func zones(t *testing.T, s *Store) []zone.Settings {
+	t.Helper()
+	all, err := s.Zones(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestZonesSurvive(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "made", "by", "open")
+			a, b, c := zone.Defaults("a"), zone.Defaults("b"), zone.Defaults("c")
+			b.PerMinute, b.Mode = 7, zone.ModeClosed
+
+			s := reopen(t, dir, nil)
+			put(t, s, a, b, c)
+			if err := s.DeleteZone(t.Context(), "c"); err != nil {
+				t.Fatal(err)
+			}
+			end(t, s)
+
+			s = reopen(t, dir, nil)
+			if got, want := zones(t, s), []zone.Settings{a, b}; !slices.Equal(got, want) {
+				t.Errorf("zones %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// TestPlacesSurvive: the line is not written down. Its places come back with
+// the tokens, and nobody enters who could not have without the restart.
+func TestPlacesSurvive(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	dir := t.TempDir()
+	z := zone.Defaults("z")
+	z.PerMinute = 20 // two in each window of six seconds
+	s := reopen(t, dir, clock.Now)
+	put(t, s, z)
+	var waiting []line.Place
+	for i := range 12 {
+		a, err := s.Join(t.Context(), "z", testID(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status == line.Waiting {
+			waiting = append(waiting, a.Place)
+		}
+	}
+	if len(waiting) != 10 {
+		t.Fatalf("%d wait, want 10", len(waiting))
+	}
+	if err := s.save(); err != nil { // as it does once a second
+		t.Fatal(err)
+	}
+	kill(t, s)
+
+	s = reopen(t, dir, clock.Now)
+	for _, p := range slices.Backward(waiting) {
+		if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.Waiting || !a.Restored {
+			t.Fatalf("%v: %+v, %v", p.ID, a, err)
+		}
+	}
+	clock.Add(6*time.Second + time.Millisecond)
+	for i, p := range waiting {
+		a, err := s.Poll(t.Context(), "z", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Five were near the door, and two of them enter after a window.
+		if enters := i < 2; enters != (a.Status == line.Admitted) {
+			t.Errorf("the %d. of the line: %+v", i+1, a)
+		}
+	}
+}
+
+// TestWindowAfterARestart: a store that was closed knows when, and so how long
+// the window counts as full. One that was killed does not.
+func TestWindowAfterARestart(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		end  func(*testing.T, *Store)
+		away time.Duration
+		want int64 // in the window
+	}{
+		"stopped for less than a window":    {stop, 6 * time.Second, 60},
+		"stopped for longer":                {stop, 6*time.Second + time.Millisecond, 0},
+		"killed, however long ago":          {kill, time.Hour, 60},
+		"stopped, and the clock was behind": {stop, -time.Hour, 60},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			put(t, s, zone.Defaults("z"))
+			if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
+				t.Fatal(err)
+			}
+			tt.end(t, s)
+			clock.Add(tt.away)
+
+			s = reopen(t, dir, clock.Now)
+			inWindow := func() int64 {
+				st, err := s.Stats(t.Context(), "z")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return st.State.InWindow
+			}
+			if got := inWindow(); got != tt.want {
+				t.Errorf("%d in the window, want %d", got, tt.want)
+			}
+			clock.Add(6*time.Second + time.Millisecond)
+			if got := inWindow(); got != 0 {
+				t.Errorf("%d in the window after another, want 0", got)
+			}
+		})
+	}
+}
+
+func TestDamagedFileIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"cut off":      {`[{"settings": {"zoneId": "a", `, []string{"zones.json", "damaged", "move it away"}},
+		"not a list":   {`{}`, []string{"zones.json", "damaged"}},
+		"out of range": {`[{"settings": {"zoneId": "a", "perMinute": -5}}]`, []string{"zones.json", `"a"`, "perMinute is -5", "between 0 and"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "zones.json")
+			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // a refusal leaves no lock behind
+				_, err := Open(Options{Dir: dir})
+				if err == nil {
+					t.Fatal("it was opened")
+				}
+				for _, want := range tt.want {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("error %q does not say %q", err, want)
+					}
+				}
+			}
+			if text, err := os.ReadFile(file); err != nil || string(text) != tt.text {
+				t.Errorf("the file is %q now, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestDirectoryIsOfOneServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := reopen(t, dir, nil)
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second store: error %v, want ErrInUse", err)
+	}
+	stop(t, s)
+	reopen(t, dir, nil)
+}
+
+func TestDirectoryThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: filepath.Join(file, "data")}); err == nil || !strings.Contains(err.Error(), "data directory") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestChangeThatCannotBeWritten is reported to whoever asked for it.
+func TestChangeThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := reopen(t, dir, nil)
+	// A folder where the new file would be stops even root.
+	if err := os.Mkdir(filepath.Join(dir, "zones.json.new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PutZone(t.Context(), zone.Defaults("z"), nil); err == nil {
+		t.Error("put: no error")
+	}
+	if err := os.Remove(filepath.Join(dir, "zones.json.new")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, zone.Defaults("z"))
+}
