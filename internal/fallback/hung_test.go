@@ -1,0 +1,220 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/fallback"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// hanging is a store that can stop to answer. It knows no time limit but the
+// caller's.
+type hanging struct {
+	*embedded.Store
+	hangs atomic.Bool
+}
+
+func (h *hanging) hang(ctx context.Context) error {
+	if !h.hangs.Load() {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (h *hanging) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	if err := h.hang(ctx); err != nil {
+		return line.Answer{}, err
+	}
+	return h.Store.Join(ctx, zoneID, id, former...)
+}
+
+func (h *hanging) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	if err := h.hang(ctx); err != nil {
+		return line.Answer{}, err
+	}
+	return h.Store.Poll(ctx, zoneID, p)
+}
+
+func (h *hanging) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if err := h.hang(ctx); err != nil {
+		return err
+	}
+	return h.Store.Leave(ctx, zoneID, p)
+}
+
+func (h *hanging) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	if err := h.hang(ctx); err != nil {
+		return line.Stats{}, err
+	}
+	return h.Store.Stats(ctx, zoneID)
+}
+
+func (h *hanging) Zones(ctx context.Context) ([]zone.Settings, error) {
+	if err := h.hang(ctx); err != nil {
+		return nil, err
+	}
+	return h.Store.Zones(ctx)
+}
+
+type silent struct{}
+
+func (silent) StoreFailing(string, bool) {}
+func (silent) AdmitLocally(string)       {}
+
+// open returns a server over a store that can hang, as cmd wires it, with a
+// zone for each policy. To be called in a bubble.
+func open(t *testing.T) (*hanging, *fallback.Store) {
+	t.Helper()
+	kept, err := embedded.Open(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &hanging{Store: kept}
+	for _, policy := range []zone.FailurePolicy{zone.FailureHold, zone.FailureAdmit} {
+		s := zone.Defaults(string(policy))
+		s.PerMinute, s.OnStoreFailure = 10, policy
+		if _, err := store.PutZone(t.Context(), s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zones := registry.New(registry.Options{Store: store})
+	zones.Start(t.Context())
+	lines := fallback.New(fallback.Options{Lines: zones, Meter: silent{}, Servers: 1, Within: fallback.Within})
+	lines.Start(t.Context())
+	t.Cleanup(func() {
+		lines.Stop()
+		zones.Stop()
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, lines
+}
+
+// wait takes two places and returns that of the one who waits.
+func wait(t *testing.T, lines *fallback.Store, zoneID string) line.Place {
+	t.Helper()
+	for i := range 2 {
+		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status == line.Waiting {
+			return a.Place
+		}
+	}
+	t.Fatal("nobody waits")
+	return line.Place{}
+}
+
+func TestAHungStoreIsAnsweredForInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, lines := open(t)
+		place := wait(t, lines, "hold")
+		store.hangs.Store(true)
+		calls := map[string]func() error{
+			"poll": func() error {
+				_, err := lines.Poll(t.Context(), "hold", place)
+				return err
+			},
+			"join": func() error {
+				_, err := lines.Join(t.Context(), "hold", line.ID{9})
+				return err
+			},
+			"leave": func() error { return lines.Leave(t.Context(), "hold", place) },
+		}
+		for range 20 {
+			for name, call := range calls {
+				began := time.Now()
+				err := call()
+				if took := time.Since(began); !errors.Is(err, line.ErrStoreUnavailable) || took > 500*time.Millisecond {
+					t.Errorf("%s: %v after %v", name, err, took)
+				}
+			}
+		}
+		store.hangs.Store(false)
+		if a, err := lines.Poll(t.Context(), "hold", place); err != nil || a.Status != line.Admitted {
+			t.Errorf("back: %+v, %v", a, err)
+		}
+	})
+}
+
+func TestAHungStoreIsDoneWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, lines := open(t)
+		place := wait(t, lines, "admit")
+		store.hangs.Store(true)
+		poll := func() (a line.Answer, took time.Duration, err error) {
+			began := time.Now()
+			a, err = lines.Poll(t.Context(), "admit", place)
+			return a, time.Since(began), err
+		}
+		// One visitor is enough to notice; the probes go on.
+		if _, took, err := poll(); !errors.Is(err, line.ErrStoreUnavailable) || took != fallback.Within {
+			t.Fatalf("%v after %v", err, took)
+		}
+		<-time.After(15 * time.Second)
+		first, took, err := poll()
+		if err != nil || !first.Local || took != 0 {
+			t.Fatalf("%+v, %v after %v; want an admission at once", first, err, took)
+		}
+		if n := lines.Admits(t.Context()); n != 1 {
+			t.Errorf("admits to %d zones, want 1", n)
+		}
+
+		store.hangs.Store(false)
+		<-time.After(time.Minute)
+		if again, _, err := poll(); err != nil || again.Status != line.AdmittedBefore || !again.Local {
+			t.Errorf("repeated after the outage: %+v, %v", again, err)
+		}
+		if a, err := lines.Join(t.Context(), "admit", line.ID{9}); err != nil || a.Local || a.Status != line.Admitted {
+			t.Errorf("a newcomer after the outage: %+v, %v", a, err)
+		}
+	})
+}
+
+func TestStopEndsAProbeUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, lines := open(t)
+		place := wait(t, lines, "admit")
+		store.hangs.Store(true)
+		if _, err := lines.Poll(t.Context(), "admit", place); err == nil {
+			t.Fatal("polled a store that hangs")
+		}
+		<-time.After(fallback.ProbeEvery + 10*time.Millisecond)
+		began := time.Now()
+		lines.Stop()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestPassesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, lines := open(t)
+		place := wait(t, lines, "hold")
+		if s, err := lines.Zone(t.Context(), "hold"); err != nil || s.PerMinute != 10 {
+			t.Errorf("zone: %+v, %v", s, err)
+		}
+		if s, err := lines.Stats(t.Context(), "hold"); err != nil || s.State.Waiting != 1 {
+			t.Errorf("stats: %+v, %v", s, err)
+		}
+		if err := lines.Leave(t.Context(), "hold", place); err != nil {
+			t.Errorf("leave: %v", err)
+		}
+		if a, err := lines.Poll(t.Context(), "hold", place); err != nil || a.Status != line.Gone {
+			t.Errorf("poll: %+v, %v", a, err)
+		}
+	})
+	fallback.New(fallback.Options{}).Stop() // never started
+}
