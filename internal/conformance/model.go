@@ -348,13 +348,13 @@ func (m *model) since(span int64) int64 {
 }
 
 // lostAndLogged is since in two: those that may have been lost, up to the loss,
-// and those in the log, all of them or those after the loss.
+// and those in the log, all of them or those since the loss.
 func (m *model) lostAndLogged(span int64) (lost, logged int64) {
 	var all, after int64
 	for _, e := range m.log {
 		if e.at >= m.now-span {
 			all++
-			if e.at > m.phantoms.AtMillis {
+			if e.at >= m.phantoms.AtMillis {
 				after++
 			}
 		}

@@ -109,7 +109,7 @@ func (c *crowd) refill(t *turn) {
 // since counts the admissions at or after the time: how many phantoms, and how
 // many of the latest in the log.
 func (c *crowd) since(millis int64) (phantoms, logged int64) {
-	return c.phantoms.Beside(millis, c.log.since(millis), c.log.since(max(millis, c.phantoms.AtMillis+1)))
+	return c.phantoms.Beside(millis, c.log.since(millis), c.log.since(max(millis, c.phantoms.AtMillis)))
 }
 
 func sum(a, b int64) int64 { return a + b }

@@ -128,6 +128,18 @@ func (p Phantoms) Since(t int64) int64 {
 	return min(p.PerMinute, ((p.AtMillis-t)/p.apart()+1)*p.Limit)
 }
 
+// Beside says what counts of the admissions at or after t where the log holds
+// some of them: all of them since t, after of those since the loss. Phantoms
+// stand for everything up to the loss, so for what the log still holds of that
+// time, too; unless it holds more, as of a time without a limit. Returned are how
+// many phantoms count, and how many of the latest in the log.
+func (p Phantoms) Beside(t, all, after int64) (phantoms, logged int64) {
+	if n := p.Since(t); n > all-after {
+		return n, after
+	}
+	return 0, all
+}
+
 // at is the time of the i-th oldest phantom of those at or after t. It may err
 // by one window where PerMinute cuts the oldest batch short; it only ever
 // feeds an appointment.

@@ -57,19 +57,17 @@ func Jitter(lastIDByte byte, nowMillis int64) int64 {
 
 // Opens is when the j-th next slot (0 for the first) of a span opens, in Unix
 // milliseconds: when the j-th oldest of the admissions that now fill it is
-// older than the span. real(i) is the time of the i-th oldest of the count
-// logged ones in the span; phantoms are older than those. Past the last, slots
-// open evenly, perSpan in every span.
-func Opens(j, now, span, perSpan int64, ph Phantoms, count int64, real func(i int64) int64) int64 {
-	from := now - span
-	lost := ph.Since(from)
+// older than the span. So many lost and logged ones fill it (Phantoms.Beside):
+// real(i) is the time of the i-th oldest of the logged ones; phantoms are older
+// than those. Past the last, slots open evenly, perSpan in every span.
+func Opens(j, now, span, perSpan int64, ph Phantoms, lost, logged int64, real func(i int64) int64) int64 {
 	switch {
 	case j < lost:
-		return ph.at(j, from) + span + 1
-	case j < lost+count:
+		return ph.at(j, now-span) + span + 1
+	case j < lost+logged:
 		return real(j-lost) + span + 1
 	default:
-		return now + span + 1 + (j-lost-count)*span/max(1, perSpan)
+		return now + span + 1 + (j-lost-logged)*span/max(1, perSpan)
 	}
 }
 

@@ -29,15 +29,13 @@ local function admit(z, r, t, id, arrived, released)
 end
 
 -- slot: when the slot of one with so many ahead opens, in one of the spans.
-local function slot(z, t, ahead, span, limit, taken, logged)
-  local j = ahead - (limit - taken)
+local function slot(z, t, ahead, span, limit, lost, logged)
+  local j = ahead - (limit - lost - logged)
   if j < 0 then
     return t.now
   end
-  local from = t.now - span
-  local lost = phantoms(z, from)
   if j < lost then
-    local oldest = floor((z.lost_at - from) / z.lost_apart)
+    local oldest = floor((z.lost_at - t.now + span) / z.lost_apart)
     return z.lost_at - max(0, oldest - floor(j / z.lost_limit)) * z.lost_apart + span + 1
   end
   j = j - lost
@@ -54,6 +52,6 @@ local function opens(z, r, t, ahead)
     return t.now + DAY
   end
   return max(
-    slot(z, t, ahead, r.window, r.limit, t.in_window, t.logged_window),
-    slot(z, t, ahead, MINUTE, r.per_minute, t.in_minute, t.logged_minute))
+    slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
+    slot(z, t, ahead, MINUTE, r.per_minute, t.lost_minute, t.logged_minute))
 end

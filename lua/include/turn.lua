@@ -23,14 +23,27 @@ local function check_master(z, r, now)
   z.run_id = id
 end
 
+-- since counts admissions: how many phantoms, and how many of the latest in the
+-- log. Phantoms stand for all up to the loss, so for what the log still holds of
+-- that time, too; unless it holds more, as of a time without a limit.
+local function since(z, from)
+  local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
+  if lost > 0 then
+    local after = redis.call('ZCOUNT', LOG, max(from, z.lost_at), '+inf')
+    if lost > logged - after then
+      return lost, after
+    end
+  end
+  return 0, logged
+end
+
 -- refill counts the admissions in the window and the minute: an entry leaves
 -- when it is older than the span, not when it is as old.
 local function refill(z, r, t)
-  local from, minute = t.now - r.window, t.now - MINUTE
-  t.logged_window = redis.call('ZCOUNT', LOG, from, '+inf')
-  t.logged_minute = redis.call('ZCOUNT', LOG, minute, '+inf')
-  t.in_window = t.logged_window + phantoms(z, from)
-  t.in_minute = t.logged_minute + phantoms(z, minute)
+  t.lost_window, t.logged_window = since(z, t.now - r.window)
+  t.lost_minute, t.logged_minute = since(z, t.now - MINUTE)
+  t.in_window = t.lost_window + t.logged_window
+  t.in_minute = t.lost_minute + t.logged_minute
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
 end
 
