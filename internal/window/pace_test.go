@@ -1,0 +1,170 @@
+package window
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		perMinute                             int64
+		live, far, room, edgeLive, edgePassed int64
+		want                                  int64
+	}{
+		"the next, and there is room":          {600, 0, 0, 1, 0, 0, 0},
+		"the next, and there is none":          {600, 0, 0, 0, 0, 0, 100},
+		"behind ten":                           {600, 10, 0, 0, 0, 0, 1_100},
+		"behind ten and ninety":                {600, 10, 90, 0, 0, 0, 10_100},
+		"of whom a third has gone":             {600, 10, 90, 0, 20, 30, 7_100},
+		"all of whom have gone":                {600, 10, 90, 0, 0, 30, 1_100},
+		"with room for more than there are":    {600, 10, 0, 60, 0, 0, 0},
+		"when too many are in":                 {600, 0, 0, -50, 0, 0, 5_100},
+		"one a minute":                         {1, 2, 0, 0, 0, 0, 180_000},
+		"longer than a day":                    {1, 0, 5_000, 0, 0, 0, MaxEstimateMillis},
+		"when nobody is let in":                {0, 0, 0, 0, 0, 0, MaxEstimateMillis},
+		"behind the longest line there can be": {6_000_000, 0, 100_000_000, 0, 0, 0, 1_000_000},
+	}
+	for name, tt := range tests {
+		got := rates(tt.perMinute).Estimate(tt.live, tt.far, tt.room, tt.edgeLive, tt.edgePassed)
+		if got != tt.want {
+			t.Errorf("%s: %d ms, want %d", name, got, tt.want)
+		}
+	}
+}
+
+func TestFarPeriod(t *testing.T) {
+	t.Parallel()
+	// A jitter of 128 is none: 896/1024 to 1151/1024.
+	const none = 128
+	tests := map[string]struct {
+		estimate, waited, jitter int64
+		want                     int64
+	}{
+		"short":                       {500, 0, none, 1_000},
+		"5/14 of the wait":            {8_400, 0, none, 3_000},
+		"a newcomer":                  {600_000, 0, none, 4_000},
+		"one from before the clock":   {600_000, -5_000, none, 4_000},
+		"one who waited for a while":  {600_000, 10_000, none, 9_000},
+		"one who waited long":         {600_000, 600_000, none, 20_000},
+		"the last of those near":      {35_000, 600_000, none, 10_000},
+		"the first of those far":      {35_001, 600_000, none, 12_500},
+		"the earliest":                {8_400, 0, 0, 2_625},
+		"the latest":                  {8_400, 0, 255, 3_372},
+		"never above the cap, though": {600_000, 600_000, 255, 20_000},
+	}
+	for name, tt := range tests {
+		if got := rates(600).FarPeriod(tt.estimate, tt.waited, tt.jitter); got != tt.want {
+			t.Errorf("%s: %d ms, want %d", name, got, tt.want)
+		}
+	}
+	impatient := rates(600)
+	impatient.PeriodCapMillis = 1_666
+	if got := impatient.FarPeriod(600_000, 600_000, none); got != 1_666 {
+		t.Errorf("under an idle timeout of 5 s: %d ms, want a third of it", got)
+	}
+}
+
+func TestJitter(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		id        byte
+		now, want int64
+	}{{0, 0, 0}, {255, 0, 255}, {255, 1, 0}, {7, 1_795_223_373_123, (7 + 1_795_223_373_123) % 256}} {
+		if got := Jitter(tt.id, tt.now); got != tt.want {
+			t.Errorf("id %d at %d: %d, want %d", tt.id, tt.now, got, tt.want)
+		}
+	}
+}
+
+func TestOpens(t *testing.T) {
+	t.Parallel()
+	const now = 100_000
+	log := []int64{95_000, 95_000, 97_000}
+	tests := map[string]struct {
+		j        int64
+		phantoms Phantoms
+		want     int64
+	}{
+		"the oldest leaves a millisecond after the window": {0, Phantoms{}, 101_001},
+		"with the one of its time":                         {1, Phantoms{}, 101_001},
+		"then the next":                                    {2, Phantoms{}, 103_001},
+		"then the window's worth, evenly":                  {3, Phantoms{}, 106_001},
+		"one every three seconds":                          {5, Phantoms{}, 112_001},
+		"the lost ones leave first":                        {1, Phantoms{AtMillis: 94_500, WindowMillis: 6_000, Limit: 2, PerMinute: 20}, 100_501},
+		"and then the others":                              {2, Phantoms{AtMillis: 94_500, WindowMillis: 6_000, Limit: 2, PerMinute: 20}, 101_001},
+	}
+	for name, tt := range tests {
+		lost := tt.phantoms.Since(now - 6_000)
+		got := Opens(tt.j, now, 6_000, 2, tt.phantoms, lost, int64(len(log)), func(i int64) int64 { return log[i] })
+		if got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestOpensIsWhenThereIsRoom: at the told millisecond so many slots are open, and
+// one millisecond before they are not; whatever is in the log, or was lost with
+// it. (A limit of the minute that cuts a window short is left out: see at.)
+func TestOpensIsWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const now, span = 1_000_000, MinuteMillis
+		p := Phantoms{WindowMillis: rapid.Int64Range(1, 60).Draw(t, "window") * 1_000}
+		p.Limit = rapid.Int64Range(1, 4).Draw(t, "limit")
+		p.PerMinute = p.Limit * 61
+		if rapid.Bool().Draw(t, "a loss") {
+			p.AtMillis = now - rapid.Int64Range(0, MinuteMillis).Draw(t, "ago")
+		}
+		log := rapid.SliceOfN(rapid.Int64Range(max(p.AtMillis, now-span), now), 0, 20).Draw(t, "log")
+		slices.Sort(log)
+		fill := func(at int64) int64 { return p.Since(at-span) + since(log, at-span) }
+		lost := p.Since(now - span)
+		if fill(now) == 0 {
+			t.Skip("the window is empty")
+		}
+		j := rapid.Int64Range(0, fill(now)-1).Draw(t, "j")
+		at := Opens(j, now, span, 1, p, lost, int64(len(log)), func(i int64) int64 { return log[i] })
+		if got, most := fill(at), fill(now)-j-1; got > most {
+			t.Fatalf("slot %d at %d: %d are left of %d, want at most %d", j, at, got, fill(now), most)
+		}
+		if got, most := fill(at-1), fill(now)-j-1; got <= most {
+			t.Fatalf("slot %d is open before %d: %d are left of %d", j, at, got, fill(now))
+		}
+	})
+}
+
+func TestAppointmentPeriod(t *testing.T) {
+	t.Parallel()
+	all, half := Shows{}, Shows{Missed: 30}
+	tests := map[string]struct {
+		opensIn int64
+		shows   Shows
+		want    int64
+	}{
+		"now":                                {0, all, 250},
+		"very soon":                          {100, all, 250},
+		"soon":                               {3_000, all, 3_000},
+		"at the end of soon":                 {4_000, all, 4_000},
+		"a little later":                     {5_000, all, 4_000},
+		"half-way":                           {12_000, all, 6_000},
+		"never far ahead":                    {60_000, all, NearPeriodMillis},
+		"earlier when half do not come":      {12_000, half, 3_000},
+		"soon, when half do not come":        {3_000, half, 1_500},
+		"in a day, when half do not come":    {MaxEstimateMillis, half, NearPeriodMillis},
+		"very soon, when half do not come":   {300, half, 250},
+		"a little later, when half stay out": {5_000, half, 2_000},
+	}
+	for name, tt := range tests {
+		if got := rates(600).AppointmentPeriod(tt.opensIn, tt.shows); got != tt.want {
+			t.Errorf("%s: %d ms, want %d", name, got, tt.want)
+		}
+	}
+	impatient := rates(600)
+	impatient.PeriodCapMillis = 1_666
+	if got := impatient.AppointmentPeriod(60_000, all); got != 1_666 {
+		t.Errorf("under an idle timeout of 5 s: %d ms, want a third of it", got)
+	}
+}

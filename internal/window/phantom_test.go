@@ -1,0 +1,161 @@
+package window
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestPhantoms(t *testing.T) {
+	t.Parallel()
+	// Two at 100,000 ms, two at 93,999, and so on.
+	p := Phantoms{AtMillis: 100_000, WindowMillis: 6_000, Limit: 2, PerMinute: 20}
+	tests := []struct{ since, want int64 }{
+		{100_001, 0},
+		{100_000, 2},
+		{94_000, 2}, // no closed window holds more than the limit
+		{93_999, 4},
+		{87_999, 4},
+		{87_998, 6},
+		{45_991, 20},
+		{45_990, 20}, // no minute more than that
+		{0, 20},
+	}
+	for _, tt := range tests {
+		if got := p.Since(tt.since); got != tt.want {
+			t.Errorf("since %d: %d, want %d", tt.since, got, tt.want)
+		}
+	}
+	for _, none := range []Phantoms{{}, {AtMillis: 100_000, WindowMillis: 6_000, Limit: 1}} {
+		if got := none.Since(0); got != 0 {
+			t.Errorf("%+v: %d, want 0", none, got)
+		}
+	}
+}
+
+func TestPhantomsBesideALog(t *testing.T) {
+	t.Parallel()
+	p := Phantoms{AtMillis: 100_000, WindowMillis: 6_000, Limit: 2, PerMinute: 20}
+	tests := map[string]struct {
+		since, all, after    int64
+		wantPhantoms, logged int64
+	}{
+		"an empty log":                          {95_000, 0, 0, 2, 0},
+		"one that goes on after the loss":       {95_000, 1, 1, 2, 1},
+		"one that has kept a part":              {95_000, 2, 1, 2, 1},
+		"one that has kept as much":             {95_000, 3, 1, 0, 3},
+		"one that has kept more than the limit": {95_000, 9, 1, 0, 9},
+		"a loss too long ago":                   {100_001, 5, 5, 0, 5},
+	}
+	for name, tt := range tests {
+		if phantoms, logged := p.Beside(tt.since, tt.all, tt.after); phantoms != tt.wantPhantoms || logged != tt.logged {
+			t.Errorf("%s: %d and %d, want %d and %d", name, phantoms, logged, tt.wantPhantoms, tt.logged)
+		}
+	}
+}
+
+// history is a log that obeyed the limits until a moment.
+type history struct {
+	phantoms Phantoms
+	log      []int64
+}
+
+// histories are all there can be: whenever there is room, some enter or do not.
+func histories(t *rapid.T) history {
+	h := history{phantoms: Phantoms{
+		AtMillis:     1_000_000,
+		WindowMillis: rapid.Int64Range(1, 60).Draw(t, "window") * 1_000,
+		PerMinute:    rapid.Int64Range(0, 60).Draw(t, "per minute"),
+	}}
+	p := &h.phantoms
+	p.Limit = Limit(p.PerMinute, p.WindowMillis) + rapid.Int64Range(0, 5).Draw(t, "burst")
+	pauses := rapid.OneOf(
+		rapid.Int64Range(0, 100), rapid.Int64Range(0, 70_000),
+		rapid.Int64Range(p.WindowMillis-2, p.WindowMillis+2), rapid.Int64Range(MinuteMillis-2, MinuteMillis+2))
+	now := p.AtMillis - 3*MinuteMillis
+	for now <= p.AtMillis {
+		room := min(p.Limit-since(h.log, now-p.WindowMillis), p.PerMinute-since(h.log, now-MinuteMillis))
+		if room > 0 {
+			for range rapid.Int64Range(0, room).Draw(t, "enter") {
+				h.log = append(h.log, now)
+			}
+		}
+		now += max(1, pauses.Draw(t, "pause"))
+	}
+	return h
+}
+
+func since(log []int64, t int64) (n int64) {
+	for _, at := range log {
+		if at >= t {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPhantomsAreNeverFewer: whatever the lost log held, no interval up to a
+// minute long that ends after the loss holds fewer phantoms.
+func TestPhantomsAreNeverFewer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := histories(t)
+		for _, at := range h.log {
+			for _, from := range []int64{at - 1, at, at + 1} {
+				if from < h.phantoms.AtMillis-MinuteMillis {
+					continue
+				}
+				if real, n := since(h.log, from), h.phantoms.Since(from); n < real {
+					t.Fatalf("since %d: %d phantoms, %d real ones", from, n, real)
+				}
+			}
+		}
+	})
+}
+
+// TestPhantomsAreNoMoreThanCouldBe: they are such a log themselves, so nothing
+// less would do.
+func TestPhantomsAreNoMoreThanCouldBe(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := histories(t).phantoms
+		var log []int64
+		for n, at := int64(0), p.AtMillis; at >= p.AtMillis-2*MinuteMillis; at-- {
+			for ; n < p.Since(at); n++ {
+				log = append(log, at)
+			}
+		}
+		for _, at := range log {
+			if n := since(log, at) - since(log, at+p.WindowMillis+1); n > p.Limit {
+				t.Fatalf("%d in the window from %d, at most %d", n, at, p.Limit)
+			}
+			if n := since(log, at) - since(log, at+MinuteMillis+1); n > p.PerMinute {
+				t.Fatalf("%d in the minute from %d, at most %d", n, at, p.PerMinute)
+			}
+		}
+	})
+}
+
+// TestPhantomsBesideWhatIsLeft: the store has kept some of its log and lost the
+// rest. What it counts is no less than what there was.
+func TestPhantomsBesideWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := histories(t)
+		var left []int64
+		for _, at := range h.log {
+			if rapid.Bool().Draw(t, "kept") {
+				left = append(left, at)
+			}
+		}
+		for _, from := range h.log {
+			if from < h.phantoms.AtMillis-MinuteMillis {
+				continue
+			}
+			phantoms, logged := h.phantoms.Beside(from, since(left, from), since(left, max(from, h.phantoms.AtMillis)))
+			if real := since(h.log, from); phantoms+logged < real {
+				t.Fatalf("since %d: %d phantoms and %d logged, %d real ones", from, phantoms, logged, real)
+			}
+		}
+	})
+}
