@@ -19,6 +19,7 @@ type fakeStore struct {
 	mu       sync.Mutex
 	zones    map[string]zone.Settings
 	deleted  map[string]bool
+	unlisted map[string]bool        // there, but not among Zones until restored
 	memory   map[string]line.Memory // as handed to RestoreZone
 	calls    map[string]int
 	answer   line.Answer
@@ -30,7 +31,7 @@ type fakeStore struct {
 
 func newFakeStore(zones ...zone.Settings) *fakeStore {
 	f := &fakeStore{
-		zones: map[string]zone.Settings{}, deleted: map[string]bool{},
+		zones: map[string]zone.Settings{}, deleted: map[string]bool{}, unlisted: map[string]bool{},
 		memory: map[string]line.Memory{}, calls: map[string]int{},
 	}
 	for _, s := range zones {
@@ -104,6 +105,7 @@ func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
 		return nil, err
 	}
 	all := slices.Collect(maps.Values(f.zones))
+	all = slices.DeleteFunc(all, func(s zone.Settings) bool { return f.unlisted[s.ZoneID] })
 	if f.partial {
 		return all, fmt.Errorf("fake: one node: %w", line.ErrStoreUnavailable)
 	}
@@ -146,6 +148,7 @@ func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memor
 	if _, ok := f.zones[s.ZoneID]; !ok {
 		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
 	}
+	delete(f.unlisted, s.ZoneID)
 	return nil
 }
 

@@ -136,8 +136,9 @@ func (r *Registry) notIn(list []zone.Settings) []*remembered {
 	return missing
 }
 
-// lookInto settles why a remembered zone is not in the store's list: deleted,
-// or lost. A store that cannot say is asked again with the next list.
+// lookInto settles why a remembered zone is not in the store's list: deleted, or
+// lost, or the list is. A store that cannot say is asked again with the next
+// list.
 func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	before := z.heals.Load()
 	id := z.settings.Load().ZoneID
@@ -145,7 +146,10 @@ func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	switch {
 	case err == nil:
 		r.remember(present, false)
-		return
+		// The list is lost, not the zone: with Redis Cluster they may lie on
+		// different nodes. To restore a zone that is there writes the list;
+		// else a server that starts would not know the zone.
+		err = r.store.RestoreZone(ctx, present, z.memory())
 	case errors.Is(err, line.ErrZoneUnknown):
 		err = r.heal(ctx, z, before, true)
 	}

@@ -248,6 +248,16 @@ func TestRead(t *testing.T) {
 				}
 			}
 		}, map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{a}, false},
+		{"only the list lost", func(f *fakeStore) { f.unlisted["b"] = true; f.zones["b"] = settings("b", 9) },
+			map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{a, settings("b", 9)}, false},
+		{"only the list lost, and deleted before it was written", func(f *fakeStore) {
+			f.unlisted["b"] = true
+			f.before = func(call, _ string) {
+				if call == "RestoreZone" {
+					f.do(func() { delete(f.zones, "b"); f.deleted["b"] = true })
+				}
+			}
+		}, map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{a}, false},
 		{"away", func(f *fakeStore) { f.away = true }, map[string]int{"Zones": 1}, []zone.Settings{a, b}, true},
 		{"a node away", func(f *fakeStore) { f.partial = true; delete(f.zones, "b"); f.zones["a"] = settings("a", 9) },
 			map[string]int{"Zones": 1}, []zone.Settings{settings("a", 9), b}, true},
