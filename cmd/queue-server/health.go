@@ -21,7 +21,9 @@ var errDraining = errors.New("draining")
 
 // health knows whether this server should get traffic.
 type health struct {
-	ping     func(context.Context) error
+	ping func(context.Context) error
+	// alone is how many zones this server admits to while the store is away.
+	alone    func(context.Context) int
 	now      func() time.Time
 	draining atomic.Bool
 
@@ -30,8 +32,8 @@ type health struct {
 	last error
 }
 
-func newHealth(ping func(context.Context) error) *health {
-	return &health{ping: ping, now: time.Now}
+func newHealth(ping func(context.Context) error, alone func(context.Context) int) *health {
+	return &health{ping: ping, alone: alone, now: time.Now}
 }
 
 // drain has ready refuse from now on.

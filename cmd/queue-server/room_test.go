@@ -30,7 +30,7 @@ func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
 				return line.ErrStoreUnavailable
 			}
 			return nil
-		})
+		}, nobody)
 		for range 100 {
 			if err := h.ready(t.Context()); err != nil {
 				t.Fatal(err)
@@ -60,6 +60,9 @@ func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
 	})
 }
 
+// nobody is admitted to without the store.
+func nobody(context.Context) int { return 0 }
+
 // testRooms have all but the rooms themselves.
 func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Buffer) {
 	t.Helper()
@@ -71,7 +74,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 		t.Fatal(err)
 	}
 	return rooms{
-		health: newHealth(ping), registry: reg, log: log,
+		health: newHealth(ping, nobody), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}),
 	}, &text
 }
@@ -85,6 +88,26 @@ func TestReadyIsAProblemWhileTheStoreIsAway(t *testing.T) {
 	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) ||
 		rec.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %q %v", rec.Code, rec.Body, rec.Header())
+	}
+}
+
+func TestReadyWithoutTheStoreWhereAZoneIsAdmittedTo(t *testing.T) {
+	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
+	r.health.alone = func(context.Context) int { return 2 }
+	e := r.newEcho()
+	e.GET("/readyz", r.ready)
+	answer := func() *httptest.ResponseRecorder {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		return rec
+	}
+	if rec := answer(); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "without the store") ||
+		!strings.Contains(rec.Body.String(), ": 2\n") {
+		t.Errorf("%d %q", rec.Code, rec.Body)
+	}
+	r.health.drain()
+	if rec := answer(); rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "service_unavailable") {
+		t.Errorf("draining: %d %q", rec.Code, rec.Body)
 	}
 }
 

@@ -107,16 +107,23 @@ func clientIP(s checked) echo.IPExtractor {
 // a store that is away does not get the servers restarted.
 func alive(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 
-// ready is GET /readyz: send traffic here.
+// ready is GET /readyz: send traffic here. A server whose store is away is ready
+// if there is a zone that it admits to by itself; visitors of the others get the
+// same 503 from every server.
 func (r rooms) ready(c echo.Context) error {
-	err := r.health.ready(c.Request().Context())
-	if errors.Is(err, errDraining) {
+	ctx := c.Request().Context()
+	err := r.health.ready(ctx)
+	switch {
+	case err == nil:
+		return c.String(http.StatusOK, "ready\n")
+	case errors.Is(err, errDraining):
 		return echo.ErrServiceUnavailable
 	}
-	if err != nil {
-		return fmt.Errorf("not ready: %w", err)
+	if zones := r.health.alone(ctx); zones > 0 {
+		return c.String(http.StatusOK,
+			fmt.Sprintf("ready, without the store: zones that this server admits to by itself: %d\n", zones))
 	}
-	return c.String(http.StatusOK, "ready\n")
+	return fmt.Errorf("not ready: %w", err)
 }
 
 func (r rooms) metrics() http.Handler {

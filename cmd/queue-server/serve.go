@@ -12,6 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
@@ -43,7 +44,8 @@ func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) 
 }
 
 // serve wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: listeners, sweeper, registry, store.
+// deferred here runs from the bottom up: listeners, fallback, sweeper,
+// registry, store.
 func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
 	keys, err := loadKeys(s, log, stderr)
@@ -91,15 +93,21 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	sweeps.Start(ctx)
 	defer sweeps.Stop()
 
+	lines := fallback.New(fallback.Options{
+		Lines: zones, Meter: metrics, Servers: s.Servers, Within: within(s), Logger: log,
+	})
+	lines.Start(ctx)
+	defer lines.Stop()
+
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	operators, err := operator.NewHTTP(operator.New(zones, log), keys.adminToken)
 	if err != nil {
 		return err
 	}
-	health := newHealth(measured.Ping)
+	health := newHealth(measured.Ping, lines.Admits)
 	r := rooms{
-		wait:     wait.NewHTTP(wait.New(zones, keys.tokens, issuer, metrics, nil)),
-		entry:    entry.NewHTTP(entry.New(zones, keys.tokens, issuer, metrics), keys.passes.JWKS()),
+		wait:     wait.NewHTTP(wait.New(lines, keys.tokens, issuer, metrics, nil)),
+		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
 		health:   health,
 		registry: reg,

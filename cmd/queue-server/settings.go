@@ -26,6 +26,9 @@ const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
 	// a zone would be swept less often than anybody becomes idle.
 	maxSweepEvery = time.Hour
+	// maxServers bounds a slip of the finger. With as many, a zone is held in an
+	// outage unless it lets 1,000 in every window.
+	maxServers = 1000
 	// maxDrainDelay is above what any load balancer takes to notice, and below
 	// what an orchestrator waits before it kills.
 	maxDrainDelay = 5 * time.Minute
@@ -38,6 +41,7 @@ type settings struct {
 	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
 	RedisURL       string        `name:"redis-url" setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
+	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
@@ -85,6 +89,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		fault("admin-addr", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
+	if s.Servers < 1 || s.Servers > maxServers {
+		fault("servers", "%d is out of range, must be between 1 and %d", s.Servers, maxServers)
+	}
 	if s.Secret != "" {
 		var err error
 		if c.secrets, err = secret.Parse(s.Secret); err != nil {

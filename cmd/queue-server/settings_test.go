@@ -34,6 +34,8 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			says: []string{`QUEUE_ADMIN_ADDR: "8081" is no address`}},
 		{name: "store", env: map[string]string{"QUEUE_STORE": "mysql"},
 			says: []string{`QUEUE_STORE: "mysql" is none of embedded, redis`}},
+		{name: "no servers", env: map[string]string{"QUEUE_SERVERS": "0"},
+			says: []string{"QUEUE_SERVERS: 0 is out of range, must be between 1 and 1000"}},
 		{name: "short secret", env: map[string]string{"QUEUE_SECRET": "hunter2"},
 			says: []string{"QUEUE_SECRET:", "has 7 bytes, must have at least 32", "openssl rand -base64 32"}},
 		{name: "weak secret", env: map[string]string{"QUEUE_SECRET": strings.Repeat("a", 40)},

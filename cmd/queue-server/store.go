@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/lua"
 )
@@ -16,6 +18,15 @@ import (
 type store interface {
 	metric.Calls
 	Close() error
+}
+
+// within is how long a visitor's call may wait for the store. The embedded one
+// has no waiting, and is spared the timer.
+func within(s checked) time.Duration {
+	if s.Store == storeEmbedded {
+		return 0
+	}
+	return fallback.Within
 }
 
 // openStore opens the store that the settings name.
