@@ -61,26 +61,29 @@ type history struct {
 }
 
 // histories are all there can be: whenever there is room, some enter or do not.
+// They like to be full, and to come back the moment there is room again.
 func histories(t *rapid.T) history {
 	h := history{phantoms: Phantoms{
-		AtMillis:     1_000_000,
 		WindowMillis: rapid.Int64Range(1, 60).Draw(t, "window") * 1_000,
 		PerMinute:    rapid.Int64Range(0, 60).Draw(t, "per minute"),
 	}}
 	p := &h.phantoms
 	p.Limit = Limit(p.PerMinute, p.WindowMillis) + rapid.Int64Range(0, 5).Draw(t, "burst")
-	pauses := rapid.OneOf(
-		rapid.Int64Range(0, 100), rapid.Int64Range(0, 70_000),
-		rapid.Int64Range(p.WindowMillis-2, p.WindowMillis+2), rapid.Int64Range(MinuteMillis-2, MinuteMillis+2))
-	now := p.AtMillis - 3*MinuteMillis
-	for now <= p.AtMillis {
-		room := min(p.Limit-since(h.log, now-p.WindowMillis), p.PerMinute-since(h.log, now-MinuteMillis))
-		if room > 0 {
-			for range rapid.Int64Range(0, room).Draw(t, "enter") {
-				h.log = append(h.log, now)
-			}
+	pauses := rapid.OneOf(rapid.Just(p.WindowMillis+1), rapid.Just(int64(MinuteMillis+1)), rapid.Int64Range(1, 70_000))
+	p.AtMillis = 1_000_000
+	for range rapid.IntRange(1, 40).Draw(t, "steps") {
+		room := min(p.Limit-since(h.log, p.AtMillis-p.WindowMillis), p.PerMinute-since(h.log, p.AtMillis-MinuteMillis))
+		enter := room
+		if rapid.IntRange(0, 3).Draw(t, "not all at 0") == 0 {
+			enter = rapid.Int64Range(0, max(0, room)).Draw(t, "enter")
 		}
-		now += max(1, pauses.Draw(t, "pause"))
+		for range enter {
+			h.log = append(h.log, p.AtMillis)
+		}
+		p.AtMillis += pauses.Draw(t, "pause")
+	}
+	if len(h.log) > 0 && rapid.Bool().Draw(t, "lost at once") {
+		p.AtMillis = h.log[len(h.log)-1]
 	}
 	return h
 }
@@ -136,26 +139,37 @@ func TestPhantomsAreNoMoreThanCouldBe(t *testing.T) {
 	})
 }
 
-// TestPhantomsBesideWhatIsLeft: the store has kept some of its log and lost the
-// rest. What it counts is no less than what there was.
-func TestPhantomsBesideWhatIsLeft(t *testing.T) {
+// TestLimitsHoldThroughALoss: a store keeps some of its log, loses the rest, and
+// goes on by what it counts. What really entered never breaks a limit.
+func TestLimitsHoldThroughALoss(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := histories(t)
+		p := h.phantoms
 		var left []int64
 		for _, at := range h.log {
 			if rapid.Bool().Draw(t, "kept") {
 				left = append(left, at)
 			}
 		}
-		for _, from := range h.log {
-			if from < h.phantoms.AtMillis-MinuteMillis {
-				continue
+		count := func(from int64) int64 {
+			phantoms, logged := p.Beside(from, since(left, from), since(left, max(from, p.AtMillis)))
+			return phantoms + logged
+		}
+		pauses := rapid.OneOf(rapid.Just(p.WindowMillis), rapid.Just(p.WindowMillis+1), rapid.Int64Range(0, 70_000))
+		now := p.AtMillis
+		for range rapid.IntRange(1, 20).Draw(t, "steps after") {
+			window, minute := now-p.WindowMillis, now-MinuteMillis
+			for room := min(p.Limit-count(window), p.PerMinute-count(minute)); room > 0; room-- {
+				h.log, left = append(h.log, now), append(left, now)
 			}
-			phantoms, logged := h.phantoms.Beside(from, since(left, from), since(left, max(from, h.phantoms.AtMillis)))
-			if real := since(h.log, from); phantoms+logged < real {
-				t.Fatalf("since %d: %d phantoms and %d logged, %d real ones", from, phantoms, logged, real)
+			if in := since(h.log, window); in > p.Limit {
+				t.Fatalf("%d in the window at %d, at most %d", in, now, p.Limit)
 			}
+			if in := since(h.log, minute); in > p.PerMinute {
+				t.Fatalf("%d in the minute at %d, at most %d", in, now, p.PerMinute)
+			}
+			now += pauses.Draw(t, "pause after")
 		}
 	})
 }
