@@ -103,15 +103,34 @@ func (s *Store) drive(b *batch) {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		start := time.Now()
 		err := s.visit(ctx, b, asks)
-		s.metrics.seconds.WithLabelValues("visit").Observe(time.Since(start).Seconds())
+		took := time.Since(start)
+		s.metrics.seconds.WithLabelValues("visit").Observe(took.Seconds())
 		cancel()
-		for _, a := range asks {
-			if err != nil {
-				a.err = err
-			}
-			close(a.done)
+		finish(asks, err)
+		if err != nil && took > patience {
+			finish(b.abandon(), err)
 		}
 	}
+}
+
+// finish tells those of a call how it ended.
+func finish(asks []*ask, err error) {
+	for _, a := range asks {
+		if err != nil {
+			a.err = err
+		}
+		close(a.done)
+	}
+}
+
+// abandon removes everybody from the queue: they have waited for a call that
+// timed out, and one more is more than they were promised to wait.
+func (b *batch) abandon() []*ask {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	asks := b.pending
+	b.pending = nil
+	return asks
 }
 
 // take removes the next batch from the queue, without those who went away. Nil

@@ -31,9 +31,12 @@ type Options struct {
 }
 
 const (
-	// callTimeout bounds one script call, dialling and NOSCRIPT included, so
-	// that a poll is answered with 503 within 500 ms.
-	callTimeout = 450 * time.Millisecond
+	// callTimeout bounds one script call, dialling and NOSCRIPT included. With
+	// patience before it, a poll is answered with 503 within 500 ms.
+	callTimeout = 400 * time.Millisecond
+	// patience is how long a call may take to fail and leave those who wait
+	// behind it the time for a call of their own.
+	patience = 50 * time.Millisecond
 	// settleTimeout bounds an operator's call, which may wait longer.
 	settleTimeout = 2 * time.Second
 	// reloadEvery bounds how often a failing cluster is asked who is master.
@@ -84,14 +87,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) Close() error {
 	s.work.Wait()
 	return s.client.Close()
-}
-
-// Ping asks whether Redis answers; in a cluster, whether some master does.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return s.failed(ctx, "ping", err)
-	}
-	return nil
 }
 
 // warm loads the scripts on every master, so that the first crowd does not.
