@@ -1,0 +1,185 @@
+package lua
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+)
+
+// TestMain stops the Redis that the tests have started, and finds goroutines
+// that nobody waited for.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(exitCode(func() int {
+		code := m.Run()
+		if err := redisServer.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	}))
+}
+
+// exitCode is a testing.M that does more.
+type exitCode func() int
+
+// Run is what goleak calls.
+func (run exitCode) Run() int { return run() }
+
+// redisServer is the one Redis of this package's tests. Each test has keys with
+// a prefix of its own there.
+var redisServer server
+
+// server is a redis-server on a free port, without persistence.
+type server struct {
+	once sync.Once
+	err  error
+	url  string
+	cmd  *exec.Cmd
+	dir  string
+	// drained is closed when the server's output has ended.
+	drained chan struct{}
+}
+
+// startAttempts: somebody else may take the free port before Redis does.
+const startAttempts = 5
+
+// address starts the server when it is first asked for.
+func (s *server) address(t conformance.TB) string {
+	t.Helper()
+	s.once.Do(func() {
+		for range startAttempts {
+			if s.err = s.start(); s.err == nil {
+				return
+			}
+		}
+	})
+	if s.err != nil {
+		t.Fatalf("redis-server, which these tests need, did not start: %v", s.err)
+	}
+	return s.url
+}
+
+func (s *server) start() error {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return err
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "lua-test")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir,
+		"--save", "", "--appendonly", "no")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.dir, s.url = cmd, dir, "redis://127.0.0.1:"+port
+	s.drained = make(chan struct{})
+	ready := make(chan struct{})
+	go s.drain(out, ready)
+	select {
+	case <-ready:
+		return nil
+	case <-s.drained:
+		return fmt.Errorf("it ended: %w", cmd.Wait())
+	}
+}
+
+// drain reads what the server says until it ends.
+func (s *server) drain(out io.Reader, ready chan<- struct{}) {
+	defer close(s.drained)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.Contains(lines.Text(), "Ready to accept connections") {
+			close(ready)
+		}
+	}
+}
+
+func (s *server) stop() error {
+	if s.cmd == nil || s.err != nil {
+		return nil
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-s.drained
+	_ = s.cmd.Wait() // it was killed, as it will say
+	return os.RemoveAll(s.dir)
+}
+
+// prefixes counts the stores that tests have opened.
+var prefixes atomic.Int64
+
+// openStore opens a store whose keys no other test has. They go with the test.
+func openStore(t conformance.TB, now func() time.Time) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{
+		URL: redisServer.address(t), Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now,
+	})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		s.forgetAll(t)
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// forgetAll removes all keys with the store's prefix.
+func (s *Store) forgetAll(t conformance.TB) {
+	t.Helper()
+	if all := s.allKeys(t, ""); len(all) > 0 {
+		if err := s.client.Unlink(context.Background(), all...).Err(); err != nil {
+			t.Errorf("unlink: %v", err)
+		}
+	}
+}
+
+// allKeys are the keys that begin so, after the store's prefix.
+func (s *Store) allKeys(t conformance.TB, begin string) []string {
+	t.Helper()
+	var all []string
+	seen := make(map[string]bool) // SCAN may name a key twice
+	for cursor := uint64(0); ; {
+		keys, next, err := s.client.Scan(context.Background(), cursor, s.prefix+begin+"*", 1_000).Result()
+		if err != nil {
+			t.Fatalf("scan: %v", err)
+		}
+		for _, k := range keys {
+			if !seen[k] {
+				seen[k] = true
+				all = append(all, k)
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return all
+		}
+	}
+}
