@@ -202,6 +202,7 @@ func (g *guard) admit(v visitor, now int64) (line.Answer, error) {
 	ttl := settings.PassTTL().Milliseconds()
 	one := admission{place: v.place, atMillis: at, expiresMillis: at + ttl, untilMillis: now + ttl}
 	g.bucket.add(now)
+	g.local.prune(now)
 	g.local.add(one)
 	g.store.meter.AdmitLocally(g.zoneID)
 	return one.answer(line.Admitted), nil

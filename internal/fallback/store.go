@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// Within is how long a visitor's call may wait for the store: the 500 ms
-	// of the contract, less what HTTP takes on a busy server.
-	Within = 450 * time.Millisecond
+	// Within is how long a visitor's call may wait for the store: the 500 ms of
+	// the contract, less what HTTP takes on a busy server. It ends the wait for
+	// a place in a call, too, on which the stores' own limits have no say.
+	Within = 400 * time.Millisecond
 	// AwayAfter is how long calls must have failed, with no success between
 	// them, before this server admits by itself. Above Apart, so that the store
 	// is gone for every server when the first begins; and so long that at the
