@@ -17,7 +17,7 @@
 --@include zone
 --@include lifetime
 --@include crowd
---@include turn
+--@include loss
 
 local z, missing = load_zone(ZONE)
 if ARGV[2] == 'restore' then

@@ -26,6 +26,7 @@
 --@include zone
 --@include lifetime
 --@include crowd
+--@include loss
 --@include turn
 --@include admit
 

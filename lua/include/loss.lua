@@ -1,0 +1,24 @@
+-- loss: what is done when the store may have lost admissions and places.
+
+-- lose: admissions and places may have been lost. See window.Phantoms.
+local function lose(z, r, now)
+  z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
+  if z.heal_until <= now then
+    -- Who left in an earlier healing may have come back since.
+    z.heal_after = z.last_micros
+    redis.call('UNLINK', GONE)
+  end
+  z.last_micros = max(z.last_micros, z.now_micros)
+  z.heal_upto = z.last_micros
+  z.heal_until = now + HEAL
+end
+
+-- check_master notices a fail-over or a restart: either may have lost the last
+-- second of writes, though most of the data is there.
+local function check_master(z, r, now)
+  local id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  if z.run_id and z.run_id ~= id then
+    lose(z, r, now)
+  end
+  z.run_id = id
+end
