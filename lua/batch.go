@@ -100,7 +100,7 @@ func (s *Store) drive(b *batch) {
 			return
 		}
 		s.metrics.batch.Observe(float64(len(asks)))
-		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
 		start := time.Now()
 		err := s.visit(ctx, b, asks)
 		took := time.Since(start)

@@ -18,7 +18,7 @@ var errNoMaster = errors.New("lua: no master is known")
 // Ping asks whether Redis answers; in a cluster, whether some master does: the
 // zones of the others can be served.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	cluster, ok := s.client.(*redis.ClusterClient)
 	if !ok {

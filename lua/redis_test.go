@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/conformance"
@@ -134,15 +135,28 @@ func (s *server) stop() error {
 // prefixes counts the stores that tests have opened.
 var prefixes atomic.Int64
 
+// patient is how long a call may take on a machine that has other work to do.
+const patient = time.Minute
+
 // openStore opens a store whose keys no other test has. They go with the test.
+// It waits long for Redis: what is tested is what it answers, not how soon.
 func openStore(t conformance.TB, now func() time.Time) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{
-		URL: redisServer.address(t), Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now,
-	})
+	url := redisServer.address(t)
+	s, err := Open(t.Context(), Options{URL: url, Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient
+	o.MaxRetries = -1
+	if err := s.client.Close(); err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	s.client, s.timeouts = redis.NewClient(o), timeouts{patient, patient}
 	t.Cleanup(func() {
 		s.forgetAll(t)
 		if err := s.Close(); err != nil {

@@ -43,13 +43,18 @@ const (
 	reloadEvery = 200 * time.Millisecond
 )
 
+// timeouts are callTimeout and settleTimeout; but longer in tests of what a
+// store answers, for the machine they run on may have other work.
+type timeouts struct{ call, settle time.Duration }
+
 // Store is the Redis store. All methods are safe for concurrent use.
 type Store struct {
-	client  redis.UniversalClient
-	prefix  string
-	now     func() time.Time
-	logger  *slog.Logger
-	metrics *metrics
+	client   redis.UniversalClient
+	prefix   string
+	now      func() time.Time
+	logger   *slog.Logger
+	metrics  *metrics
+	timeouts timeouts
 
 	mu      sync.RWMutex
 	batches map[string]*batch
@@ -69,7 +74,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
-		batches: make(map[string]*batch),
+		timeouts: timeouts{callTimeout, settleTimeout},
+		batches:  make(map[string]*batch),
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
@@ -91,7 +97,7 @@ func (s *Store) Close() error {
 
 // warm loads the scripts on every master, so that the first crowd does not.
 func (s *Store) warm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
 	on := func(ctx context.Context, c *redis.Client) error {
 		for _, sc := range scripts {

@@ -27,7 +27,7 @@ const statusBusy = 3
 // what the last call returned. The owner names this server: of many, one sweeps
 // a zone.
 func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	start := time.Now()
 	reply, err := s.run(ctx, sweepScript, s.keys(zoneID),

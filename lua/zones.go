@@ -84,7 +84,7 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	if err != nil {
 		return 0, fmt.Errorf("lua: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
 	reply, err := s.run(ctx, settleScript, s.keys(z.ZoneID)[:crowdKeys],
 		s.clock(), how, was, string(b),
@@ -110,7 +110,7 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 
 // DeleteZone removes the zone and its line.
 func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
 	keys := s.keys(zoneID)
 	reply, err := s.run(ctx, deleteScript, keys, rememberDeleted.Milliseconds())
@@ -137,7 +137,7 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
 
 // Zone returns one zone's settings.
 func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	v, err := s.client.HMGet(ctx, s.keys(zoneID)[0], "json", "deleted").Result()
 	if err != nil {
@@ -165,7 +165,7 @@ func settingsOf(v []any) (zone.Settings, error) {
 // answer it returns those of the other nodes, and an error that wraps
 // line.ErrStoreUnavailable.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	names, err := s.client.SMembers(ctx, s.zonesKey()).Result()
 	if err != nil {
