@@ -67,7 +67,13 @@ fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 ##@ Measure it
 
 .PHONY: bench
-bench: ## run the benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
+bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short look, writes nothing)
+	@scripts/install-debian.sh redis-server
+	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
+	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs)
+
+.PHONY: microbench
+microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: k6

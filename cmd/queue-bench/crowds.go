@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errRefused: too much was refused for a figure to mean anything.
+var errRefused = errors.New("more than a thousandth of the requests was refused")
+
+// mostRefused is the share up to which refusals are reported beside a figure.
+const mostRefused = 0.001
+
+// warmUp has every server, and every connection, seen each kind of request.
+func (b *bench) warmUp(ctx context.Context) error {
+	for _, c := range b.rooms {
+		j := newJoins(warmZone, c.conns)
+		if _, err := c.finish(ctx, j, 20*c.conns); err != nil {
+			return fmt.Errorf("%s: %w\n%s", c.name, err, c.log)
+		}
+		var met crowd
+		met.add(j)
+		if _, err := c.saturate(ctx, newPolls(warmZone, &met), 0, b.plan.span); err != nil {
+			return fmt.Errorf("%s: %w\n%s", c.name, err, c.log)
+		}
+	}
+	return nil
+}
+
+// firstCrowd lines up the first n at each server. The yardstick has no line:
+// its crowd is a token that it answers like any other.
+func (b *bench) firstCrowd(ctx context.Context, n int) error {
+	for _, c := range b.rooms {
+		if c.name == bareEcho {
+			j := newJoins(benchZone, c.conns)
+			if _, err := c.finish(ctx, j, 1000); err != nil {
+				return err
+			}
+			c.crowd.add(j)
+			continue
+		}
+		if _, err := b.join(ctx, c, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join lines up n more at the contender, as fast as it goes.
+func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
+	j := newJoins(benchZone, c.conns)
+	s, err := b.observe(ctx, c, func() (tally, error) { return c.finish(ctx, j, n) })
+	if err == nil && s.refused > mostRefused {
+		err = fmt.Errorf("joins: %w", errRefused)
+	}
+	c.crowd.add(j)
+	return s, err
+}
+
+// grow lines up newcomers until n wait at each server, in rounds.
+func (b *bench) grow(ctx context.Context, n int) (series, error) {
+	rounds := b.plan.joinRounds
+	present := make(map[*contender]int)
+	for _, c := range b.rooms {
+		present[c] = c.crowd.len()
+	}
+	done := make(map[*contender]int)
+	return b.interleave(ctx, rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+		done[c]++
+		if c.name == bareEcho {
+			return b.joinBare(ctx, c)
+		}
+		goal := present[c] + (n-present[c])*done[c]/rounds
+		return b.join(ctx, c, goal-c.crowd.len())
+	}))
+}
+
+func (b *bench) joinBare(ctx context.Context, c *contender) (sample, error) {
+	j := newJoins(benchZone, c.conns)
+	return b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.warm, b.plan.span) })
+}
+
+// joinsAtEnd measures joins with the largest crowd waiting; then the newcomers
+// leave, so that the crowd is as large as before.
+func (b *bench) joinsAtEnd(ctx context.Context) (series, error) {
+	n := b.plan.sizes[len(b.plan.sizes)-1]
+	s, err := b.interleave(ctx, b.plan.rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+		if c.name == bareEcho {
+			return b.joinBare(ctx, c)
+		}
+		return b.joinFor(ctx, c, b.plan.span)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range b.rooms {
+		if c.name == bareEcho {
+			continue
+		}
+		newcomers := c.crowd.cut(n)
+		if _, err := c.finish(ctx, newLeaves(benchZone, &newcomers), newcomers.len()); err != nil {
+			return nil, fmt.Errorf("%s: leave: %w\n%s", c.name, err, c.log)
+		}
+	}
+	return s, nil
+}
+
+func (b *bench) joinFor(ctx context.Context, c *contender, span time.Duration) (sample, error) {
+	j := newJoins(benchZone, c.conns)
+	s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.warm, span) })
+	c.crowd.add(j)
+	if err == nil && s.refused > mostRefused {
+		err = fmt.Errorf("joins: %w", errRefused)
+	}
+	return s, err
+}
+
+// polls measures polls as fast as they go.
+func (b *bench) polls(ctx context.Context, of []*contender) (series, error) {
+	return b.interleave(ctx, b.plan.rounds, turns(of, func(ctx context.Context, c *contender) (sample, error) {
+		v := newPolls(benchZone, &c.crowd)
+		s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, v, b.plan.warm, b.plan.span) })
+		if err == nil && s.refused > mostRefused {
+			err = fmt.Errorf("polls: %w", errRefused)
+		}
+		return s, err
+	}))
+}
+
+// latency measures polls at half the rate that each has shown.
+func (b *bench) latency(ctx context.Context, most series) (series, error) {
+	return b.interleave(ctx, b.plan.rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+		v := newPolls(benchZone, &c.crowd)
+		rate := most.median(c.name, perSecond) / 2
+		return b.observe(ctx, c, func() (tally, error) { return c.pace(ctx, v, rate, b.plan.warm, b.plan.span) })
+	}))
+}
+
+// memory is what each store holds, in bytes.
+func (b *bench) memory(ctx context.Context) (map[string]int64, error) {
+	used, err := b.redis.UsedMemory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heap, err := b.room(onEmbedded).heap(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]int64{onRedis: used, onEmbedded: heap}, nil
+}
+
+// bytesSince is how much more each store holds, for each of n visitors.
+func (b *bench) bytesSince(ctx context.Context, before map[string]int64, n int) (map[string]float64, error) {
+	now, err := b.memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]float64)
+	for name, bytes := range now {
+		out[name] = float64(bytes-before[name]) / float64(n)
+	}
+	return out, nil
+}

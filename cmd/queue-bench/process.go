@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startTimeout is above what a server needs on a busy machine.
+	startTimeout = 20 * time.Second
+	// stopTimeout is how long it may take to end before it is killed.
+	stopTimeout = 10 * time.Second
+	// lookEvery is the pause between two looks at something awaited.
+	lookEvery = 20 * time.Millisecond
+)
+
+// process is a server that is measured: a child of this process.
+type process struct {
+	name string
+	// addr is the public listener, admin the operators', "" for none.
+	addr, admin string
+	cmd         *exec.Cmd
+	log         *tail
+	exited      chan struct{} // closed when it has ended
+}
+
+// start starts a program that listens on addr, and waits until it is ready. It
+// ends with ctx, or with stop.
+func start(ctx context.Context, name, addr, admin string, cmd *exec.Cmd) (*process, error) {
+	p := &process{name: name, addr: addr, admin: admin, cmd: cmd, log: &tail{}, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopTimeout
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	go func() {
+		defer close(p.exited)
+		// Its exit status says how it was ended, which is known.
+		_ = cmd.Wait()
+	}()
+	if err := p.await(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s did not start: %w\n%s", name, err, p.log), p.stop())
+	}
+	return p, nil
+}
+
+// await waits until the server says that it is ready.
+func (p *process) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if _, err := get(ctx, "http://"+p.addr+"/readyz"); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.exited:
+			return errors.New("it has ended")
+		case <-tick.C:
+		}
+	}
+}
+
+// stop ends the process and waits for it.
+func (p *process) stop() error {
+	err := p.cmd.Process.Signal(syscall.SIGTERM)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	select {
+	case <-p.exited:
+		return err
+	case <-time.After(stopTimeout):
+		return errors.Join(err, fmt.Errorf("%s had to be killed", p.name), p.cmd.Process.Kill())
+	}
+}
+
+// cpu is the processor time that the process has used so far; 0 where the
+// system does not say.
+func (p *process) cpu() time.Duration {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// proc(5): the name, field 2, is in brackets and may hold anything; user
+	// and system time are fields 14 and 15, in hundredths of a second.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const user, system, skipped = 14, 15, 3
+	var ticks int64
+	for _, i := range []int{user, system} {
+		if len(fields) <= i-skipped {
+			return 0
+		}
+		n, err := strconv.ParseInt(fields[i-skipped], 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// ownCPU is the processor time that this process has used so far.
+func ownCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// metrics reads the server's metrics: the sum of each over its labels.
+func (p *process) metrics(ctx context.Context) (map[string]float64, error) {
+	text, err := get(ctx, "http://"+p.admin+"/metrics")
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]float64)
+	for l := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(l), " ")
+		if !ok || strings.HasPrefix(l, "#") {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "{")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			out[name] += v
+		}
+	}
+	return out, nil
+}
+
+// heap is what the server's heap holds after a garbage collection, in bytes.
+func (p *process) heap(ctx context.Context) (int64, error) {
+	// The second collection frees what pools kept over the first.
+	for range 2 {
+		if _, err := get(ctx, "http://"+p.admin+"/debug/pprof/heap?gc=1"); err != nil {
+			return 0, err
+		}
+	}
+	m, err := p.metrics(ctx)
+	return int64(m["go_memstats_heap_alloc_bytes"]), err
+}
+
+// get fetches a page of a server of ours.
+func get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }() // read to its end, or given up
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", url, res.Status)
+	}
+	return body, err
+}
+
+// freeAddr returns an address of this machine that nobody listens on.
+func freeAddr(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// tail keeps the last of what a process says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	t.text = t.text[max(0, len(t.text)-tailBytes):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

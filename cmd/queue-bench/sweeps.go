@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/lua"
+)
+
+// clock is a clock that is set. The stores take it instead of their own, so
+// that people become idle without anybody waiting for it.
+type clock struct{ micros atomic.Int64 }
+
+func newClock(at time.Time) *clock {
+	c := &clock{}
+	c.micros.Store(at.UnixMicro())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.UnixMicro(c.micros.Load()) }
+func (c *clock) advance(d time.Duration) { c.micros.Add(d.Microseconds()) }
+
+const (
+	// absence makes everybody idle who does not poll after it.
+	absence = 3 * time.Minute
+	// presence is how long after their poll the others are swept: as long as
+	// they may be silent, but for a second.
+	presence = zone.DefaultIdleTimeoutSeconds*time.Second - time.Second
+)
+
+// sweepCost is what it took to sweep the idle out of a crowd.
+type sweepCost struct {
+	waiting           int
+	examined, removed int64
+	// took is the time from the first batch to the last, calls are how long
+	// each held the store.
+	took  time.Duration
+	calls []time.Duration
+}
+
+func (s sweepCost) longest() time.Duration {
+	if len(s.calls) == 0 {
+		return 0
+	}
+	return slices.Max(s.calls)
+}
+
+// idleOnes returns the numbers of n visitors with exactly so many true ones,
+// spread over the line at random: they have fallen silent.
+func idleOnes(n, idle int) []bool {
+	out := make([]bool, n)
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n)[:idle] {
+		out[i] = true
+	}
+	return out
+}
+
+// sweeper is a store that can be swept.
+type sweeper interface {
+	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+}
+
+// sweepAll sweeps the zone from its beginning to its end.
+func sweepAll(ctx context.Context, s sweeper, each func(time.Duration)) (sweepCost, error) {
+	var cost sweepCost
+	start := time.Now()
+	for cursor := uint64(0); ; {
+		began := time.Now()
+		batch, err := s.Sweep(ctx, benchZone, "bench", cursor)
+		if err != nil {
+			return cost, err
+		}
+		each(time.Since(began))
+		cost.examined += batch.Examined
+		cost.removed += batch.Removed
+		if cursor = batch.Next; cursor == 0 {
+			cost.took = time.Since(start)
+			return cost, nil
+		}
+	}
+}
+
+// sweeps has a part of the crowd on Redis fall silent, and sweeps it. It comes
+// last: it sets the zone's clock forward.
+func (b *bench) sweeps(ctx context.Context) (err error) {
+	b.progress.begin("sweep of %s idle on Redis", count(b.plan.idle))
+	ahead := newClock(time.Now().Add(absence))
+	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL(), Now: ahead.now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	places, err := b.room(onRedis).crowd.places(b.keys)
+	if err != nil {
+		return err
+	}
+	silent := idleOnes(len(places), b.plan.idle)
+	if err := each(ctx, len(places), func(ctx context.Context, i int) error {
+		if silent[i] {
+			return nil
+		}
+		_, err := store.Poll(ctx, benchZone, places[i])
+		return err
+	}); err != nil {
+		return err
+	}
+	settings := zoneFor(benchZone)
+	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
+	if _, err := store.PutZone(ctx, settings, nil); err != nil {
+		return err
+	}
+	ahead.advance(presence)
+	if err := b.redis.WatchCalls(ctx, 0); err != nil {
+		return err
+	}
+	cost, err := sweepAll(ctx, store, func(time.Duration) {})
+	if err != nil {
+		return err
+	}
+	cost.waiting = len(places)
+	cost.calls, err = b.redis.ScriptCalls(ctx)
+	b.out.redisSweep = cost
+	return err
+}
+
+// inProcessCost is what one call costs the embedded store, without HTTP.
+type inProcessCost struct {
+	join, poll time.Duration
+	bytes      float64
+	sweep      sweepCost
+}
+
+// inProcess measures the embedded store by itself, by one goroutine.
+func (b *bench) inProcess(ctx context.Context) (err error) {
+	n := b.plan.sizes[len(b.plan.sizes)-1]
+	b.progress.begin("the embedded store by itself, %s waiting", count(n))
+	ahead := newClock(time.Now())
+	store, err := embedded.Open(embedded.Options{Now: ahead.now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	settings := zoneFor(benchZone)
+	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
+	if _, err := store.PutZone(ctx, settings, nil); err != nil {
+		return err
+	}
+	places := make([]line.Place, n)
+	for i := range places {
+		places[i].ID = token.NewID()
+	}
+	before := heapBytes()
+	start := time.Now()
+	for i := range places {
+		ahead.advance(time.Microsecond)
+		a, err := store.Join(ctx, benchZone, places[i].ID)
+		if err != nil {
+			return err
+		}
+		places[i].ArrivedAtMicros = a.Place.ArrivedAtMicros
+	}
+	cost := inProcessCost{join: time.Since(start) / time.Duration(n)}
+	cost.bytes = float64(heapBytes()-before) / float64(n)
+
+	order := rand.New(rand.NewPCG(3, 4)).Perm(n)
+	ahead.advance(absence)
+	silent := idleOnes(n, b.plan.idle)
+	start = time.Now()
+	for _, i := range order {
+		if silent[i] {
+			continue
+		}
+		if _, err := store.Poll(ctx, benchZone, places[i]); err != nil {
+			return err
+		}
+	}
+	cost.poll = time.Since(start) / time.Duration(n-b.plan.idle)
+
+	ahead.advance(presence)
+	var calls []time.Duration
+	if cost.sweep, err = sweepAll(ctx, store, func(d time.Duration) { calls = append(calls, d) }); err != nil {
+		return err
+	}
+	cost.sweep.waiting, cost.sweep.calls = n, calls
+	b.out.inProcess = cost
+	return nil
+}
+
+// heapBytes is what this process's heap holds after a garbage collection.
+func heapBytes() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
