@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- delete: remove a zone, and remember that it was removed rather than lost.
 --
 -- KEYS[1..7]  see include/crowd.lua

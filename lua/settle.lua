@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- settle: make a zone, change its settings, or put back one that was lost.
 --
 -- KEYS[1..7]  see include/crowd.lua

@@ -30,6 +30,17 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
+// clientLog takes go-redis's own log, which knows no levels and says several
+// times a second that a node is away: metrics and readiness say so better.
+type clientLog struct{}
+
+// Printf is what go-redis calls.
+func (clientLog) Printf(ctx context.Context, format string, v ...any) {
+	slog.DebugContext(ctx, fmt.Sprintf("redis client: "+format, v...))
+}
+
+var quiet sync.Once
+
 const (
 	// callTimeout bounds one script call, dialling and NOSCRIPT included. With
 	// patience before it, a poll is answered with 503 within 500 ms.
@@ -72,6 +83,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet.Do(func() { redis.SetLogger(clientLog{}) })
 	s := &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, settleTimeout},

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- sweep: remove some of those who have not polled for longer than the idle
 -- timeout, and forget expired admissions.
 --

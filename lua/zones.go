@@ -33,9 +33,11 @@ const (
 	settleDiffers = 3
 )
 
-// zoneError reads the status of a zone that is not there.
+// zoneError reads the status of a zone: nil if it is there.
 func zoneError(code any) error {
 	switch code {
+	case int64(0):
+		return nil
 	case int64(1):
 		return line.ErrZoneUnknown
 	case int64(2):
@@ -117,8 +119,10 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
 	if err != nil {
 		return err
 	}
-	if reply != int64(0) {
-		return zoneError(reply)
+	// Deleted before: perhaps by a call that got no further.
+	again := zoneError(reply)
+	if again != nil && !errors.Is(again, line.ErrZoneDeleted) {
+		return again
 	}
 	for from := 0; from < buckets; from += unlinkBatch {
 		names := make([]string, unlinkBatch)
@@ -132,7 +136,7 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
 	if err := s.client.SRem(ctx, s.zonesKey(), zoneID).Err(); err != nil {
 		return s.failed(ctx, "delete", err)
 	}
-	return nil
+	return again
 }
 
 // Zone returns one zone's settings.

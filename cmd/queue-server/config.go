@@ -162,7 +162,12 @@ func (r *configReader) zone(n *yaml.Node) (s zone.Settings, ok bool) {
 		return s, false
 	}
 	before := len(r.faults)
-	r.fields(n, zoneKeys, func(_, _ *yaml.Node) {})
+	r.fields(n, zoneKeys, func(key, value *yaml.Node) {
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!float" {
+			// Left to itself, the decoder cuts the fraction off.
+			r.fault(value, "%s is %s, must be a whole number", key.Value, value.Value)
+		}
+	})
 	if len(r.faults) > before {
 		return s, false
 	}

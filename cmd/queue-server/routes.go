@@ -31,9 +31,21 @@ type rooms struct {
 	log      *slog.Logger
 }
 
+// closing asks clients, while draining, to close their connections after the
+// answer: so that none is closed while a request is on its way.
+func (h *health) closing(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if h.draining.Load() {
+			c.Response().Header().Set("Connection", "close")
+		}
+		return next(c)
+	}
+}
+
 // public are the routes of the public listener.
 func (r rooms) public() http.Handler {
 	e := r.newEcho()
+	e.Use(r.health.closing)
 	e.POST("/traffic/wait", r.wait.Join)
 	e.POST("/traffic/entry", r.entry.Poll)
 	e.POST("/traffic/leave", r.wait.Leave)

@@ -46,8 +46,8 @@ func (s *sources) readFile(ctx *kong.Context) error {
 			path = ctx.Value(p).String()
 		}
 	}
-	if path == "" {
-		return nil
+	if path == "" || s.file != nil || len(s.faults) > 0 {
+		return nil // kong calls this more than once
 	}
 	file, err := readConfig(path, fileKeys(ctx.Model.Node))
 	if err != nil {

@@ -42,20 +42,23 @@ func (a *admissions) since(millis int64) int64 {
 	return int64(len(a.entries)) - a.from(millis)
 }
 
-// trim forgets the entries before the time. It copies what stays, so that the
-// memory of a rush is given back when the rush is over.
-func (a *admissions) trim(millis int64) {
-	n := a.from(millis)
-	if n == 0 {
-		return
-	}
+// trimBatch is how many entries one call forgets, so that no call is as long as
+// the log: well under a millisecond.
+const trimBatch = 5000
+
+// trim forgets entries before the time, at most trimBatch, and reports whether
+// there are more. The memory is given back when the log grows or ends.
+func (a *admissions) trim(millis int64) (more bool) {
+	old := a.from(millis)
+	n := min(old, trimBatch)
 	for _, e := range a.entries[:n] {
 		if a.byID[e.id] == e.atMillis {
 			delete(a.byID, e.id)
 		}
 	}
-	a.entries = append([]admission(nil), a.entries[n:]...)
+	a.entries = a.entries[n:]
 	if len(a.entries) == 0 {
 		a.entries, a.byID = nil, nil
 	}
+	return old > n
 }

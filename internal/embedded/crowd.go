@@ -114,9 +114,13 @@ func (c *crowd) since(millis int64) (phantoms, logged int64) {
 
 func sum(a, b int64) int64 { return a + b }
 
+// maxStale is how many appointments one call looks at, stale ones included.
+const maxStale = 20 * window.StepBatch
+
 // takeOffLate ends the liveness of those who missed their appointment.
 func (c *crowd) takeOffLate(now int64) {
-	for n := 0; n < window.StepBatch; {
+	// Stale entries are cheap, but whoever polls in a tight loop makes many.
+	for n, looked := 0, 0; n < window.StepBatch && looked < maxStale; looked++ {
 		a, ok := c.due.late(now - window.GraceMillis)
 		if !ok {
 			return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -197,23 +198,27 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 	}
 	out.Removed = int64(len(idle))
 	c.totals.Swept += out.Removed
-	if out.Next == 0 {
-		c.tidy(now)
+	if out.Next == 0 && c.tidy(now) {
+		out.Next = afterLine
 	}
 	return out
 }
 
-// tidy gives back what a gone crowd held.
-func (c *crowd) tidy(now int64) {
+// afterLine is the cursor behind the last token, where only tidying is left.
+const afterLine = math.MaxInt64 - 1
+
+// tidy gives back what a gone crowd held, and reports whether there is more.
+func (c *crowd) tidy(now int64) (more bool) {
 	ttl := c.settings.PassTTLSeconds * 1000
 	c.ttls = c.ttls.prune(ttl, now)
-	c.log.trim(now - max(window.MinuteMillis, c.ttls.longest(ttl)))
+	more = c.log.trim(now - max(window.MinuteMillis, c.ttls.longest(ttl)))
 	if now >= c.heal.until {
 		c.heal.gone = nil
 	}
 	if c.line.len() == 0 {
 		c.byID, c.due = nil, nil
 	}
+	return more
 }
 
 // Zones lists the settings of all zones, by zone id.

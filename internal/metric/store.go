@@ -71,7 +71,7 @@ func (m *Metrics) Measure(next Calls) *Store {
 // expected, is an answer; anything else is a failure.
 func (c *callMeter) done(start time.Time, err error) {
 	c.seconds.Observe(c.now().Sub(start).Seconds())
-	if err != nil && !errors.Is(err, line.ErrZoneUnknown) &&
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, line.ErrZoneUnknown) &&
 		!errors.Is(err, line.ErrZoneDeleted) && !errors.Is(err, line.ErrZoneChanged) {
 		c.failures.Inc()
 	}

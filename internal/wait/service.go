@@ -100,8 +100,9 @@ func (n *Newcomer) check() error {
 }
 
 // Join takes a place for the newcomer, or lets the newcomer straight in. With
-// a ClientID it can be repeated: the place, the token and, once admitted, the
-// pass are the same each time. Without one, each call takes a place of its own.
+// a ClientID it can be repeated: the place and the token are the same each time
+// and, once admitted, the pass (the token may then be another for the same
+// admission). Without one, each call takes a place of its own.
 //
 // It returns a *answer.FieldError before the store is asked, ErrClosed,
 // ErrFull, or an error of the store.

@@ -6,7 +6,6 @@ package zone
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 )
 
@@ -109,11 +108,25 @@ func (s Settings) IdleTimeout() time.Duration {
 // PassTTL is how long a pass is good for.
 func (s Settings) PassTTL() time.Duration { return time.Duration(s.PassTTLSeconds) * time.Second }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// maxIDLength bounds a zone's name.
+const maxIDLength = 64
 
 // ValidID reports whether the name can be a zone's: 1-64 of A-Z a-z 0-9 . _ -
 // (no braces, so that it can be a Redis hash tag as it is).
-func ValidID(id string) bool { return idPattern.MatchString(id) }
+// "." and ".." cannot: clients take them out of a path.
+func ValidID(id string) bool {
+	if len(id) == 0 || len(id) > maxIDLength || id == "." || id == ".." {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // Validate reports every setting that is out of its range, in one error that
 // wraps ErrInvalid and says for each what is allowed.
