@@ -26,7 +26,17 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 var (
 	jsonType = []string{echo.MIMEApplicationJSON}
 	noStore  = []string{"no-store"}
+	// seconds are those of Retry-After, for all periods that are ever told.
+	seconds = func() (s [sharedSeconds + 1][]string) {
+		for i := range s {
+			s[i] = []string{strconv.Itoa(i)}
+		}
+		return s
+	}()
 )
+
+// sharedSeconds is above the longest polling period of any zone.
+const sharedSeconds = 60
 
 // Receive reads the body of a request and decodes it into the fields, whatever
 // the Content-Type says: mobile clients are careless with it. The error wraps
@@ -86,11 +96,18 @@ func Send(c echo.Context, a *Answer) error {
 	h := res.Header()
 	h[echo.HeaderContentType] = jsonType
 	h[echo.HeaderCacheControl] = noStore // it holds a token
-	h[echo.HeaderContentLength] = []string{strconv.Itoa(len(body))}
 	if !a.CanEnter() {
-		h[echo.HeaderRetryAfter] = []string{strconv.FormatInt(a.RetryAfterSeconds(), 10)}
+		h[echo.HeaderRetryAfter] = retryAfter(a.RetryAfterSeconds())
 	}
+	// net/http knows the length of what fits its buffer, and writes it itself.
 	res.WriteHeader(http.StatusOK)
 	_, err := res.Write(body)
 	return err
+}
+
+func retryAfter(s int64) []string {
+	if s <= sharedSeconds {
+		return seconds[s]
+	}
+	return []string{strconv.FormatInt(s, 10)}
 }

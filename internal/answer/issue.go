@@ -22,18 +22,26 @@ func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 // Answer adds the token of the place and, for one who is let in, the pass. The
 // status of a must be Waiting, Admitted or AdmittedBefore. Both are pure
 // functions of a: a repeated call gives the same token and the same pass.
-//
-// The token is signed anew even where the visitor has just shown one, so that
-// visitors move to the newest secret by polling, and the oldest can be retired
-// with nobody losing a place.
 func (i Issuer) Answer(zoneID string, a line.Answer) (Answer, error) {
-	out := Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a}
-	switch a.Status {
+	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
+}
+
+// Renew is Answer to a visitor who has shown tok, a token that was verified. It
+// returns the same, at less cost: the token is signed anew only where that was
+// under an older secret. So visitors move to the newest secret by polling, and
+// the oldest can be retired with nobody losing a place.
+func (i Issuer) Renew(zoneID, tok string, a line.Answer) (Answer, error) {
+	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
+}
+
+// issue adds the pass.
+func (i Issuer) issue(out Answer) (Answer, error) {
+	switch a := &out.Line; a.Status {
 	case line.Waiting:
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
 		signed, err := i.passes.Issue(pass.Grant{
-			ZoneID: zoneID, ID: a.Place.ID,
+			ZoneID: out.ZoneID, ID: a.Place.ID,
 			AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis,
 			Local: a.Local,
 		})

@@ -19,6 +19,10 @@ func TestIssuer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	old, err := token.NewKeys(bytes.Repeat([]byte{'o'}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
 	passes, err := pass.NewSigner(secret)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +45,11 @@ func TestIssuer(t *testing.T) {
 		again, err := issuer.Answer("Z", a)
 		if err != nil || first != again {
 			t.Errorf("%d: got %+v, then %+v, %v", status, first, again, err)
+		}
+		for _, shown := range []string{first.Token, old.Sign("Z", place)} {
+			if renewed, err := issuer.Renew("Z", shown, a); err != nil || renewed != first {
+				t.Errorf("%d: got %+v to %s, want %+v, %v", status, renewed, shown, first, err)
+			}
 		}
 		if first.CanEnter() != canEnter || (first.Pass != "") != canEnter || first.Line != a || first.ZoneID != "Z" {
 			t.Errorf("%d: got %+v", status, first)

@@ -74,7 +74,7 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	default:
 		s.meter.Poll(zoneID, "error")
 	}
-	out, err := s.issuer.Answer(zoneID, a)
+	out, err := s.issuer.Renew(zoneID, tok, a)
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}

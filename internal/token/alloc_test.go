@@ -17,6 +17,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		{"Sign", 1, func() { keys.Sign(testZone, place) }},
 		{"Verify", 0, func() { _, _ = keys.Verify(testZone, good) }},
+		{"Renew", 0, func() { keys.Renew(testZone, good, place) }},
 		{"Verify, another zone", 0, func() { _, _ = keys.Verify("OTHER_ZONE", good) }},
 		{"Verify, wrong length", 0, func() { _, _ = keys.Verify(testZone, good[1:]) }},
 		{"VisitorIDs", 1, func() { keys.VisitorIDs(testZone, "customer-4711") }},

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/line"
 )
@@ -28,6 +29,9 @@ const (
 // goroutines.
 type Keys struct {
 	keys []*key // newest first, at least one
+	// newestAlone: no other secret has the newest one's key id, so that a
+	// token with that id is the newest one's.
+	newestAlone bool
 }
 
 // key is all that is derived from one secret.
@@ -61,6 +65,7 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 		}
 		k.keys = append(k.keys, derived)
 	}
+	k.newestAlone = !slices.ContainsFunc(k.keys[1:], func(old *key) bool { return old.id == k.keys[0].id })
 	return k, nil
 }
 

@@ -269,6 +269,10 @@ func TestSecretsWithTheSameKeyID(t *testing.T) {
 		if got, err := keys.Verify(testZone, tok); err != nil || got != place {
 			t.Errorf("secret %d: %v, %v", n, got, err)
 		}
+		// The key id does not say whose it is, so it is signed anew.
+		if got, want := keys.Renew(testZone, tok, place), keys.Sign(testZone, place); got != want {
+			t.Errorf("secret %d: renewed as %s, want %s", n, got, want)
+		}
 		raw := decode(t, tok)
 		raw[33] ^= 1
 		refuse(t, keys, testZone, encode(raw))
@@ -346,4 +350,27 @@ func FuzzVerify(f *testing.F) {
 			t.Fatalf("%q verifies in zone %q, but is no token of %v", tok, zoneID, p)
 		}
 	})
+}
+
+// Renew gives what Sign gives, whatever was shown.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	keys, before, after := newKeys(t, 1, 2), newKeys(t, 2), newKeys(t, 3, 1, 2)
+	other := line.Place{ID: place.ID, ArrivedAtMicros: place.ArrivedAtMicros + 1}
+	elsewhere := line.Place{ID: line.ID{9}, ArrivedAtMicros: place.ArrivedAtMicros}
+	want := keys.Sign(testZone, place)
+	for name, shown := range map[string]string{
+		"its own":               want,
+		"under an older secret": before.Sign(testZone, place),
+		"under a newer secret":  after.Sign(testZone, place),
+		"of another arrival":    keys.Sign(testZone, other),
+		"of another visitor":    keys.Sign(testZone, elsewhere),
+		"cut off":               want[:len(want)-1],
+		"no base64":             strings.Repeat("!", len(want)),
+		"none":                  "",
+	} {
+		if got := keys.Renew(testZone, shown, place); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
 }
