@@ -13,7 +13,8 @@ const (
 	// cost of a call is below 2 % of it, and its time stays near 2 ms.
 	maxBatch = 256
 	// maxInFlight is how many calls of one zone are under way: one that
-	// Redis works on, and one on the wire.
+	// Redis works on, and one on the wire; or one whose reply seems lost, and
+	// one that goes on without it.
 	maxInFlight = 2
 	// maxPending is how many visitors of a zone wait for a call. It is half
 	// a second's work for one Redis: whoever comes on top would time out,
@@ -44,6 +45,7 @@ type batch struct {
 	mu       sync.Mutex
 	pending  []*ask
 	inFlight int
+	sent     time.Time // when the latest call was
 }
 
 func (s *Store) batch(zoneID string) *batch {
@@ -74,7 +76,8 @@ func (s *Store) do(ctx context.Context, zoneID string, a *ask) error {
 		return line.ErrStoreUnavailable
 	}
 	b.pending = append(b.pending, a)
-	start := b.inFlight < maxInFlight && (b.inFlight == 0 || len(b.pending) >= maxBatch)
+	start := b.inFlight == 0 ||
+		b.inFlight < maxInFlight && (len(b.pending) >= maxBatch || b.stuck())
 	if start {
 		b.inFlight++
 		s.work.Add(1)
@@ -123,11 +126,18 @@ func finish(asks []*ask, err error) {
 	}
 }
 
-// abandon removes everybody from the queue: they have waited for a call that
-// timed out, and one more is more than they were promised to wait.
+// stuck reports whether all calls under way take too long. The caller holds mu.
+func (b *batch) stuck() bool { return time.Since(b.sent) > patience }
+
+// abandon removes everybody from the queue, unless another call makes progress:
+// they have waited for one that timed out, and one more is more than they were
+// promised to wait.
 func (b *batch) abandon() []*ask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.stuck() {
+		return nil
+	}
 	asks := b.pending
 	b.pending = nil
 	return asks
@@ -149,6 +159,7 @@ func (b *batch) take() []*ask {
 		clear(b.pending[:n])
 		b.pending = b.pending[n:]
 		if len(asks) > 0 {
+			b.sent = time.Now()
 			return asks
 		}
 	}

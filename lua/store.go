@@ -45,8 +45,9 @@ const (
 	// callTimeout bounds one script call, dialling and NOSCRIPT included. With
 	// patience before it, a poll is answered with 503 within 500 ms.
 	callTimeout = 400 * time.Millisecond
-	// patience is how long a call may take to fail and leave those who wait
-	// behind it the time for a call of their own.
+	// patience is how long a call may take before those who wait behind it no
+	// longer count on it: they get a call of their own if one may be sent, and
+	// if it fails are refused with it, for they lack the time for another.
 	patience = 50 * time.Millisecond
 	// settleTimeout bounds an operator's call, which may wait longer.
 	settleTimeout = 2 * time.Second
