@@ -13,7 +13,8 @@ type Answer struct {
 	// ZoneID is the zone that was asked.
 	ZoneID string
 	// Token is the visitor's: a pure function of the place and the newest
-	// secret, so that a repeated call returns the same one.
+	// secret, so that a repeated call returns the same one
+	// while waiting.
 	Token string
 	// Pass is the proof of admission; empty while waiting.
 	Pass string
