@@ -116,6 +116,19 @@ var limitStories = map[string]func(*story){
 		s.poll("c").waits(1)
 	},
 
+	"though not for one who is overdue": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute, z.Burst = 20, 3 })
+		for _, v := range names("v", 5) {
+			s.join(v).enters()
+		}
+		s.join("overdue").waits(1)
+		s.after(minute)
+		for _, v := range names("w", 5) {
+			s.join(v).enters()
+		}
+		s.join("late").waits(2)
+	},
+
 	"and not beyond what the minute allows": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.PerMinute, z.Burst = 4, 10 })
 		for _, v := range names("v", 4) {

@@ -143,6 +143,25 @@ var lossStories = map[string]func(*story){
 		s.poll(all[0])
 	},
 
+	"who left in one healing may be put back in the next": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		early := s.tokens["a"]
+		s.leave("a")
+		s.after(20 * minute)
+		s.join("in").enters()
+		s.join("a").waits(1)
+		s.join("b").waits(2)
+		// Back, with another store: it puts back what came before its time.
+		s.after(-15 * minute)
+		s.lose(line.Memory{})
+		s.world.leave(early)
+		s.world.poll(early)
+		s.after(11 * minute)
+		s.poll("b").restored()
+		s.poll("a").restored().waits(1)
+	},
+
 	"a token newer than all that is known means a loss": func(s *story) {
 		s.full()
 		s.after(second)

@@ -94,6 +94,30 @@ var placeStories = map[string]func(*story){
 		s.equal("then a", slices.Equal(in, []string{"a"}), true)
 	},
 
+	"late by a second is not late": func(s *story) {
+		// Three are kept near the door, and d is the fourth.
+		s.full()
+		for _, v := range []string{"a", "b", "c"} {
+			s.join(v)
+		}
+		d := s.join("d")
+		s.equal("far", d.State.Released, int64(3))
+		grace := time.Duration(d.PeriodMillis+1000) * milli
+		s.pollAll([]string{"a", "b", "c"}, grace, grace)
+		s.leave("a")
+		st := s.stats().State
+		s.equal("near the door, with d", st.Live, int64(3))
+		s.equal("whom the edge found there", st.EdgeLive, int64(4))
+
+		b := s.poll("b")
+		s.after(time.Duration(b.PeriodMillis+1000) * milli)
+		s.poll("c")
+		s.poll("d")
+		s.equal("near the door, b too", s.stats().State.Live, int64(3))
+		s.after(milli)
+		s.equal("without b", s.stats().State.Live, int64(2))
+	},
+
 	"everybody who polls when told to gets in, in order": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
 		s.join("x").enters()

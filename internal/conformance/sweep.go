@@ -114,7 +114,7 @@ var sweepStories = map[string]func(*story){
 		for _, v := range names("in", 6) {
 			s.join(v).enters()
 		}
-		all := names("v", 60)
+		all := names("v", 100)
 		for _, v := range all {
 			s.join(v)
 		}
@@ -123,7 +123,7 @@ var sweepStories = map[string]func(*story){
 		for i := 9; i < len(all); i += 10 {
 			stay = append(stay, all[i])
 		}
-		in := s.pollAll(stay, 250*milli, 12*second)
+		in := s.pollAll(stay, 250*milli, 13*second)
 		s.equal("in their order", slices.Equal(in, stay), true)
 	},
 }
