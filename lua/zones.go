@@ -102,12 +102,20 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	if code == settleDiffers || code == settleDeleted {
 		return code, nil
 	}
-	// The list is for people and for the sweeper. It may lie on another node;
-	// if that is away, the next change or restore writes it.
-	if err := s.client.SAdd(ctx, s.zonesKey(), z.ZoneID).Err(); err != nil {
-		return 0, s.failed(ctx, "settle", err)
-	}
+	s.list(ctx, z.ZoneID)
 	return code, nil
+}
+
+// list writes the zone's name into the list, by which other servers find it. The
+// list may lie on another node than the zone. If that one is away, it must not
+// keep an operator from changing this zone; whoever remembers the zone sees that
+// it is not listed, and restores it again.
+func (s *Store) list(ctx context.Context, zoneID string) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	if err := s.client.SAdd(ctx, s.zonesKey(), zoneID).Err(); err != nil {
+		s.logger.Warn("a zone cannot be listed yet", "zone", zoneID, "err", s.failed(ctx, "settle", err))
+	}
 }
 
 // DeleteZone removes the zone and its line.
