@@ -35,7 +35,8 @@ func TestPromises(t *testing.T) {
 			atMost(t, "places lost", float64(r.PlacesLost), 0)
 			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
 			atMost(t, "polls p99", r.PollsP99, 40)
-			atMost(t, "polls max", float64(r.PollsMax), 41)
+			// Of 600,000 visitors of 30 seeds, 2 needed a 41st.
+			atMost(t, "polls max", float64(r.PollsMax), 40)
 			if tt.leave == 0.35 {
 				atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.15)
 			}
@@ -47,15 +48,16 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestStubbornClients poll every 3 s, whatever they are told.
+// TestStubbornClients poll every 3 s, whatever they are told. Where 90 % leave,
+// that costs 10 to 11 % of capacity.
 func TestStubbornClients(t *testing.T) {
 	t.Parallel()
-	for _, leave := range []float64{0, 0.35, 0.60} {
+	for leave, used := range map[float64]float64{0: 0.90, 0.35: 0.90, 0.60: 0.90, 0.90: 0.87} {
 		cfg := crowd(leave)
 		cfg.PollEvery = 3 * time.Second
 		r := run(t, cfg)
 		neverOver(t, r)
-		atLeast(t, "capacity used", r.CapacityUsed, 0.90)
+		atLeast(t, "capacity used", r.CapacityUsed, used)
 		atMost(t, "places lost", float64(r.PlacesLost), 0)
 		atMost(t, "positions that rose", float64(r.PositionsRose), 0)
 	}
@@ -86,7 +88,7 @@ func TestSizes(t *testing.T) {
 			atMost(t, "places lost", float64(r.PlacesLost), 0)
 			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
 			if r.Admitted+r.Left != r.Visitors {
-				t.Errorf("%d admitted and %d left of %d: some are unaccounted for", r.Admitted, r.Left, r.Visitors)
+				t.Errorf("%d admitted and %d left of %d: the others lost their places", r.Admitted, r.Left, r.Visitors)
 			}
 		})
 	}

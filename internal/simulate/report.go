@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -12,16 +13,23 @@ import (
 
 // Report is what a run showed. Durations are in milliseconds of virtual time.
 type Report struct {
-	Visitors  int   `json:"visitors"`
-	Admitted  int   `json:"admitted"`
-	Left      int   `json:"left"`
-	Refused   int   `json:"refused"`
-	LastInMs  int64 `json:"lastInMs"`
-	MedianMs  int64 `json:"medianWaitMs"`
-	PerMinute int64 `json:"perMinute"`
+	// Visitors came. Each was admitted, left silently, came back after having
+	// been swept, or was refused a place: the four add up.
+	Visitors int `json:"visitors"`
+	Admitted int `json:"admitted"`
+	Left     int `json:"left"`
+	Swept    int `json:"swept"`
+	Refused  int `json:"refused"`
+	// LastInMs is when the last of them was admitted, after the first could
+	// come; MedianMs the median wait of those admitted.
+	LastInMs int64 `json:"lastInMs"`
+	MedianMs int64 `json:"medianWaitMs"`
 
 	// G1: the most admissions in any window and in any 60 s, and the limits.
+	// Burst may come on top of WindowLimit while nobody waits.
+	PerMinute   int64 `json:"perMinute"`
 	WindowLimit int64 `json:"windowLimit"`
+	Burst       int64 `json:"burst"`
 	MaxInWindow int   `json:"maxInWindow"`
 	MaxInMinute int   `json:"maxInMinute"`
 	// G2: the share of capacity used while two windows' worth of live
@@ -32,7 +40,7 @@ type Report struct {
 	OvertakenP50 float64 `json:"overtakenP50"`
 	OvertakenP99 float64 `json:"overtakenP99"`
 	OvertakenMax float64 `json:"overtakenMax"`
-	// G4: who polled within the idle timeout and had lost the place.
+	// G4: how many of the Swept had polled within the idle timeout.
 	PlacesLost int `json:"placesLost"`
 	// G6: positions that rose, and |estimate - wait| / wait over all answers
 	// whose wait was at least a window.
@@ -43,7 +51,7 @@ type Report struct {
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`
 	PollsMax  int     `json:"pollsMax"`
-	// PollsPerSecondMax is the busiest second.
+	// PollsPerSecondMax is the busiest second, everybody's polls counted.
 	PollsPerSecondMax int `json:"pollsPerSecondMax"`
 }
 
@@ -55,8 +63,9 @@ type measure struct {
 	pollsMost     int     // in any second
 	placesLost    int
 	positionsRose int
+	left          int
+	swept         int
 	refused       int
-	leftCount     int
 	// live is how many wait who have not left; changes has its history.
 	live    int
 	changes []change
@@ -67,8 +76,8 @@ type change struct {
 	live int
 }
 
-func (m *measure) join(now int64)  { m.note(now, 1) }
-func (m *measure) leave(now int64) { m.leftCount++; m.note(now, -1) }
+func (m *measure) join(now int64) { m.note(now, 1) }
+func (m *measure) part(now int64) { m.note(now, -1) }
 func (m *measure) admit(now, millis int64) {
 	m.admitted = append(m.admitted, millis)
 	m.note(now, -1)
@@ -90,8 +99,9 @@ func (m *measure) note(now int64, d int) {
 func (r *run) report() Report {
 	rates := window.RatesOf(r.cfg.Zone)
 	out := Report{
-		Visitors: len(r.visitors), Admitted: len(r.m.admitted), Left: r.m.leftCount - r.m.refused,
-		Refused: r.m.refused, PerMinute: r.cfg.Zone.PerMinute, WindowLimit: rates.Limit,
+		Visitors: len(r.visitors), Admitted: len(r.m.admitted),
+		Left: r.m.left, Swept: r.m.swept, Refused: r.m.refused,
+		PerMinute: r.cfg.Zone.PerMinute, WindowLimit: rates.Limit, Burst: r.cfg.Zone.Burst,
 		PlacesLost: r.m.placesLost, PositionsRose: r.m.positionsRose,
 		PollsPerSecondMax: r.m.pollsMost,
 	}
@@ -157,13 +167,15 @@ func (r *run) order(out *Report, limit float64) {
 			byArrival = append(byArrival, v)
 		}
 	}
-	slices.SortFunc(byArrival, func(a, b *visitor) int { return int(a.joined - b.joined) })
+	slices.SortFunc(byArrival, func(a, b *visitor) int {
+		return cmp.Compare(a.place.ArrivedAtMicros, b.place.ArrivedAtMicros)
+	})
 	rank := make(map[*visitor]int, len(byArrival))
 	for i, v := range byArrival {
 		rank[v] = i + 1
 	}
 	byAdmission := slices.Clone(byArrival)
-	slices.SortStableFunc(byAdmission, func(a, b *visitor) int { return int(a.admitted - b.admitted) })
+	slices.SortStableFunc(byAdmission, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
 	tree := make([]int, len(byArrival)+1)
 	overtaken := make([]float64, 0, len(byArrival))
 	for n, v := range byAdmission {
@@ -230,9 +242,20 @@ func (o Report) Print(w io.Writer) error {
 		used = fmt.Sprintf("%.1f %%", 100*o.CapacityUsed)
 	}
 	ms := func(v int64) time.Duration { return (time.Duration(v) * time.Millisecond).Round(time.Second) }
-	_, err := fmt.Fprintf(w, `visitors            %d: %d admitted, %d left, %d refused
+	others := ""
+	if o.Swept > 0 {
+		others += fmt.Sprintf(", %d back too late", o.Swept)
+	}
+	if o.Refused > 0 {
+		others += fmt.Sprintf(", %d refused", o.Refused)
+	}
+	burst := ""
+	if o.Burst > 0 {
+		burst = fmt.Sprintf(", and a burst of %d", o.Burst)
+	}
+	_, err := fmt.Fprintf(w, `visitors            %d: %d admitted, %d left%s
 last one in after   %s, the median wait %s
-in any window       %d of %d
+in any window       %d of %d%s
 in any 60 s         %d of %d
 capacity used       %s
 overtaken           p50 %.2f, p99 %.2f, max %.2f windows
@@ -240,8 +263,8 @@ places lost         %d
 positions that rose %d
 estimate's error    p50 %.0f %%, p90 %.0f %%
 polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
-`, o.Visitors, o.Admitted, o.Left, o.Refused, ms(o.LastInMs), ms(o.MedianMs),
-		o.MaxInWindow, o.WindowLimit, o.MaxInMinute, o.PerMinute, used,
+`, o.Visitors, o.Admitted, o.Left, others, ms(o.LastInMs), ms(o.MedianMs),
+		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, used,
 		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
 		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
 	return err

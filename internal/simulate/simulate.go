@@ -1,16 +1,25 @@
-// Package simulate runs a crowd in virtual time through the embedded store and
-// measures what the room did: how exact the limit, how much of it was used, how
-// fair the order, how good the estimate, how many polls it took. There are no
-// sockets and no waiting: the same seed gives the same run.
+// Package simulate runs a crowd in virtual time through a store and measures
+// what the room did: how exact the limit, how much of it was used, how fair the
+// order, how good the estimate, how many polls it took. There are no sockets and
+// no waiting: the same seed gives the same run.
 //
 // # The crowd
 //
 // Visitors arrive evenly over Arrive. Each polls when told to, plus a network
-// delay of 5 to 100 ms; or, with PollEvery, stubbornly at that period. A share
-// Leave goes away silently, each at a moment drawn evenly over the wait that
-// those who stay have from the same place: its position over the limit, less
-// the share that leaves. A share Dark polls for a while as told, then once is silent for 5 to
-// 50 s, as a phone in a tunnel, and comes back.
+// delay of 5 to 100 ms; or, with PollEvery, stubbornly at that period.
+//
+// A share Leave goes away silently, each at a moment drawn evenly over the wait
+// that those who stay have from the same place: its position over the limit,
+// less the share that leaves. They never say so: the room finds out when a poll
+// does not come.
+//
+// A share Dark polls for a while as told, then once is silent for 5 to 50 s, as
+// a phone in a tunnel, and comes back.
+//
+// # What is measured
+//
+// The simulator judges by what it knows itself: who has left, when each was
+// admitted, who came first. Of the room it takes no count on trust.
 package simulate
 
 import (
@@ -46,17 +55,39 @@ type Config struct {
 	SweepEvery time.Duration
 	// Seed makes the run repeatable.
 	Seed uint64
-	// Progress, when not nil, is called at every second of virtual time.
+	// Progress, when not nil, is called at every second of virtual time. It
+	// changes nothing of the run.
 	Progress func(Moment)
+	// Open opens the store, without zones, on the clock of the run. The run
+	// closes it. Nil: an embedded store that keeps nothing.
+	Open func(now func() time.Time) (Store, error)
+}
+
+// Store is what a run asks of a store.
+type Store interface {
+	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
+	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	Close() error
+}
+
+func openEmbedded(now func() time.Time) (Store, error) {
+	return embedded.Open(embedded.Options{Now: now})
 }
 
 // Moment is the room at one second of a run.
 type Moment struct {
 	// At is the virtual time since the first visitor could come.
 	At time.Duration
-	// Waiting, Released and Live are as line.State has them.
+	// Waiting, Released and Live are as line.State has them. Those who have
+	// left and have not been swept are among the Waiting.
 	Waiting, Released, Live int64
-	// Admitted and Left count since the beginning.
+	// Present is how many really wait.
+	Present int
+	// Admitted and Left count since the beginning. Left are all who will not
+	// be admitted, Report's Left, Swept and Refused.
 	Admitted, Left int
 	// InWindow and WindowLimit are as line.State has them.
 	InWindow, WindowLimit int64
@@ -86,6 +117,14 @@ const (
 	maxDelay = 100 * time.Millisecond
 	minDark  = 5 * time.Second
 	maxDark  = 50 * time.Second
+
+	// defaultSweepEvery is the server's.
+	defaultSweepEvery = 30 * time.Second
+	// maxSample is of how many visitors the estimates are kept: of a crowd of
+	// millions they would fill gigabytes.
+	maxSample = 100_000
+	// stream tells the simulator's random numbers from others of the seed.
+	stream = 0x77616974
 )
 
 // visitor is one phone.
@@ -101,6 +140,7 @@ type visitor struct {
 	leaves    bool
 	leavesAt  int64 // microseconds; 0: never
 	polls     int
+	sampled   bool // whether estimates are kept
 	estimates []estimate
 	state     visitorState
 	punctual  bool
@@ -143,7 +183,7 @@ func (e *events) Pop() any {
 type run struct {
 	cfg      Config
 	rng      *rand.Rand
-	store    *embedded.Store
+	store    Store
 	start    int64
 	now      int64
 	visitors []visitor
@@ -154,37 +194,47 @@ type run struct {
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	if cfg.SweepEvery == 0 {
-		cfg.SweepEvery = 30 * time.Second
+		cfg.SweepEvery = defaultSweepEvery
+	}
+	if cfg.Open == nil {
+		cfg.Open = openEmbedded
 	}
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
 	r := &run{
-		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x77616974)),
+		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream)),
 		// Any time will do, as long as it is the same in every run.
 		start: 1_800_000_000_000_000,
 	}
 	r.now = r.start
-	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return time.UnixMicro(r.now) }})
+	store, err := cfg.Open(func() time.Time { return time.UnixMicro(r.now) })
 	if err != nil {
-		return Report{}, err
+		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	r.store = store
-	if _, err := store.PutZone(ctx, cfg.Zone, nil); err != nil {
-		return Report{}, err
-	}
-	r.populate()
-	if err := errors.Join(r.loop(ctx), store.Close()); err != nil {
-		return Report{}, err
+	if err := errors.Join(r.all(ctx), store.Close()); err != nil {
+		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	return r.report(), nil
+}
+
+// all runs the crowd.
+func (r *run) all(ctx context.Context) error {
+	if _, err := r.store.PutZone(ctx, r.cfg.Zone, nil); err != nil {
+		return err
+	}
+	r.populate()
+	return r.loop(ctx)
 }
 
 func (r *run) populate() {
 	r.visitors = make([]visitor, r.cfg.Visitors)
 	r.queue = make(events, 0, r.cfg.Visitors)
+	every := (r.cfg.Visitors + maxSample - 1) / maxSample
 	for i := range r.visitors {
 		v := &r.visitors[i]
+		v.sampled = i%every == 0
 		binary.BigEndian.PutUint64(v.place.ID[:], r.rng.Uint64())
 		v.goesDark, v.punctual = -1, true
 		v.leaves = r.rng.Float64() < r.cfg.Leave
@@ -245,7 +295,8 @@ func (r *run) request(ctx context.Context, i int32) error {
 	v := &r.visitors[i]
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
 		v.state = left
-		r.m.leave(r.now)
+		r.m.left++
+		r.m.part(r.now)
 		return nil
 	}
 	var a line.Answer
@@ -272,21 +323,22 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	v.lastPoll = r.now
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
-		v.state, v.admitted = inside, r.now
+		v.place, v.state, v.admitted = a.Place, inside, r.now
 		r.m.admit(r.now, a.AdmittedAtMillis)
 		return nil
 	case line.Waiting:
 	case line.Gone:
 		v.state = lost
+		r.m.swept++
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
 			r.m.placesLost++
 		}
-		r.m.leave(r.now)
+		r.m.part(r.now)
 		return nil
 	default:
 		v.state = left
 		r.m.refused++
-		r.m.leave(r.now)
+		r.m.part(r.now)
 		return nil
 	}
 	if v.first == 0 {
@@ -300,7 +352,9 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	}
 	v.position = a.Position
 	v.way = progress(r.now-v.joined, a)
-	v.estimates = append(v.estimates, estimate{r.now, a.EstimateMillis})
+	if v.sampled {
+		v.estimates = append(v.estimates, estimate{r.now, a.EstimateMillis})
+	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
 		at = min(at, v.leavesAt)
@@ -339,7 +393,7 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	r.cfg.Progress(Moment{
 		At:      time.Duration(second-r.start) * time.Microsecond,
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
-		Admitted: len(r.m.admitted), Left: r.m.leftCount,
+		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
 		EstimateLastMillis: st.EstimateMillis,
 	})

@@ -1,0 +1,197 @@
+package simulate
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// The report is evidence only if it measures what it says: here it is held
+// against cases that can be worked out by hand, and against slow, plain counts.
+
+const (
+	second = 1_000_000 // in microseconds
+	// perWindow of 6 s, at 600 a minute.
+	perWindow = 60
+)
+
+func testRun(visitors ...visitor) *run {
+	z := zone.Defaults("SIMULATED")
+	z.PerMinute = 600
+	return &run{cfg: Config{Zone: z}, visitors: visitors}
+}
+
+// in is a visitor who came and was admitted at these seconds.
+func in(came, admitted float64) visitor {
+	return visitor{
+		place:  line.Place{ArrivedAtMicros: int64(came * second)},
+		joined: int64(came * second), admitted: int64(admitted * second),
+		state: inside, punctual: true,
+	}
+}
+
+func TestOrderCountsWhoWasOvertaken(t *testing.T) {
+	t.Parallel()
+	late := in(0, 99)
+	late.punctual = false // overtaken by all, but was not there when told
+	r := testRun(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: left})
+	var out Report
+	r.order(&out, perWindow)
+	// The third came second of those who count and saw two later ones go in.
+	if want := 2.0 / perWindow; out.OvertakenMax != want || out.OvertakenP99 != want {
+		t.Errorf("max %g, p99 %g, want %g", out.OvertakenMax, out.OvertakenP99, want)
+	}
+	if out.OvertakenP50 != 0 {
+		t.Errorf("p50 %g, want 0: most were overtaken by nobody", out.OvertakenP50)
+	}
+}
+
+// TestOrderIsAPlainCount: the tree counts what two loops count.
+func TestOrderIsAPlainCount(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		admitted := rapid.Permutation([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}).Draw(t, "admitted")
+		r := testRun()
+		for came, at := range admitted {
+			r.visitors = append(r.visitors, in(float64(came), 100+at))
+		}
+		most := 0
+		for i := range r.visitors {
+			overtaken := 0
+			for j := i + 1; j < len(r.visitors); j++ {
+				if r.visitors[j].admitted < r.visitors[i].admitted {
+					overtaken++
+				}
+			}
+			most = max(most, overtaken)
+		}
+		var out Report
+		r.order(&out, perWindow)
+		if want := float64(most) / perWindow; out.OvertakenMax != want {
+			t.Fatalf("max %g, want %g", out.OvertakenMax, want)
+		}
+	})
+}
+
+// capacity is of a crowd of 1,000 that comes at 0 and, every 6 s, takes so many
+// of the window's 60 slots at once.
+func capacity(each int) float64 {
+	r := testRun()
+	for range 1000 {
+		r.m.join(0)
+	}
+	for at := int64(0); r.m.live >= each; at += 6 * second {
+		for range each {
+			r.m.admit(at, at/1000)
+		}
+	}
+	return r.capacityUsed(window.RatesOf(r.cfg.Zone))
+}
+
+func TestCapacityUsed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		each int
+		want float64
+	}{{60, 1}, {45, 0.75}, {30, 0.5}, {3, 0.05}} {
+		if got := capacity(tt.each); math.Abs(got-tt.want) > 0.001 {
+			t.Errorf("%d of 60 slots taken: capacity used %g, want %g", tt.each, got, tt.want)
+		}
+	}
+}
+
+// TestCapacityCountsOnlyWhileACrowdWaits: idle slots are no fault when there is
+// hardly anybody to take them.
+func TestCapacityCountsOnlyWhileACrowdWaits(t *testing.T) {
+	t.Parallel()
+	r := testRun()
+	for range 2*perWindow - 1 {
+		r.m.join(0)
+	}
+	r.m.admit(600*second, 600_000)
+	if got := r.capacityUsed(window.RatesOf(r.cfg.Zone)); got != -1 {
+		t.Errorf("capacity used %g, want -1: two windows' worth never waited", got)
+	}
+}
+
+func TestVisits(t *testing.T) {
+	t.Parallel()
+	good, bad, soon := in(0, 100), in(0, 200), in(0, 3)
+	good.polls, bad.polls, soon.polls = 10, 30, 2
+	good.estimates = []estimate{{at: 0, millis: 100_000}, {at: 50 * second, millis: 60_000}} // 0 % and 20 % off
+	bad.estimates = []estimate{{at: 0, millis: 500_000}}                                     // 150 % off
+	soon.estimates = []estimate{{at: 0, millis: 1_000_000}}                                  // too near to tell
+	gone := visitor{state: left, polls: 1_000, estimates: []estimate{{0, 1}}}                // never in
+	r := testRun(good, bad, soon, gone)
+	var out Report
+	r.visits(&out, 6_000)
+	if out.PollsMean != 14 || out.PollsP99 != 30 || out.PollsMax != 30 || out.MedianMs != 100_000 {
+		t.Errorf("polls mean %g, p99 %g, max %d, median wait %d ms", out.PollsMean, out.PollsP99, out.PollsMax, out.MedianMs)
+	}
+	if math.Abs(out.EstimateErrorP50-0.2) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
+		t.Errorf("estimate's error p50 %g, p90 %g, want 0.2 and 1.5", out.EstimateErrorP50, out.EstimateErrorP90)
+	}
+}
+
+func TestPollsPerSecond(t *testing.T) {
+	t.Parallel()
+	var m measure
+	for _, at := range []int64{1, second - 1, second, second + 1, 2*second - 1, 7 * second} {
+		m.poll(at)
+	}
+	if m.pollsMost != 3 {
+		t.Errorf("%d polls in the busiest second, want 3", m.pollsMost)
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	ten := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for _, tt := range []struct {
+		of      []float64
+		p, want float64
+	}{{nil, 50, 0}, {ten, 0, 1}, {ten, 50, 5}, {ten, 51, 6}, {ten, 99, 10}, {ten, 100, 10}, {ten[:1], 50, 1}} {
+		if got := percentile(tt.of, tt.p); got != tt.want {
+			t.Errorf("percentile %g of %v is %g, want %g", tt.p, tt.of, got, tt.want)
+		}
+	}
+}
+
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		report   Report
+		has, not []string
+	}{
+		{
+			"plain", Report{Visitors: 9, Admitted: 7, Left: 2, CapacityUsed: 0.987},
+			[]string{"9: 7 admitted, 2 left\n", "98.7 %"}, []string{"too late", "refused", "burst"},
+		},
+		{
+			"all of it", Report{Swept: 3, Refused: 4, Burst: 50, CapacityUsed: -1},
+			[]string{"3 back too late, 4 refused", "a burst of 50", "never two windows' worth waiting"}, nil,
+		},
+	} {
+		var b strings.Builder
+		if err := tt.report.Print(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.has {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: the report lacks %q:\n%s", tt.name, want, b.String())
+			}
+		}
+		for _, not := range tt.not {
+			if strings.Contains(b.String(), not) {
+				t.Errorf("%s: the report has %q:\n%s", tt.name, not, b.String())
+			}
+		}
+	}
+}
