@@ -43,6 +43,11 @@ test: ## run all tests, with the race detector, in random order
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
+.PHONY: faults
+faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
+	@scripts/install-debian.sh redis-server
+	$(GO) test -tags faults -count=1 ./internal/fault -args -table /dev/stdout
+
 .PHONY: format
 format: ## fail if a file is not formatted
 	$$(scripts/go-tool.sh $(GOLANGCI)) fmt --diff

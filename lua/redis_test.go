@@ -121,7 +121,7 @@ func (s *server) drain(out io.Reader, ready chan<- struct{}) {
 }
 
 func (s *server) stop() error {
-	if s.cmd == nil || s.err != nil {
+	if running := s.cmd != nil && s.err == nil; !running {
 		return nil
 	}
 	if err := s.cmd.Process.Kill(); err != nil {

@@ -1,0 +1,23 @@
+// Package fault breaks the waiting room on purpose, while a crowd goes through
+// it, and judges what the crowd saw. It is for tests alone: everything runs in
+// processes on loopback that the test starts, and ends by their own ids.
+//
+//	crowd ──HTTP──> queue-server x 2 ──[proxy]──> Redis, cluster, sentinels
+//	  │                  ^ kill, clock                 ^ kill, stop, empty, fill
+//	  v                  └──────── the test ───────────┘
+//	records ──> Judge ──> Row ──> the fault table (make faults)
+//
+// # What is judged
+//
+// Only what visitors were told counts, never what a store or a server says of
+// itself: when they were admitted, where they stood, what they were refused.
+// Windows are closed intervals of the recorded admittedAt. A place is lost when
+// one who polled when told to is sent away, stands anew, or is never seen again.
+//
+// # What a crowd does
+//
+// Each visitor joins with a clientId of its own and polls when it was told to,
+// pollingPeriod after an answer and Retry-After after a refusal. Requests go to
+// the servers in turn, as behind a balancer: a server that refuses connections
+// is passed over, an answer that breaks off is the visitor's to repeat.
+package fault

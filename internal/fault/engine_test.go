@@ -1,0 +1,121 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cliTimeout bounds one redis-cli: a hung Redis never answers.
+const cliTimeout = 5 * time.Second
+
+// engine is a redis-server of the test's own.
+type engine struct {
+	*process
+	port int
+}
+
+// startEngine starts a Redis without persistence. More arguments are given as on
+// its command line: "--appendonly", "yes".
+func startEngine(t testing.TB, args ...string) *engine {
+	t.Helper()
+	e := newEngine(t, args...)
+	e.start(t)
+	return e
+}
+
+// newEngine prepares a Redis that is not started yet.
+func newEngine(t testing.TB, args ...string) *engine {
+	t.Helper()
+	port := freePort(t)
+	own := []string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--enable-debug-command", "local",
+		// A replica that has no data yet need not wait for others to come.
+		"--repl-diskless-sync-delay", "0",
+	}
+	return &engine{process: newProcess(t, "redis-server", t.TempDir(), append(own, args...)...), port: port}
+}
+
+// start starts it, anew after Kill, and waits until it answers.
+func (e *engine) start(t testing.TB) {
+	t.Helper()
+	e.process.start(t)
+	await(t, startTimeout, "redis answers", e.answers)
+}
+
+func (e *engine) answers() bool {
+	out, err := e.cli("PING")
+	return err == nil && out == "PONG"
+}
+
+// addr is host:port.
+func (e *engine) addr() string { return local(e.port) }
+
+// url is the address as queue-server takes it.
+func (e *engine) url() string { return "redis://" + e.addr() }
+
+// hang stops the process where it is (SIGSTOP): it takes connections, and
+// answers nothing.
+func (e *engine) hang() { e.signal(syscall.SIGSTOP) }
+
+// goOn ends hang.
+func (e *engine) goOn() { e.signal(syscall.SIGCONT) }
+
+// do runs one command and returns what redis-cli prints.
+func (e *engine) do(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := e.cli(args...)
+	if err != nil {
+		t.Fatalf("redis %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// cli runs redis-cli, and fails on an error reply, too.
+func (e *engine) cli(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), cliTimeout)
+	defer cancel()
+	all := append([]string{"-e", "-p", strconv.Itoa(e.port)}, args...)
+	out, err := exec.CommandContext(ctx, "redis-cli", all...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("redis-cli: %w", err)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// info returns one field of INFO, "" while Redis does not answee.
+func (e *engine) info(section, field string) string {
+	out, err := e.cli("INFO", section)
+	if err != nil {
+		return ""
+	}
+	return fieldOf(out, field)
+}
+
+func fieldOf(text, field string) string {
+	for l := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(l), field+":"); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// connections counts those of servers: not this package's own, nor those of
+// other Redis processes.
+func (e *engine) connections(t testing.TB) int {
+	t.Helper()
+	n := 0
+	for l := range strings.Lines(e.do(t, "CLIENT", "LIST", "TYPE", "normal")) {
+		if !strings.Contains(l, "cmd=client") && !strings.Contains(l, "name=sentinel") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,214 @@
+package fault
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// maxOvertaken is how far, in windows' worth, G3 allows one to be
+	// overtaken who polls when told to.
+	maxOvertaken = 2
+	// stayAway is the longest Retry-After of a refusal, with the way back. An
+	// outage sends everybody away for one to three seconds: where the window is
+	// shorter than that, so many windows' worth is what order can be kept to.
+	stayAway = 4 * time.Second
+)
+
+// allowance is how many later arrivals may be let in before one who polls when
+// told to.
+func allowance(rates window.Rates) int64 {
+	windows := (stayAway.Milliseconds() + rates.WindowMillis - 1) / rates.WindowMillis
+	return maxOvertaken * rates.Limit * max(1, windows)
+}
+
+// verdict is what the crowd saw of one zone.
+type verdict struct {
+	admitted, waiting int
+	// windows counts the admissions that made a closed interval, of the
+	// window or of 60 s, hold more than its limit.
+	windows int
+	// lost are the places that were lost, and how.
+	lost []string
+	// inversions counts those who were overtaken by more than allowed, or
+	// stood behind a later arrival at the end; overtaken is by how many
+	// windows' worth the worst was.
+	inversions int
+	overtaken  float64
+	// rose counts positions that rose.
+	rose int
+
+	// errors counts requests that got no answer; odd are those among them
+	// that are neither a store that is away nor a broken connection.
+	errors int
+	odd    []string
+	// outage is the longest time between two answers in which somebody was
+	// refused; slowest is the longest that a refusal for the store took.
+	outage, slowest time.Duration
+}
+
+// judge judges one zone. For after the last round.
+func (c *crowd) judge(settings zone.Settings) verdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var mine []*visitor
+	for _, v := range c.visitors {
+		if v.zoneID == settings.ZoneID && v.arrived != 0 {
+			mine = append(mine, v)
+		}
+	}
+	rates := window.RatesOf(settings)
+	out := verdict{}
+	var times []int64
+	for _, v := range mine {
+		out.rose += v.rose
+		switch {
+		case v.lost != "":
+			out.lost = append(out.lost, v.name+": "+v.lost)
+		case v.admitted != 0:
+			out.admitted++
+			times = append(times, v.admitted)
+		default:
+			out.waiting++
+		}
+	}
+	slices.Sort(times)
+	out.windows = exceeded(times, rates.WindowMillis, rates.Limit) +
+		exceeded(times, window.MinuteMillis, settings.PerMinute)
+	out.order(mine, rates.Limit, allowance(rates))
+	out.requests(c.calls, settings.ZoneID)
+	return out
+}
+
+// exceeded counts the times, of sorted ones, at which the closed interval that
+// ends there holds more than the limit.
+func exceeded(times []int64, span, limit int64) (n int) {
+	from := 0
+	for i, t := range times {
+		for times[from] < t-span {
+			from++
+		}
+		if int64(i-from+1) > limit {
+			n++
+		}
+	}
+	return n
+}
+
+// order looks at who was let in before whom, and who stood before whom at the
+// end.
+func (d *verdict) order(mine []*visitor, limit, allowed int64) {
+	slices.SortFunc(mine, func(a, b *visitor) int { return cmp.Compare(a.arrived, b.arrived) })
+	rank := make(map[*visitor]int, len(mine))
+	var inside, outside []*visitor
+	for i, v := range mine {
+		rank[v] = i
+		switch {
+		case v.lost != "":
+		case v.admitted != 0:
+			inside = append(inside, v)
+		default:
+			outside = append(outside, v)
+		}
+	}
+	slices.SortStableFunc(inside, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
+	later := newTally(len(mine))
+	look := func(v *visitor) {
+		overtakers := later.above(rank[v])
+		if v.late {
+			return
+		}
+		d.overtaken = max(d.overtaken, float64(overtakers)/float64(limit))
+		if int64(overtakers) > allowed {
+			d.inversions++
+		}
+	}
+	for _, v := range inside {
+		look(v)
+		later.add(rank[v])
+	}
+	for i, v := range outside {
+		look(v)
+		if i > 0 && v.position <= outside[i-1].position {
+			d.inversions++
+		}
+	}
+}
+
+// misplaced counts those of a zone who do not stand exactly where they arrived:
+// first, second, third and so on, nobody between them. For after the last round
+// of a crowd that all of the line is made of.
+func (c *crowd) misplaced(zoneID string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var waiting []*visitor
+	for _, v := range c.visitors {
+		if v.zoneID == zoneID && v.waits() {
+			waiting = append(waiting, v)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *visitor) int { return cmp.Compare(a.arrived, b.arrived) })
+	for i, v := range waiting {
+		if v.position != int64(i+1) {
+			n++
+		}
+	}
+	return n
+}
+
+// requests looks at the answers and refusals of a zone.
+func (d *verdict) requests(calls []call, zoneID string) {
+	calls = slices.Clone(calls)
+	slices.SortFunc(calls, func(a, b call) int { return a.at.Compare(b.at) })
+	var answered time.Time
+	refused := false
+	for _, c := range calls {
+		if c.zoneID != zoneID {
+			continue
+		}
+		if c.code == "" {
+			if refused && !answered.IsZero() {
+				d.outage = max(d.outage, c.at.Sub(answered))
+			}
+			answered, refused = c.at, false
+			continue
+		}
+		d.errors++
+		refused = true
+		switch c.code {
+		case codeUnavailable:
+			d.slowest = max(d.slowest, c.took)
+		case codeBroken:
+		default:
+			d.odd = append(d.odd, c.text)
+		}
+	}
+}
+
+// tally counts numbers 0..n-1 (a Fenwick tree).
+type tally struct {
+	sums  []int
+	total int
+}
+
+func newTally(n int) *tally { return &tally{sums: make([]int, n+1)} }
+
+func (f *tally) add(i int) {
+	f.total++
+	for i++; i < len(f.sums); i += i & -i {
+		f.sums[i]++
+	}
+}
+
+// above counts those that were added and are greater.
+func (f *tally) above(i int) int {
+	n := f.total
+	for i++; i > 0; i &= i - 1 {
+		n -= f.sums[i]
+	}
+	return n
+}

@@ -1,0 +1,115 @@
+package fault
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// startEcho answers each line with the same, and counts what it was asked.
+func startEcho(t *testing.T) (addr string, asked chan string) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", local(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked = make(chan string, 100)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				lines := bufio.NewScanner(c)
+				for lines.Scan() {
+					asked <- lines.Text()
+					if _, err := io.WriteString(c, lines.Text()+"\n"); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return l.Addr().String(), asked
+}
+
+// say sends a line through the proxy on a connection of its own and returns
+// what comes back within a moment.
+func say(t *testing.T, p *proxy, text string) (string, error) {
+	t.Helper()
+	c, err := net.Dial("tcp", p.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.SetDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, text+"\n"); err != nil {
+		return "", err
+	}
+	return bufio.NewReader(c).ReadString('\n')
+}
+
+func TestProxyLosesTheRepliesItIsTold(t *testing.T) {
+	t.Parallel()
+	addr, asked := startEcho(t)
+	p := startProxy(t, addr)
+	p.swallow(2, 2, "script", true)
+	for i, tt := range []struct {
+		text string
+		lost bool
+	}{{"other", false}, {"script", true}, {"script", false}, {"other", false}, {"script", true}, {"script", false}, {"script", false}} {
+		got, err := say(t, p, tt.text)
+		if tt.lost != errors.Is(err, io.EOF) || !tt.lost && got != tt.text+"\n" {
+			t.Errorf("%d: %q came back as %q, %v; lost: %t", i, tt.text, got, err, tt.lost)
+		}
+		if worked := <-asked; worked != tt.text {
+			t.Errorf("%d: the server was asked %q", i, worked)
+		}
+	}
+	if n := p.swallowed(); n != 2 {
+		t.Errorf("%d lost, want 2", n)
+	}
+	p.swallow(1, 1, "script", false)
+	if got, err := say(t, p, "script"); !isTimeout(err) {
+		t.Errorf("a reply that never comes: %q, %v", got, err)
+	}
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
+}
+
+func TestProxyRetargets(t *testing.T) {
+	t.Parallel()
+	first, _ := startEcho(t)
+	p := startProxy(t, first)
+	if _, err := say(t, p, "one"); err != nil {
+		t.Fatal(err)
+	}
+	second, asked := startEcho(t)
+	p.retarget(second)
+	if _, err := say(t, p, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-asked; got != "two" {
+		t.Errorf("the second was asked %q", got)
+	}
+	p.retarget(local(freePort(t)))
+	if got, err := say(t, p, "three"); err == nil {
+		t.Errorf("nobody listens there, and %q came back", got)
+	}
+}

@@ -1,0 +1,345 @@
+package fault
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// recovery is how soon after its engine the room must be back.
+	recovery = 6 * time.Second
+	// refusalTime is how soon a visitor is told that the store is away.
+	refusalTime = 500 * time.Millisecond
+	// settleTimeout bounds a wait for the crowd: above the longest that any
+	// visitor is told to stay away, an outage and a retry.
+	settleTimeout = 40 * time.Second
+	// spareGoroutines are those that come and go in a quiet server: timers,
+	// the reading of settings, the request that counts them.
+	spareGoroutines = 12
+)
+
+// busy is the zone that most faults hit: 60 in any 6 s, as by default, and polled
+// at least every 5 s, so that a crowd of a few hundred soon tells all.
+func busy(zoneID string) zone.Settings {
+	z := zone.Defaults(zoneID)
+	z.IdleTimeoutSeconds = 15
+	return z
+}
+
+// strict is a zone whose limit of the minute is what holds: one a second, but
+// six in any 60 s.
+func strict(zoneID string) zone.Settings {
+	z := zone.Defaults(zoneID)
+	z.PerMinute, z.WindowSeconds, z.IdleTimeoutSeconds = 6, 1, 15
+	return z
+}
+
+// scene is one fault on its stage: servers, zones and a crowd.
+type scene struct {
+	// fault names the row in the table.
+	fault   string
+	servers []*server
+	zones   []zone.Settings
+	crowd   *crowd
+	// engines are checked for connections that are left over. A test whose
+	// engine does not survive takes it out.
+	engines []*engine
+	// lossless: the store keeps what it has acknowledged, so that whoever was
+	// let in is told so again, and no position rises.
+	lossless bool
+
+	// slack is by how much the machine itself was late meanwhile.
+	slack time.Duration
+
+	// hold has a zone let nobody in any more; stop ends the servers.
+	hold func(t testing.TB, zoneID string)
+	stop func(t *testing.T)
+
+	web        *balancer
+	yardstick  *yardstick
+	goroutines []int
+	broke      time.Time
+	back       time.Time
+}
+
+// play sets a scene: two servers before the store, and zones; the first is the
+// one that is judged for recovery.
+func play(t *testing.T, fault, redisURL string, zones ...zone.Settings) *scene {
+	t.Helper()
+	o := serverOptions{redisURL: redisURL}
+	return stage(t, fault, zones, startServer(t, o), startServer(t, o))
+}
+
+// stage sets a scene with servers that run.
+func stage(t *testing.T, fault string, zones []zone.Settings, servers ...*server) *scene {
+	t.Helper()
+	s := &scene{fault: fault, servers: servers, zones: zones, hold: servers[0].hold, web: newBalancer(servers...)}
+	s.crowd = &crowd{room: s.web}
+	for _, z := range zones {
+		servers[0].put(t, z)
+	}
+	await(t, settleTimeout, "every server knows every zone", func() bool {
+		for _, server := range servers {
+			for _, z := range zones {
+				if !server.knows(t.Context(), z.ZoneID) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	for _, server := range servers {
+		s.goroutines = append(s.goroutines, server.goroutines(t))
+	}
+	s.stop = s.stopServers
+	s.yardstick = measure(t.Context(), servers)
+	return s
+}
+
+// fill has crowds come to the zones, and returns when the first is in full swing.
+// A trickle that is let straight in comes first, so that slots open one by one a
+// window later, and not all at a time; then so many that most of them wait.
+func (s *scene) fill(t *testing.T, crowds ...int) {
+	t.Helper()
+	total := 0
+	for i, n := range crowds {
+		z := s.zones[i]
+		trickle := min(n, int(window.RatesOf(z).Limit))
+		s.crowd.arrive(t.Context(), z.ZoneID, trickle, z.Window())
+		total += n
+	}
+	first := s.zones[0].ZoneID
+	limit := int(window.RatesOf(s.zones[0]).Limit)
+	await(t, settleTimeout, "the first window fills", func() bool { return s.crowd.admitted(first) >= limit })
+	for i, n := range crowds {
+		z := s.zones[i]
+		s.crowd.arrive(t.Context(), z.ZoneID, n-min(n, int(window.RatesOf(z).Limit)), time.Second)
+	}
+	await(t, settleTimeout, "the line moves", func() bool {
+		return s.crowd.admitted(first) > limit && s.joined() == total
+	})
+}
+
+// joined counts those who were told anything yet.
+func (s *scene) joined() int {
+	return s.crowd.count(func(v *visitor) bool { return v.arrived != 0 })
+}
+
+// breaks notes that the fault begins.
+func (s *scene) breaks() { s.broke = time.Now() }
+
+// mends notes when the engine was well again.
+func (s *scene) mends(at time.Time) { s.back = at }
+
+// settle returns when everybody who waits has been answered since the engine
+// was back, and the first zone has let in half a window's worth since.
+func (s *scene) settle(t *testing.T) {
+	t.Helper()
+	enough := s.crowd.admitted(s.zones[0].ZoneID) + int(window.RatesOf(s.zones[0]).Limit)/2
+	s.answered(t)
+	await(t, settleTimeout, "the line moves again", func() bool { return s.crowd.admitted(s.zones[0].ZoneID) >= enough })
+}
+
+// noneReady reports whether every server asks for no traffic.
+func (s *scene) noneReady() bool {
+	for _, server := range s.servers {
+		if server.ready() {
+			return false
+		}
+	}
+	return true
+}
+
+// staysReady fails the test if a server asks for no traffic while something
+// happens: where one node of three is away, two thirds of the zones are served.
+func (s *scene) staysReady(t *testing.T, happens func()) {
+	t.Helper()
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	var asked, refused atomic.Int64
+	for _, server := range s.servers {
+		watching.Go(func() {
+			soon(t.Context(), settleTimeout, func() bool {
+				asked.Add(1)
+				if !server.ready() {
+					refused.Add(1)
+				}
+				select {
+				case <-over:
+					return true
+				default:
+					return false
+				}
+			})
+		})
+	}
+	happens()
+	close(over)
+	watching.Wait()
+	if n := refused.Load(); n > 0 {
+		t.Errorf("of %d times, the servers were not ready %d times", asked.Load(), n)
+	}
+}
+
+// refusals waits until so many requests to the first zone were refused since the
+// fault began.
+func (s *scene) refusals(t *testing.T, n int) {
+	t.Helper()
+	await(t, settleTimeout, "visitors are refused", func() bool { return s.refused() >= n })
+}
+
+func (s *scene) refused() (n int) {
+	s.crowd.mu.Lock()
+	defer s.crowd.mu.Unlock()
+	for _, c := range s.crowd.calls {
+		if c.at.After(s.broke) && c.zoneID == s.zones[0].ZoneID && c.code != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// answered returns when everybody who waits has been answered since the engine
+// was back.
+func (s *scene) answered(t *testing.T) {
+	t.Helper()
+	await(t, settleTimeout, "everybody is answered again", func() bool { return s.crowd.silent(s.back) == 0 })
+}
+
+// curtain ends the crowd, asks everybody once more while nobody is let in,
+// judges, stops the servers, and adds the row to the table.
+func (s *scene) curtain(t *testing.T) {
+	t.Helper()
+	s.crowd.leave()
+	if s.yardstick != nil {
+		s.slack = s.yardstick.stop()
+	}
+	for _, z := range s.zones {
+		s.hold(t, z.ZoneID)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), settleTimeout)
+	defer cancel()
+	for _, fault := range s.crowd.round(ctx, s.lossless) {
+		t.Error(fault)
+	}
+	r := row{fault: s.fault, visitors: len(s.crowd.visitors)}
+	for i, z := range s.zones {
+		v := s.crowd.judge(z)
+		s.check(t, z, v)
+		r.add(v)
+		if i == 0 {
+			r.outage = v.outage
+			r.answers, r.admits = s.recovered(z.ZoneID)
+		}
+	}
+	s.checkRecovery(t, &r)
+	if s.web != nil {
+		s.web.close()
+	}
+	s.checkLeftovers(t)
+	table.add(r)
+}
+
+// inOrder fails the test unless all who wait stand exactly in the order in which
+// they came. For after the curtain.
+func (s *scene) inOrder(t *testing.T) {
+	t.Helper()
+	for _, z := range s.zones {
+		if n := s.crowd.misplaced(z.ZoneID); n > 0 {
+			t.Errorf("%s: %d of %d do not stand where they arrived", z.ZoneID, n, s.crowd.waiting(z.ZoneID))
+		}
+	}
+}
+
+// check fails the test for what no fault may do.
+func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
+	t.Helper()
+	t.Logf("%s: %d in, %d wait, %d errors, overtaken %.2f, %d rose, outage %v, slowest refusal %v, slack %v",
+		z.ZoneID, v.admitted, v.waiting, v.errors, v.overtaken, v.rose, v.outage, v.slowest, s.slack)
+	if v.windows > 0 {
+		t.Errorf("%s: %d admissions over the limit", z.ZoneID, v.windows)
+	}
+	for _, l := range some(v.lost) {
+		t.Errorf("%s: lost: %s", z.ZoneID, l)
+	}
+	if v.inversions > 0 {
+		t.Errorf("%s: %d out of order, the worst by %.1f windows", z.ZoneID, v.inversions, v.overtaken)
+	}
+	for _, o := range some(v.odd) {
+		t.Errorf("%s: %s", z.ZoneID, o)
+	}
+	if v.slowest > refusalTime+s.slack {
+		t.Errorf("%s: a refusal took %v, want %v; the machine was %v late", z.ZoneID, v.slowest, refusalTime, s.slack)
+	}
+	if s.lossless && v.rose > 0 {
+		t.Errorf("%s: %d positions rose", z.ZoneID, v.rose)
+	}
+}
+
+// some are the first few of many.
+func some(all []string) []string {
+	const few = 5
+	return all[:min(few, len(all))]
+}
+
+// recovered is how long after its engine the zone answered everybody again, and
+// let somebody in again. Both are 0 if it never ceased to.
+func (s *scene) recovered(zoneID string) (answers, admits time.Duration) {
+	s.crowd.mu.Lock()
+	defer s.crowd.mu.Unlock()
+	for _, c := range s.crowd.calls {
+		if c.zoneID == zoneID && c.code != "" {
+			answers = max(answers, c.at.Sub(s.back))
+		}
+	}
+	first := int64(0)
+	for _, v := range s.crowd.visitors {
+		if v.zoneID == zoneID && v.admitted >= s.back.UnixMilli() && (first == 0 || v.admitted < first) {
+			first = v.admitted
+		}
+	}
+	return answers, max(0, time.Duration(first-s.back.UnixMilli())*time.Millisecond)
+}
+
+// checkRecovery: answers come back within the time, and admissions after one
+// more window, for which a store that may have lost some holds everybody.
+func (s *scene) checkRecovery(t *testing.T, r *row) {
+	t.Helper()
+	if r.answers > recovery+s.slack {
+		t.Errorf("the last refusal came %v after the engine was back, want %v", r.answers, recovery)
+	}
+	if most := recovery + s.zones[0].Window() + s.slack; r.admits > most {
+		t.Errorf("the first admission came %v after the engine was back, want %v", r.admits, most)
+	}
+}
+
+func (s *scene) stopServers(t *testing.T) {
+	t.Helper()
+	for _, server := range s.servers {
+		server.stop(t)
+	}
+}
+
+// checkLeftovers: the servers are as they were, stop in order, and leave no
+// connection behind.
+func (s *scene) checkLeftovers(t *testing.T) {
+	t.Helper()
+	for i, server := range s.servers {
+		most := s.goroutines[i] + spareGoroutines
+		if !soon(t.Context(), settleTimeout, func() bool { return server.goroutines(t) <= most }) {
+			t.Errorf("server %d has %d goroutines, had %d before the crowd", i, server.goroutines(t), s.goroutines[i])
+		}
+	}
+	s.stop(t)
+	for _, e := range s.engines {
+		if !soon(t.Context(), settleTimeout, func() bool { return e.connections(t) == 0 }) {
+			t.Errorf("connections are left over:\n%s", e.do(t, "CLIENT", "LIST"))
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package fault
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// lookAtHealth is how often the yardstick is laid on.
+const lookAtHealth = 20 * time.Millisecond
+
+// yardstick measures how late the machine itself is: the slowest answers of
+// /healthz, for which a server asks nobody. A test on a busy machine must not
+// fail for what is none of the room's doing.
+type yardstick struct {
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	client  *http.Client
+
+	mu    sync.Mutex
+	worst time.Duration
+}
+
+// measure begins to measure, until stop.
+func measure(ctx context.Context, servers []*server) *yardstick {
+	ctx, cancel := context.WithCancel(ctx)
+	y := &yardstick{cancel: cancel, client: &http.Client{Transport: &http.Transport{}}}
+	for _, s := range servers {
+		y.running.Go(func() {
+			for pause(ctx, lookAtHealth) {
+				y.look(ctx, s.public+"/healthz")
+			}
+		})
+	}
+	return y
+}
+
+func (y *yardstick) look(ctx context.Context, url string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return
+	}
+	began := time.Now()
+	res, err := y.client.Do(req)
+	if err != nil {
+		return // the server was killed, or the test is over
+	}
+	_, _ = io.Copy(io.Discard, res.Body) // so that the connection is used again
+	_ = res.Body.Close()
+	took := time.Since(began)
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.worst = max(y.worst, took)
+}
+
+// stop ends the measuring. What it returns is what a machine that was late by so
+// much for one answer may take on top of a time limit: as much again for the
+// timer, and for the client.
+func (y *yardstick) stop() time.Duration {
+	y.cancel()
+	y.running.Wait()
+	y.client.CloseIdleConnections()
+	return 3 * y.worst
+}
