@@ -7,12 +7,13 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
--- ARGV[4]     the seen bucket to begin with, 0..16383
+-- ARGV[4]     the cursor: 0 to begin with, then what the last call returned,
+--             which is the seen bucket to go on with, 1..16384
 -- ARGV[5]     how many tokens to examine at most (it ends with a bucket)
 -- ARGV[6]     how many to remove at most, 1..1000
 --
 -- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, or
---          {0, next bucket or 0 when done, examined, removed}
+--          {0, next cursor or 0 when done, examined, removed}
 --
 -- Bounded by its arguments, whatever the length of the line. Run twice, the
 -- second finds less to do.
@@ -54,7 +55,8 @@ local function bury(idle)
   end
 end
 
-local at, last = tonumber(ARGV[4]), tonumber(ARGV[4]) + LOOKS
+local at = max(0, ARGV[4] - 1)
+local last = at + LOOKS
 local most, room = tonumber(ARGV[5]), tonumber(ARGV[6])
 local examined, removed = 0, 0
 while at < BUCKETS and at < last and examined < most and room > 0 do
@@ -89,8 +91,8 @@ local old = redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now
 if old > 0 then
   redis.call('ZREMRANGEBYRANK', LOG, 0, min(old, TRIM) - 1)
 end
-if at >= BUCKETS then
+if at >= BUCKETS and old > TRIM then
   -- One bucket again, while there is more of the log to forget.
-  at = old > TRIM and BUCKETS - 1 or 0
+  at = BUCKETS - 1
 end
-return { 0, at, examined, removed }
+return { 0, at < BUCKETS and at + 1 or 0, examined, removed }

@@ -86,7 +86,7 @@ var limitStories = map[string]func(*story){
 	"six hundred thousand a minute are as exact": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.PerMinute, z.WindowSeconds = 600_000, 1 })
 		const inOneWindow = 10_000
-		answers := s.joinMany(inOneWindow + 1)
+		answers := s.joinMany(inOneWindow+1, crowdID)
 		i := slices.IndexFunc(answers, func(a line.Answer) bool { return a.Status == line.Waiting })
 		if i < 0 {
 			s.t.Fatalf("all %d were let in at once", len(answers))
@@ -146,14 +146,17 @@ var limitStories = map[string]func(*story){
 		for _, v := range names("in", 6) {
 			s.join(v).enters()
 		}
-		for i, v := range names("v", 40) {
+		all := names("v", 70)
+		for i, v := range all {
 			a := s.join(v)
 			a.waits(int64(i + 1))
 			s.equal("the estimate of "+v, a.EstimateMillis, int64(i+1)*1000)
 		}
 		operators := s.stats().EstimateMillis
-		s.equal("what operators see", operators, int64(41_000))
+		s.equal("what operators see", operators, int64(71_000))
 		s.equal("what the next is told", s.join("next").EstimateMillis, operators)
+		// And on the way, as the model says.
+		s.pollAll(all, second, 25*second)
 	},
 
 	"many at once are never too many": func(s *story) {

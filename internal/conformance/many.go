@@ -34,11 +34,11 @@ func each(n int, do func(i int)) {
 }
 
 // joinMany has so many join, and returns their answers.
-func (s *story) joinMany(n int) []line.Answer {
+func (s *story) joinMany(n int, id func(i int) line.ID) []line.Answer {
 	s.t.Helper()
 	answers := make([]line.Answer, n)
 	each(n, func(i int) {
-		a, err := s.store().Join(s.t.Context(), s.zoneID, crowdID(i))
+		a, err := s.store().Join(s.t.Context(), s.zoneID, id(i))
 		if err != nil {
 			s.t.Errorf("join: %v", err)
 		}
