@@ -46,7 +46,7 @@ test: ## run all tests, with the race detector, in random order
 .PHONY: faults
 faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
 	@scripts/install-debian.sh redis-server
-	$(GO) test -tags faults -count=1 ./internal/fault -args -table /dev/stdout
+	@scripts/faults.sh
 
 .PHONY: format
 format: ## fail if a file is not formatted

@@ -232,7 +232,7 @@ func (s *scene) curtain(t *testing.T) {
 	for i, z := range s.zones {
 		v := s.crowd.judge(z)
 		s.check(t, z, v)
-		r.add(v)
+		r.add(z, v)
 		if i == 0 {
 			r.outage = v.outage
 			r.answers, r.admits = s.recovered(z.ZoneID)

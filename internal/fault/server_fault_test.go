@@ -43,7 +43,7 @@ func TestClocks(t *testing.T) {
 	s.mends(time.Now())
 	s.fill(t, aCrowd, aFew)
 	for i, ahead := range []time.Duration{0, 10 * time.Second} {
-		if off := s.servers[i].clock(t).Sub(time.Now()) - ahead; off.Abs() > 2*time.Second {
+		if off := time.Until(s.servers[i].clock(t)) - ahead; off.Abs() > 2*time.Second {
 			t.Errorf("the clock of server %d is %v off its own error", i, off)
 		}
 	}

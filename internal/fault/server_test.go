@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -98,18 +97,6 @@ func (s *server) goroutines(t testing.TB) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(first, "goroutine profile: total "))
 	if err != nil {
 		t.Fatalf("goroutines: %q", first)
-	}
-	return n
-}
-
-// logged counts the lines of the log that hold the text.
-func (s *server) logged(text string) (n int) {
-	lines := bufio.NewScanner(strings.NewReader(s.out.text()))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), text) {
-			n++
-		}
 	}
 	return n
 }

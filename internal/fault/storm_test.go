@@ -44,7 +44,7 @@ func TestStorm(t *testing.T) {
 	for i := range stormZones {
 		z := zone.Defaults(c.zoneOn(t, (dies+i)%shards, "STORM"+string(rune('A'+i))))
 		z.PerMinute = int64(60 * visitors / stormZones / length)
-		z.WindowSeconds = 3
+		z.WindowSeconds = int64(stayAway.Seconds())
 		zones = append(zones, z)
 	}
 	s := play(t, "cluster: master killed, "+strconv.Itoa(visitors)+" visitors in four zones", c.url(), zones...)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // tableFile is where the fault table goes; see make faults.
@@ -60,14 +62,17 @@ type row struct {
 }
 
 // add takes in what the crowd of one zone saw. The outage is not among it: in a
-// zone with few visitors, nobody asks for seconds.
-func (r *row) add(v verdict) {
+// zone with few visitors, nobody asks for seconds. Nor is the overtaking where it
+// is counted in windows that are shorter than a refusal keeps one away.
+func (r *row) add(z zone.Settings, v verdict) {
 	r.errors += v.errors
 	r.slowest = max(r.slowest, v.slowest)
 	r.windows += v.windows
 	r.lost += len(v.lost)
 	r.inversions += v.inversions
-	r.overtaken = max(r.overtaken, v.overtaken)
+	if z.Window() >= stayAway {
+		r.overtaken = max(r.overtaken, v.overtaken)
+	}
 }
 
 // rows are collected from tests that run in parallel.

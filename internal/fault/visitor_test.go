@@ -144,8 +144,8 @@ func (c *crowd) refused(v *visitor, done *call, now time.Time, err error) (over 
 	_ = errors.As(err, &r)
 	done.code, done.text = r.code, err.Error()
 	v.due = now.Add(r.after)
-	switch {
-	case r.code == codeExpired || r.code == codeUnknown:
+	switch r.code {
+	case codeExpired, codeUnknown:
 		// Either has a visitor throw the token away.
 		v.lost = err.Error()
 		return true

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# faults: plays all faults and prints the table of what the crowd saw.
+#
+# Usage: faults.sh [go test flags]        e.g. faults.sh -run Storm
+#
+# FAULT_VISITORS=100000 has so many go through the storm (5,000 by default). A
+# first run builds a server with a wrong clock, which takes a minute or two more.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+status=0
+go test -tags faults -count=1 -timeout 30m "$@" ./internal/fault -args -table "$table" >&2 || status=$?
+cat "$table"
+exit "$status"
