@@ -32,11 +32,11 @@ type Options struct {
 
 // clientLog takes go-redis's own log, which knows no levels and says several
 // times a second that a node is away: metrics and readiness say so better.
-type clientLog struct{}
+type clientLog struct{ logger *slog.Logger }
 
 // Printf is what go-redis calls.
-func (clientLog) Printf(ctx context.Context, format string, v ...any) {
-	slog.DebugContext(ctx, fmt.Sprintf("redis client: "+format, v...))
+func (l clientLog) Printf(ctx context.Context, format string, v ...any) {
+	l.logger.DebugContext(ctx, fmt.Sprintf("redis client: "+format, v...))
 }
 
 var quiet sync.Once
@@ -84,7 +84,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet.Do(func() { redis.SetLogger(clientLog{}) })
 	s := &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, settleTimeout},
@@ -93,6 +92,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
+	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
 	if s.metrics, err = newMetrics(o.Registerer, client); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
