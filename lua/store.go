@@ -36,7 +36,7 @@ type clientLog struct{ logger *slog.Logger }
 
 // Printf is what go-redis calls.
 func (l clientLog) Printf(ctx context.Context, format string, v ...any) {
-	l.logger.DebugContext(ctx, fmt.Sprintf("redis client: "+format, v...))
+	l.logger.DebugContext(ctx, "the redis client says", "text", fmt.Sprintf(format, v...))
 }
 
 var quiet sync.Once
