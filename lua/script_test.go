@@ -98,27 +98,60 @@ func visitor(letter byte) (id line.ID) {
 	return id
 }
 
-// scene is a zone that lets one in every six seconds: a is in, b and c wait.
-func scene(t *testing.T) (s *Store, clock *conformance.Clock, z zone.Settings, places map[byte]line.Place) {
+// scene is a zone that lets one in every six seconds, where no more than two
+// may wait: a is in, b and c wait.
+type scene struct {
+	*testing.T
+	store  *Store
+	clock  *conformance.Clock
+	zone   zone.Settings
+	places map[byte]line.Place
+}
+
+func newScene(t *testing.T) *scene {
 	t.Helper()
-	clock = conformance.NewClock()
-	s = openStore(t, clock.Now)
-	z = zone.Defaults("Z")
-	z.PerMinute, z.MaxWaiting = 10, 2
-	put(t, s, z)
-	places = make(map[byte]line.Place)
+	sc := &scene{T: t, clock: conformance.NewClock(), zone: zone.Defaults("Z"), places: make(map[byte]line.Place)}
+	sc.store = openStore(t, sc.clock.Now)
+	sc.zone.PerMinute, sc.zone.MaxWaiting = 10, 2
+	put(t, sc.store, sc.zone)
 	for _, letter := range []byte("abc") {
-		a, err := s.Join(t.Context(), "Z", visitor(letter))
+		a, err := sc.store.Join(t.Context(), "Z", visitor(letter))
 		if err != nil {
 			t.Fatal(err)
 		}
-		places[letter] = a.Place
+		sc.places[letter] = a.Place
 	}
-	// The edge has come to where it stays for now.
-	if _, err := s.Stats(t.Context(), "Z"); err != nil {
-		t.Fatal(err)
+	stats(t, sc.store) // The edge has come to where it stays for now.
+	return sc
+}
+
+// stranger is a place that nobody was given, among those that were.
+func (sc *scene) stranger() line.Place {
+	return line.Place{ID: visitor('x'), ArrivedAtMicros: sc.places['b'].ArrivedAtMicros}
+}
+
+func (sc *scene) polls(p line.Place, want line.Status) {
+	sc.Helper()
+	if a, err := sc.store.Poll(sc.Context(), "Z", p); err != nil || a.Status != want {
+		sc.Errorf("%+v, %v, want status %d", a, err, want)
 	}
-	return s, clock, z, places
+}
+
+func (sc *scene) fails(err, want error) {
+	sc.Helper()
+	if !errors.Is(err, want) {
+		sc.Errorf("error %v, want %v", err, want)
+	}
+}
+
+// writesNothing: what is done changes no key.
+func (sc *scene) writesNothing(do func()) {
+	sc.Helper()
+	before := sc.store.snapshot(sc.T)
+	do()
+	if keys := changed(before, sc.store.snapshot(sc.T)); len(keys) > 0 {
+		sc.Errorf("changed: %v", keys)
+	}
 }
 
 func put(t *testing.T, s *Store, z zone.Settings) {
@@ -131,56 +164,47 @@ func put(t *testing.T, s *Store, z zone.Settings) {
 // TestRefusalsWriteNothing: decide first, write last.
 func TestRefusalsWriteNothing(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(t *testing.T, s *Store, z zone.Settings, places map[byte]line.Place){
-		"a join when the line is full": func(t *testing.T, s *Store, _ zone.Settings, _ map[byte]line.Place) {
-			if a, err := s.Join(t.Context(), "Z", visitor('x')); err != nil || a.Status != line.Full {
-				t.Errorf("%+v, %v, want full", a, err)
+	tests := map[string]func(sc *scene){
+		"a join when the line is full": func(sc *scene) {
+			a, err := sc.store.Join(sc.Context(), "Z", visitor('x'))
+			if err != nil || a.Status != line.Full {
+				sc.Errorf("%+v, %v, want full", a, err)
 			}
 		},
-		"a poll of one who never was": func(t *testing.T, s *Store, _ zone.Settings, places map[byte]line.Place) {
-			polls(t, s, line.Place{ID: visitor('x'), ArrivedAtMicros: places['b'].ArrivedAtMicros}, line.Gone)
+		"a poll of one who never was": func(sc *scene) { sc.polls(sc.stranger(), line.Gone) },
+		"a poll of one who is in":     func(sc *scene) { sc.polls(sc.places['a'], line.AdmittedBefore) },
+		"leaving, of one who never was": func(sc *scene) {
+			sc.fails(sc.store.Leave(sc.Context(), "Z", sc.stranger()), nil)
 		},
-		"a poll of one who is in": func(t *testing.T, s *Store, _ zone.Settings, places map[byte]line.Place) {
-			polls(t, s, places['a'], line.AdmittedBefore)
+		"a visit to an unknown zone": func(sc *scene) {
+			_, err := sc.store.Join(sc.Context(), "Y", visitor('x'))
+			sc.fails(err, line.ErrZoneUnknown)
 		},
-		"leaving, of one who never was": func(t *testing.T, s *Store, _ zone.Settings, places map[byte]line.Place) {
-			if err := s.Leave(t.Context(), "Z", line.Place{ID: visitor('x'), ArrivedAtMicros: places['b'].ArrivedAtMicros}); err != nil {
-				t.Error(err)
-			}
+		"a sweep of an unknown zone": func(sc *scene) {
+			_, err := sc.store.Sweep(sc.Context(), "Y", "one", 0)
+			sc.fails(err, line.ErrZoneUnknown)
 		},
-		"a visit to an unknown zone": func(t *testing.T, s *Store, _ zone.Settings, _ map[byte]line.Place) {
-			_, err := s.Join(t.Context(), "Y", visitor('x'))
-			fails(t, err, line.ErrZoneUnknown)
+		"deleting an unknown zone": func(sc *scene) {
+			sc.fails(sc.store.DeleteZone(sc.Context(), "Y"), line.ErrZoneUnknown)
 		},
-		"a sweep of an unknown zone": func(t *testing.T, s *Store, _ zone.Settings, _ map[byte]line.Place) {
-			_, err := s.Sweep(t.Context(), "Y", "one", 0)
-			fails(t, err, line.ErrZoneUnknown)
-		},
-		"deleting an unknown zone": func(t *testing.T, s *Store, _ zone.Settings, _ map[byte]line.Place) {
-			fails(t, s.DeleteZone(t.Context(), "Y"), line.ErrZoneUnknown)
-		},
-		"a change of other settings than there are": func(t *testing.T, s *Store, z zone.Settings, _ map[byte]line.Place) {
-			other := z
+		"a change of other settings than there are": func(sc *scene) {
+			other := sc.zone
 			other.PerMinute++
-			_, err := s.PutZone(t.Context(), other, &other)
-			fails(t, err, line.ErrZoneChanged)
+			_, err := sc.store.PutZone(sc.Context(), other, &other)
+			sc.fails(err, line.ErrZoneChanged)
 		},
-		"putting back a zone that is there": func(t *testing.T, s *Store, z zone.Settings, _ map[byte]line.Place) {
-			z.PerMinute++
-			if err := s.RestoreZone(t.Context(), z, line.Memory{EdgeMicros: 1, LastArrivalMicros: 2}); err != nil {
-				t.Error(err)
-			}
+		"putting back a zone that is there": func(sc *scene) {
+			other := sc.zone
+			other.PerMinute++
+			memory := line.Memory{EdgeMicros: 1, LastArrivalMicros: 2}
+			sc.fails(sc.store.RestoreZone(sc.Context(), other, memory), nil)
 		},
 	}
 	for name, refused := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _, z, places := scene(t)
-			before := s.snapshot(t)
-			refused(t, s, z, places)
-			if keys := changed(before, s.snapshot(t)); len(keys) > 0 {
-				t.Errorf("changed: %v", keys)
-			}
+			sc := newScene(t)
+			sc.writesNothing(func() { refused(sc) })
 		})
 	}
 }
@@ -188,37 +212,19 @@ func TestRefusalsWriteNothing(t *testing.T) {
 // TestDeletedZoneIsNotWrittenTo: all that is left of it is that it was deleted.
 func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
-	s, _, z, places := scene(t)
-	if err := s.DeleteZone(t.Context(), "Z"); err != nil {
-		t.Fatal(err)
+	sc := newScene(t)
+	sc.fails(sc.store.DeleteZone(t.Context(), "Z"), nil)
+	if left := sc.store.allKeys(t, ""); len(left) != 1 {
+		t.Errorf("%v are left, want one key", left)
 	}
-	before := s.snapshot(t)
-	if len(before) != 1 {
-		t.Errorf("%d keys are left, want 1: %v", len(before), slices.Collect(maps.Keys(before)))
-	}
-	_, err := s.Poll(t.Context(), "Z", places['b'])
-	fails(t, err, line.ErrZoneDeleted)
-	_, err = s.Sweep(t.Context(), "Z", "one", 0)
-	fails(t, err, line.ErrZoneDeleted)
-	fails(t, s.RestoreZone(t.Context(), z, line.Memory{}), line.ErrZoneDeleted)
-	fails(t, s.DeleteZone(t.Context(), "Z"), line.ErrZoneDeleted)
-	if keys := changed(before, s.snapshot(t)); len(keys) > 0 {
-		t.Errorf("changed: %v", keys)
-	}
-}
-
-func polls(t *testing.T, s *Store, p line.Place, want line.Status) {
-	t.Helper()
-	if a, err := s.Poll(t.Context(), "Z", p); err != nil || a.Status != want {
-		t.Errorf("%+v, %v, want status %d", a, err, want)
-	}
-}
-
-func fails(t *testing.T, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("error %v, want %v", err, want)
-	}
+	sc.writesNothing(func() {
+		_, err := sc.store.Poll(t.Context(), "Z", sc.places['b'])
+		sc.fails(err, line.ErrZoneDeleted)
+		_, err = sc.store.Sweep(t.Context(), "Z", "one", 0)
+		sc.fails(err, line.ErrZoneDeleted)
+		sc.fails(sc.store.RestoreZone(t.Context(), sc.zone, line.Memory{}), line.ErrZoneDeleted)
+		sc.fails(sc.store.DeleteZone(t.Context(), "Z"), line.ErrZoneDeleted)
+	})
 }
 
 // twice sends every script twice and hands on the second reply, as a client does
@@ -349,56 +355,43 @@ func stats(t *testing.T, s *Store) line.Stats {
 // TestSweepIsOfOneServer: of many, until its lease ends.
 func TestSweepIsOfOneServer(t *testing.T) {
 	t.Parallel()
-	s, _, _, _ := scene(t)
-	sweep := func(owner string) line.Sweep {
-		out, err := s.Sweep(t.Context(), "Z", owner, 0)
-		if err != nil {
-			t.Fatal(err)
+	sc := newScene(t)
+	sweep := func(owner string, busy bool) {
+		t.Helper()
+		if out, err := sc.store.Sweep(t.Context(), "Z", owner, 0); err != nil || out.Busy != busy {
+			t.Errorf("%s: %+v, %v, want busy %t", owner, out, err, busy)
 		}
-		return out
 	}
-	if out := sweep("one"); out.Busy {
-		t.Errorf("the first: %+v", out)
-	}
-	before := s.snapshot(t)
-	if out := sweep("two"); out != (line.Sweep{Busy: true}) {
-		t.Errorf("another: %+v, want busy", out)
-	}
-	if keys := changed(before, s.snapshot(t)); len(keys) > 0 {
-		t.Errorf("changed: %v", keys)
-	}
-	if out := sweep("one"); out.Busy {
-		t.Errorf("the first again: %+v", out)
-	}
-	lease := s.keys("Z")[crowdKeys]
-	if ttl := s.client.PTTL(t.Context(), lease).Val(); ttl <= 0 || ttl > sweepLease {
+	sweep("one", false)
+	sc.writesNothing(func() { sweep("two", true) })
+	sweep("one", false)
+
+	lease := sc.store.keys("Z")[crowdKeys]
+	if ttl := sc.store.client.PTTL(t.Context(), lease).Val(); ttl <= 0 || ttl > sweepLease {
 		t.Errorf("the lease ends in %v, want within %v", ttl, sweepLease)
 	}
-	s.client.Del(t.Context(), lease)
-	if out := sweep("two"); out.Busy {
-		t.Errorf("another, after the lease: %+v", out)
-	}
+	sc.store.client.Del(t.Context(), lease)
+	sweep("two", false)
 }
 
 // TestAnotherMasterMeansALoss: who answers now may not have all that the one
 // before had acknowledged.
 func TestAnotherMasterMeansALoss(t *testing.T) {
 	t.Parallel()
-	s, clock, _, places := scene(t)
-	clock.Add(6*time.Second + time.Millisecond)
-	lost := line.Place{ID: visitor('x'), ArrivedAtMicros: clock.Now().UnixMicro() - 1}
-	zoneKey := s.keys("Z")[0]
-	if err := s.client.HSet(t.Context(), zoneKey, "run_id", "of another").Err(); err != nil {
+	sc := newScene(t)
+	sc.clock.Add(6*time.Second + time.Millisecond)
+	lost := line.Place{ID: visitor('x'), ArrivedAtMicros: sc.clock.Now().UnixMicro() - 1}
+	if err := sc.store.client.HSet(t.Context(), sc.store.keys("Z")[0], "run_id", "of another").Err(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Poll(t.Context(), "Z", lost)
+	a, err := sc.store.Poll(t.Context(), "Z", lost)
 	if err != nil || a.Status != line.Waiting || !a.Restored || a.Position != 3 {
 		t.Errorf("one whose joining was lost: %+v, %v", a, err)
 	}
-	polls(t, s, places['b'], line.Waiting) // the window counts as full
-	if st := stats(t, s); st.State.InWindow != 1 {
-		t.Errorf("%d in the window, want 1", st.State.InWindow)
+	sc.polls(sc.places['b'], line.Waiting) // the window counts as full
+	if in := stats(t, sc.store).State.InWindow; in != 1 {
+		t.Errorf("%d in the window, want 1", in)
 	}
-	clock.Add(6*time.Second + time.Millisecond)
-	polls(t, s, places['b'], line.Admitted)
+	sc.clock.Add(6*time.Second + time.Millisecond)
+	sc.polls(sc.places['b'], line.Admitted)
 }
