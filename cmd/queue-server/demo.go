@@ -14,16 +14,29 @@ import (
 // demoCommand is queue-server demo: a simulated crowd, watched.
 type demoCommand struct {
 	crowdFlags
-	Frame time.Duration `default:"45ms" help:"How long a simulated second takes."`
+	Frame time.Duration `default:"45ms" help:"How long a simulated second takes, on a terminal."`
 }
 
+// The picture, made for a terminal of 80 columns.
 const (
-	barWidth = 50
+	barWidth = 48
 	// frameLines is how many lines a frame has, to go back over.
-	frameLines = 9
+	frameLines = 10
 	// plainEvery is how many simulated seconds lie between two lines where
 	// there is no terminal to draw on.
-	plainEvery = 30
+	plainEvery = 20
+)
+
+// What a terminal understands (ECMA-48, and xterm's for the cursor).
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	clearRest  = "\x1b[K"
+	bold       = "\x1b[1m"
+	green      = "\x1b[32m"
+	cyan       = "\x1b[36m"
+	grey       = "\x1b[90m"
+	plain      = "\x1b[0m"
 )
 
 // Run shows the crowd going through, then what the room did.
@@ -32,18 +45,23 @@ func (c demoCommand) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "%d visitors in %s, %d a minute are let in, %g %% will leave silently.\n\n",
+	_, _ = fmt.Fprintf(out, "%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n\n",
 		c.Visitors, c.Arrive, c.PerMinute, c.Leave)
-	d := demo{out: out, crowd: int64(c.Visitors), live: isTerminal(out), frame: c.Frame}
+	d := demo{out: out, crowd: c.Visitors, live: isTerminal(out), frame: c.Frame}
+	if d.live {
+		_, _ = io.WriteString(out, hideCursor)
+		defer func() { _, _ = io.WriteString(out, showCursor) }()
+	}
 	cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
 	report, err := simulate.Run(ctx, cfg)
 	if err != nil {
-		return err
+		return stopped(err)
 	}
 	_, _ = fmt.Fprintln(out)
 	return report.Print(out)
 }
 
+// isTerminal reports whether a person watches.
 func isTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -56,7 +74,7 @@ func isTerminal(out io.Writer) bool {
 // demo draws one frame a simulated second.
 type demo struct {
 	out   io.Writer
-	crowd int64
+	crowd int
 	live  bool
 	frame time.Duration
 	drawn bool
@@ -65,8 +83,8 @@ type demo struct {
 func (d *demo) show(ctx context.Context, m simulate.Moment) {
 	if !d.live {
 		if m.At%(plainEvery*time.Second) == 0 {
-			_, _ = fmt.Fprintf(d.out, "%6s  waiting %6d  admitted %6d  left %6d  window %4d/%d  last in line waits %s\n",
-				m.At, m.Waiting, m.Admitted, m.Left, m.InWindow, m.WindowLimit, estimateOf(m))
+			_, _ = fmt.Fprintf(d.out, "%6s  in %6d  waiting %6d  left %6d  window %d of %d  who joins now waits %s\n",
+				m.At, m.Admitted, m.Present, m.Left, m.InWindow, m.WindowLimit, estimateOf(m))
 		}
 		return
 	}
@@ -82,18 +100,21 @@ func (d *demo) show(ctx context.Context, m simulate.Moment) {
 }
 
 // picture is one frame: frameLines lines, each of which clears what was there.
+// Colours only repeat what the figures say.
 func (d *demo) picture(m simulate.Moment) string {
 	var b strings.Builder
-	row := func(format string, a ...any) { fmt.Fprintf(&b, "  "+format+"\x1b[K\n", a...) }
-	row("\x1b[1m%-10s\x1b[0m since the doors opened", m.At)
+	row := func(format string, a ...any) { fmt.Fprintf(&b, "  "+format+clearRest+"\n", a...) }
+	row("%s%s%s since the doors opened", bold, m.At, plain)
 	row("")
-	row("waiting   %s %6d", bar(m.Waiting, d.crowd, "36"), m.Waiting)
-	row("window    %s %6d of %d", bar(m.InWindow, m.WindowLimit, "32"), m.InWindow, m.WindowLimit)
-	row("admitted  %s %6d", bar(int64(m.Admitted), d.crowd, "32"), m.Admitted)
-	row("left      %s %6d", bar(int64(m.Left), d.crowd, "90"), m.Left)
+	row("the crowd  %s", bar(d.crowd, part{m.Admitted, green}, part{m.Present, cyan}, part{m.Left, grey}))
+	row("           %s■%s in %-7d %s■%s waiting %-7d %s■%s left %d",
+		green, plain, m.Admitted, cyan, plain, m.Present, grey, plain, m.Left)
 	row("")
-	row("near the door %d, on time %d of them", m.Released, m.Live)
-	row("who joins now is told to expect %s", estimateOf(m))
+	row("window     %s %d of %d", bar(int(m.WindowLimit), part{int(m.InWindow), green}), m.InWindow, m.WindowLimit)
+	row("")
+	row("in line    %d places, %d of them left behind and not yet noticed", m.Waiting, m.Waiting-int64(m.Present))
+	row("           %d of them near the door, %d on time", m.Released, m.Live)
+	row("           who joins now is told to expect %s", estimateOf(m))
 	return b.String()
 }
 
@@ -101,12 +122,23 @@ func estimateOf(m simulate.Moment) time.Duration {
 	return (time.Duration(m.EstimateLastMillis) * time.Millisecond).Round(time.Second)
 }
 
-// bar draws a share of barWidth, in a colour that only repeats what the figure
-// beside it says.
-func bar(part, whole int64, colour string) string {
-	n := 0
-	if whole > 0 {
-		n = int(min(barWidth, (part*barWidth+whole-1)/whole))
+// part is a share of a bar.
+type part struct {
+	n      int
+	colour string
+}
+
+// bar draws parts of a whole in barWidth cells. Each boundary is rounded by
+// itself, so that the parts together are as long as their sum.
+func bar(whole int, parts ...part) string {
+	var b strings.Builder
+	sum, at := 0, 0
+	for _, p := range parts {
+		sum += p.n
+		to := min(barWidth, (sum*barWidth+whole/2)/max(1, whole))
+		b.WriteString(p.colour + strings.Repeat("█", to-at))
+		at = to
 	}
-	return "\x1b[" + colour + "m" + strings.Repeat("█", n) + "\x1b[90m" + strings.Repeat("·", barWidth-n) + "\x1b[0m"
+	b.WriteString(grey + strings.Repeat("·", barWidth-at) + plain)
+	return b.String()
 }

@@ -62,11 +62,8 @@ func (c simulateCommand) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	report, err := simulate.Run(ctx, cfg)
-	if errors.Is(err, context.Canceled) {
-		return errors.New("simulation stopped before its end")
-	}
 	if err != nil {
-		return err
+		return stopped(err)
 	}
 	if !c.JSON {
 		return report.Print(out)
@@ -74,4 +71,12 @@ func (c simulateCommand) Run(ctx context.Context, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(report)
+}
+
+// stopped says in plain words that somebody ended the run.
+func stopped(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("stopped before the last one was in")
+	}
+	return err
 }

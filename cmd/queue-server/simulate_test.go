@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/simulate"
 )
@@ -66,17 +69,63 @@ func TestDemoPlain(t *testing.T) {
 	}
 }
 
-// TestDemoPicture: every frame has the lines that the next goes back over.
+// TestDemoPicture: every frame has the lines that the next goes back over, none
+// is wider than a terminal, and the parts of a crowd fill its bar.
 func TestDemoPicture(t *testing.T) {
 	t.Parallel()
-	d := demo{crowd: 100}
-	for _, m := range []simulate.Moment{{}, {Waiting: 100, InWindow: 300, WindowLimit: 200, Admitted: 100}} {
-		frame := d.picture(m)
+	const columns = 80
+	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+	d := demo{crowd: 5_000_000}
+	for _, m := range []simulate.Moment{
+		{},
+		{Waiting: 3_000_000, Present: 2_000_000, Admitted: 1_999_999, Left: 1_000_001, InWindow: 6_000_000, WindowLimit: 6_000_000},
+		{Waiting: 5_000_000, Present: 5_000_000, Released: 5_000_000, Live: 5_000_000, EstimateLastMillis: 86_399_000},
+		{InWindow: 300_000, WindowLimit: 200_000}, // a burst, or an open zone
+	} {
+		frame := escapes.ReplaceAllString(d.picture(m), "")
 		if got := strings.Count(frame, "\n"); got != frameLines {
 			t.Errorf("a frame of %d lines, want %d:\n%s", got, frameLines, frame)
 		}
-		if got := strings.Count(frame, "█") + strings.Count(frame, "·"); got != 4*barWidth {
-			t.Errorf("bars of %d cells in all, want %d", got, 4*barWidth)
+		for row := range strings.Lines(frame) {
+			if n := utf8.RuneCountInString(strings.TrimRight(row, "\n")); n > columns {
+				t.Errorf("%d columns, at most %d: %s", n, columns, row)
+			}
+		}
+		all, _, _ := strings.Cut(frame, "■")
+		if got, want := strings.Count(all, "█"), m.Admitted+m.Present+m.Left; (got == barWidth) != (want == d.crowd) {
+			t.Errorf("%d of %d cells for %d of the crowd", got, barWidth, want)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		whole int
+		parts []part
+		want  int
+	}{
+		{0, nil, 0}, {0, []part{{0, green}}, 0}, {100, []part{{50, green}}, barWidth / 2},
+		{100, []part{{33, green}, {33, cyan}, {34, grey}}, barWidth},
+		{10, []part{{30, green}}, barWidth}, {1, []part{{0, green}, {1, cyan}, {0, grey}}, barWidth},
+	} {
+		got := bar(tt.whole, tt.parts...)
+		if full := strings.Count(got, "█"); full != tt.want || full+strings.Count(got, "·") != barWidth {
+			t.Errorf("%v of %d: %d full cells, want %d of %d: %s", tt.parts, tt.whole, full, tt.want, barWidth, got)
+		}
+	}
+}
+
+// TestStopped: who ends a run is told so in plain words.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"simulate", "demo"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out, errs bytes.Buffer
+		status := run(ctx, []string{name}, func(string) string { return "" }, &out, &errs)
+		if want := "queue-server: stopped before the last one was in\n"; status != exitFailed || errs.String() != want {
+			t.Errorf("%s: status %d, stderr %q, want %q", name, status, errs.String(), want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 var grant = pass.Grant{
@@ -427,7 +428,7 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		admitted := rapid.Int64Range(0, 1<<43).Draw(t, "admitted at")
 		g := pass.Grant{
-			ZoneID:           rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`).Draw(t, "zone"),
+			ZoneID:           rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`).Filter(zone.ValidID).Draw(t, "zone"),
 			ID:               line.ID(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "id")),
 			AdmittedAtMillis: admitted,
 			ExpiresAtMillis:  admitted + rapid.Int64Range(1000, 86_400_000).Draw(t, "lifetime"),
