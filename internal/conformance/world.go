@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -156,7 +157,7 @@ func (w *world) same(call string, got, want any, err error) {
 	if err != nil {
 		w.t.Fatalf("%s: %v", call, err)
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		w.t.Fatalf("%s:\n got %+v\nwant %+v", call, got, want)
 	}
 	w.t.Logf("%s: %s", call, brief(got))

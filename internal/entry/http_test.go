@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,7 +218,7 @@ func TestPollRefuses(t *testing.T) {
 	}
 	after, err := r.store.Stats(t.Context(), zoneID)
 	must(t, err)
-	if after != before {
+	if !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
 	if r.logs.Len() != 0 {

@@ -99,6 +99,8 @@ type Totals struct {
 	Left     int64 `json:"left"`
 	Swept    int64 `json:"swept"`
 	Restored int64 `json:"restored"`
+	// Polls are those that found a place: answered Waiting or Admitted.
+	Polls int64 `json:"polls"`
 }
 
 // Stats is what operators see of a zone.
@@ -107,6 +109,10 @@ type Stats struct {
 	Totals Totals
 	// EstimateMillis is the wait of one who joins now.
 	EstimateMillis int64
+	// Waits count the admitted by how long they had waited since the arrival
+	// in their token, those let straight in included, since the zone's data
+	// began. The index is window.WaitBucket's; the last is not 0.
+	Waits []int64
 }
 
 // Memory is what a server remembers of a zone's line, to hand to a store that
@@ -116,18 +122,10 @@ type Memory struct {
 	EdgeMicros int64 `json:"edgeMicros"`
 	// LastArrivalMicros bounds whose places may be put back.
 	LastArrivalMicros int64 `json:"lastArrivalMicros"`
+	// MadeBy is who makes a zone that the store never had, as far as is known:
+	// zone.ByConfig. Empty for one that is put back, which is no change.
+	MadeBy string `json:"-"`
 }
-
-// Origin says how a zone's data begins.
-type Origin uint8
-
-const (
-	// Fresh: an operator makes a new zone; its window is empty.
-	Fresh Origin = iota
-	// Restored: the store lost the zone, or may have; its window counts as
-	// full until one window has passed.
-	Restored
-)
 
 // Sweep is the outcome of one batch of a sweep.
 type Sweep struct {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,7 +149,7 @@ func TestJoinIsTurnedAway(t *testing.T) {
 			if got := w.Header().Get("Retry-After"); !slices.Contains(tt.retry, got) {
 				t.Errorf("Retry-After %q", got)
 			}
-			if after := r.stats(t); after != before {
+			if after := r.stats(t); !reflect.DeepEqual(after, before) {
 				t.Errorf("the zone changed from %+v to %+v", before, after)
 			}
 			want := []string{"join TEST_ZONE " + tt.outcome, "refuse TEST_ZONE " + tt.code}
@@ -204,7 +205,7 @@ func TestJoinRefuses(t *testing.T) {
 	if got := r.store.asked(); len(got) > 0 {
 		t.Errorf("the store was asked %q", got)
 	}
-	if after := r.stats(t); after != before {
+	if after := r.stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
 	if r.logs.Len() != 0 {
@@ -284,7 +285,7 @@ func TestLeaveRefuses(t *testing.T) {
 	if got := r.store.asked(); len(got) > 0 {
 		t.Errorf("the store was asked %q", got)
 	}
-	if after := r.stats(t); after != before {
+	if after := r.stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
 }

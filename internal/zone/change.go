@@ -1,0 +1,81 @@
+package zone
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Change is one entry of a zone's record of changes. A change that changes
+// nothing is no entry, nor is putting back a zone that a store has lost.
+type Change struct {
+	// AtMillis is when, in Unix milliseconds on the store's clock.
+	AtMillis int64  `json:"at"`
+	ZoneID   string `json:"zoneId"`
+	// By is the name that the operator gave, of at most MaxByLength bytes;
+	// ByConfig for a zone that the configuration made; may be empty.
+	By string `json:"by"`
+	// Was is nil if the zone was made by this change, Now if it was deleted.
+	Was *Settings `json:"was"`
+	Now *Settings `json:"now"`
+}
+
+const (
+	// ByConfig is who makes the zones that the configuration names.
+	ByConfig = "QUEUE_CONFIG"
+	// MaxByLength bounds the name of who changes a zone, in bytes.
+	MaxByLength = 64
+	// MaxChanges is how many changes are kept of a zone: the latest. Two a day
+	// make a quarter of a year, and 200 take about 100 KB.
+	MaxChanges = 200
+	// MaxChangesListed is how many a list of all zones' changes holds.
+	MaxChangesListed = 1_000
+)
+
+// CheckBy returns an error, a sentence without its subject, for what cannot be
+// the name of who changes a zone: it must be UTF-8 of at most MaxByLength bytes,
+// with no control characters and nothing that turns or breaks a line of text,
+// lest one entry of the record look like another. An empty name is none.
+func CheckBy(name string) error {
+	switch {
+	case len(name) > MaxByLength:
+		return fmt.Errorf("must not be longer than %d bytes", MaxByLength)
+	case !utf8.ValidString(name):
+		return errors.New("must be UTF-8")
+	}
+	for _, r := range name {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return errors.New("must not hold control characters")
+		}
+	}
+	return nil
+}
+
+// NewestFirst merges the records of several zones, each the newest first, into
+// one of at most MaxChangesListed. Within a zone the order stays as it is, also
+// where the store's clock was set back between two changes.
+func NewestFirst(records ...[]Change) []Change {
+	type dated struct {
+		at int64 // no later than that of any newer one of the zone
+		Change
+	}
+	var all []dated
+	for _, r := range records {
+		for i, c := range r {
+			at := c.AtMillis
+			if i > 0 {
+				at = min(at, all[len(all)-1].at)
+			}
+			all = append(all, dated{at, c})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return cmp.Compare(b.at, a.at) })
+	out := make([]Change, min(len(all), MaxChangesListed))
+	for i := range out {
+		out[i] = all[i].Change
+	}
+	return out
+}

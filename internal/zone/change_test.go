@@ -1,0 +1,99 @@
+package zone_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestCheckBy(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{
+		"", "ada", "Ada Lovelace <ada@example.org>", "Jürgen", "川口", "👩\u200d🚒", strings.Repeat("é", 32), "a\u00a0b",
+	} {
+		if err := zone.CheckBy(good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for bad, want := range map[string]string{
+		strings.Repeat("a", 65):       "64 bytes",
+		strings.Repeat("é", 32) + "a": "64 bytes",
+		"\xff":                        "UTF-8",
+		"Jürgen"[:2]:                  "UTF-8",
+		"a\nb":                        "control",
+		"a\tb":                        "control",
+		"\x00":                        "control",
+		"\x7f":                        "control",
+		"\u0085":                      "control",
+		"ada\u202egro.elpmaxe":        "control", // reads from right to left
+		"ada\u2028bob":                "control", // a new line
+	} {
+		if err := zone.CheckBy(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one about %s", bad, err, want)
+		}
+	}
+}
+
+func TestNewestFirst(t *testing.T) {
+	t.Parallel()
+	record := func(zoneID string, at ...int64) []zone.Change {
+		all := make([]zone.Change, len(at))
+		for i, millis := range at {
+			all[i] = zone.Change{AtMillis: millis, ZoneID: zoneID}
+		}
+		return all
+	}
+	tests := map[string]struct {
+		records [][]zone.Change
+		want    string
+	}{
+		"none":     {nil, ""},
+		"nothing":  {[][]zone.Change{nil, nil}, ""},
+		"one zone": {[][]zone.Change{record("a", 3, 2, 1)}, "a3 a2 a1"},
+		"two":      {[][]zone.Change{record("a", 9, 5, 1), record("b", 7, 5)}, "a9 b7 a5 b5 a1"},
+		// The clock was at 20 once, then set back; a6 came last all the same.
+		"the clock was set back": {[][]zone.Change{record("a", 6, 20, 4), record("b", 7, 5)}, "b7 a6 a20 b5 a4"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, c := range zone.NewestFirst(tt.records...) {
+				got = append(got, fmt.Sprintf("%s%d", c.ZoneID, c.AtMillis))
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNewestFirstIsBounded(t *testing.T) {
+	t.Parallel()
+	var records [][]zone.Change
+	for z := range 7 {
+		one := make([]zone.Change, zone.MaxChanges)
+		for i := range one {
+			one[i].AtMillis = int64(7*(zone.MaxChanges-i) + z)
+		}
+		records = append(records, one)
+	}
+	got := zone.NewestFirst(records...)
+	sorted := slices.IsSortedFunc(got, func(a, b zone.Change) int { return int(b.AtMillis - a.AtMillis) })
+	if len(got) != zone.MaxChangesListed || got[0].AtMillis != 7*zone.MaxChanges+6 || !sorted {
+		t.Errorf("%d, from %+v, sorted %t", len(got), got[0], sorted)
+	}
+}
+
+// TestChangeAsJSON: what made and deleted a zone says so with null.
+func TestChangeAsJSON(t *testing.T) {
+	t.Parallel()
+	b, err := json.Marshal(zone.Change{AtMillis: 1, ZoneID: "z", By: "ada"})
+	if want := `{"at":1,"zoneId":"z","by":"ada","was":null,"now":null}`; err != nil || string(b) != want {
+		t.Errorf("%s, %v, want %s", b, err, want)
+	}
+}
