@@ -57,3 +57,10 @@ func (h *health) ready(ctx context.Context) error {
 	h.at = h.now()
 	return h.last
 }
+
+// asksForTraffic reports what /readyz would say: that the store answers, or that
+// there is a zone to which this server admits without it.
+func (h *health) asksForTraffic(ctx context.Context) bool {
+	err := h.ready(ctx)
+	return err == nil || !errors.Is(err, errDraining) && h.alone(ctx) > 0
+}

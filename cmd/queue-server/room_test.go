@@ -53,8 +53,16 @@ func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
 			t.Errorf("took %v and %d pings, want %v and one more", took, pings, readyTimeout)
 		}
 
+		if h.asksForTraffic(t.Context()) {
+			t.Error("asks for traffic without a store")
+		}
+		h.alone = func(context.Context) int { return 1 }
+		if !h.asksForTraffic(t.Context()) {
+			t.Error("asks for no traffic although it admits to a zone by itself")
+		}
+
 		h.drain()
-		if err := h.ready(t.Context()); !errors.Is(err, errDraining) || pings != 2 {
+		if err := h.ready(t.Context()); !errors.Is(err, errDraining) || pings != 2 || h.asksForTraffic(t.Context()) {
 			t.Errorf("ready = %v, want errDraining without a ping", err)
 		}
 	})

@@ -28,10 +28,14 @@ type Lines interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
-// gauge is one series of a zone, computed from its state.
+// gauge is one series of a zone, computed from its settings and its state.
 type gauge struct {
-	desc  *prometheus.Desc
-	value func(line.State) float64
+	desc *prometheus.Desc
+	// kind is GaugeValue, or CounterValue for what the store counts.
+	kind  prometheus.ValueType
+	value func(zone.Settings, line.Stats) float64
+	// mode is the second label's value, where there is one.
+	mode []string
 }
 
 // gauges show each zone's line as it is when Prometheus asks. A zone whose
@@ -49,44 +53,123 @@ type gauges struct {
 
 // Show registers the gauges of all zones, asked of l at each scrape.
 func (m *Metrics) Show(l Lines) error {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, []string{"zone"}, nil)
-	}
-	err := m.reg.Register(&gauges{lines: l, metrics: m, gauges: []gauge{
-		{
-			desc("queue_waiting", "Visitors in the line."),
-			func(s line.State) float64 { return float64(s.Waiting) },
-		},
-		{
-			desc("queue_released", "Visitors in the line who may be admitted when they poll."),
-			func(s line.State) float64 { return float64(s.Released) },
-		},
-		{
-			desc("queue_overdue", "Released visitors who did not poll when their turn came."),
-			func(s line.State) float64 { return float64(s.Released - s.Live) },
-		},
-		{
-			desc("queue_window_use_ratio", "Admissions in the last window, as a share of its limit; 0 for a limit of 0."),
-			windowUse,
-		},
-	}})
+	err := m.reg.Register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
 	if err != nil {
 		return fmt.Errorf("metric: %w", err)
 	}
 	return nil
 }
 
-func windowUse(s line.State) float64 {
-	if s.WindowLimit <= 0 {
+// zoneGauges are the gauges of a zone. All servers of one store show the same:
+// over servers they are to be joined with max, never with sum.
+func zoneGauges() []gauge {
+	all := []gauge{
+		ofState("queue_waiting", "Visitors in the line.",
+			func(s line.State) int64 { return s.Waiting }),
+		ofState("queue_released", "Visitors in the line who may be admitted when they poll.",
+			func(s line.State) int64 { return s.Released }),
+		ofState("queue_overdue", "Released visitors who did not poll when their turn came.",
+			func(s line.State) int64 { return s.Released - s.Live }),
+		ofState("queue_window_admissions", "Admissions in the last window; after a loss, those that may have been lost too.",
+			func(s line.State) int64 { return s.InWindow }),
+		ofState("queue_window_limit", "The most admissions in a window, the burst apart.",
+			func(s line.State) int64 { return s.WindowLimit }),
+		ofState("queue_minute_admissions", "Admissions in the last 60 s; after a loss, those that may have been lost too.",
+			func(s line.State) int64 { return s.InMinute }),
+		ofSettings("queue_per_minute", "The limit: the most admissions in 60 s, as the operator set it.",
+			func(s zone.Settings) int64 { return s.PerMinute }),
+		ofSettings("queue_burst", "Extra admissions that a window may have while nobody waits.",
+			func(s zone.Settings) int64 { return s.Burst }),
+		ofSettings("queue_window_seconds", "The length of the window.",
+			func(s zone.Settings) int64 { return s.WindowSeconds }),
+		{
+			desc: describe("queue_window_use_ratio", "Admissions in the last window, as a share of its limit; 0 for a limit of 0."),
+			kind: prometheus.GaugeValue, value: windowUse,
+		},
+		{
+			desc: describe("queue_estimate_seconds", "The wait that one who joins now is told."),
+			kind: prometheus.GaugeValue,
+			value: func(_ zone.Settings, s line.Stats) float64 {
+				return (time.Duration(s.EstimateMillis) * time.Millisecond).Seconds()
+			},
+		},
+		total("queue_zone_admitted_total", "Visitors let in, as the store counts them; the same on every server.",
+			func(t line.Totals) int64 { return t.Admitted }),
+		total("queue_zone_left_total", "Visitors who gave their place up, as the store counts them.",
+			func(t line.Totals) int64 { return t.Left }),
+		total("queue_zone_swept_total", "Visitors removed because they were silent, as the store counts them.",
+			func(t line.Totals) int64 { return t.Swept }),
+	}
+	mode := prometheus.NewDesc("queue_zone_mode", "1 for the mode that the zone is in, else 0.", []string{"zone", "mode"}, nil)
+	for _, m := range []zone.Mode{zone.ModeQueue, zone.ModeOpen, zone.ModeClosed} {
+		all = append(all, gauge{
+			desc: mode, kind: prometheus.GaugeValue, mode: []string{string(m)},
+			value: func(s zone.Settings, _ line.Stats) float64 { return oneIf(s.Mode == m) },
+		})
+	}
+	return all
+}
+
+func describe(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"zone"}, nil)
+}
+
+func ofState(name, help string, value func(line.State) int64) gauge {
+	return gauge{
+		desc: describe(name, help), kind: prometheus.GaugeValue,
+		value: func(_ zone.Settings, s line.Stats) float64 { return float64(value(s.State)) },
+	}
+}
+
+func ofSettings(name, help string, value func(zone.Settings) int64) gauge {
+	return gauge{
+		desc: describe(name, help), kind: prometheus.GaugeValue,
+		value: func(z zone.Settings, _ line.Stats) float64 { return float64(value(z)) },
+	}
+}
+
+// total is a counter that the store keeps: it begins anew where data is lost.
+func total(name, help string, value func(line.Totals) int64) gauge {
+	return gauge{
+		desc: describe(name, help), kind: prometheus.CounterValue,
+		value: func(_ zone.Settings, s line.Stats) float64 { return float64(value(s.Totals)) },
+	}
+}
+
+func windowUse(_ zone.Settings, s line.Stats) float64 {
+	if s.State.WindowLimit <= 0 {
 		return 0
 	}
-	return float64(s.InWindow) / float64(s.WindowLimit)
+	return float64(s.State.InWindow) / float64(s.State.WindowLimit)
+}
+
+func oneIf(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+// ShowServer registers what is known of this server as a whole: whether it is
+// ready, as /readyz would say, asked at each scrape.
+func (m *Metrics) ShowServer(ready func() bool) error {
+	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "queue_ready", Help: "1 while this server asks for traffic, as /readyz says; else 0.",
+	}, func() float64 { return oneIf(ready()) }))
+	if err != nil {
+		return fmt.Errorf("metric: %w", err)
+	}
+	return nil
 }
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	described := make(map[*prometheus.Desc]bool, len(g.gauges))
 	for _, x := range g.gauges {
-		out <- x.desc
+		if !described[x.desc] {
+			described[x.desc] = true
+			out <- x.desc
+		}
 	}
 }
 
@@ -121,13 +204,13 @@ func (g *gauges) ask(ctx context.Context) []prometheus.Metric {
 	var (
 		mu   sync.Mutex
 		all  []prometheus.Metric
-		ids  = make(chan string)
+		todo = make(chan zone.Settings)
 		work sync.WaitGroup
 	)
 	for range min(gaugeWorkers, len(zones)) {
 		work.Go(func() {
-			for id := range ids {
-				ms := g.zone(ctx, id)
+			for z := range todo {
+				ms := g.zone(ctx, z)
 				mu.Lock()
 				all = append(all, ms...)
 				mu.Unlock()
@@ -135,29 +218,30 @@ func (g *gauges) ask(ctx context.Context) []prometheus.Metric {
 		})
 	}
 	for _, z := range zones {
-		ids <- z.ZoneID
+		todo <- z
 	}
-	close(ids)
+	close(todo)
 	work.Wait()
 	return all
 }
 
 // zone returns one zone's gauges, or none.
-func (g *gauges) zone(ctx context.Context, zoneID string) []prometheus.Metric {
+func (g *gauges) zone(ctx context.Context, z zone.Settings) []prometheus.Metric {
 	if ctx.Err() != nil {
 		return nil
 	}
-	stats, err := g.lines.Stats(ctx, zoneID)
+	stats, err := g.lines.Stats(ctx, z.ZoneID)
 	if err != nil {
 		return nil
 	}
 	if stats.State.Waiting == 0 {
 		// Whoever's estimate is still remembered has left.
-		g.metrics.meter(zoneID).estimates.reset()
+		g.metrics.meter(z.ZoneID).estimates.reset()
 	}
 	ms := make([]prometheus.Metric, 0, len(g.gauges))
 	for _, x := range g.gauges {
-		ms = append(ms, prometheus.MustNewConstMetric(x.desc, prometheus.GaugeValue, x.value(stats.State), zoneID))
+		labels := append([]string{z.ZoneID}, x.mode...)
+		ms = append(ms, prometheus.MustNewConstMetric(x.desc, x.kind, x.value(z, stats), labels...))
 	}
 	return ms
 }

@@ -452,7 +452,9 @@ func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 		<-ctx.Done()
 		return line.Stats{}, ctx.Err()
 	}
-	return line.Stats{State: l.state}, nil
+	return line.Stats{
+		State: l.state, EstimateMillis: 90_500, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
+	}, nil
 }
 
 func TestGauges(t *testing.T) {
@@ -460,26 +462,66 @@ func TestGauges(t *testing.T) {
 	now := time.UnixMilli(0)
 	m.now = func() time.Time { return now }
 	l := &lines{zones: []string{"a"}, state: line.State{
-		Waiting: 900, Released: 70, Live: 50, InWindow: 15, WindowLimit: 60,
+		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60,
 	}}
 	if err := m.Show(l); err != nil {
 		t.Fatal(err)
 	}
 	want := `
+		# HELP queue_burst Extra admissions that a window may have while nobody waits.
+		# TYPE queue_burst gauge
+		queue_burst{zone="a"} 0
+		# HELP queue_estimate_seconds The wait that one who joins now is told.
+		# TYPE queue_estimate_seconds gauge
+		queue_estimate_seconds{zone="a"} 90.5
+		# HELP queue_minute_admissions Admissions in the last 60 s; after a loss, those that may have been lost too.
+		# TYPE queue_minute_admissions gauge
+		queue_minute_admissions{zone="a"} 150
 		# HELP queue_overdue Released visitors who did not poll when their turn came.
 		# TYPE queue_overdue gauge
 		queue_overdue{zone="a"} 20
+		# HELP queue_per_minute The limit: the most admissions in 60 s, as the operator set it.
+		# TYPE queue_per_minute gauge
+		queue_per_minute{zone="a"} 600
 		# HELP queue_released Visitors in the line who may be admitted when they poll.
 		# TYPE queue_released gauge
 		queue_released{zone="a"} 70
 		# HELP queue_waiting Visitors in the line.
 		# TYPE queue_waiting gauge
 		queue_waiting{zone="a"} 900
+		# HELP queue_window_admissions Admissions in the last window; after a loss, those that may have been lost too.
+		# TYPE queue_window_admissions gauge
+		queue_window_admissions{zone="a"} 15
+		# HELP queue_window_limit The most admissions in a window, the burst apart.
+		# TYPE queue_window_limit gauge
+		queue_window_limit{zone="a"} 60
+		# HELP queue_window_seconds The length of the window.
+		# TYPE queue_window_seconds gauge
+		queue_window_seconds{zone="a"} 6
 		# HELP queue_window_use_ratio Admissions in the last window, as a share of its limit; 0 for a limit of 0.
 		# TYPE queue_window_use_ratio gauge
 		queue_window_use_ratio{zone="a"} 0.25
+		# HELP queue_zone_admitted_total Visitors let in, as the store counts them; the same on every server.
+		# TYPE queue_zone_admitted_total counter
+		queue_zone_admitted_total{zone="a"} 7
+		# HELP queue_zone_left_total Visitors who gave their place up, as the store counts them.
+		# TYPE queue_zone_left_total counter
+		queue_zone_left_total{zone="a"} 8
+		# HELP queue_zone_mode 1 for the mode that the zone is in, else 0.
+		# TYPE queue_zone_mode gauge
+		queue_zone_mode{mode="closed",zone="a"} 0
+		queue_zone_mode{mode="open",zone="a"} 0
+		queue_zone_mode{mode="queue",zone="a"} 1
+		# HELP queue_zone_swept_total Visitors removed because they were silent, as the store counts them.
+		# TYPE queue_zone_swept_total counter
+		queue_zone_swept_total{zone="a"} 9
 	`
-	names := []string{"queue_waiting", "queue_released", "queue_overdue", "queue_window_use_ratio"}
+	names := []string{
+		"queue_waiting", "queue_released", "queue_overdue", "queue_window_use_ratio",
+		"queue_window_admissions", "queue_window_limit", "queue_window_seconds", "queue_burst",
+		"queue_minute_admissions", "queue_per_minute", "queue_estimate_seconds", "queue_zone_mode",
+		"queue_zone_admitted_total", "queue_zone_left_total", "queue_zone_swept_total",
+	}
 	for range 3 {
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
 			t.Error(err)
@@ -504,12 +546,29 @@ func TestGauges(t *testing.T) {
 	}
 }
 
+func TestReady(t *testing.T) {
+	m, reg := newTest(t)
+	ready := false
+	if err := m.ShowServer(func() bool { return ready }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"0", "1"} {
+		text := "# HELP queue_ready 1 while this server asks for traffic, as /readyz says; else 0.\n" +
+			"# TYPE queue_ready gauge\nqueue_ready " + want + "\n"
+		if err := testutil.GatherAndCompare(reg, strings.NewReader(text), "queue_ready"); err != nil {
+			t.Error(err)
+		}
+		ready = true
+	}
+}
+
 func TestGaugesDoNotWaitForAHungZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := newTest(t)
 		l := &lines{zones: []string{"hung", "a", "b"}}
 		g := &gauges{lines: l, metrics: m, gauges: []gauge{{
-			prometheus.NewDesc("x", "", []string{"zone"}, nil), func(line.State) float64 { return 1 },
+			desc: describe("x", ""), kind: prometheus.GaugeValue,
+			value: func(zone.Settings, line.Stats) float64 { return 1 },
 		}}}
 		start := time.Now()
 		if got := len(g.read()); got != 2 {

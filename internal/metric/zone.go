@@ -68,11 +68,7 @@ func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.
 
 // StoreFailing says whether the latest call to the zone's store failed.
 func (m *Metrics) StoreFailing(zoneID string, failing bool) {
-	value := 0.0
-	if failing {
-		value = 1
-	}
-	m.meter(zoneID).storeFailing.Set(value)
+	m.meter(zoneID).storeFailing.Set(oneIf(failing))
 }
 
 func add(counters map[string]prometheus.Counter, label string) {

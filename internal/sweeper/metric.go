@@ -15,6 +15,7 @@ type metrics struct {
 	seconds           prometheus.Histogram
 	longestCall       prometheus.Gauge
 	lastSuccess       prometheus.Gauge
+	period            prometheus.Gauge
 }
 
 // runBuckets reach from a run over empty zones to one that fills the schedule.
@@ -42,15 +43,18 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		longestCall: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "queue_sweep_longest_call_seconds", Help: "The longest call to the store in the latest run.",
 		}),
+		period: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "queue_sweep_period_seconds", Help: "How often this server sweeps.",
+		}),
 		lastSuccess: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "queue_sweep_last_success_timestamp_seconds", Help: "When a run in which no zone failed last ended.",
+			Name: "queue_sweep_last_success_timestamp_seconds", Help: "When a run in which no zone failed last ended; 0 before the first.",
 		}),
 	}
 	for _, reason := range []string{skipBusy, skipUnwatched, skipJump} {
 		m.skipped.WithLabelValues(reason)
 	}
 	for _, c := range []prometheus.Collector{
-		m.examined, m.removed, m.failures, m.skipped, m.seconds, m.longestCall, m.lastSuccess,
+		m.examined, m.removed, m.failures, m.skipped, m.seconds, m.longestCall, m.lastSuccess, m.period,
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("sweeper: %w", err)

@@ -73,6 +73,7 @@ func New(o Options) (*Sweeper, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
 		store: o.Store, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch),
