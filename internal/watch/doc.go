@@ -1,0 +1,32 @@
+// Package watch samples every zone once a second and keeps the last hour: what
+// an operator sees in the console, in /admin/zones/{zoneId}/stats and history,
+// and in the gauges of /metrics, is read once, here.
+//
+//	registry ── Zones, Stats ──> a round: 16 zones at a time, within 900 ms
+//	                                |
+//	                meter: totals of the last 60 s ──> rates a minute
+//	                                |
+//	                history: 3,600 samples, 84 bytes each
+//	                                |
+//	     Latest, History ──> operator, console, metric;  Wait: a round is done
+//
+// # What a sample says
+//
+// The line as the store had it at that second; and what happened in the 60 s
+// before, as differences of the store's totals, so that it counts what all
+// servers did. Where the totals are lower than a second ago, the store has begun
+// anew, and what it counts is added from there: no rate is ever negative.
+//
+// A zone whose store does not answer has a sample that says so, and since when,
+// and has no figures: a gap is true, an old value would not be. After a gap of
+// more than a minute the rates begin anew.
+//
+// # What it costs
+//
+// A zone's hour is 302,400 bytes, allocated as it fills, and its last minute
+// about 12 KB; MaxZones bounds the zones, 500 of which are 160 MB. Whoever reads
+// costs nothing that stays: a console left open for an hour holds one channel.
+//
+// A round is one Stats a zone. Those of zones that failed in the round before
+// are asked last, so that a dead node's do not keep the others waiting.
+package watch

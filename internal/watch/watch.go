@@ -1,0 +1,347 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// every is how often the zones are sampled.
+	every = time.Second
+	// roundTimeout ends a round before the next begins, callTimeout a call
+	// when a visitor's would be given up, too.
+	roundTimeout = 900 * time.Millisecond
+	callTimeout  = 400 * time.Millisecond
+	// workers is how many zones are asked at a time: enough that a dead node's
+	// zones do not keep those of others out, few enough to be no load.
+	workers = 16
+	// MaxZones is how many zones are watched. Those that are known first stay;
+	// of the others there is no sample until some are gone.
+	MaxZones = 500
+)
+
+// ErrStopped: the watch was stopped, and no further round will come.
+var ErrStopped = errors.New("watch: stopped")
+
+// Lines is what is sampled: the registry.
+type Lines interface {
+	Zones(ctx context.Context) ([]zone.Settings, error)
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+}
+
+// Estimates says how good this server's estimates were lately: the median
+// relative error of so many. 0 of 0 when none was measured.
+type Estimates interface {
+	EstimateError(zoneID string) (median float64, of int)
+}
+
+// Options of a Watch. Lines is required.
+type Options struct {
+	Lines Lines
+	// Estimates measures the estimates. May be nil.
+	Estimates Estimates
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Watch samples all zones. Its methods may be called from any goroutine.
+type Watch struct {
+	lines     Lines
+	estimates Estimates
+	log       *slog.Logger
+	now       func() time.Time
+
+	mu    sync.RWMutex
+	zones map[string]*track
+	// tick counts the complete rounds; next is closed when there is one more.
+	tick int64
+	next chan struct{}
+	// full: the log has said that there are too many zones.
+	full bool
+
+	// stop is closed by Stop. cancel and done are nil before Start.
+	stop    chan struct{}
+	stopped sync.Once
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// track is what is kept of one zone.
+type track struct {
+	meter   meter
+	history history
+	// failingSince is 0 while the store answers; Unix milliseconds.
+	failingSince int64
+}
+
+// New returns a watch that does not run yet.
+func New(o Options) *Watch {
+	w := &Watch{
+		lines: o.Lines, estimates: o.Estimates, log: o.Logger, now: o.Now,
+		zones: make(map[string]*track), next: make(chan struct{}),
+		stop: make(chan struct{}),
+	}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	if w.now == nil {
+		w.now = time.Now
+	}
+	return w
+}
+
+// Start begins to sample: at once, and then at every full second until Stop. The
+// rounds have the values of ctx, and end at Stop, not with ctx. To be called
+// once.
+func (w *Watch) Start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	w.done = make(chan struct{})
+	go func() {
+		defer close(w.done)
+		w.loop(ctx)
+	}()
+}
+
+func (w *Watch) loop(ctx context.Context) {
+	for {
+		w.runOnce(ctx)
+		now := w.now()
+		wait := time.NewTimer(now.Truncate(every).Add(every).Sub(now))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+	}
+}
+
+// Stop ends the sampling and everybody's Wait, and returns when the round under
+// way has ended. It may be called more than once.
+func (w *Watch) Stop() {
+	w.stopped.Do(func() { close(w.stop) })
+	if w.cancel == nil {
+		return
+	}
+	w.cancel()
+	<-w.done
+}
+
+// Latest returns the newest sample of a zone, at most two seconds old; false for
+// one that is not known or has none yet.
+func (w *Watch) Latest(zoneID string) (Sample, bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if t := w.zones[zoneID]; t != nil {
+		if p := t.history.last(); p != nil {
+			return p.sample(), true
+		}
+	}
+	return Sample{}, false
+}
+
+// History returns the samples of the last hour, oldest first, at most one a
+// second and 3,600. Seconds in which nothing was read are missing.
+func (w *Watch) History(zoneID string) []Sample {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if t := w.zones[zoneID]; t != nil {
+		return t.history.samples()
+	}
+	return nil
+}
+
+// Zones returns the names of all zones that are watched, sorted.
+func (w *Watch) Zones() []string {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return slices.Sorted(maps.Keys(w.zones))
+}
+
+// Wait returns when a round newer than after is complete, with its number: 0
+// waits for the first, and what Wait returned, for the next. It returns
+// ErrStopped, or the error of ctx.
+func (w *Watch) Wait(ctx context.Context, after int64) (tick int64, err error) {
+	for {
+		w.mu.RLock()
+		tick, next := w.tick, w.next
+		w.mu.RUnlock()
+		if tick > after {
+			return tick, nil
+		}
+		select {
+		case <-next:
+		case <-w.stop:
+			return tick, ErrStopped
+		case <-ctx.Done():
+			return tick, ctx.Err()
+		}
+	}
+}
+
+// result is what was heard of one zone in a round.
+type result struct {
+	settings zone.Settings
+	asked    bool
+	at       time.Time
+	stats    line.Stats
+	err      error
+	// median and of are what Estimates says.
+	median float64
+	of     int
+}
+
+// runOnce samples every zone.
+func (w *Watch) runOnce(ctx context.Context) {
+	at := w.now()
+	limit, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	list, err := w.lines.Zones(limit)
+	results := w.order(list)
+	if err == nil {
+		w.ask(limit, results)
+	}
+	if ctx.Err() != nil {
+		return // stopped: what failed says nothing of the store
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.take(at, results)
+	} else {
+		for _, t := range w.zones {
+			t.fail(at)
+		}
+	}
+	w.tick++
+	close(w.next)
+	w.next = make(chan struct{})
+}
+
+// order returns the zones to ask: those that answered last time first, and no
+// more than MaxZones.
+func (w *Watch) order(list []zone.Settings) []result {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	rank := func(zoneID string) int {
+		switch t := w.zones[zoneID]; {
+		case t == nil:
+			return 1
+		case t.failingSince > 0:
+			return 2
+		}
+		return 0
+	}
+	news := MaxZones - len(w.zones)
+	results := make([]result, 0, len(list))
+	for _, s := range list {
+		if w.zones[s.ZoneID] == nil {
+			if news--; news < 0 {
+				continue
+			}
+		}
+		results = append(results, result{settings: s})
+	}
+	slices.SortStableFunc(results, func(a, b result) int { return rank(a.settings.ZoneID) - rank(b.settings.ZoneID) })
+	return results
+}
+
+// ask asks the store for the state of the zones, until ctx ends.
+func (w *Watch) ask(ctx context.Context, results []result) {
+	var work sync.WaitGroup
+	next := make(chan *result)
+	for range min(workers, len(results)) {
+		work.Go(func() {
+			for r := range next {
+				if ctx.Err() != nil {
+					continue
+				}
+				w.askOne(ctx, r)
+			}
+		})
+	}
+	for i := range results {
+		next <- &results[i]
+	}
+	close(next)
+	work.Wait()
+}
+
+func (w *Watch) askOne(ctx context.Context, r *result) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r.asked = true
+	r.stats, r.err = w.lines.Stats(ctx, r.settings.ZoneID)
+	r.at = w.now()
+	if w.estimates != nil {
+		r.median, r.of = w.estimates.EstimateError(r.settings.ZoneID)
+	}
+}
+
+// take keeps what a round has heard. The caller holds mu.
+func (w *Watch) take(at time.Time, results []result) {
+	before := w.zones
+	w.zones = make(map[string]*track, len(results))
+	for i := range results {
+		r := &results[i]
+		t := before[r.settings.ZoneID]
+		if errors.Is(r.err, line.ErrZoneUnknown) || errors.Is(r.err, line.ErrZoneDeleted) {
+			continue // gone since the list was read
+		}
+		if t == nil {
+			t = &track{}
+		}
+		w.zones[r.settings.ZoneID] = t
+		switch {
+		case !r.asked && t.failingSince == 0:
+			// The round was too short for it: a gap, and no failure.
+		case !r.asked, r.err != nil:
+			t.fail(at)
+		default:
+			t.add(at, r)
+		}
+	}
+	w.sayWhenFull(len(results))
+}
+
+func (w *Watch) sayWhenFull(zones int) {
+	if full := zones >= MaxZones; full != w.full {
+		w.full = full
+		if full {
+			w.log.Warn("as many zones as can be watched: of further ones there are no rates and gauges", "zones", MaxZones)
+		}
+	}
+}
+
+func (t *track) fail(at time.Time) {
+	second := at.Truncate(every).UnixMilli()
+	if t.failingSince == 0 || t.failingSince > second {
+		t.failingSince = second
+	}
+	t.history.add(pack(&Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince}))
+}
+
+func (t *track) add(at time.Time, r *result) {
+	t.failingSince = 0
+	now := r.stats.State
+	s := Sample{
+		At: at.Truncate(every).UnixMilli(), Store: StoreOK,
+		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
+		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
+		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, Mode: r.settings.Mode,
+		EstimateMillis: r.stats.EstimateMillis,
+		EstimateError:  r.median, EstimateErrorCount: int64(r.of),
+	}
+	t.meter.read(r.at, r.stats.Totals, &s)
+	t.history.add(pack(&s))
+}

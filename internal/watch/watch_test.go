@@ -1,0 +1,417 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start is a full second.
+var start = time.Unix(1_800_000_000, 0)
+
+// lines are zones whose totals a test moves.
+type lines struct {
+	mu      sync.Mutex
+	zones   []string
+	listErr error
+	stats   map[string]line.Stats
+	errs    map[string]error
+	hung    map[string]bool
+	asked   []string
+}
+
+func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []zone.Settings
+	for _, id := range l.zones {
+		all = append(all, zone.Defaults(id))
+	}
+	return all, l.listErr
+}
+
+func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	l.mu.Lock()
+	l.asked = append(l.asked, zoneID)
+	stats, err, hung := l.stats[zoneID], l.errs[zoneID], l.hung[zoneID]
+	l.mu.Unlock()
+	if hung {
+		<-ctx.Done()
+		return line.Stats{}, ctx.Err()
+	}
+	return stats, err
+}
+
+// bench is a watch whose clock and zones a test moves.
+type bench struct {
+	*Watch
+	store *lines
+	now   time.Time
+}
+
+func newBench(zones ...string) *bench {
+	b := &bench{now: start, store: &lines{
+		zones: zones, stats: map[string]line.Stats{}, errs: map[string]error{}, hung: map[string]bool{},
+	}}
+	b.Watch = New(Options{Lines: b.store, Now: func() time.Time { return b.now }})
+	return b
+}
+
+// second samples, and moves the clock on.
+func (b *bench) second(t *testing.T) {
+	t.Helper()
+	b.runOnce(t.Context())
+	b.now = b.now.Add(time.Second)
+}
+
+func (b *bench) latest(t *testing.T, zoneID string) Sample {
+	t.Helper()
+	s, ok := b.Latest(zoneID)
+	if !ok {
+		t.Fatalf("zone %s has no sample", zoneID)
+	}
+	return s
+}
+
+func TestSample(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	b.store.stats["a"] = line.Stats{
+		State: line.State{
+			Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 140, WindowLimit: 60,
+		},
+		EstimateMillis: 61_000,
+	}
+	b.second(t)
+	want := Sample{
+		At: start.UnixMilli(), Store: StoreOK,
+		Waiting: 900, Released: 70, Overdue: 20, InWindow: 15, WindowLimit: 60, InMinute: 140, PerMinute: 600,
+		Mode: zone.ModeQueue, Use: 0.25, EstimateMillis: 61_000,
+	}
+	if got := b.latest(t, "a"); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if _, ok := b.Latest("b"); ok {
+		t.Error("a zone that does not exist has a sample")
+	}
+}
+
+// TestRates: over the last 60 s, scaled while there are fewer.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	var total int64
+	step := func(perSecond int64) Sample {
+		total += perSecond
+		b.store.stats["a"] = line.Stats{Totals: line.Totals{
+			Joined: 10 * total, Admitted: 5 * total, Left: 2 * total, Swept: total, Restored: 3 * total,
+		}}
+		b.second(t)
+		return b.latest(t, "a")
+	}
+	total = 1_000_000 // the store has been at it for long
+	if s := step(0); s.RateSeconds != 0 || s.JoinsPerMinute != 0 {
+		t.Errorf("rates from one reading: %+v", s)
+	}
+	for second := int64(1); second <= 59; second++ {
+		s := step(1)
+		if s.RateSeconds != second || s.JoinsPerMinute != 600 || s.AdmittedPerMinute != 300 ||
+			s.DeparturesPerMinute != 120 || s.SweptPerMinute != 60 || s.Restored != 3*second {
+			t.Fatalf("after %d s of the same: %+v", second, s)
+		}
+	}
+	for range 60 {
+		step(1)
+	}
+	for second := range int64(60) {
+		// Twice as many from now on: the minute fills with them.
+		want := float64(600 + 10*(second+1))
+		if s := step(2); s.RateSeconds != 60 || s.JoinsPerMinute != want {
+			t.Fatalf("%d s after the change: %+v, want %v joins", second+1, s, want)
+		}
+	}
+}
+
+// TestCountersThatBeginAnew make no rate negative, and count from there.
+func TestCountersThatBeginAnew(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	set := func(joined int64) Sample {
+		b.store.stats["a"] = line.Stats{Totals: line.Totals{Joined: joined}}
+		b.second(t)
+		return b.latest(t, "a")
+	}
+	set(1000)
+	set(1010)
+	if s := set(3); s.JoinsPerMinute != 300 { // 10 in 2 s, and then a loss
+		t.Errorf("at the loss: %+v", s)
+	}
+	if s := set(8); s.JoinsPerMinute != 300 { // 15 in 3 s
+		t.Errorf("after the loss: %+v", s)
+	}
+}
+
+// TestGaps: while the store fails there are samples that say so, and since when;
+// after more than a minute of that the rates begin anew.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	b := newBench("a", "b")
+	b.store.stats["a"] = line.Stats{State: line.State{Waiting: 7}, Totals: line.Totals{Joined: 10}}
+	b.second(t)
+	b.second(t)
+	since := b.now.UnixMilli()
+	b.store.errs["a"] = line.ErrStoreUnavailable
+	for range 3 {
+		b.second(t)
+		want := Sample{At: b.now.UnixMilli() - 1000, Store: StoreFailing, FailingSince: since}
+		if s := b.latest(t, "a"); s != want {
+			t.Fatalf("got %+v, want %+v", s, want)
+		}
+		if s := b.latest(t, "b"); !s.Known() {
+			t.Fatalf("a zone of another node fails too: %+v", s)
+		}
+	}
+	delete(b.store.errs, "a")
+	b.store.stats["a"] = line.Stats{State: line.State{Waiting: 8}, Totals: line.Totals{Joined: 20}}
+	b.second(t)
+	if s := b.latest(t, "a"); s.Waiting != 8 || s.RateSeconds != 5 || s.JoinsPerMinute != 120 || s.FailingSince != 0 {
+		t.Errorf("after a short gap: %+v", s)
+	}
+	b.store.errs["a"] = line.ErrStoreUnavailable
+	for range 61 {
+		b.second(t)
+	}
+	delete(b.store.errs, "a")
+	b.second(t)
+	if s := b.latest(t, "a"); s.RateSeconds != 0 || s.JoinsPerMinute != 0 {
+		t.Errorf("after a gap of a minute: %+v", s)
+	}
+	if n := len(b.History("a")); n != 68 {
+		t.Errorf("%d samples of 68 s", n)
+	}
+}
+
+// TestListThatFails: the zones are there, and their store is not.
+func TestListThatFails(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	b.second(t)
+	b.store.listErr = line.ErrStoreUnavailable
+	b.second(t)
+	if s := b.latest(t, "a"); s.Known() || s.FailingSince != start.UnixMilli()+1000 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestZonesThatAreGone are forgotten, and one of the same name begins anew.
+func TestZonesThatAreGone(t *testing.T) {
+	t.Parallel()
+	b := newBench("a", "b", "c")
+	b.second(t)
+	b.store.zones = []string{"b", "c"}
+	b.store.errs["c"] = fmt.Errorf("registry: %w", line.ErrZoneDeleted)
+	b.second(t)
+	if got := b.Zones(); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("zones are %v", got)
+	}
+	if b.History("a") != nil {
+		t.Error("a zone that is gone has a history")
+	}
+	b.store.zones = []string{"a", "b"}
+	b.second(t)
+	if n := len(b.History("a")); n != 1 {
+		t.Errorf("%d samples of a zone that was made anew", n)
+	}
+}
+
+// TestAnHourIsKept, oldest first, and no more memory than that.
+func TestAnHourIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	for i := range int64(2*Kept + 100) {
+		b.store.stats["a"] = line.Stats{State: line.State{Waiting: i}}
+		b.second(t)
+	}
+	all := b.History("a")
+	if len(all) != Kept {
+		t.Fatalf("%d samples", len(all))
+	}
+	for i, s := range all {
+		if want := int64(Kept + 100 + i); s.Waiting != want || s.At != start.UnixMilli()+1000*want {
+			t.Fatalf("sample %d is %+v", i, s)
+		}
+	}
+	if got := cap(b.zones["a"].history.ring); got != Kept {
+		t.Errorf("room for %d samples, want %d", got, Kept)
+	}
+	if size := unsafe.Sizeof(packed{}); size != 84 {
+		t.Errorf("a sample is %d bytes; doc.go says 84", size)
+	}
+}
+
+// TestClockThatIsSetBack: the history stays in order.
+func TestClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	for range 100 {
+		b.second(t)
+	}
+	b.now = start.Add(50 * time.Second)
+	b.second(t)
+	all := b.History("a")
+	if len(all) != 51 || !slices.IsSortedFunc(all, func(x, y Sample) int { return int(x.At - y.At) }) {
+		t.Errorf("%d samples: %+v", len(all), all)
+	}
+	b.second(t)
+	if s := b.latest(t, "a"); s.RateSeconds != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestTooManyZones: those that were first stay.
+func TestTooManyZones(t *testing.T) {
+	t.Parallel()
+	b := newBench("zz")
+	b.second(t)
+	for i := range MaxZones + 10 {
+		b.store.zones = append(b.store.zones, fmt.Sprintf("zone-%04d", i))
+	}
+	b.second(t)
+	b.second(t)
+	if n := len(b.Zones()); n != MaxZones {
+		t.Errorf("%d zones are watched", n)
+	}
+	if n := len(b.History("zz")); n != 3 {
+		t.Errorf("the first zone has %d samples", n)
+	}
+}
+
+// TestHungZones do not keep the others from being sampled: once it is known that
+// they hang, the others are asked first.
+func TestHungZones(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		for i := range 40 {
+			id := fmt.Sprintf("hung-%02d", i)
+			b.store.zones, b.store.hung[id] = append(b.store.zones, id), true
+		}
+		b.store.zones = append(b.store.zones, "well")
+		began := time.Now()
+		b.second(t)
+		if took := time.Since(began); took != roundTimeout {
+			t.Errorf("the round took %v", took)
+		}
+		b.second(t)
+		b.store.asked = nil
+		b.second(t)
+		if s := b.latest(t, "well"); !s.Known() {
+			t.Errorf("the zone that is well: %+v", s)
+		}
+		if i := slices.Index(b.store.asked, "well"); i < 0 || i >= workers {
+			t.Errorf("it was asked as number %d", i)
+		}
+		if s := b.latest(t, "hung-39"); s.Known() {
+			t.Errorf("a zone that hangs: %+v", s)
+		}
+	})
+}
+
+// TestService samples at every full second, and tells those who wait.
+func TestService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &lines{zones: []string{"a"}}
+		w := New(Options{Lines: l})
+		w.Start(t.Context())
+		tick := int64(0)
+		for range 10 {
+			var err error
+			if tick, err = w.Wait(t.Context(), tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tick != 10 {
+			t.Errorf("10 rounds were the %dth", tick)
+		}
+		all := w.History("a")
+		for i, s := range all {
+			if i > 0 && s.At != all[i-1].At+1000 {
+				t.Errorf("%d is followed by %d", all[i-1].At, s.At)
+			}
+		}
+		if now := time.Now(); now.Nanosecond() != 0 {
+			t.Errorf("the last round was at %v", now)
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := w.Wait(impatient, tick); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := w.Wait(t.Context(), tick)
+			ended <- err
+		}()
+		synctest.Wait()
+		w.Stop()
+		w.Stop()
+		if err := <-ended; !errors.Is(err, ErrStopped) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestJSON has null for what is not known, and reads back as what it was.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	full := Sample{
+		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
+		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 0.067, RateSeconds: 60, JoinsPerMinute: 7.1,
+		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
+		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateError: 0.171, EstimateErrorCount: 18,
+	}
+	failing := Sample{At: start.UnixMilli(), Store: StoreFailing, FailingSince: start.UnixMilli() - 61_000}
+	for _, s := range []Sample{full, failing, {At: start.UnixMilli(), Store: StoreOK, Mode: zone.ModeOpen}} {
+		p := pack(&s)
+		if got := p.sample(); got != s {
+			t.Errorf("packed and unpacked\n%+v is\n%+v", s, got)
+		}
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Sample
+		if err := json.Unmarshal(b, &got); err != nil || got != s {
+			t.Errorf("%s reads as %+v, %v", b, got, err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(b, &fields); err != nil {
+			t.Fatal(err)
+		}
+		null := 0
+		for _, v := range fields {
+			if v == nil {
+				null++
+			}
+		}
+		want := map[bool]int{s == full: 1, !s.Known(): 23, s.Known() && s != full: 11}[true]
+		if null != want || len(fields) != len(columns) {
+			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
+		}
+	}
+}
