@@ -77,6 +77,11 @@ bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs)
 
+.PHONY: pgo
+pgo: ## take anew the profile that the compiler optimises with
+	@scripts/install-debian.sh redis-server
+	@scripts/pgo.sh
+
 .PHONY: microbench
 microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
 	@scripts/bench.sh '$(BENCH)'

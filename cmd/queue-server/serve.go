@@ -36,6 +36,7 @@ func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) 
 	if err != nil {
 		return err
 	}
+	tuneGC(src.getenv)
 	var seeds []zone.Settings
 	if src.file != nil {
 		seeds = src.file.zones
