@@ -17,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
@@ -92,7 +93,7 @@ func TestReadyIsAProblemWhileTheStoreIsAway(t *testing.T) {
 	e := r.newEcho()
 	e.GET("/readyz", r.ready)
 	rec := httptest.NewRecorder()
-	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	openapitest.Public.Handler(t, e).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) ||
 		rec.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %q %v", rec.Code, rec.Body, rec.Header())
@@ -106,7 +107,7 @@ func TestReadyWithoutTheStoreWhereAZoneIsAdmittedTo(t *testing.T) {
 	e.GET("/readyz", r.ready)
 	answer := func() *httptest.ResponseRecorder {
 		rec := httptest.NewRecorder()
-		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		openapitest.Public.Handler(t, e).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return rec
 	}
 	if rec := answer(); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "without the store") ||

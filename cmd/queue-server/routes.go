@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -30,6 +31,9 @@ type rooms struct {
 	clientIP echo.IPExtractor
 	log      *slog.Logger
 }
+
+// reading are the methods for what balancers and caches look at.
+var reading = []string{http.MethodGet, http.MethodHead}
 
 // closing asks clients, while draining, to close their connections after the
 // answer: so that none is closed while a request is on its way.
@@ -51,8 +55,10 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/leave", r.wait.Leave)
 	e.GET("/traffic/zones/:zoneId", r.wait.State)
 	e.GET("/.well-known/jwks.json", r.entry.Keys)
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/healthz", alive)
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/readyz", r.ready)
+	e.Match(reading, "/healthz", alive)
+	e.Match(reading, "/readyz", r.ready)
+	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
+	e.Match(reading, "/openapi.json", openapi.Public.ServeJSON)
 	return e
 }
 
@@ -66,6 +72,8 @@ func (r rooms) operators() http.Handler {
 	admin.PATCH("/zones/:zoneId", r.operator.Patch)
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
+	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
+	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)
 	e.GET("/metrics", echo.WrapHandler(r.metrics()))
 	e.GET("/debug/pprof/*", wrap(pprof.Index))
 	e.GET("/debug/pprof/cmdline", wrap(pprof.Cmdline))

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 // environ is an environment of these variables only.
@@ -96,6 +98,8 @@ func start(t *testing.T, env map[string]string) *server {
 	listening := s.log.await(t, "listening")
 	s.public = fmt.Sprintf("http://%v", listening["public"])
 	s.operators = fmt.Sprintf("http://%v", listening["operators"])
+	documents.Store(listening["public"], openapitest.Public)
+	documents.Store(listening["operators"], openapitest.Operators)
 	return s
 }
 

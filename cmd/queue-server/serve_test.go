@@ -11,14 +11,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 // operatorToken is what the tests' operators show.
 const operatorToken = "the-operators-token-of-tests"
 
-// client keeps no connections, so that none outlives its test.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// transport keeps no connections, so that none outlives its test.
+var transport = &http.Transport{DisableKeepAlives: true}
+
+// documents has, by address, what each listener of a test's servers must answer.
+var documents sync.Map
 
 // reply is what a request got.
 type reply struct {
@@ -49,6 +55,11 @@ func request(t *testing.T, method, url, body string, header ...string) reply {
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
+	}
+	client := &http.Client{Transport: transport}
+	if d, ok := documents.Load(req.URL.Host); ok {
+		document, _ := d.(*openapitest.Document)
+		client.Transport = document.Transport(t, transport)
 	}
 	res, err := client.Do(req)
 	if err != nil {

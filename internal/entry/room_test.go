@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -60,7 +61,7 @@ func newRoom(tb testing.TB) *room {
 	r.passes, err = pass.NewSigner(newSecret)
 	must(tb, err)
 	service := entry.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter)
-	r.http = routes(service, r.passes.JWKS(), log, r.meter)
+	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
 	return r
 }
 

@@ -79,6 +79,14 @@ var rules = []rule{
 		why: "declare the methods that you call as an interface; cmd chooses the store and hands it in",
 	},
 	{
+		name: "only openapitest reads OpenAPI",
+		breaks: func(from source, to string) bool {
+			return within(to, "github.com/getkin") && from.pkg != "internal/openapi/openapitest" ||
+				!from.isTest() && ours(to, "internal/openapi/openapitest")
+		},
+		why: "it is for tests: what reads OpenAPI stays out of the server, which only sends the documents",
+	},
+	{
 		name: "nothing imports cmd",
 		breaks: func(_ source, to string) bool {
 			return ours(to, "cmd")
@@ -149,6 +157,10 @@ func TestRulesBite(t *testing.T) {
 		{"a room is handed its store", "internal/sweeper", "job.go", own("internal/line"), false},
 		{"a room is handed its store", "internal/sweeper", "job.go", own("lua"), true},
 		{"a room is handed its store", "internal/wait", "service.go", own("internal/embedded"), true},
+		{"only openapitest reads OpenAPI", "internal/openapi", "http.go", "github.com/getkin/kin-openapi/openapi3", true},
+		{"only openapitest reads OpenAPI", "internal/openapi/openapitest", "check.go", "github.com/getkin/kin-openapi/openapi3", false},
+		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes.go", own("internal/openapi/openapitest"), true},
+		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/openapi/openapitest"), false},
 		{"nothing imports cmd", "internal/wait", "service.go", own("cmd/queue-server"), true},
 		{"nothing imports cmd", "cmd/queue-server", "main.go", own("internal/wait"), false},
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -35,7 +36,7 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	r.http = routes(tb, operator.New(r.store, log), log)
+	r.http = openapitest.Operators.Handler(tb, routes(tb, operator.New(r.store, log), log))
 	return r
 }
 

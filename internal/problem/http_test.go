@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -116,6 +117,7 @@ func TestHandler(t *testing.T) {
 			if got := w.Header().Get("WWW-Authenticate"); strings.HasPrefix(got, "Bearer ") != (tt.status == 401) {
 				t.Errorf("WWW-Authenticate is %q", got)
 			}
+			checkDescribed(t, tt.code, w)
 			lines := 0
 			if tt.status == 500 {
 				lines = 1
@@ -146,6 +148,25 @@ func TestOf(t *testing.T) {
 	want := []string{"a is b", "c is d"}
 	if p := problem.Of(&operator.InvalidError{Faults: want}); !slices.Equal(p.Errors, want) {
 		t.Errorf("got %q, want %q", p.Errors, want)
+	}
+}
+
+// checkDescribed wants the problem to be one of a document's, as it says there.
+func checkDescribed(t *testing.T, code string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	switch _, known := problem.Kinds()[code]; {
+	case !known:
+		return // made of a status that nothing here answers
+	case code == "method_not_allowed":
+		return // the router adds Allow: see TestHandlerOfRoutes
+	}
+	x := openapitest.Exchange{
+		Request: httptest.NewRequest(http.MethodPost, "/", nil),
+		Status:  w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+	}
+	public, operators := openapitest.Public.CheckProblem(t.Context(), x), openapitest.Operators.CheckProblem(t.Context(), x)
+	if public != nil && operators != nil {
+		t.Error(public, operators)
 	}
 }
 
@@ -205,7 +226,7 @@ func TestHandlerOfRoutes(t *testing.T) {
 		{"GET", "/nowhere", 404, ""}, {"POST", "/traffic", 404, ""}, {"GET", "/traffic/wait", 405, "OPTIONS, POST"},
 	} {
 		w := httptest.NewRecorder()
-		e.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
+		openapitest.Public.Handler(t, e).ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
 		if w.Code != tt.status || w.Header().Get("Allow") != tt.allow ||
 			w.Header().Get("Content-Type") != problem.ContentType {
 			t.Errorf("%s %s: got %d %v %s", tt.method, tt.path, w.Code, w.Header(), w.Body)

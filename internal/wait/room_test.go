@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -56,7 +57,7 @@ func newRoom(tb testing.TB) *room {
 	r.passes, err = pass.NewSigner(newSecret)
 	must(tb, err)
 	r.service = wait.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
-	r.http = routes(r, log)
+	r.http = openapitest.Public.Handler(tb, routes(r, log))
 	return r
 }
 

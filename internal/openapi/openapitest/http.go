@@ -1,0 +1,137 @@
+package openapitest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3filter"
+)
+
+// authenticated wants a request to carry what its security scheme asks for;
+// whether it is the right one, the server judges.
+func authenticated(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	scheme, shown, _ := strings.Cut(in.RequestValidationInput.Request.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, in.SecurityScheme.Scheme) || shown == "" {
+		return in.NewError(nil)
+	}
+	return nil
+}
+
+// Handler returns h with every exchange checked. What is wrong fails the test.
+// A benchmark gets h as it is: it measures h alone.
+func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
+	tb.Helper()
+	if _, measured := tb.(*testing.B); measured {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := Exchange{Request: r.Clone(r.Context())}
+		sent := &reading{ReadCloser: r.Body}
+		if r.Body != nil {
+			r.Body = sent
+		}
+		answer := &writing{ResponseWriter: w}
+		h.ServeHTTP(answer, r)
+		answer.begin(http.StatusOK) // where the handler wrote nothing
+		x.Sent, x.Status, x.Header = sent.text.Bytes(), answer.status, answer.header
+		if r.Method != http.MethodHead { // whose body net/http keeps back
+			x.Body = answer.text.Bytes()
+		}
+		if err := d.Check(r.Context(), x); err != nil {
+			tb.Error(err)
+		}
+	})
+}
+
+// reading keeps what is read of a body.
+type reading struct {
+	io.ReadCloser
+	text bytes.Buffer
+}
+
+// Read implements io.Reader.
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.text.Write(p[:n])
+	return n, err
+}
+
+// writing keeps what is written of an answer.
+type writing struct {
+	http.ResponseWriter
+	status int
+	header http.Header
+	text   bytes.Buffer
+}
+
+// begin notes the status and the headers, once.
+func (w *writing) begin(status int) {
+	if w.status == 0 && status >= http.StatusOK { // not what only informs
+		w.status, w.header = status, w.Header().Clone()
+	}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *writing) WriteHeader(status int) {
+	w.begin(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *writing) Write(p []byte) (int, error) {
+	w.begin(http.StatusOK)
+	w.text.Write(p)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (w *writing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Transport returns base with every exchange checked. What is wrong fails the
+// test. Answers are read whole before they are handed on.
+func (d *Document) Transport(tb testing.TB, base http.RoundTripper) http.RoundTripper {
+	tb.Helper()
+	return transport(func(req *http.Request) (*http.Response, error) {
+		res, x, err := exchange(base, req)
+		if err != nil {
+			return res, err
+		}
+		if err := d.Check(req.Context(), x); err != nil {
+			tb.Error(err)
+		}
+		return res, nil
+	})
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
+
+// exchange asks base, and returns the answer and what was said.
+func exchange(base http.RoundTripper, req *http.Request) (*http.Response, Exchange, error) {
+	sent := &reading{ReadCloser: req.Body}
+	if req.Body != nil && req.Body != http.NoBody {
+		req = req.Clone(req.Context())
+		req.Body = sent
+	}
+	res, err := base.RoundTrip(req)
+	if err != nil {
+		return res, Exchange{}, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if closing := res.Body.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, Exchange{}, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, Exchange{
+		Request: req, Sent: sent.text.Bytes(), Status: res.StatusCode, Header: res.Header, Body: body,
+	}, nil
+}
