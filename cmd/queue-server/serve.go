@@ -106,6 +106,9 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 		return err
 	}
 	health := newHealth(measured.Ping, lines.Admits)
+	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
+		return err
+	}
 	r := rooms{
 		wait:     wait.NewHTTP(wait.New(lines, keys.tokens, issuer, metrics, nil)),
 		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
