@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -45,7 +46,7 @@ func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) 
 }
 
 // serve wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: listeners, fallback, sweeper,
+// deferred here runs from the bottom up: listeners, fallback, sweeper, watch,
 // registry, store.
 func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
@@ -87,6 +88,10 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	zones.Start(ctx)
 	defer zones.Stop()
 
+	seen := watch.New(watch.Options{Lines: zones, Logger: log})
+	seen.Start(ctx)
+	defer seen.Stop()
+
 	sweeps, err := sweeper.New(sweeper.Options{Store: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
@@ -123,6 +128,8 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	failed := make(chan error, 2)
 	publicListener.serve(r.public(), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
+	// Streams of what is seen end when nobody can read them any more.
+	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "store", s.Store)

@@ -1,9 +1,12 @@
 package watch
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 const (
@@ -27,55 +30,104 @@ func (t tally) plus(was, now line.Totals) tally {
 		left:     t.left + max(0, now.Left-was.Left),
 		swept:    t.swept + max(0, now.Swept-was.Swept),
 		restored: t.restored + max(0, now.Restored-was.Restored),
+		polls:    t.polls + max(0, now.Polls-was.Polls),
 	}
+}
+
+// waited counts those admitted between two readings whose waits fall in a bucket
+// of window.WaitBucket.
+type waited struct {
+	bucket uint8
+	n      uint32
 }
 
 // reading is the tally at one moment.
 type reading struct {
 	at time.Time
 	tally
+	// waits are those of the time since the reading before.
+	waits []waited
 }
 
 // meter makes rates of one zone's totals. The zero value is ready.
 type meter struct {
-	// readings are those of the last minute, oldest first: 61 at most.
+	// readings are those of the last minute, oldest first: 62 at most.
 	readings []reading
-	totals   line.Totals
+	// totals and waits are as the store had them at the last reading.
+	totals line.Totals
+	waits  []int64
+	// inMinute are the waits of all readings but the first, by bucket.
+	inMinute [window.WaitBuckets]int64
 }
 
-// read takes in the totals of now and writes the rates into the sample.
-func (m *meter) read(now time.Time, totals line.Totals, out *Sample) {
+// read takes in what the store has counted up to now and writes the rates into
+// the sample.
+func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
 	m.forget(now)
-	var sum tally
+	r := reading{at: now}
 	if n := len(m.readings); n > 0 {
-		sum = m.readings[n-1].plus(m.totals, totals)
+		r.tally = m.readings[n-1].plus(m.totals, stats.Totals)
+		r.waits = m.since(stats.Waits)
+		m.count(r.waits, 1)
 	}
-	m.totals = totals
-	m.readings = append(m.readings, reading{now, sum})
-	base := m.readings[0]
+	m.totals, m.waits = stats.Totals, append(m.waits[:0], stats.Waits...)
+	m.readings = append(m.readings, r)
+
+	base := &m.readings[0]
 	seconds := now.Sub(base.at).Seconds()
 	if seconds <= 0 {
 		return
 	}
 	perMinute := func(n int64) float64 { return float64(n) * span.Seconds() / seconds }
 	out.RateSeconds = max(1, int64(seconds+0.5))
-	out.JoinsPerMinute = perMinute(sum.joined - base.joined)
-	out.AdmittedPerMinute = perMinute(sum.admitted - base.admitted)
-	out.DeparturesPerMinute = perMinute(sum.left - base.left)
-	out.SweptPerMinute = perMinute(sum.swept - base.swept)
-	out.PollsPerSecond = float64(sum.polls-base.polls) / seconds
-	out.Restored = sum.restored - base.restored
+	out.JoinsPerMinute = perMinute(r.joined - base.joined)
+	out.AdmittedPerMinute = perMinute(r.admitted - base.admitted)
+	out.DeparturesPerMinute = perMinute(r.left - base.left)
+	out.SweptPerMinute = perMinute(r.swept - base.swept)
+	out.PollsPerSecond = float64(r.polls-base.polls) / seconds
+	out.Restored = r.restored - base.restored
+	for _, n := range m.inMinute {
+		out.WaitCount += n
+	}
+	out.WaitP50Millis = window.WaitQuantile(m.inMinute[:], 0.5)
+	out.WaitP95Millis = window.WaitQuantile(m.inMinute[:], 0.95)
+}
+
+// since returns what the store has counted since the last reading.
+func (m *meter) since(waits []int64) (all []waited) {
+	for bucket, n := range waits {
+		if bucket < len(m.waits) {
+			n -= m.waits[bucket]
+		}
+		if n > 0 && bucket < window.WaitBuckets {
+			all = append(all, waited{uint8(bucket), uint32(min(n, math.MaxUint32))})
+		}
+	}
+	return all
+}
+
+func (m *meter) count(waits []waited, sign int64) {
+	for _, w := range waits {
+		m.inMinute[w.bucket] += sign * int64(w.n)
+	}
 }
 
 // forget drops the readings that are older than a minute; all of them, if the
 // clock was set back.
 func (m *meter) forget(now time.Time) {
 	n := len(m.readings)
-	if n > 0 && m.readings[n-1].at.Before(now) {
+	if n == 0 {
+		return
+	}
+	if m.readings[n-1].at.Before(now) {
 		n = 0
 		for n < len(m.readings) && now.Sub(m.readings[n].at) > slack {
 			n++
 		}
 	}
-	m.readings = append(m.readings[:0], m.readings[n:]...)
+	// The first that stays counts no longer: what it has seen was before it.
+	for i := 1; i <= n && i < len(m.readings); i++ {
+		m.count(m.readings[i].waits, -1)
+	}
+	m.readings = slices.Delete(m.readings, 0, n)
 }

@@ -82,6 +82,10 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
+	// settings and stats are what the latest sample was made of, unless the
+	// store is failing.
+	settings zone.Settings
+	stats    line.Stats
 }
 
 // New returns a watch that does not run yet.
@@ -100,10 +104,11 @@ func New(o Options) *Watch {
 	return w
 }
 
-// Start begins to sample: at once, and then at every full second until Stop. The
-// rounds have the values of ctx, and end at Stop, not with ctx. To be called
-// once.
+// Start samples once, and then in the background at every full second until
+// Stop. The rounds have the values of ctx, and end at Stop, not with ctx. To be
+// called once.
 func (w *Watch) Start(ctx context.Context) {
+	w.runOnce(ctx)
 	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.done = make(chan struct{})
 	go func() {
@@ -114,7 +119,6 @@ func (w *Watch) Start(ctx context.Context) {
 
 func (w *Watch) loop(ctx context.Context) {
 	for {
-		w.runOnce(ctx)
 		now := w.now()
 		wait := time.NewTimer(now.Truncate(every).Add(every).Sub(now))
 		select {
@@ -122,6 +126,7 @@ func (w *Watch) loop(ctx context.Context) {
 			wait.Stop()
 			return
 		case <-wait.C:
+			w.runOnce(ctx)
 		}
 	}
 }
@@ -342,6 +347,7 @@ func (t *track) add(at time.Time, r *result) {
 		EstimateMillis: r.stats.EstimateMillis,
 		EstimateError:  r.median, EstimateErrorCount: int64(r.of),
 	}
-	t.meter.read(r.at, r.stats.Totals, &s)
+	t.meter.read(r.at, &r.stats, &s)
 	t.history.add(pack(&s))
+	t.settings, t.stats = r.settings, r.stats
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -105,6 +108,12 @@ func TestSample(t *testing.T) {
 	if got := b.latest(t, "a"); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+	if got, err := b.Last().Stats(t.Context(), "a"); err != nil || !reflect.DeepEqual(got, b.store.stats["a"]) {
+		t.Errorf("the last stats are %+v, %v", got, err)
+	}
+	if got, err := b.Last().Zones(t.Context()); err != nil || !slices.Equal(got, []zone.Settings{zone.Defaults("a")}) {
+		t.Errorf("the last zones are %+v, %v", got, err)
+	}
 	if _, ok := b.Latest("b"); ok {
 		t.Error("a zone that does not exist has a sample")
 	}
@@ -118,7 +127,7 @@ func TestRates(t *testing.T) {
 	step := func(perSecond int64) Sample {
 		total += perSecond
 		b.store.stats["a"] = line.Stats{Totals: line.Totals{
-			Joined: 10 * total, Admitted: 5 * total, Left: 2 * total, Swept: total, Restored: 3 * total,
+			Joined: 10 * total, Admitted: 5 * total, Left: 2 * total, Swept: total, Restored: 3 * total, Polls: 20 * total,
 		}}
 		b.second(t)
 		return b.latest(t, "a")
@@ -130,7 +139,7 @@ func TestRates(t *testing.T) {
 	for second := int64(1); second <= 59; second++ {
 		s := step(1)
 		if s.RateSeconds != second || s.JoinsPerMinute != 600 || s.AdmittedPerMinute != 300 ||
-			s.DeparturesPerMinute != 120 || s.SweptPerMinute != 60 || s.Restored != 3*second {
+			s.DeparturesPerMinute != 120 || s.PollsPerSecond != 20 || s.SweptPerMinute != 60 || s.Restored != 3*second {
 			t.Fatalf("after %d s of the same: %+v", second, s)
 		}
 	}
@@ -143,6 +152,46 @@ func TestRates(t *testing.T) {
 		if s := step(2); s.RateSeconds != 60 || s.JoinsPerMinute != want {
 			t.Fatalf("%d s after the change: %+v, want %v joins", second+1, s, want)
 		}
+	}
+}
+
+// TestWaits are those of the last minute only.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	waits := make([]int64, window.WaitBuckets)
+	waits[window.WaitBucket(600_000)] = 1_000_000 // before anybody watched
+	admit := func(n, millis int64) Sample {
+		waits[window.WaitBucket(millis)] += n
+		b.store.stats["a"] = line.Stats{Waits: slices.Clone(waits)}
+		b.second(t)
+		return b.latest(t, "a")
+	}
+	near := func(millis, want int64) bool { return math.Abs(float64(millis-want)) < float64(want)/8 }
+	if s := admit(0, 0); s.WaitCount != 0 || s.WaitP50Millis != 0 {
+		t.Errorf("of nobody: %+v", s)
+	}
+	admit(60, 10_000)
+	admit(30, 20_000)
+	if s := admit(10, 100_000); s.WaitCount != 100 || !near(s.WaitP50Millis, 10_000) || !near(s.WaitP95Millis, 100_000) {
+		t.Errorf("of a hundred: %+v", s)
+	}
+	for range 57 {
+		admit(0, 0)
+	}
+	if s := admit(0, 0); s.WaitCount != 40 || !near(s.WaitP50Millis, 20_000) {
+		t.Errorf("61 s after the first: %+v", s)
+	}
+	waits = make([]int64, 1) // the store has begun anew
+	waits[0] = 5
+	if s := admit(0, 0); s.WaitCount != 15 || s.WaitP50Millis == 0 {
+		t.Errorf("after a loss: %+v", s)
+	}
+	for range 61 {
+		admit(0, 0)
+	}
+	if s := admit(0, 0); s.WaitCount != 0 || s.WaitP95Millis != 0 {
+		t.Errorf("a minute later: %+v", s)
 	}
 }
 
@@ -214,6 +263,12 @@ func TestListThatFails(t *testing.T) {
 	b.second(t)
 	if s := b.latest(t, "a"); s.Known() || s.FailingSince != start.UnixMilli()+1000 {
 		t.Errorf("%+v", s)
+	}
+	if zones, err := b.Last().Zones(t.Context()); len(zones) > 0 || err != nil {
+		t.Errorf("the last zones are %v, %v", zones, err)
+	}
+	if _, err := b.Last().Stats(t.Context(), "a"); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("got %v", err)
 	}
 }
 
