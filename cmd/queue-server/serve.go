@@ -82,13 +82,13 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	zones := registry.New(registry.Options{
 		Store: measured, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
 	})
-	if err := metrics.Show(zones); err != nil {
-		return err
-	}
 	zones.Start(ctx)
 	defer zones.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Logger: log})
+	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
+	if err := metrics.Show(seen); err != nil {
+		return err
+	}
 	seen.Start(ctx)
 	defer seen.Stop()
 

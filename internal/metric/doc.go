@@ -6,7 +6,8 @@
 //	                         good the estimates were (store.go, estimate.go)
 //	fallback ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
-//	a scrape ── gauges ──> Stats of every zone, now (gauge.go)
+//	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
+//	watch ── EstimateError ──> how good the estimates were lately (estimate.go)
 //
 // Labels are bounded: a zone that the server knows, or "" where the zone is not
 // known; an outcome or code from a fixed list. Every combination is there from

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,15 @@ const (
 	// minRealWait is the shortest wait that an error is computed of: below
 	// it, the polling period is all that one sees.
 	minRealWait = time.Second
+
+	// maxRecent bounds the errors that are kept for one zone: 6 KB, and a
+	// minute's worth up to 4,000 admissions in one; of more, the latest.
+	maxRecent = 256
+	// recentSpan is how long an error counts; enoughRecent of them count for
+	// seldomSpan, so that a small zone has a figure too.
+	recentSpan   = time.Minute
+	enoughRecent = 20
+	seldomSpan   = 10 * time.Minute
 )
 
 // Gave remembers the first estimate that a visitor gets, if the visitor is one
@@ -36,7 +46,20 @@ func (m *Metrics) Admitted(zoneID string, id line.ID, now time.Time) {
 	z := m.meter(zoneID)
 	if ratio, ok := z.estimates.admitted(id, now); ok {
 		z.estimateErrors.Observe(ratio)
+		z.recentErrors.add(m.now(), ratio)
 	}
+}
+
+// EstimateError returns the median of the relative errors of a zone's estimates
+// that this server has measured in the last minute, and of how many; where those
+// are fewer than 20, of up to 20 of the last ten minutes. 0 of 0 if there are
+// none.
+func (m *Metrics) EstimateError(zoneID string) (median float64, of int) {
+	z, ok := (*m.zones.Load())[zoneID]
+	if !ok {
+		return 0, 0
+	}
+	return z.recentErrors.median(m.now())
 }
 
 func sampled(id line.ID) bool { return id[len(id)-1]&sampleMask == 0 }
@@ -100,4 +123,51 @@ func (s *sample) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.given, s.ring, s.next = nil, nil, 0
+}
+
+// recent are the latest errors of a zone's estimates, maxRecent at most. The zero
+// value is ready.
+type recent struct {
+	mu   sync.Mutex
+	ring []measured
+	next int // the oldest, once the ring is full
+}
+
+// measured is one error and when it was seen, on this server's clock.
+type measured struct {
+	at    time.Time
+	ratio float64
+}
+
+func (r *recent) add(now time.Time, ratio float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ring) < maxRecent {
+		r.ring = append(r.ring, measured{now, ratio})
+		return
+	}
+	r.ring[r.next] = measured{now, ratio}
+	r.next = (r.next + 1) % maxRecent
+}
+
+// median of those that count now: the mean of the middle two, if they are even.
+func (r *recent) median(now time.Time) (ratio float64, of int) {
+	r.mu.Lock()
+	var ratios []float64
+	for i := range r.ring {
+		// From the newest to the oldest.
+		e := r.ring[(r.next+len(r.ring)-1-i)%len(r.ring)]
+		age := now.Sub(e.at)
+		if age > seldomSpan || age > recentSpan && i >= enoughRecent {
+			break
+		}
+		ratios = append(ratios, e.ratio)
+	}
+	r.mu.Unlock()
+	n := len(ratios)
+	if n == 0 {
+		return 0, 0
+	}
+	slices.Sort(ratios)
+	return (ratios[(n-1)/2] + ratios[n/2]) / 2, n
 }

@@ -1,9 +1,8 @@
 package metric
 
 import (
-	"context"
 	"fmt"
-	"sync"
+	"iter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,20 +11,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const (
-	// gaugeTimeout bounds what one scrape asks of the store.
-	gaugeTimeout = time.Second
-	// gaugeMaxAge is how long what was heard serves further scrapes.
-	gaugeMaxAge = time.Second
-	// gaugeWorkers is how many zones are asked at a time: enough that a dead
-	// node's zones do not keep those of others out, few enough to be no load.
-	gaugeWorkers = 16
-)
-
-// Lines is what the gauges ask at a scrape.
+// Lines are the zones as they were last seen, a second ago at most: the watch.
+// One whose store does not answer is left out.
 type Lines interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	Last() iter.Seq2[zone.Settings, line.Stats]
 }
 
 // gauge is one series of a zone, computed from its settings and its state.
@@ -38,17 +27,12 @@ type gauge struct {
 	mode []string
 }
 
-// gauges show each zone's line as it is when Prometheus asks. A zone whose
-// store does not answer in time has no series in that scrape: a gap is true,
-// an old value would not be.
+// gauges show each zone's line as it was last seen. A zone whose store does not
+// answer has no series in that scrape: a gap is true, an old value would not be.
 type gauges struct {
 	lines   Lines
 	metrics *Metrics
 	gauges  []gauge
-
-	mu   sync.Mutex
-	at   time.Time // when heard was
-	last []prometheus.Metric
 }
 
 // Show registers the gauges of all zones, asked of l at each scrape.
@@ -175,73 +159,14 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
-	for _, m := range g.read() {
-		out <- m
+	for settings, stats := range g.lines.Last() {
+		if stats.State.Waiting == 0 {
+			// Whoever's estimate is still remembered has left.
+			g.metrics.meter(settings.ZoneID).estimates.reset()
+		}
+		for _, x := range g.gauges {
+			labels := append([]string{settings.ZoneID}, x.mode...)
+			out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.value(settings, stats), labels...)
+		}
 	}
-}
-
-// read returns all gauges, at most gaugeMaxAge old. Scrapes that come together
-// share one reading.
-func (g *gauges) read() []prometheus.Metric {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.at.IsZero() && g.metrics.now().Sub(g.at) < gaugeMaxAge {
-		return g.last
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), gaugeTimeout)
-	defer cancel()
-	g.last = g.ask(ctx)
-	g.at = g.metrics.now()
-	return g.last
-}
-
-// ask asks the store for the state of every zone.
-func (g *gauges) ask(ctx context.Context) []prometheus.Metric {
-	zones, err := g.lines.Zones(ctx)
-	if err != nil {
-		return nil // counted and timed where the store is called
-	}
-	var (
-		mu   sync.Mutex
-		all  []prometheus.Metric
-		todo = make(chan zone.Settings)
-		work sync.WaitGroup
-	)
-	for range min(gaugeWorkers, len(zones)) {
-		work.Go(func() {
-			for z := range todo {
-				ms := g.zone(ctx, z)
-				mu.Lock()
-				all = append(all, ms...)
-				mu.Unlock()
-			}
-		})
-	}
-	for _, z := range zones {
-		todo <- z
-	}
-	close(todo)
-	work.Wait()
-	return all
-}
-
-// zone returns one zone's gauges, or none.
-func (g *gauges) zone(ctx context.Context, z zone.Settings) []prometheus.Metric {
-	if ctx.Err() != nil {
-		return nil
-	}
-	stats, err := g.lines.Stats(ctx, z.ZoneID)
-	if err != nil {
-		return nil
-	}
-	if stats.State.Waiting == 0 {
-		// Whoever's estimate is still remembered has left.
-		g.metrics.meter(z.ZoneID).estimates.reset()
-	}
-	ms := make([]prometheus.Metric, 0, len(g.gauges))
-	for _, x := range g.gauges {
-		labels := append([]string{z.ZoneID}, x.mode...)
-		ms = append(ms, prometheus.MustNewConstMetric(x.desc, x.kind, x.value(z, stats), labels...))
-	}
-	return ms
 }

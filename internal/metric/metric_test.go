@@ -5,12 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -428,39 +429,24 @@ func TestStoreHearsEstimatesAndRestoredPlaces(t *testing.T) {
 	}
 }
 
-// lines answers for the gauges; a zone named "hung" never answers.
+// lines are the zones as they were last seen.
 type lines struct {
 	zones []string
 	state line.State
-	asked int
-	mu    sync.Mutex
 }
 
-func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
-	var all []zone.Settings
-	for _, id := range l.zones {
-		all = append(all, zone.Defaults(id))
+func (l *lines) Last() iter.Seq2[zone.Settings, line.Stats] {
+	return func(yield func(zone.Settings, line.Stats) bool) {
+		for _, id := range l.zones {
+			yield(zone.Defaults(id), line.Stats{
+				State: l.state, EstimateMillis: 90_500, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
+			})
+		}
 	}
-	return all, nil
-}
-
-func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	l.mu.Lock()
-	l.asked++
-	l.mu.Unlock()
-	if zoneID == "hung" {
-		<-ctx.Done()
-		return line.Stats{}, ctx.Err()
-	}
-	return line.Stats{
-		State: l.state, EstimateMillis: 90_500, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
-	}, nil
 }
 
 func TestGauges(t *testing.T) {
 	m, reg := newTest(t)
-	now := time.UnixMilli(0)
-	m.now = func() time.Time { return now }
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60,
 	}}
@@ -522,19 +508,13 @@ func TestGauges(t *testing.T) {
 		"queue_minute_admissions", "queue_per_minute", "queue_estimate_seconds", "queue_zone_mode",
 		"queue_zone_admitted_total", "queue_zone_left_total", "queue_zone_swept_total",
 	}
-	for range 3 {
-		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
-			t.Error(err)
-		}
-	}
-	if l.asked != 1 {
-		t.Errorf("3 scrapes within a second asked %d times, want 1", l.asked)
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
 	}
 
-	now = now.Add(gaugeMaxAge)
 	l.state, l.zones = line.State{}, []string{"b"}
 	m.Know("b")
-	m.Gave("b", id(1), time.Second, now)
+	m.Gave("b", id(1), time.Second, time.UnixMilli(0))
 	if n := series(t, reg, "queue_waiting", "a"); n != 0 {
 		t.Error("a zone that is gone is still shown")
 	}
@@ -562,22 +542,46 @@ func TestReady(t *testing.T) {
 	}
 }
 
-func TestGaugesDoNotWaitForAHungZone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, _ := newTest(t)
-		l := &lines{zones: []string{"hung", "a", "b"}}
-		g := &gauges{lines: l, metrics: m, gauges: []gauge{{
-			desc: describe("x", ""), kind: prometheus.GaugeValue,
-			value: func(zone.Settings, line.Stats) float64 { return 1 },
-		}}}
-		start := time.Now()
-		if got := len(g.read()); got != 2 {
-			t.Errorf("%d series, want those of the 2 healthy zones", got)
+// TestRecentEstimateError is the median of the last minute; of a small zone, of the
+// latest 20 of ten minutes.
+func TestRecentEstimateError(t *testing.T) {
+	m, _ := newTest(t)
+	now := time.UnixMilli(0)
+	m.now = func() time.Time { return now }
+	m.Know("a")
+	n := uint64(0)
+	admit := func(ratio float64) {
+		n++
+		m.Gave("a", id(n), time.Duration((1+ratio)*float64(10*time.Second)), time.UnixMilli(0))
+		m.Admitted("a", id(n), time.UnixMilli(10_000))
+	}
+	check := func(when string, want float64, of int) {
+		t.Helper()
+		got, n := m.EstimateError("a")
+		if math.Abs(got-want) > 1e-9 || n != of {
+			t.Errorf("%s: %v of %d, want %v of %d", when, got, n, want, of)
 		}
-		if took := time.Since(start); took != gaugeTimeout {
-			t.Errorf("took %v, want %v", took, gaugeTimeout)
-		}
-	})
+	}
+	check("before the first", 0, 0)
+	for i := range 10 {
+		admit(float64(i) / 10)
+	}
+	check("ten", 0.45, 10)
+	now = now.Add(9 * time.Minute)
+	check("nine minutes later", 0.45, 10)
+	for range 15 {
+		admit(0.3)
+	}
+	check("15 more, and 5 of the old ones", 0.3, 20)
+	for range 1000 {
+		admit(0.1)
+	}
+	check("as many as are kept", 0.1, maxRecent)
+	now = now.Add(10*time.Minute + time.Second)
+	check("when all are old", 0, 0)
+	if got, n := m.EstimateError("b"); got != 0 || n != 0 {
+		t.Errorf("a zone that is not known: %v of %d", got, n)
+	}
 }
 
 func TestConcurrentUse(t *testing.T) {

@@ -32,6 +32,7 @@ type zoneMeter struct {
 	storeFailing           prometheus.Gauge
 	waits, estimateErrors  prometheus.Observer
 	estimates              sample
+	recentErrors           recent
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not

@@ -82,10 +82,8 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
-	// settings and stats are what the latest sample was made of, unless the
-	// store is failing.
-	settings zone.Settings
-	stats    line.Stats
+	// seen is what the latest sample was made of, unless the store is failing.
+	seen seen
 }
 
 // New returns a watch that does not run yet.
@@ -349,5 +347,5 @@ func (t *track) add(at time.Time, r *result) {
 	}
 	t.meter.read(r.at, &r.stats, &s)
 	t.history.add(pack(&s))
-	t.settings, t.stats = r.settings, r.stats
+	t.seen = seen{r.settings, r.stats}
 }
