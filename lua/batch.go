@@ -32,6 +32,7 @@ type ask struct {
 
 	answer line.Answer
 	stats  line.Totals
+	waits  []int64
 	err    error
 }
 
@@ -58,7 +59,7 @@ func (s *Store) batch(zoneID string) *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b = s.batches[zoneID]; b == nil {
-		b = &batch{zoneID: zoneID, keys: s.keys(zoneID)[:crowdKeys]}
+		b = &batch{zoneID: zoneID, keys: s.keys(zoneID)}
 		s.batches[zoneID] = b
 	}
 	return b

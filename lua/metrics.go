@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			Help: "Requests refused because too many waited for a call.",
 		}),
 	}
-	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "ping"} {
+	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
 	m.seconds.WithLabelValues("visit")

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- settle: make a zone, change its settings, or put back one that was lost.
 --
--- KEYS[1..7]  see include/crowd.lua
+-- KEYS[1..8]  see include/crowd.lua
+-- KEYS[9]     see include/record.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     put: create or change; restore: only where there is none
 -- ARGV[3]     put: only if the settings are still these (JSON), '' for any
@@ -10,6 +11,7 @@
 --             last three of the four in ms), most waiting, mode
 -- ARGV[12]    restore: the edge, in microseconds
 -- ARGV[13]    restore: the newest arrival, in microseconds
+-- ARGV[14]    who does it, a JSON string; '' for nobody, who is not recorded
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ
 
@@ -18,6 +20,7 @@
 --@include lifetime
 --@include crowd
 --@include loss
+--@include record
 
 local z, missing = load_zone(ZONE)
 if ARGV[2] == 'restore' then
@@ -26,10 +29,11 @@ if ARGV[2] == 'restore' then
   elseif missing == 2 then
     return 2
   end
-elseif ARGV[3] ~= '' and (not z or redis.call('HGET', ZONE, 'json') ~= ARGV[3]) then
+end
+local created, before = not z, z and redis.call('HGET', ZONE, 'json')
+if ARGV[3] ~= '' and before ~= ARGV[3] then
   return 3
 end
-local created = not z
 if created then
   z = { was = {}, ttls = '' }
   for i = 1, NUMBERS do
@@ -61,4 +65,8 @@ end
 save_zone(ZONE, z)
 redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4])
 redis.call('PERSIST', ZONE)
+if ARGV[14] ~= '' and before ~= ARGV[4] then
+  note(time(ARGV[1]), ARGV[14], before or 'null', ARGV[4])
+  redis.call('PERSIST', AUDIT)
+end
 return created and 1 or 0

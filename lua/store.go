@@ -162,17 +162,21 @@ func (s *Store) clock() string {
 	return strconv.FormatInt(s.now().UnixMicro(), 10)
 }
 
-// keys are the keys of a zone, in the order of include/crowd.lua, and the lease.
+// keys are the keys of a zone, in the order of include/crowd.lua.
 func (s *Store) keys(zoneID string) []string {
 	tag := s.prefix + "{" + zoneID + "}:"
 	return []string{
 		tag + "zone", tag + "line", tag + "live", tag + "due", tag + "log",
-		tag + "gone", tag + "seen:", tag + "sweep",
+		tag + "gone", tag + "seen:", tag + "waits",
 	}
 }
 
-// crowdKeys is how many of the keys most scripts take.
-const crowdKeys = 7
+// leaseKey is held by the server that sweeps the zone, auditKey is the record of
+// its changes.
+func (s *Store) leaseKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:sweep" }
+func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:audit" }
 
-// zonesKey is the list of the zones' names. It lies in a slot of its own.
-func (s *Store) zonesKey() string { return s.prefix + "zones" }
+// zonesKey is the list of the zones' names, recordsKey that of the zones which
+// have a record of changes, deleted ones included. Each lies in a slot of its own.
+func (s *Store) zonesKey() string   { return s.prefix + "zones" }
+func (s *Store) recordsKey() string { return s.prefix + "records" }

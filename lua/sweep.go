@@ -30,7 +30,7 @@ func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) 
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	start := time.Now()
-	reply, err := s.run(ctx, sweepScript, s.keys(zoneID),
+	reply, err := s.run(ctx, sweepScript, append(s.keys(zoneID), s.leaseKey(zoneID)),
 		s.clock(), owner, sweepLease.Milliseconds(), cursor, sweepExamine, sweepRemove)
 	s.metrics.seconds.WithLabelValues("sweep").Observe(time.Since(start).Seconds())
 	if err != nil {

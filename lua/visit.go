@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 // What a visitor asks for, as visit.lua names it.
@@ -23,10 +24,14 @@ const (
 
 // width is how many numbers of the reply answer it.
 func (o op) width() int {
-	if o == opJoin || o == opStats {
+	switch o {
+	case opJoin:
 		return 6
+	case opStats:
+		return 7
+	default:
+		return 4
 	}
-	return 4
 }
 
 // seenBucket names the seen bucket of an id, by its first 14 bits; crowd.lua
@@ -69,7 +74,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err := s.do(ctx, zoneID, a); err != nil {
 		return line.Stats{}, err
 	}
-	return line.Stats{State: a.answer.State, Totals: a.stats, EstimateMillis: a.answer.EstimateMillis}, nil
+	return line.Stats{State: a.answer.State, Totals: a.stats, EstimateMillis: a.answer.EstimateMillis, Waits: a.waits}, nil
 }
 
 // result must not touch the answer of a caller that did not wait for it.
@@ -105,7 +110,7 @@ func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
 	if !ok || len(list) == 0 {
 		return fmt.Errorf("lua: visit: reply is %T", reply)
 	}
-	if code, ok := list[0].(int64); !ok || code != 0 || len(list) != 3 {
+	if code, ok := list[0].(int64); !ok || code != 0 || len(list) != 4 {
 		s.forget(b)
 		return zoneError(list[0])
 	}
@@ -117,11 +122,15 @@ func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
 	if err != nil {
 		return err
 	}
-	return distribute(asks, state, answers)
+	waits, err := readWaits(list[3])
+	if err != nil {
+		return err
+	}
+	return distribute(asks, state, answers, waits)
 }
 
 // distribute reads the reply of visit.lua; the widths are those of its header.
-func distribute(asks []*ask, st, flat []int64) error {
+func distribute(asks []*ask, st, flat, waits []int64) error {
 	const stateWidth = 11
 	if len(st) != stateWidth {
 		return fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
@@ -138,7 +147,7 @@ func distribute(asks []*ask, st, flat []int64) error {
 			return fmt.Errorf("lua: visit: the reply ends before the answers do")
 		}
 		a.read(flat[:width])
-		a.answer.State = state
+		a.answer.State, a.waits = state, slices.Clone(waits)
 		flat = flat[width:]
 	}
 	if len(flat) != 0 {
@@ -147,10 +156,29 @@ func distribute(asks []*ask, st, flat []int64) error {
 	return nil
 }
 
+// readWaits reads how many were admitted by bucket, as a hash is read.
+func readWaits(reply any) ([]int64, error) {
+	pairs, ok := reply.([]any)
+	if !ok || len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("lua: visit: waits are %T", reply)
+	}
+	var waits []int64
+	for i := 0; i < len(pairs); i += 2 {
+		bucket, err := strconv.Atoi(fmt.Sprint(pairs[i]))
+		n, err2 := strconv.ParseInt(fmt.Sprint(pairs[i+1]), 10, 64)
+		if err != nil || err2 != nil || bucket < 0 || bucket >= window.WaitBuckets {
+			return nil, fmt.Errorf("lua: visit: a bucket of waits is %v, %v", pairs[i], pairs[i+1])
+		}
+		waits = append(waits, make([]int64, max(0, bucket+1-len(waits)))...)
+		waits[bucket] = n
+	}
+	return waits, nil
+}
+
 func (a *ask) read(v []int64) {
 	if a.op == opStats {
-		a.stats = line.Totals{Joined: v[0], Admitted: v[1], Left: v[2], Swept: v[3], Restored: v[4]}
-		a.answer.EstimateMillis = v[5]
+		a.stats = line.Totals{Joined: v[0], Admitted: v[1], Left: v[2], Swept: v[3], Restored: v[4], Polls: v[5]}
+		a.answer.EstimateMillis = v[6]
 		return
 	}
 	out := line.Answer{Status: line.Status(v[0] % restoredFlag), Restored: v[0] >= restoredFlag}

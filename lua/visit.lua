@@ -1,7 +1,7 @@
 #!lua
 -- visit: visitors of one zone join, poll or leave, in the order given.
 --
--- KEYS[1..7]  see include/crowd.lua
+-- KEYS[1..8]  see include/crowd.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how many of the visitors poll; they come first, three strings each:
 --             the id (8 bytes), its seen bucket, and the arrival in the token, in
@@ -11,13 +11,14 @@
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for
 --
--- Returns  {1} zone unknown, {2} zone deleted, or {0, state, answers}
+-- Returns  {1} zone unknown, {2} zone deleted, or {0, state, answers, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
 --            minute, window limit, edge passed, edge live
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
---            s: joined, admitted, left, swept, restored, estimate
+--            s: joined, admitted, left, swept, restored, polls, estimate
+--   waits    if there is an s: bucket, how many, ... (as strings); else empty
 --
 -- O(log n) a visitor, and at most 200 more tokens a call for the edge. Run twice,
 -- it gives the same places and admissions. A visitor's refusal writes nothing.

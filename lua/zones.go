@@ -20,8 +20,13 @@ const (
 	// rememberDeleted is how long a deleted zone is known as deleted: longer
 	// than any server remembers it, so that none puts it back.
 	rememberDeleted = 24 * time.Hour
+	// keepRecord is how long the record of a deleted zone is kept: a year, and
+	// some, so that last year's event can still be compared.
+	keepRecord = 400 * 24 * time.Hour
 	// buckets is how many seen buckets a zone has; see crowd.lua.
 	buckets = 16_384
+	// seenKey is where the beginning of their names is among a zone's keys.
+	seenKey = 6
 	// unlinkBatch bounds one UNLINK.
 	unlinkBatch = 512
 )
@@ -48,8 +53,9 @@ func zoneError(code any) error {
 }
 
 // PutZone makes a zone or changes its settings; with was, only if they are
-// still as the caller read them (else line.ErrZoneChanged).
-func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings) (created bool, err error) {
+// still as the caller read them (else line.ErrZoneChanged). The record says that
+// it was done by the one of that name.
+func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	before := ""
 	if was != nil {
 		b, err := json.Marshal(*was)
@@ -58,7 +64,11 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 		}
 		before = string(b)
 	}
-	code, err := s.settle(ctx, "put", settings, before, line.Memory{})
+	name, err := json.Marshal(by)
+	if err != nil {
+		return false, fmt.Errorf("lua: %w", err)
+	}
+	code, err := s.settle(ctx, "put", settings, before, line.Memory{}, string(name))
 	if err != nil {
 		return false, err
 	}
@@ -71,14 +81,22 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 // RestoreZone puts back a zone that the store has lost. Where it is present it
 // changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
 func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.Memory) error {
-	code, err := s.settle(ctx, "restore", settings, "", m)
+	name := ""
+	if m.MadeBy != "" {
+		b, err := json.Marshal(m.MadeBy)
+		if err != nil {
+			return fmt.Errorf("lua: %w", err)
+		}
+		name = string(b)
+	}
+	code, err := s.settle(ctx, "restore", settings, "", m, name)
 	if err == nil && code == settleDeleted {
 		err = line.ErrZoneDeleted
 	}
 	return err
 }
 
-func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was string, m line.Memory) (int64, error) {
+func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was string, m line.Memory, by string) (int64, error) {
 	if err := z.Validate(); err != nil {
 		return 0, err
 	}
@@ -88,10 +106,10 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
-	reply, err := s.run(ctx, settleScript, s.keys(z.ZoneID)[:crowdKeys],
+	reply, err := s.run(ctx, settleScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, string(b),
 		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros)
+		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, by)
 	if err != nil {
 		return 0, err
 	}
@@ -106,24 +124,35 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	return code, nil
 }
 
-// list writes the zone's name into the list, by which other servers find it. The
-// list may lie on another node than the zone. If that one is away, it must not
+// list writes the zone's name into the lists, by which other servers find it. The
+// lists may lie on other nodes than the zone. If that one is away, it must not
 // keep an operator from changing this zone; whoever remembers the zone sees that
 // it is not listed, and restores it again.
 func (s *Store) list(ctx context.Context, zoneID string) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	if err := s.client.SAdd(ctx, s.zonesKey(), zoneID).Err(); err != nil {
+	for _, key := range []string{s.zonesKey(), s.recordsKey()} {
+		s.listIn(ctx, key, zoneID)
+	}
+}
+
+func (s *Store) listIn(ctx context.Context, key, zoneID string) {
+	if err := s.client.SAdd(ctx, key, zoneID).Err(); err != nil {
 		s.logger.Warn("a zone cannot be listed yet", "zone", zoneID, "err", s.failed(ctx, "settle", err))
 	}
 }
 
-// DeleteZone removes the zone and its line.
-func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
+// DeleteZone removes the zone and its line. The record of its changes stays.
+func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
-	keys := s.keys(zoneID)
-	reply, err := s.run(ctx, deleteScript, keys, rememberDeleted.Milliseconds())
+	name, err := json.Marshal(by)
+	if err != nil {
+		return fmt.Errorf("lua: %w", err)
+	}
+	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
+	reply, err := s.run(ctx, deleteScript, keys,
+		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), string(name))
 	if err != nil {
 		return err
 	}
@@ -135,12 +164,13 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
 	for from := 0; from < buckets; from += unlinkBatch {
 		names := make([]string, unlinkBatch)
 		for i := range names {
-			names[i] = keys[crowdKeys-1] + strconv.Itoa(from+i)
+			names[i] = keys[seenKey] + strconv.Itoa(from+i)
 		}
 		if err := s.client.Unlink(ctx, names...).Err(); err != nil {
 			return s.failed(ctx, "delete", err)
 		}
 	}
+	s.listIn(ctx, s.recordsKey(), zoneID)
 	if err := s.client.SRem(ctx, s.zonesKey(), zoneID).Err(); err != nil {
 		return s.failed(ctx, "delete", err)
 	}

@@ -155,7 +155,7 @@ func (t task) run(ctx context.Context, until time.Time) (visitors int64, err err
 
 // lineUp makes a zone in Redis with n waiting, and returns their places.
 func lineUp(ctx context.Context, store *lua.Store, zoneID string, n int) ([]line.Place, error) {
-	if _, err := store.PutZone(ctx, zoneFor(zoneID), nil); err != nil {
+	if _, err := store.PutZone(ctx, zoneFor(zoneID), nil, ""); err != nil {
 		return nil, err
 	}
 	places := make([]line.Place, n)

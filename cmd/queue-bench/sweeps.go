@@ -115,7 +115,7 @@ func (b *bench) sweeps(ctx context.Context) (err error) {
 	}
 	settings := zoneFor(benchZone)
 	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
-	if _, err := store.PutZone(ctx, settings, nil); err != nil {
+	if _, err := store.PutZone(ctx, settings, nil, ""); err != nil {
 		return err
 	}
 	ahead.advance(presence)
@@ -151,7 +151,7 @@ func (b *bench) inProcess(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	settings := zoneFor(benchZone)
 	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
-	if _, err := store.PutZone(ctx, settings, nil); err != nil {
+	if _, err := store.PutZone(ctx, settings, nil, ""); err != nil {
 		return err
 	}
 	places := make([]line.Place, n)

@@ -26,6 +26,7 @@ type model struct {
 	present int64       // ... so many were live
 	shows   window.Shows
 	totals  line.Totals
+	waits   []int64
 
 	phantoms window.Phantoms
 	// Unknown places that arrived after healAfter and until healUpTo are put
@@ -189,6 +190,14 @@ func (m *model) poll(token line.Place) line.Answer {
 	return a
 }
 
+// polled counts a poll that found a place.
+func (m *model) polled(a line.Answer) line.Answer {
+	if a.Status == line.Waiting || a.Status == line.Admitted {
+		m.totals.Polls++
+	}
+	return a
+}
+
 func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
 	if m.settings.Mode == zone.ModeOpen {
 		return m.admit(token)
@@ -264,6 +273,9 @@ func (m *model) admit(token line.Place) line.Answer {
 	}
 	m.log = append(m.log, admission{token.ID, m.now, m.now + ttl*1000})
 	m.totals.Admitted++
+	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
+	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
+	m.waits[bucket]++
 	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: m.now + ttl*1000}
 }
 
@@ -315,7 +327,10 @@ func (m *model) state() line.State {
 }
 
 func (m *model) stats() line.Stats {
-	return line.Stats{State: m.state(), Totals: m.totals, EstimateMillis: m.estimate(m.len() - m.released())}
+	return line.Stats{
+		State: m.state(), Totals: m.totals, Waits: slices.Clone(m.waits),
+		EstimateMillis: m.estimate(m.len() - m.released()),
+	}
 }
 
 func (m *model) find(id line.ID) *visitor {

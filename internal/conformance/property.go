@@ -29,6 +29,7 @@ func Property(t *testing.T, open ...Open) {
 			"leave":                    c.leave,
 			"sweep":                    c.sweep,
 			"stats":                    func(*rapid.T) { c.stats() },
+			"the record of changes":    func(*rapid.T) { c.changes() },
 			"the operator changes":     c.change,
 			"time goes on":             c.timeGoesOn,
 			"time goes back":           c.timeGoesBack,

@@ -28,9 +28,10 @@ type visits interface {
 type settings interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
-	DeleteZone(ctx context.Context, zoneID string) error
+	DeleteZone(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
 }
 
 type upkeep interface {

@@ -18,6 +18,9 @@ type world struct {
 	clock  *Clock
 	model  *model // nil while the stores have no such zone
 	stores []*Harness
+	record []zone.Change // of the zone, the newest first
+	// deleted: there was a zone of that name before.
+	deleted bool
 }
 
 func newWorld(t TB, open ...Open) *world {
@@ -47,7 +50,7 @@ func (w *world) join(id line.ID, former ...line.ID) line.Answer {
 func (w *world) poll(p line.Place) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.poll(p)
+	want := w.model.polled(w.model.poll(p))
 	want.State = w.model.state()
 	for _, h := range w.stores {
 		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
@@ -121,14 +124,27 @@ func (w *world) sweepOf(h *Harness) (calls []line.Sweep) {
 func (w *world) put(s zone.Settings) {
 	w.t.Helper()
 	created := w.model == nil
+	by := fmt.Sprintf("operator %d", len(w.record))
+	var was *zone.Settings
+	if !created {
+		was = new(w.model.settings)
+	}
+	if created || *was != s {
+		w.note(by, was, &s)
+	}
 	for _, h := range w.stores {
-		got, err := h.Store.PutZone(w.t.Context(), s, nil)
+		got, err := h.Store.PutZone(w.t.Context(), s, nil, by)
 		if err != nil || got != created {
 			w.t.Fatalf("put %+v: created %t, %v; want %t", s, got, err, created)
 		}
 	}
 	if created {
 		w.model = fresh(s)
+		if w.deleted {
+			// What was before belongs to the deleted zone.
+			w.model.tick(w.raw())
+			w.model.last = w.raw()
+		}
 		return
 	}
 	w.model.change(s, w.raw())
@@ -138,6 +154,7 @@ func (w *world) put(s zone.Settings) {
 func (w *world) lose(m line.Memory) {
 	w.t.Helper()
 	s := w.model.settings
+	w.record = nil
 	for _, h := range w.stores {
 		h.Store = h.Lose(w.t)
 		if err := h.Store.RestoreZone(w.t.Context(), s, m); err != nil {
@@ -145,6 +162,37 @@ func (w *world) lose(m line.Memory) {
 		}
 	}
 	w.model = restored(s, m, w.raw())
+}
+
+// delete removes the zone.
+func (w *world) delete(by string) {
+	w.t.Helper()
+	for _, h := range w.stores {
+		if err := h.Store.DeleteZone(w.t.Context(), w.zoneID, by); err != nil {
+			w.t.Fatalf("delete: %v", err)
+		}
+	}
+	w.note(by, &w.model.settings, nil)
+	w.model, w.deleted = nil, true
+}
+
+// note writes down a change.
+func (w *world) note(by string, was, now *zone.Settings) {
+	c := zone.Change{AtMillis: w.raw() / 1000, ZoneID: w.zoneID, By: by, Was: was, Now: now}
+	w.record = append([]zone.Change{c}, w.record[:min(len(w.record), zone.MaxChanges-1)]...)
+}
+
+// changes compares the record of changes.
+func (w *world) changes() {
+	w.t.Helper()
+	for _, h := range w.stores {
+		for _, zoneID := range []string{w.zoneID, ""} {
+			got, err := h.Store.Changes(w.t.Context(), zoneID)
+			if len(got)+len(w.record) > 0 {
+				w.same("the changes of "+zoneID, got, w.record, err)
+			}
+		}
+	}
 }
 
 // memory is what a server remembers that saw the last answer.

@@ -13,7 +13,7 @@ var zoneStories = map[string]func(*story){
 	"an unknown zone is unknown to every method": func(s *story) {
 		s.allFail(line.ErrZoneUnknown)
 		z := zone.Defaults(s.zoneID)
-		_, err := s.store().PutZone(s.t.Context(), z, &z)
+		_, err := s.store().PutZone(s.t.Context(), z, &z, "")
 		s.fails("change", err, line.ErrZoneChanged)
 		s.list()
 	},
@@ -31,19 +31,15 @@ var zoneStories = map[string]func(*story){
 	"a deleted zone stays deleted until it is made anew, empty": func(s *story) {
 		s.full()
 		s.join("a").waits(1)
-		s.deletes()
+		settings, memory := s.model.settings, s.memory()
+		s.delete("")
 		s.allFail(line.ErrZoneDeleted)
 		s.list()
-		s.fails("restore", s.store().RestoreZone(s.t.Context(), s.model.settings, s.memory()), line.ErrZoneDeleted)
+		s.fails("restore", s.store().RestoreZone(s.t.Context(), settings, memory), line.ErrZoneDeleted)
 		s.allFail(line.ErrZoneDeleted)
 
 		s.after(milli)
-		settings := s.model.settings
-		s.model = nil
 		s.put(settings)
-		// What was before belongs to the deleted zone.
-		s.model.tick(s.raw())
-		s.model.last = s.raw()
 		s.list(settings)
 		s.poll("a").gone()
 		s.join("b").enters()
@@ -66,7 +62,7 @@ var zoneStories = map[string]func(*story){
 		var all []zone.Settings
 		for _, id := range []string{"a", "B", "_", "zone.10", "zone-9"} {
 			z := zone.Defaults(id)
-			if _, err := s.store().PutZone(s.t.Context(), z, nil); err != nil {
+			if _, err := s.store().PutZone(s.t.Context(), z, nil, ""); err != nil {
 				s.t.Fatal(err)
 			}
 			all = append(all, z)
@@ -89,12 +85,12 @@ var zoneStories = map[string]func(*story){
 		mine, theirs := read, read
 		mine.PerMinute, theirs.PerMinute = 20, 30
 		ctx, store := s.t.Context(), s.store()
-		created, err := store.PutZone(ctx, theirs, &read)
+		created, err := store.PutZone(ctx, theirs, &read, "")
 		if created || err != nil {
 			s.t.Fatalf("theirs: created %t, %v", created, err)
 		}
 		s.model.change(theirs, s.raw())
-		_, err = store.PutZone(ctx, mine, &read)
+		_, err = store.PutZone(ctx, mine, &read, "")
 		s.fails("mine", err, line.ErrZoneChanged)
 		s.list(theirs)
 		s.poll("first")
@@ -104,7 +100,7 @@ var zoneStories = map[string]func(*story){
 		s.full()
 		bad := s.model.settings
 		bad.PerMinute = -1
-		_, err := s.store().PutZone(s.t.Context(), bad, nil)
+		_, err := s.store().PutZone(s.t.Context(), bad, nil, "")
 		s.fails("put", err, zone.ErrInvalid)
 		s.fails("restore", s.store().RestoreZone(s.t.Context(), bad, line.Memory{}), zone.ErrInvalid)
 		s.list(s.model.settings)
@@ -127,7 +123,7 @@ var zoneStories = map[string]func(*story){
 		s.join("a").waits(1)
 		other := zone.Defaults("OTHER")
 		other.PerMinute = 600
-		if _, err := s.store().PutZone(s.t.Context(), other, nil); err != nil {
+		if _, err := s.store().PutZone(s.t.Context(), other, nil, ""); err != nil {
 			s.t.Fatal(err)
 		}
 		for _, v := range append(names("v", 40), "a", "first") {
@@ -137,7 +133,7 @@ var zoneStories = map[string]func(*story){
 			}
 		}
 		s.poll("a").waits(1)
-		if err := s.store().DeleteZone(s.t.Context(), "OTHER"); err != nil {
+		if err := s.store().DeleteZone(s.t.Context(), "OTHER", ""); err != nil {
 			s.t.Fatal(err)
 		}
 		s.poll("a").waits(1)
@@ -159,7 +155,7 @@ func (s *story) allFail(want error) {
 		"zone":   func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"stats":  func(ctx context.Context) error { _, err := store.Stats(ctx, s.zoneID); return err },
 		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
-		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID) },
+		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },
 	}
 	for name, call := range calls {
 		s.fails(name, call(ctx), want)
@@ -178,12 +174,5 @@ func (s *story) list(want ...zone.Settings) {
 		if err != nil || got != z {
 			s.t.Fatalf("zone %+v, %v, want %+v", got, err, z)
 		}
-	}
-}
-
-func (s *story) deletes() {
-	s.t.Helper()
-	if err := s.store().DeleteZone(s.t.Context(), s.zoneID); err != nil {
-		s.t.Fatalf("delete: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func newStore(b *testing.B, z zone.Settings) (*Store, *conformance.Clock) {
 			b.Error(err)
 		}
 	})
-	if _, err := s.PutZone(b.Context(), z, nil); err != nil {
+	if _, err := s.PutZone(b.Context(), z, nil, ""); err != nil {
 		b.Fatal(err)
 	}
 	return s, clock

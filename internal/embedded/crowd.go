@@ -31,6 +31,7 @@ type crowd struct {
 	present  int64 // ... were there
 	shows    window.Shows
 	totals   line.Totals
+	waits    []int64 // by window.WaitBucket
 	phantoms window.Phantoms
 	heal     healing
 }
@@ -174,6 +175,7 @@ func (c *crowd) admit(t *turn, p line.Place) line.Answer {
 	c.forget(p)
 	c.log.add(p.ID, t.now)
 	c.totals.Admitted++
+	c.waited(t.now - p.ArrivedAtMicros/1000)
 	t.inWindow++
 	t.inMinute++
 	t.room = c.rates.Room(t.inWindow, t.inMinute)
@@ -181,6 +183,15 @@ func (c *crowd) admit(t *turn, p line.Place) line.Answer {
 		Status: line.Admitted, Place: p,
 		AdmittedAtMillis: t.now, ExpiresAtMillis: c.expires(t.now),
 	}
+}
+
+// waited counts how long one who is let in has waited.
+func (c *crowd) waited(millis int64) {
+	bucket := window.WaitBucket(millis)
+	for len(c.waits) <= bucket {
+		c.waits = append(c.waits, 0)
+	}
+	c.waits[bucket]++
 }
 
 // forget takes the visitor out of the line, if it is in, for good.

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +24,12 @@ const (
 	lockName  = "lock"
 )
 
+// contents are what survives a restart.
+type contents struct {
+	Zones   []kept        `json:"zones"`
+	Deleted []keptDeleted `json:"deleted,omitempty"`
+}
+
 // kept is what survives of a zone.
 type kept struct {
 	Settings zone.Settings `json:"settings"`
@@ -31,14 +37,39 @@ type kept struct {
 	// ClosedAtMillis is the zone's time when the store was closed: nobody was
 	// let in after it. 0 while a server runs, and so after it was killed.
 	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
+	// Changes are the zone's record, the newest first.
+	Changes []zone.Change `json:"changes,omitempty"`
 }
 
-// file is zones.json under a lock of its directory.
+// keptDeleted is what survives of a zone that was deleted.
+type keptDeleted struct {
+	deleted
+	Changes []zone.Change `json:"changes"`
+}
+
+// put makes a zone, or changes it.
+func (f *contents) put(s zone.Settings, m line.Memory, changes []zone.Change) {
+	f.Deleted = slices.DeleteFunc(f.Deleted, func(d keptDeleted) bool { return d.ZoneID == s.ZoneID })
+	for i := range f.Zones {
+		if k := &f.Zones[i]; k.Settings.ZoneID == s.ZoneID {
+			k.Settings, k.Changes = s, changes
+			return
+		}
+	}
+	f.Zones = append(f.Zones, kept{Settings: s, Memory: m, Changes: changes})
+}
+
+// remove deletes a zone.
+func (f *contents) remove(d deleted, changes []zone.Change) {
+	f.Zones = slices.DeleteFunc(f.Zones, func(k kept) bool { return k.Settings.ZoneID == d.ZoneID })
+	f.Deleted = append(f.Deleted, keptDeleted{d, changes})
+}
+
+// file is zones.json under a lock of its directory. One caller at a time.
 type file struct {
 	dir  string
 	lock *os.File
 
-	mu   sync.Mutex
 	last []byte // what the file holds
 }
 
@@ -60,29 +91,43 @@ func openFile(dir string) (*file, error) {
 
 func (f *file) close() error { return f.lock.Close() }
 
-func (f *file) load() ([]kept, error) {
+func (f *file) load() (contents, error) {
 	b, err := os.ReadFile(filepath.Join(f.dir, zonesName))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return contents{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("embedded: %w", err)
+		return contents{}, fmt.Errorf("embedded: %w", err)
 	}
-	var all []kept
-	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no zones", zonesName, err)
+	had, err := read(b)
+	if err != nil {
+		return contents{}, fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no zones", zonesName, err)
 	}
-	for _, k := range all {
+	for _, k := range had.Zones {
 		if err := k.Settings.Validate(); err != nil {
-			return nil, fmt.Errorf("embedded: %s: zone %q: %w", zonesName, k.Settings.ZoneID, err)
+			return contents{}, fmt.Errorf("embedded: %s: zone %q: %w", zonesName, k.Settings.ZoneID, err)
 		}
 	}
 	f.last = b
-	return all, nil
+	return had, nil
+}
+
+// read understands the form of before there was a record, too: a list of zones.
+func read(b []byte) (had contents, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
+		err = json.Unmarshal(b, &had.Zones)
+		return had, err
+	}
+	if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
+		err = errors.New("it has no list of zones")
+	}
+	return had, err
 }
 
 // store replaces the file whole, so that a crash leaves the old or the new one.
-func (f *file) store(all []kept) error {
+func (f *file) store(all contents) error {
+	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
+	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
 	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
@@ -132,31 +177,73 @@ func (s *Store) remember() {
 	}
 }
 
-// save writes the zones. The disk is waited for with no lock that a poll needs.
+// save writes the zones as they are.
 func (s *Store) save() error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.write(func(*contents) {})
+}
+
+// write writes the zones as they are about to be. The disk is waited for with no
+// lock that a visitor's call needs. The caller holds changing.
+func (s *Store) write(edit func(*contents)) error {
 	if s.file == nil {
 		return nil
 	}
-	s.file.mu.Lock()
-	defer s.file.mu.Unlock()
-	return s.file.store(s.keep(false))
+	all := s.keep(false)
+	edit(&all)
+	return s.file.store(all)
 }
 
-// keep collects what is to survive, by zone id.
-func (s *Store) keep(closing bool) []kept {
+// keep collects what is to survive.
+func (s *Store) keep(closing bool) contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := make([]kept, 0, len(s.crowds))
-	for _, c := range s.crowds {
-		c.mu.Lock()
-		k := kept{Settings: c.settings, Memory: line.Memory{EdgeMicros: c.edge, LastArrivalMicros: c.last}}
+	all := contents{Zones: make([]kept, 0, len(s.crowds))}
+	for id, c := range s.crowds {
+		k := kept{Settings: c.read(), Memory: c.memory(), Changes: s.record[id]}
 		if closing {
-			c.clock = c.clock.Tick(s.now().UnixMicro())
-			k.ClosedAtMillis = c.clock.NowMicros / 1000
+			k.ClosedAtMillis = c.closedAt(s.now().UnixMicro())
 		}
-		c.mu.Unlock()
-		all = append(all, k)
+		all.Zones = append(all.Zones, k)
 	}
-	slices.SortFunc(all, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
+	now := s.now().UnixMilli()
+	for id, d := range s.deleted {
+		if d.AtMillis+keepRecord.Milliseconds() > now {
+			all.Deleted = append(all.Deleted, keptDeleted{d, s.record[id]})
+		}
+	}
 	return all
+}
+
+func (c *crowd) memory() line.Memory {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return line.Memory{EdgeMicros: c.edge, LastArrivalMicros: c.last}
+}
+
+// closedAt is the zone's time now.
+func (c *crowd) closedAt(rawMicros int64) (millis int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock = c.clock.Tick(rawMicros)
+	return c.clock.NowMicros / 1000
+}
+
+// take brings in what a file held. The lines come back with the visitors'
+// tokens. If the server was stopped rather than killed, a window counts as full
+// from then on, not from now on.
+func (s *Store) take(had contents) {
+	for _, k := range had.Zones {
+		c := s.restored(k.Settings, k.Memory)
+		if k.ClosedAtMillis > 0 {
+			// Not later than now: the clock may have been set back meanwhile.
+			c.phantoms.AtMillis = min(k.ClosedAtMillis, c.phantoms.AtMillis)
+		}
+		s.crowds[k.Settings.ZoneID] = c
+		s.record[k.Settings.ZoneID] = k.Changes
+	}
+	for _, d := range had.Deleted {
+		s.deleted[d.ZoneID], s.record[d.ZoneID] = d.deleted, d.Changes
+	}
 }

@@ -53,7 +53,7 @@ func kill(t *testing.T, s *Store) {
 func put(t *testing.T, s *Store, zones ...zone.Settings) {
 	t.Helper()
 	for _, z := range zones {
-		if _, err := s.PutZone(t.Context(), z, nil); err != nil {
+		if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
 			t.Fatalf("put %s: %v", z.ZoneID, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestZonesSurvive(t *testing.T) {
 
 			s := reopen(t, dir, nil)
 			put(t, s, a, b, c)
-			if err := s.DeleteZone(t.Context(), "c"); err != nil {
+			if err := s.DeleteZone(t.Context(), "c", ""); err != nil {
 				t.Fatal(err)
 			}
 			end(t, s)
@@ -251,7 +251,7 @@ func TestChangeThatCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "zones.json.new"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PutZone(t.Context(), zone.Defaults("z"), nil); err == nil {
+	if _, err := s.PutZone(t.Context(), zone.Defaults("z"), nil, ""); err == nil {
 		t.Error("put: no error")
 	}
 	if err := os.Remove(filepath.Join(dir, "zones.json.new")); err != nil {

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -38,9 +37,16 @@ type Store struct {
 	logger *slog.Logger
 	file   *file // nil without a directory
 
+	// changing is held by what changes zones or writes the file: so a change
+	// is on disk before it is in force. No visitor's call waits for it.
+	changing sync.Mutex
+
+	// mu guards what follows; it is taken within changing.
 	mu      sync.RWMutex
 	crowds  map[string]*crowd
-	deleted map[string]struct{}
+	deleted map[string]deleted
+	// record holds the changes of each zone, deleted ones too, newest first.
+	record map[string][]zone.Change
 
 	stop chan struct{}
 	done chan struct{}
@@ -51,7 +57,7 @@ type Store struct {
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
-		crowds: make(map[string]*crowd), deleted: make(map[string]struct{}),
+		crowds: make(map[string]*crowd), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if s.now == nil {
@@ -69,14 +75,12 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s.file = f
-	kept, err := f.load()
+	had, err := f.load()
 	if err != nil {
 		_ = f.close() // the error of load says more
 		return nil, err
 	}
-	for _, k := range kept {
-		s.crowds[k.Settings.ZoneID] = s.reopened(k)
-	}
+	s.take(had)
 	// From here on nothing says that the store was closed.
 	if err := s.save(); err != nil {
 		_ = f.close() // the error of save says more
@@ -93,8 +97,8 @@ func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	s.file.mu.Lock()
-	defer s.file.mu.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	return errors.Join(s.file.store(s.keep(true)), s.file.close())
 }
 
@@ -107,7 +111,7 @@ func (s *Store) crowd(zoneID string) (*crowd, error) {
 	if c, ok := s.crowds[zoneID]; ok {
 		return c, nil
 	}
-	if _, ok := s.deleted[zoneID]; ok {
+	if s.deleted[zoneID].here {
 		return nil, line.ErrZoneDeleted
 	}
 	return nil, line.ErrZoneUnknown
@@ -121,7 +125,13 @@ func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...lin
 
 // Poll asks for a place. See line.Status for the outcomes.
 func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.poll(t, p) })
+	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+		a, t := c.poll(t, p)
+		if a.Status == line.Waiting || a.Status == line.Admitted {
+			c.totals.Polls++
+		}
+		return a, t
+	})
 }
 
 // Leave gives the place up. It is no error if there is none.
@@ -154,7 +164,7 @@ func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.begin(s.now().UnixMicro())
-	st := line.Stats{State: c.state(t), Totals: c.totals}
+	st := line.Stats{State: c.state(t), Totals: c.totals, Waits: slices.Clone(c.waits)}
 	st.EstimateMillis = c.rates.Estimate(c.shows.Expect(st.State.Live, c.rates), st.State.Waiting-st.State.Released, t.room, c.present, c.passed)
 	return st, nil
 }
@@ -219,130 +229,4 @@ func (c *crowd) tidy(now int64) (more bool) {
 		c.byID, c.due = nil, nil
 	}
 	return more
-}
-
-// Zones lists the settings of all zones, by zone id.
-func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := make([]zone.Settings, 0, len(s.crowds))
-	for _, c := range s.crowds {
-		all = append(all, c.read())
-	}
-	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
-	return all, nil
-}
-
-// Zone returns one zone's settings.
-func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
-	c, err := s.crowd(zoneID)
-	if err != nil {
-		return zone.Settings{}, err
-	}
-	return c.read(), nil
-}
-
-func (c *crowd) read() zone.Settings {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.settings
-}
-
-// PutZone makes a zone or changes its settings; with was, only if they are
-// still as the caller read them (else line.ErrZoneChanged).
-func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings) (created bool, err error) {
-	if err := settings.Validate(); err != nil {
-		return false, err
-	}
-	if created, err = s.put(settings, was); err != nil {
-		return false, err
-	}
-	return created, s.save()
-}
-
-func (s *Store) put(settings zone.Settings, was *zone.Settings) (created bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, exists := s.crowds[settings.ZoneID]
-	switch {
-	case was != nil && (!exists || c.read() != *was):
-		return false, line.ErrZoneChanged
-	case exists:
-		c.mu.Lock()
-		c.clock = c.clock.Tick(s.now().UnixMicro())
-		c.set(settings)
-		c.mu.Unlock()
-	default:
-		c = &crowd{}
-		c.set(settings)
-		if _, ok := s.deleted[settings.ZoneID]; ok {
-			// The line that was deleted with the zone stays deleted.
-			c.clock = c.clock.Tick(s.now().UnixMicro())
-			c.last = c.clock.NowMicros
-			delete(s.deleted, settings.ZoneID)
-		}
-		s.crowds[settings.ZoneID] = c
-	}
-	return !exists, nil
-}
-
-// RestoreZone puts back a zone that the store has lost. Where it is present it
-// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
-func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Memory) error {
-	if err := settings.Validate(); err != nil {
-		return err
-	}
-	if err := s.restore(settings, m); err != nil {
-		return err
-	}
-	return s.save()
-}
-
-func (s *Store) restore(settings zone.Settings, m line.Memory) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.deleted[settings.ZoneID]; ok {
-		return line.ErrZoneDeleted
-	}
-	if _, ok := s.crowds[settings.ZoneID]; !ok {
-		s.crowds[settings.ZoneID] = s.restored(settings, m)
-	}
-	return nil
-}
-
-func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
-	c := &crowd{edge: m.EdgeMicros}
-	c.set(settings)
-	c.clock = c.clock.Tick(s.now().UnixMicro())
-	now := c.clock.NowMicros / 1000
-	c.lose(now)
-	c.last = max(c.last, m.LastArrivalMicros)
-	c.heal.upTo = c.last
-	c.heal.freeze = now + window.FreezeMillis
-	return c
-}
-
-// reopened is a zone that this data directory had. The line comes back with
-// the visitors' tokens. If the server was stopped rather than killed, the window
-// counts as full from then on, not from now on.
-func (s *Store) reopened(k kept) *crowd {
-	c := s.restored(k.Settings, k.Memory)
-	if k.ClosedAtMillis > 0 {
-		// Not later than now: the clock may have been set back meanwhile.
-		c.phantoms.AtMillis = min(k.ClosedAtMillis, c.phantoms.AtMillis)
-	}
-	return c
-}
-
-// DeleteZone removes the zone and its line. Its id is remembered as deleted
-// until the process ends or the zone is made again.
-func (s *Store) DeleteZone(_ context.Context, zoneID string) error {
-	if _, err := s.crowd(zoneID); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	delete(s.crowds, zoneID)
-	s.deleted[zoneID] = struct{}{}
-	s.mu.Unlock()
-	return s.save()
 }

@@ -53,7 +53,7 @@ func newRoom(tb testing.TB) *room {
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	settings := zone.Defaults(zoneID)
 	settings.PerMinute = 10
-	_, err = lines.PutZone(tb.Context(), settings, nil)
+	_, err = lines.PutZone(tb.Context(), settings, nil, "")
 	must(tb, err)
 	r.store = &store{Store: lines}
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)

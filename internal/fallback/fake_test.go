@@ -149,7 +149,7 @@ func newRoom(t testing.TB, servers int, s zone.Settings) *room {
 		}
 	})
 	r.store = store
-	if _, err := store.PutZone(t.Context(), s, nil); err != nil {
+	if _, err := store.PutZone(t.Context(), s, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	for range servers {

@@ -82,7 +82,7 @@ func open(t *testing.T) (*hanging, *fallback.Store) {
 	for _, policy := range []zone.FailurePolicy{zone.FailureHold, zone.FailureAdmit} {
 		s := zone.Defaults(string(policy))
 		s.PerMinute, s.OnStoreFailure = 10, policy
-		if _, err := store.PutZone(t.Context(), s, nil); err != nil {
+		if _, err := store.PutZone(t.Context(), s, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -383,7 +383,7 @@ func TestADeletedZoneIsForgotten(t *testing.T) {
 			p := r.join(s, 7)[0]
 			r.cut(true)
 			r.poll(s, p, "held")
-			if err := r.store.DeleteZone(t.Context(), testZone); err != nil {
+			if err := r.store.DeleteZone(t.Context(), testZone, ""); err != nil {
 				t.Fatal(err)
 			}
 			r.cut(false)

@@ -108,7 +108,7 @@ func TestStoreUnderRace(t *testing.T) {
 	}
 	put := func(t testing.TB, z zone.Settings) {
 		t.Helper()
-		if _, err := room.all[0].zones.PutZone(t.Context(), z, nil); err != nil {
+		if _, err := room.all[0].zones.PutZone(t.Context(), z, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

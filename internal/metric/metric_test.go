@@ -349,12 +349,15 @@ func (s answering) Zones(context.Context) ([]zone.Settings, error) {
 func (s answering) Zone(context.Context, string) (zone.Settings, error) {
 	return zone.Defaults("a"), s.err()
 }
-func (s answering) PutZone(context.Context, zone.Settings, *zone.Settings) (bool, error) {
+func (s answering) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
 	return true, s.err()
 }
 func (s answering) RestoreZone(context.Context, zone.Settings, line.Memory) error { return s.err() }
-func (s answering) DeleteZone(context.Context, string) error                      { return s.err() }
-func (s answering) Ping(context.Context) error                                    { return s.err() }
+func (s answering) DeleteZone(context.Context, string, string) error              { return s.err() }
+func (s answering) Changes(context.Context, string) ([]zone.Change, error) {
+	return nil, s.err()
+}
+func (s answering) Ping(context.Context) error { return s.err() }
 
 func TestStoreMeasuresEveryCall(t *testing.T) {
 	ctx := t.Context()
@@ -366,9 +369,10 @@ func TestStoreMeasuresEveryCall(t *testing.T) {
 		"sweep":        func(s *Store) error { _, err := s.Sweep(ctx, "a", "me", 0); return err },
 		"zones":        func(s *Store) error { _, err := s.Zones(ctx); return err },
 		"zone":         func(s *Store) error { _, err := s.Zone(ctx, "a"); return err },
-		"put_zone":     func(s *Store) error { _, err := s.PutZone(ctx, zone.Defaults("a"), nil); return err },
+		"put_zone":     func(s *Store) error { _, err := s.PutZone(ctx, zone.Defaults("a"), nil, ""); return err },
 		"restore_zone": func(s *Store) error { return s.RestoreZone(ctx, zone.Defaults("a"), line.Memory{}) },
-		"delete_zone":  func(s *Store) error { return s.DeleteZone(ctx, "a") },
+		"delete_zone":  func(s *Store) error { return s.DeleteZone(ctx, "a", "") },
+		"changes":      func(s *Store) error { _, err := s.Changes(ctx, "a"); return err },
 		"ping":         func(s *Store) error { return s.Ping(ctx) },
 	}
 	for _, status := range []line.Status{line.Waiting, line.Gone} {

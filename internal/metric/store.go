@@ -31,9 +31,10 @@ type LineCalls interface {
 type ZoneCalls interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
-	DeleteZone(ctx context.Context, zoneID string) error
+	DeleteZone(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
 }
 
 // Store is a store whose calls are measured. It changes no answer.
@@ -41,8 +42,8 @@ type Store struct {
 	next    Calls
 	metrics *Metrics
 
-	join, poll, leave, stats, sweep                      callMeter
-	zones, zone, putZone, restoreZone, deleteZone, pings callMeter
+	join, poll, leave, stats, sweep                               callMeter
+	zones, zone, putZone, restoreZone, deleteZone, changes, pings callMeter
 }
 
 // callMeter holds the series of one kind of call.
@@ -63,7 +64,7 @@ func (m *Metrics) Measure(next Calls) *Store {
 		next: next, metrics: m,
 		join: call("join"), poll: call("poll"), leave: call("leave"), stats: call("stats"), sweep: call("sweep"),
 		zones: call("zones"), zone: call("zone"), putZone: call("put_zone"),
-		restoreZone: call("restore_zone"), deleteZone: call("delete_zone"), pings: call("ping"),
+		restoreZone: call("restore_zone"), deleteZone: call("delete_zone"), changes: call("changes"), pings: call("ping"),
 	}
 }
 
@@ -155,9 +156,9 @@ func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) 
 }
 
 // PutZone creates or changes a zone.
-func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings) (bool, error) {
+func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
 	start := s.putZone.now()
-	created, err := s.next.PutZone(ctx, settings, was)
+	created, err := s.next.PutZone(ctx, settings, was, by)
 	s.putZone.done(start, err)
 	return created, err
 }
@@ -171,11 +172,19 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 }
 
 // DeleteZone deletes a zone.
-func (s *Store) DeleteZone(ctx context.Context, zoneID string) error {
+func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	start := s.deleteZone.now()
-	err := s.next.DeleteZone(ctx, zoneID)
+	err := s.next.DeleteZone(ctx, zoneID, by)
 	s.deleteZone.done(start, err)
 	return err
+}
+
+// Changes lists the changes of a zone, or of all.
+func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	start := s.changes.now()
+	all, err := s.next.Changes(ctx, zoneID)
+	s.changes.done(start, err)
+	return all, err
 }
 
 // Ping asks whether the store is there.

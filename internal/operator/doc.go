@@ -8,8 +8,12 @@
 //	PATCH  /admin/zones/{zoneId}         Service.Patch   what is given; the rest stays
 //	DELETE /admin/zones/{zoneId}         Service.Delete
 //	GET    /admin/zones/{zoneId}/stats   Service.Stats
+//	GET    /admin/audit                  Service.Changes who changed what, ?zoneId= &limit=
 //
 // A change is refused as a whole, with every fault listed, or made as a whole.
 // A name that is no setting is a fault: a typo must not be taken for consent
 // to the default.
+//
+// Whoever makes a change may give a name in the header X-Operator, for the record
+// of changes. The store keeps the record, in one step with the change itself.
 package operator

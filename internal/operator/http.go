@@ -82,11 +82,11 @@ func (h *HTTP) Get(c echo.Context) error {
 
 // Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
 func (h *HTTP) Put(c echo.Context) error {
-	body, err := answer.ReadBody(c)
+	by, body, err := readChange(c)
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body)
+	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by)
 	if err != nil {
 		return err
 	}
@@ -99,23 +99,52 @@ func (h *HTTP) Put(c echo.Context) error {
 
 // Patch is PATCH /admin/zones/:zoneId.
 func (h *HTTP) Patch(c echo.Context) error {
-	body, err := answer.ReadBody(c)
+	by, body, err := readChange(c)
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body)
+	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, settings)
 }
 
+// readChange reads who makes a change, and what it is.
+func readChange(c echo.Context) (by string, body []byte, err error) {
+	if by, err = readBy(c.Request().Header.Values(ByHeader)); err != nil {
+		return "", nil, err
+	}
+	body, err = answer.ReadBody(c)
+	return by, body, err
+}
+
 // Delete is DELETE /admin/zones/:zoneId.
 func (h *HTTP) Delete(c echo.Context) error {
-	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId")); err != nil {
+	by, err := readBy(c.Request().Header.Values(ByHeader))
+	if err != nil {
+		return err
+	}
+	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+// Changes is GET /admin/audit.
+func (h *HTTP) Changes(c echo.Context) error {
+	zoneID, limit, err := readChangesQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	changes, err := h.service.Changes(c.Request().Context(), zoneID, limit)
+	if err != nil {
+		return err
+	}
+	if changes == nil {
+		changes = []zone.Change{} // an empty list, not null
+	}
+	return c.JSON(http.StatusOK, map[string][]zone.Change{"changes": changes})
 }
 
 // Stats is GET /admin/zones/:zoneId/stats.

@@ -31,6 +31,7 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.PATCH("/zones/:zoneId", h.Patch)
 	admin.DELETE("/zones/:zoneId", h.Delete)
 	admin.GET("/zones/:zoneId/stats", h.Stats)
+	admin.GET("/audit", h.Changes)
 	return e
 }
 
@@ -304,7 +305,7 @@ func TestStats(t *testing.T) {
 	r := newRoom(t)
 	settings := r.put(t, "Z")
 	settings.PerMinute, settings.Burst = 20, 1 // two in 6 s, and one more on a quiet day
-	_, err := r.store.Store.PutZone(t.Context(), settings, nil)
+	_, err := r.store.Store.PutZone(t.Context(), settings, nil, "")
 	must(t, err)
 	for i := range byte(10) {
 		_, err := r.store.Join(t.Context(), "Z", line.ID{i})
@@ -315,7 +316,7 @@ func TestStats(t *testing.T) {
 	w := r.send("GET", "/admin/zones/Z/stats", "")
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"windowUse":1,"estimatedWait":%d,`+
-		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0}}`+"\n",
+		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0}}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
@@ -338,7 +339,7 @@ func TestStatsWindowUse(t *testing.T) {
 		t.Errorf("one of 60: %v", got)
 	}
 	settings.PerMinute = 0
-	_, err = r.store.Store.PutZone(t.Context(), settings, nil)
+	_, err = r.store.Store.PutZone(t.Context(), settings, nil, "")
 	must(t, err)
 	if got := use(); got < 0 || got > 1 {
 		t.Errorf("of no limit at all: %v", got)
@@ -356,6 +357,7 @@ func TestWhenTheStoreFails(t *testing.T) {
 		"patch":  r.send("PATCH", "/admin/zones/Z", `{"perMinute":1}`),
 		"delete": r.send("DELETE", "/admin/zones/Z", ""),
 		"stats":  r.send("GET", "/admin/zones/Z/stats", ""),
+		"audit":  r.send("GET", "/admin/audit", ""),
 	} {
 		if w.Code != http.StatusServiceUnavailable || read[refusal](t, w).Code != "store_unavailable" {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)

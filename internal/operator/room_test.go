@@ -53,11 +53,21 @@ func (r *room) send(method, path, body string, headers ...string) *httptest.Resp
 	return w
 }
 
+// sendBy is a request with these values of the header X-Operator.
+func (r *room) sendBy(method, path, body string, names []string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header["X-Operator"] = names
+	w := httptest.NewRecorder()
+	r.http.ServeHTTP(w, req)
+	return w
+}
+
 // put makes a zone with the default settings, past the room.
 func (r *room) put(tb testing.TB, zoneID string) zone.Settings {
 	tb.Helper()
 	settings := zone.Defaults(zoneID)
-	_, err := r.store.Store.PutZone(tb.Context(), settings, nil)
+	_, err := r.store.Store.PutZone(tb.Context(), settings, nil, "")
 	must(tb, err)
 	return settings
 }
@@ -80,7 +90,7 @@ type store struct {
 	meddlings int
 }
 
-func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings) (bool, error) {
+func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
 	s.writes++
 	if s.meddlings > 0 {
 		s.meddlings--
@@ -89,22 +99,22 @@ func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 		s.meddle(&other)
-		if _, err := s.Store.PutZone(ctx, other, nil); err != nil {
+		if _, err := s.Store.PutZone(ctx, other, nil, ""); err != nil {
 			return false, err
 		}
 	}
 	if s.err != nil {
 		return false, s.err
 	}
-	return s.Store.PutZone(ctx, settings, was)
+	return s.Store.PutZone(ctx, settings, was, by)
 }
 
-func (s *store) DeleteZone(ctx context.Context, zoneID string) error {
+func (s *store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	s.writes++
 	if s.err != nil {
 		return s.err
 	}
-	return s.Store.DeleteZone(ctx, zoneID)
+	return s.Store.DeleteZone(ctx, zoneID, by)
 }
 
 func (s *store) Zones(ctx context.Context) ([]zone.Settings, error) {
@@ -112,6 +122,13 @@ func (s *store) Zones(ctx context.Context) ([]zone.Settings, error) {
 		return nil, s.err
 	}
 	return s.Store.Zones(ctx)
+}
+
+func (s *store) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.Store.Changes(ctx, zoneID)
 }
 
 func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {

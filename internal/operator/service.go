@@ -25,8 +25,9 @@ const maxTries = 5
 type Store interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
-	DeleteZone(ctx context.Context, zoneID string) error
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
+	DeleteZone(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
@@ -68,9 +69,10 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 
 // Put creates the zone, or sets all of its settings: to what the JSON object
 // body says, and to the defaults where it says nothing. It reports whether it
-// created the zone. It returns a *answer.FieldError or a *InvalidError before
-// the store is asked.
-func (s *Service) Put(ctx context.Context, zoneID string, body []byte) (zone.Settings, bool, error) {
+// created the zone. The record of changes says that it was done by the one of
+// that name. It returns a *answer.FieldError or a *InvalidError before the store
+// is asked.
+func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, bool, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, false, err
 	}
@@ -78,11 +80,11 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte) (zone.Set
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.store.PutZone(ctx, settings, nil)
+	created, err := s.store.PutZone(ctx, settings, nil, by)
 	if err != nil {
 		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
 	}
-	s.log.InfoContext(ctx, "zone put", "zone", zoneID, "created", created, "settings", settings)
+	s.log.InfoContext(ctx, "zone put", "zone", zoneID, "created", created, "by", by, "settings", settings)
 	return settings, created, nil
 }
 
@@ -90,7 +92,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte) (zone.Set
 // leaves the others as they are, also when somebody else changes them at the
 // same moment. It returns a *answer.FieldError, a *InvalidError or ErrConflict
 // with nothing changed.
-func (s *Service) Patch(ctx context.Context, zoneID string, body []byte) (zone.Settings, error) {
+func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, err
 	}
@@ -103,14 +105,14 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte) (zone.S
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		_, err = s.store.PutZone(ctx, settings, &was)
+		_, err = s.store.PutZone(ctx, settings, &was, by)
 		if errors.Is(err, line.ErrZoneChanged) {
 			continue
 		}
 		if err != nil {
 			return zone.Settings{}, fmt.Errorf("operator: patch zone: %w", err)
 		}
-		s.log.InfoContext(ctx, "zone patched", "zone", zoneID, "was", was, "settings", settings)
+		s.log.InfoContext(ctx, "zone patched", "zone", zoneID, "by", by, "was", was, "settings", settings)
 		return settings, nil
 	}
 	return zone.Settings{}, ErrConflict
@@ -118,13 +120,13 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte) (zone.S
 
 // Delete removes the zone and everybody's place in it. A second call says that
 // there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
-func (s *Service) Delete(ctx context.Context, zoneID string) error {
+func (s *Service) Delete(ctx context.Context, zoneID, by string) error {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return err
 	}
-	if err := s.store.DeleteZone(ctx, zoneID); err != nil {
+	if err := s.store.DeleteZone(ctx, zoneID, by); err != nil {
 		return fmt.Errorf("operator: delete zone: %w", err)
 	}
-	s.log.InfoContext(ctx, "zone deleted", "zone", zoneID)
+	s.log.InfoContext(ctx, "zone deleted", "zone", zoneID, "by", by)
 	return nil
 }

@@ -139,7 +139,11 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err error) {
 	s := *z.settings.Load()
 	if z.seen.Load() || !r.seedFresh {
-		err = r.store.RestoreZone(ctx, s, z.memory())
+		m := z.memory()
+		if !z.seen.Load() {
+			m.MadeBy = zone.ByConfig
+		}
+		err = r.store.RestoreZone(ctx, s, m)
 	} else {
 		// PutZone would overwrite and undelete; only an unknown zone may begin.
 		var kept zone.Settings
@@ -149,7 +153,7 @@ func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err er
 			r.remember(kept, false)
 			return true, nil
 		case errors.Is(err, line.ErrZoneUnknown):
-			_, err = r.store.PutZone(ctx, s, nil)
+			_, err = r.store.PutZone(ctx, s, nil, zone.ByConfig)
 		}
 	}
 	if err != nil {

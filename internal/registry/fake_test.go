@@ -21,6 +21,7 @@ type fakeStore struct {
 	deleted  map[string]bool
 	unlisted map[string]bool        // there, but not among Zones until restored
 	memory   map[string]line.Memory // as handed to RestoreZone
+	record   []zone.Change          // who changed a zone, the oldest first
 	calls    map[string]int
 	answer   line.Answer
 	away     bool                    // every call fails
@@ -121,7 +122,7 @@ func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error
 	return f.zones[zoneID], err
 }
 
-func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings) (bool, error) {
+func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	leave, err := f.enter("PutZone", s.ZoneID)
 	defer leave()
 	if err != nil || f.neverAll {
@@ -132,6 +133,7 @@ func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settin
 		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
 	}
 	f.zones[s.ZoneID] = s
+	f.note(s.ZoneID, by)
 	delete(f.deleted, s.ZoneID)
 	return !ok, nil
 }
@@ -147,12 +149,15 @@ func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memor
 	}
 	if _, ok := f.zones[s.ZoneID]; !ok {
 		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
+		if m.MadeBy != "" {
+			f.note(s.ZoneID, m.MadeBy)
+		}
 	}
 	delete(f.unlisted, s.ZoneID)
 	return nil
 }
 
-func (f *fakeStore) DeleteZone(_ context.Context, zoneID string) error {
+func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
 	leave, err := f.enter("DeleteZone", zoneID)
 	defer leave()
 	if err == nil {
@@ -163,7 +168,19 @@ func (f *fakeStore) DeleteZone(_ context.Context, zoneID string) error {
 	}
 	delete(f.zones, zoneID)
 	f.deleted[zoneID] = true
+	f.note(zoneID, by)
 	return nil
+}
+
+// note writes into the record who changed a zone.
+func (f *fakeStore) note(zoneID, by string) {
+	f.record = append(f.record, zone.Change{ZoneID: zoneID, By: by})
+}
+
+func (f *fakeStore) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
+	leave, err := f.enter("Changes", zoneID)
+	defer leave()
+	return f.record, err
 }
 
 // do changes the store as another server, or an accident, would.

@@ -41,9 +41,10 @@ type Lines interface {
 type Settings interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
-	DeleteZone(ctx context.Context, zoneID string) error
+	DeleteZone(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
 }
 
 // Store is what the registry wraps.
@@ -227,7 +228,7 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 // zone that the store has lost is put back first, so that a change made just
 // then does not pass for a new zone with an empty window. After
 // line.ErrZoneChanged, Zone returns the settings that were in the way.
-func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (bool, error) {
+func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
 		err := r.heal(ctx, z, z.heals.Load(), false)
 		if errors.Is(err, line.ErrZoneDeleted) {
@@ -240,7 +241,7 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 			return false, err
 		}
 	}
-	created, err := r.store.PutZone(ctx, s, was)
+	created, err := r.store.PutZone(ctx, s, was, by)
 	if errors.Is(err, line.ErrZoneChanged) {
 		if present, readErr := r.store.Zone(ctx, s.ZoneID); readErr == nil {
 			r.remember(present, false)
@@ -256,17 +257,27 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 // DeleteZone deletes a zone and its line. One that the store has lost is put
 // back first, so that the store learns of the deletion and no other server
 // restores it.
-func (r *Registry) DeleteZone(ctx context.Context, zoneID string) error {
+func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
-	err = r.healing(ctx, z, func() error { return r.store.DeleteZone(ctx, zoneID) })
+	err = r.healing(ctx, z, func() error { return r.store.DeleteZone(ctx, zoneID, by) })
 	if err != nil {
 		return fmt.Errorf("registry: delete zone: %w", err)
 	}
 	r.forget(z)
 	return nil
+}
+
+// Changes returns the record of a zone's changes, or of all zones', the newest
+// first: see the store's method of that name.
+func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	all, err := r.store.Changes(ctx, zoneID)
+	if err != nil {
+		return nil, fmt.Errorf("registry: changes: %w", err)
+	}
+	return all, nil
 }
 
 // remember takes in settings that are known to be the store's.

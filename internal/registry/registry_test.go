@@ -295,14 +295,14 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 		want   []zone.Settings
 	}{
 		{"put", func(r *Registry) error {
-			_, err := r.PutZone(context.Background(), settings("a", 99), nil)
+			_, err := r.PutZone(context.Background(), settings("a", 99), nil, "")
 			return err
 		}, []zone.Settings{settings("a", 99)}},
 		{"create", func(r *Registry) error {
-			_, err := r.PutZone(context.Background(), settings("b", 5), nil)
+			_, err := r.PutZone(context.Background(), settings("b", 5), nil, "")
 			return err
 		}, []zone.Settings{settings("a", 1), settings("b", 5)}},
-		{"delete", func(r *Registry) error { return r.DeleteZone(context.Background(), "a") }, nil},
+		{"delete", func(r *Registry) error { return r.DeleteZone(context.Background(), "a", "") }, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -345,7 +345,7 @@ func TestPutZone(t *testing.T) {
 	t.Run("create", func(t *testing.T) {
 		f := newFakeStore()
 		r, _ := newTest(t, f, Options{})
-		created, err := r.PutZone(t.Context(), put, nil)
+		created, err := r.PutZone(t.Context(), put, nil, "")
 		if err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
@@ -358,7 +358,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.lose()
-		created, err := r.PutZone(t.Context(), put, &old)
+		created, err := r.PutZone(t.Context(), put, &old, "")
 		if err != nil || created {
 			t.Fatalf("PutZone = %v, %v; want a change of the restored zone", created, err)
 		}
@@ -368,14 +368,14 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { f.zones["a"] = settings("a", 50) })
-		if _, err := r.PutZone(t.Context(), put, &old); !errors.Is(err, line.ErrZoneChanged) {
+		if _, err := r.PutZone(t.Context(), put, &old, ""); !errors.Is(err, line.ErrZoneChanged) {
 			t.Fatalf("PutZone = %v, want ErrZoneChanged", err)
 		}
 		was, err := r.Zone(t.Context(), "a")
 		if err != nil || was.PerMinute != 50 {
 			t.Fatalf("Zone = %+v, %v", was, err)
 		}
-		if _, err := r.PutZone(t.Context(), put, &was); err != nil {
+		if _, err := r.PutZone(t.Context(), put, &was, ""); err != nil {
 			t.Errorf("repeat: %v", err)
 		}
 	})
@@ -387,7 +387,7 @@ func TestPutZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
-		if created, err := r.PutZone(t.Context(), put, nil); err != nil || !created {
+		if created, err := r.PutZone(t.Context(), put, nil, ""); err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
 		if m := r.lookup("a").memory(); m != (line.Memory{}) {
@@ -398,7 +398,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
-		if _, err := r.PutZone(t.Context(), put, &old); !errors.Is(err, line.ErrZoneDeleted) {
+		if _, err := r.PutZone(t.Context(), put, &old, ""); !errors.Is(err, line.ErrZoneDeleted) {
 			t.Errorf("PutZone = %v, want ErrZoneDeleted", err)
 		}
 		if _, err := r.Zone(t.Context(), "a"); !errors.Is(err, line.ErrZoneUnknown) {
@@ -409,7 +409,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { f.away = true })
-		if _, err := r.PutZone(t.Context(), put, nil); !errors.Is(err, line.ErrStoreUnavailable) {
+		if _, err := r.PutZone(t.Context(), put, nil, ""); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Errorf("PutZone = %v", err)
 		}
 		if s, _ := r.Zone(t.Context(), "a"); s != old {
@@ -422,13 +422,13 @@ func TestDeleteZone(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, _ := newTest(t, f, Options{})
 	f.lose()
-	if err := r.DeleteZone(t.Context(), "a"); err != nil {
+	if err := r.DeleteZone(t.Context(), "a", ""); err != nil {
 		t.Fatal(err)
 	}
 	if !f.deleted["a"] {
 		t.Error("the store has not learned of the deletion")
 	}
-	if err := r.DeleteZone(t.Context(), "a"); !errors.Is(err, line.ErrZoneUnknown) {
+	if err := r.DeleteZone(t.Context(), "a", ""); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("second DeleteZone = %v, want ErrZoneUnknown", err)
 	}
 }

@@ -69,7 +69,7 @@ type Store interface {
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings) (created bool, err error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	Close() error
 }
 
@@ -221,7 +221,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 
 // all runs the crowd.
 func (r *run) all(ctx context.Context) error {
-	if _, err := r.store.PutZone(ctx, r.cfg.Zone, nil); err != nil {
+	if _, err := r.store.PutZone(ctx, r.cfg.Zone, nil, ""); err != nil {
 		return err
 	}
 	r.populate()

@@ -69,7 +69,7 @@ func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
 		settings = zone.Defaults(zoneID)
 	}
 	change(&settings)
-	_, err = r.store.PutZone(context.Background(), settings, nil)
+	_, err = r.store.PutZone(context.Background(), settings, nil, "")
 	must(tb, err)
 }
 

@@ -92,7 +92,7 @@ func TestStateOfAStoreThatIsAway(t *testing.T) {
 	r.clock.forward(wait.StateMaxAge)
 	look(zoneID, nil, 1)
 
-	must(t, r.store.DeleteZone(t.Context(), zoneID))
+	must(t, r.store.DeleteZone(t.Context(), zoneID, ""))
 	look(zoneID, nil, 0)
 	r.clock.forward(wait.StateMaxAge)
 	look(zoneID, line.ErrZoneDeleted, 0) // it is the settings that are not found
@@ -181,7 +181,7 @@ func TestStateForgets(t *testing.T) {
 	r := newRoom(t)
 	for i := range 100 {
 		settings := zone.Defaults(fmt.Sprintf("Z%d", i))
-		_, err := r.store.PutZone(t.Context(), settings, nil)
+		_, err := r.store.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
 		_, err = r.service.State(t.Context(), settings.ZoneID)
 		must(t, err)

@@ -11,6 +11,17 @@ local function admitted_at(z, t, id)
   end
 end
 
+-- waited counts how long one who is let in has waited, as window.WaitBucket has
+-- it: in units of 128 ms, eight buckets to an octave.
+local function waited(t, millis)
+  local units, octave = floor(max(0, millis) / 128), 0
+  while units >= 16 do
+    units, octave = floor(units / 2), octave + 1
+  end
+  local b = min(8 * octave + units, 175)
+  t.waits[b] = (t.waits[b] or 0) + 1
+end
+
 -- admit lets a visitor in and counts it.
 local function admit(z, r, t, id, arrived, released)
   forget(z, t, id, arrived, released)
@@ -22,6 +33,7 @@ local function admit(z, r, t, id, arrived, released)
   end
   redis.call('ZADD', LOG, t.now, id)
   z.admitted = z.admitted + 1
+  waited(t, t.now - floor(arrived / 1000))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)

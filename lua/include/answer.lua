@@ -12,7 +12,7 @@ local function poll_all(answers)
   local stamp = struct.pack('>I6', now)
   local queue = z.mode ~= 'open'
   local ahead = expect(z, r, t.live) + 1 - t.room
-  local n, last = 0, 3 * ARGV[2]
+  local n, last, misses = 0, 3 * ARGV[2], 0
   for i = 3, last + 2, 3 do
     local id = ARGV[i]
     local rank = call('ZRANK', LINE, id)
@@ -37,14 +37,18 @@ local function poll_all(answers)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, rank + 1, est, period
     else
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = poll(id, tonumber(ARGV[i + 2]), rank)
+      if answers[n + 1] % 16 > ADMITTED then
+        misses = misses + 1
+      end
       ahead = expect(z, r, t.live) + 1 - t.room
     end
     n = n + 4
   end
+  z.polls = z.polls + ARGV[2] - misses
   return last + 3
 end
 
-local answers = {}
+local answers, waits = {}, {}
 local at, n = poll_all(answers), #answers
 for i = at, #ARGV, 2 do
   local op, what = ARGV[i], ARGV[i + 1]
@@ -57,15 +61,19 @@ for i = at, #ARGV, 2 do
     n = n + 4
   else
     local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
-    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, est }) do
+    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, z.polls, est }) do
       n = n + 1
       answers[n] = v
     end
+    waits = nil
   end
 end
 save_zone(ZONE, z)
+for b, count in pairs(t.waits) do
+  redis.call('HINCRBY', WAITS, b, count)
+end
 
 return { 0, {
   t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
   t.in_window, t.in_minute, r.limit, z.passed, z.present,
-}, answers }
+}, answers, waits or redis.call('HGETALL', WAITS) }

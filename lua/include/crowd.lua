@@ -10,7 +10,9 @@
 --   KEYS[7]  the common beginning of the keys of the buckets:
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms), both big-endian
-local ZONE, LINE, LIVE, DUE, LOG, GONE, SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+--   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
+local ZONE, LINE, LIVE, DUE, LOG, GONE, SEEN, WAITS =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 
 -- bucket is the key of the seen bucket of an id: 16,384 by its first 14 bits.
 local function bucket(id)

@@ -6,28 +6,29 @@ local FIELDS = {
   'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
-  'joined', 'admitted', 'left', 'swept', 'restored',
+  'joined', 'admitted', 'left', 'swept', 'restored', 'polls',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'freeze', 'healed',
   -- Words.
   'mode', 'run_id', 'deleted', 'ttls',
 }
-local NUMBERS = 28
+local NUMBERS = 29
+local MODE, RUN_ID, DELETED, TTLS = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4
 
 -- load_zone returns the zone, or nil and the status (1 unknown, 2 deleted).
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
-  if values[31] then
+  if values[DELETED] then
     return nil, 2
   end
-  if not values[29] then
+  if not values[MODE] then
     return nil, 1
   end
   local z = { was = values }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
-  z.mode, z.run_id, z.ttls = values[29], values[30], values[32] or ''
+  z.mode, z.run_id, z.ttls = values[MODE], values[RUN_ID], values[TTLS] or ''
   return z
 end
 
@@ -41,11 +42,11 @@ local function save_zone(key, z)
       out[#out + 1] = string.format('%.0f', v)
     end
   end
-  if z.run_id ~= z.was[30] then
+  if z.run_id ~= z.was[RUN_ID] then
     out[#out + 1] = 'run_id'
     out[#out + 1] = z.run_id
   end
-  if z.ttls ~= (z.was[32] or '') then
+  if z.ttls ~= (z.was[TTLS] or '') then
     out[#out + 1] = 'ttls'
     out[#out + 1] = z.ttls
   end
@@ -54,14 +55,20 @@ local function save_zone(key, z)
   end
 end
 
--- tick moves the zone's clock on to the store's (or, in tests, to the given)
--- time: never backwards, and a tenth slower while it is ahead.
-local function tick(z, override)
+-- time is the store's (or, in tests, the given) time.
+local function time(override)
   local raw = tonumber(override)
   if not raw then
     local t = redis.call('TIME')
     raw = t[1] * 1000000 + t[2]
   end
+  return raw
+end
+
+-- tick moves the zone's clock on to the store's time: never backwards, and a
+-- tenth slower while it is ahead.
+local function tick(z, override)
+  local raw = time(override)
   if z.now_micros == 0 then
     z.now_micros = raw
   else

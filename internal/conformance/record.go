@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// recordStories: who changed a zone, and when.
+var recordStories = map[string]func(*story){
+	"each change is recorded, with who made it": func(s *story) {
+		s.changes()
+		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
+		s.after(second)
+		s.zone(func(z *zone.Settings) { z.Mode = zone.ModeClosed })
+		s.changes()
+		s.equal("changes", len(s.record), 2)
+		s.after(second)
+		s.delete(`<Ada "the \\ first" O'Hara>, 川口`)
+		s.changes()
+		s.zone(func(*zone.Settings) {})
+		s.changes()
+		s.equal("changes", len(s.record), 4)
+	},
+
+	"a change that changes nothing is not": func(s *story) {
+		s.full()
+		n := len(s.record)
+		s.put(s.model.settings)
+		other := s.model.settings
+		other.PerMinute++
+		_, err := s.store().PutZone(s.t.Context(), s.model.settings, &other, "late")
+		s.fails("put", err, line.ErrZoneChanged)
+		s.changes()
+		s.equal("changes", len(s.record), n)
+	},
+
+	"the latest two hundred are kept": func(s *story) {
+		for i := range int64(zone.MaxChanges + 7) {
+			s.zone(func(z *zone.Settings) { z.PerMinute = i })
+			s.after(milli)
+		}
+		s.changes()
+		s.equal("kept", len(s.record), zone.MaxChanges)
+	},
+
+	"putting back what was lost is no change, unless it makes the zone": func(s *story) {
+		s.full()
+		s.lose(s.memory())
+		s.changes()
+		s.equal("changes", len(s.record), 0)
+
+		s.stores[0].Store = s.stores[0].Lose(s.t)
+		m := line.Memory{MadeBy: zone.ByConfig}
+		for range 2 { // once is enough
+			s.fails("restore", s.store().RestoreZone(s.t.Context(), s.model.settings, m), nil)
+		}
+		s.note(zone.ByConfig, nil, &s.model.settings)
+		s.changes()
+	},
+
+	"the clock was set back, and the last change is still the newest": func(s *story) {
+		s.full()
+		s.after(-minute)
+		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
+		s.changes()
+		s.equal("is older", s.record[0].AtMillis < s.record[1].AtMillis, true)
+	},
+
+	"all zones have one record, the newest first": func(s *story) {
+		var want []zone.Change
+		for i, id := range []string{"b", "a", "c"} {
+			z := zone.Defaults(id)
+			_, err := s.store().PutZone(s.t.Context(), z, nil, fmt.Sprint(i))
+			s.fails("put", err, nil)
+			now := s.raw() / 1000
+			want = append([]zone.Change{{AtMillis: now, ZoneID: id, By: fmt.Sprint(i), Now: &z}}, want...)
+			s.after(milli)
+		}
+		s.fails("delete", s.store().DeleteZone(s.t.Context(), "b", "x"), nil)
+		b := want[2].Now
+		want = append([]zone.Change{{AtMillis: s.raw() / 1000, ZoneID: "b", By: "x", Was: b}}, want...)
+		got, err := s.store().Changes(s.t.Context(), "")
+		s.same("changes", got, want, err)
+		got, err = s.store().Changes(s.t.Context(), "b")
+		s.same("changes", got, []zone.Change{want[0], want[3]}, err)
+		got, err = s.store().Changes(s.t.Context(), "nowhere")
+		s.equal("changes, elsewhere", len(got), 0)
+		s.fails("changes, elsewhere", err, nil)
+	},
+}
+
+// countStories: polls are counted, and how long the admitted had waited.
+var countStories = map[string]func(*story){
+	"polls are counted that found a place": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		s.join("a").waits(1) // not a poll
+		s.poll("a").waits(1)
+		s.poll("first").enteredBefore(s.poll("first"))
+		s.after(6*second + milli)
+		s.poll("a").enters()
+		s.poll("a")
+		s.world.poll(line.Place{ID: visitorID("x"), ArrivedAtMicros: 1})
+		s.equal("polls", s.stats().Totals.Polls, int64(2))
+	},
+
+	"one who was lost and is put back has polled": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		s.lose(s.memory())
+		s.poll("a").restored().waits(1)
+		s.equal("polls", s.stats().Totals.Polls, int64(1))
+	},
+
+	"waits are counted by their length": func(s *story) {
+		s.equal("before anybody came", len(s.zoneOfTen().stats().Waits), 0)
+		s.join("a").enters() // straight in
+		s.join("b").waits(1)
+		s.after(6*second + milli)
+		s.poll("b").enters()
+		s.poll("b") // counts once
+		s.join("c").waits(1)
+		s.after(minute)
+		s.poll("c").enters()
+		want := make([]int64, window.WaitBucket(60_000)+1)
+		want[0], want[window.WaitBucket(6_001)], want[window.WaitBucket(60_000)] = 1, 1, 1
+		s.equal("waits", slices.Equal(s.stats().Waits, want), true)
+		s.delete("")
+		s.after(minute)
+		s.equal("waits of another zone", len(s.zoneOfTen().stats().Waits), 0)
+	},
+}
+
+// zoneOfTen is onePerWindow, for reading.
+func (s *story) zoneOfTen() *story {
+	s.t.Helper()
+	s.onePerWindow()
+	return s
+}

@@ -1,0 +1,195 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// keepRecord is how long the record of a deleted zone is kept: a year, and some,
+// so that last year's event can still be compared.
+const keepRecord = 400 * 24 * time.Hour
+
+// deleted is what is known of a zone that an operator deleted.
+type deleted struct {
+	ZoneID   string `json:"zoneId"`
+	AtMillis int64  `json:"deletedAtMillis"`
+	// here: by this process, so that the servers' memory must not restore it.
+	here bool
+}
+
+// Zones lists the settings of all zones, by zone id.
+func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]zone.Settings, 0, len(s.crowds))
+	for _, c := range s.crowds {
+		all = append(all, c.read())
+	}
+	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
+	return all, nil
+}
+
+// Zone returns one zone's settings.
+func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	return c.read(), nil
+}
+
+func (c *crowd) read() zone.Settings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settings
+}
+
+// Changes returns the record of a zone's changes, or of all zones' for "", the
+// newest first. A deleted zone's is kept for 400 days.
+func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if zoneID != "" {
+		return slices.Clone(s.record[zoneID]), nil
+	}
+	var records [][]zone.Change
+	for _, id := range slices.Sorted(maps.Keys(s.record)) {
+		records = append(records, s.record[id])
+	}
+	return zone.NewestFirst(records...), nil
+}
+
+// noted is the zone's record with one more change. The caller holds changing.
+func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change {
+	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
+	old := s.record[zoneID]
+	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
+}
+
+// PutZone makes a zone or changes its settings; with was, only if they are
+// still as the caller read them (else line.ErrZoneChanged). The record says that
+// it was done by the one of that name. If the file cannot be written, nothing
+// changes.
+func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+	if err := settings.Validate(); err != nil {
+		return false, err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	c, exists := s.crowds[settings.ZoneID]
+	var before *zone.Settings
+	if exists {
+		before = new(c.read())
+	}
+	if was != nil && (!exists || *before != *was) {
+		return false, line.ErrZoneChanged
+	}
+	if !exists {
+		c = s.made(settings)
+	}
+	record := s.record[settings.ZoneID]
+	if !exists || *before != settings {
+		record = s.noted(settings.ZoneID, by, before, &settings)
+		if err := s.write(func(f *contents) { f.put(settings, c.memory(), record) }); err != nil {
+			return false, err
+		}
+	}
+	if exists {
+		c.mu.Lock()
+		c.clock = c.clock.Tick(s.now().UnixMicro())
+		c.set(settings)
+		c.mu.Unlock()
+	}
+	s.keepCrowd(c, record)
+	return !exists, nil
+}
+
+// keepCrowd puts a zone into force. The caller holds changing.
+func (s *Store) keepCrowd(c *crowd, record []zone.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := c.settings.ZoneID
+	s.crowds[id] = c
+	delete(s.deleted, id)
+	if len(record) > 0 {
+		s.record[id] = record
+	}
+}
+
+// made is a zone as an operator makes it.
+func (s *Store) made(settings zone.Settings) *crowd {
+	c := &crowd{}
+	c.set(settings)
+	if s.deleted[settings.ZoneID].here {
+		// The line that was deleted with the zone stays deleted.
+		c.clock = c.clock.Tick(s.now().UnixMicro())
+		c.last = c.clock.NowMicros
+	}
+	return c
+}
+
+// RestoreZone puts back a zone that the store has lost. Where it is present it
+// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
+func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Memory) error {
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if s.deleted[settings.ZoneID].here {
+		return line.ErrZoneDeleted
+	}
+	if _, ok := s.crowds[settings.ZoneID]; ok {
+		return nil
+	}
+	c, record := s.restored(settings, m), s.record[settings.ZoneID]
+	if m.MadeBy != "" {
+		record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
+	}
+	if err := s.write(func(f *contents) { f.put(settings, c.memory(), record) }); err != nil {
+		return err
+	}
+	s.keepCrowd(c, record)
+	return nil
+}
+
+func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
+	c := &crowd{edge: m.EdgeMicros}
+	c.set(settings)
+	c.clock = c.clock.Tick(s.now().UnixMicro())
+	now := c.clock.NowMicros / 1000
+	c.lose(now)
+	c.last = max(c.last, m.LastArrivalMicros)
+	c.heal.upTo = c.last
+	c.heal.freeze = now + window.FreezeMillis
+	return c
+}
+
+// DeleteZone removes the zone and its line. Its id is remembered as deleted
+// until the process ends or the zone is made again. If the file cannot be
+// written, nothing changes.
+func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	c, err := s.crowd(zoneID)
+	if err != nil {
+		return err
+	}
+	gone := deleted{ZoneID: zoneID, AtMillis: s.now().UnixMilli(), here: true}
+	record := s.noted(zoneID, by, new(c.read()), nil)
+	if err := s.write(func(f *contents) { f.remove(gone, record) }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.crowds, zoneID)
+	s.deleted[zoneID], s.record[zoneID] = gone, record
+	return nil
+}

@@ -1,0 +1,14 @@
+-- record: who changed the zone's settings, and when. One entry a change.
+--   KEYS[9]  list  audit  changes as JSON, the newest first
+
+local AUDIT = KEYS[9]
+-- How many changes are kept of a zone, as zone.MaxChanges has it.
+local CHANGES = 200
+
+-- note writes that settings were replaced by others, both as JSON or 'null'. The
+-- name of who did it is a JSON string.
+local function note(micros, by, was, now)
+  redis.call('LPUSH', AUDIT, string.format('{"at":%.0f,"by":%s,"was":%s,"now":%s}',
+    math.floor(micros / 1000), by, was, now))
+  redis.call('LTRIM', AUDIT, 0, CHANGES - 1)
+end
