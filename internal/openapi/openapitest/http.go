@@ -92,7 +92,8 @@ func (w *writing) Write(p []byte) (int, error) {
 func (w *writing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Transport returns base with every exchange checked. What is wrong fails the
-// test. Answers are read whole before they are handed on.
+// test. Requests and
+// answers are read whole before they are handed on.
 func (d *Document) Transport(tb testing.TB, base http.RoundTripper) http.RoundTripper {
 	tb.Helper()
 	return transport(func(req *http.Request) (*http.Response, error) {
@@ -114,10 +115,18 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 // exchange asks base, and returns the answer and what was said.
 func exchange(base http.RoundTripper, req *http.Request) (*http.Response, Exchange, error) {
-	sent := &reading{ReadCloser: req.Body}
+	// Read before it is sent: a server may answer while the rest is on its way.
+	var sent []byte
 	if req.Body != nil && req.Body != http.NoBody {
+		var err error
+		if sent, err = io.ReadAll(req.Body); err != nil {
+			return nil, Exchange{}, err
+		}
+		if err := req.Body.Close(); err != nil {
+			return nil, Exchange{}, err
+		}
 		req = req.Clone(req.Context())
-		req.Body = sent
+		req.Body = io.NopCloser(bytes.NewReader(sent))
 	}
 	res, err := base.RoundTrip(req)
 	if err != nil {
@@ -132,6 +141,6 @@ func exchange(base http.RoundTripper, req *http.Request) (*http.Response, Exchan
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, Exchange{
-		Request: req, Sent: sent.text.Bytes(), Status: res.StatusCode, Header: res.Header, Body: body,
+		Request: req, Sent: sent, Status: res.StatusCode, Header: res.Header, Body: body,
 	}, nil
 }
