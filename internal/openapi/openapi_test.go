@@ -171,9 +171,9 @@ func unsaid(path string, v map[string]any) (faults []string) {
 	switch {
 	case strings.Contains(path, "/example/") || strings.Contains(path, "/value/"):
 	case parent == "properties":
-		if object := v["type"] == "object" || v["type"] == "array"; !object {
+		if simple := v["type"] != "object" && v["type"] != "array"; simple {
 			want("description", "enum")
-			want("example", "enum")
+			want("example", "enum", "allOf")
 		}
 	case parent == "responses":
 		want("description")
