@@ -1,0 +1,151 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// root is where the console begins; no page of it is outside.
+const root = "/console/"
+
+const (
+	// maxForm bounds the body of a form: a zone's settings are 300 bytes.
+	maxForm = 16 << 10
+	// maxStreams bounds the consoles that are open at a time: each costs a
+	// connection and a kilobyte a second.
+	maxStreams = 512
+	// maxForecasts bounds the dry runs at a time: each takes a core for a
+	// second, and the visitors come first.
+	maxForecasts = 1
+)
+
+// Zones is what the console asks of the operators' room.
+type Zones interface {
+	List(ctx context.Context) ([]zone.Settings, error)
+	Get(ctx context.Context, zoneID string) (zone.Settings, error)
+	Create(ctx context.Context, s zone.Settings, by string) error
+	Replace(ctx context.Context, was, now zone.Settings, by string) error
+	Delete(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
+}
+
+// Watch is where the figures come from: one sample a second of each zone.
+type Watch interface {
+	Latest(zoneID string) (watch.Sample, bool)
+	History(zoneID string) []watch.Sample
+	Wait(ctx context.Context, after int64) (tick int64, err error)
+}
+
+// Options of a Console.
+type Options struct {
+	Zones    Zones
+	Watch    Watch
+	Forecast Forecaster
+	// Token is the operators' token; another one ends all sessions.
+	Token string
+	// Secrets sign the sessions, newest first.
+	Secrets [][]byte
+	Meter   problem.Meter
+	Logger  *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Console is the operators' console. It is safe for concurrent use.
+type Console struct {
+	zones    Zones
+	watch    Watch
+	forecast Forecaster
+	gate     *gate
+	throttle *throttle
+	assets   *assets
+	pages    *pages
+	frames   *frames
+	meter    problem.Meter
+	log      *slog.Logger
+	now      func() time.Time
+
+	streams   chan struct{} // holds one for each open stream
+	forecasts chan struct{}
+	stopped   context.Context
+	stop      context.CancelFunc
+}
+
+// New returns the console. An empty token or no secret is an error: it would
+// let everybody in.
+func New(o Options) (*Console, error) {
+	if o.Token == "" || len(o.Secrets) == 0 {
+		return nil, errors.New("console: the operators' token or the secret is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPages(a)
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{
+		zones: o.Zones, watch: o.Watch, forecast: o.Forecast,
+		gate: newGate(o.Token, o.Secrets, o.Now), throttle: newThrottle(o.Now),
+		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
+		streams: make(chan struct{}, maxStreams), forecasts: make(chan struct{}, maxForecasts),
+	}
+	c.frames = newFrames(o.Zones, o.Watch)
+	c.stopped, c.stop = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Stop ends all streams, and every later one at once: a server that drains
+// waits for its answers, and these have no end of their own.
+func (c *Console) Stop() { c.stop() }
+
+// Handler serves the console: all below /console/, and / that leads there.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, root, http.StatusSeeOther)
+	})
+	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
+	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
+	mux.HandleFunc("POST /console/login", c.open(c.login))
+	for pattern, h := range map[string]handler{
+		"POST /console/logout":                  c.logout,
+		"GET /console/{$}":                      c.zonesPage,
+		"GET /console/events":                   c.zonesEvents,
+		"GET /console/changes":                  c.changesPage,
+		"GET /console/new":                      c.newPage,
+		"POST /console/new":                     c.create,
+		"GET /console/zones/{zoneId}":           c.zonePage,
+		"GET /console/zones/{zoneId}/events":    c.zoneEvents,
+		"GET /console/zones/{zoneId}/history":   c.history,
+		"GET /console/zones/{zoneId}/forecast":  c.forecastPage,
+		"GET /console/zones/{zoneId}/change":    c.changePage,
+		"POST /console/zones/{zoneId}/change":   c.change,
+		"POST /console/zones/{zoneId}/undo":     c.undo,
+		"GET /console/zones/{zoneId}/delete":    c.deletePage,
+		"POST /console/zones/{zoneId}/delete":   c.remove,
+		"/console/":                             c.nothing,
+	} {
+		mux.HandleFunc(pattern, c.guarded(h))
+	}
+	return c.protect(mux)
+}
+
+// nothing is every other path of the console.
+func (c *Console) nothing(http.ResponseWriter, *http.Request, session) error {
+	return errNothing
+}
+
+var _ Zones = (*operator.Service)(nil)

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// say is one sentence of what a change will do. At, if it is not zero, comes
+// between Text and Tail.
+type say struct {
+	Text string
+	At   moment
+	Tail string
+	// Warn marks what an operator must not overlook; the page writes a word
+	// and a sign before it.
+	Warn bool
+}
+
+// HasTime reports whether there is a time in the sentence.
+func (s say) HasTime() bool { return !s.At.IsZero() }
+
+// effects says what a change of settings will do to the line as it is. seen is
+// false where the store does not say how it is.
+func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time) []say {
+	var all []say
+	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
+	waiting := count(line.Waiting)
+
+	switch {
+	case now.Mode == was.Mode:
+	case now.Mode == zone.ModeOpen:
+		warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
+		if line.Waiting > 0 {
+			warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+		}
+	case now.Mode == zone.ModeClosed:
+		add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
+	default:
+		add("Newcomers take a place in the line again, and the limit holds.")
+	}
+
+	if now.PerMinute != was.PerMinute {
+		switch {
+		case now.PerMinute == 0:
+			add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
+			add("Those who are in already stay in.")
+		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
+			warn("That is %.1f times as many as now. Be sure that the service behind can take it.",
+				float64(now.PerMinute)/float64(was.PerMinute))
+		}
+		if was.PerMinute > 0 && now.PerMinute > 0 && now.PerMinute < was.PerMinute {
+			add("Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.")
+		}
+	}
+	if limit := window.RatesOf(now).Limit; now.PerMinute > 0 && limit != window.RatesOf(was).Limit {
+		add("At most %s enter in any %s.", count(limit), seconds(now.WindowSeconds))
+	}
+	if now.PerMinute != was.PerMinute || now.Mode != was.Mode {
+		all = append(all, lastIn(was, now, line, at)...)
+	}
+	all = append(all, rest(was, now, line)...)
+	if !seen {
+		warn("The store does not answer just now, so how many wait is not known.")
+	}
+	return all
+}
+
+// rest is effects, of the settings that one changes before an event.
+func rest(was, now zone.Settings, line watch.Sample) []say {
+	var all []say
+	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+	if now.Burst != was.Burst {
+		add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
+	}
+	if now.MaxWaiting != was.MaxWaiting {
+		switch {
+		case now.MaxWaiting == 0:
+			add("No newcomer is turned away for the length of the line.")
+		case line.Waiting >= now.MaxWaiting:
+			all = append(all, say{Warn: true, Text: fmt.Sprintf(
+				"%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
+				count(line.Waiting), count(now.MaxWaiting))})
+		default:
+			add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), count(line.Waiting))
+		}
+	}
+	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
+		add("Who does not poll for %s gives up the place.", seconds(now.IdleTimeoutSeconds))
+		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
+			all = append(all, say{Warn: true, Text: "A phone that sleeps for longer than that loses its place."})
+		}
+	}
+	if now.PassTTLSeconds != was.PassTTLSeconds {
+		add("Passes of those who are let in from now on are good for %s.", seconds(now.PassTTLSeconds))
+	}
+	if now.OnStoreFailure != was.OnStoreFailure {
+		if now.OnStoreFailure == zone.FailureAdmit {
+			add("While the store is away, each server lets in its share of the limit.")
+		} else {
+			add("While the store is away, nobody is let in and everybody keeps the place.")
+		}
+	}
+	return all
+}
+
+// lastIn says when the last of those who wait enters, then and now.
+func lastIn(was, now zone.Settings, line watch.Sample, at time.Time) []say {
+	if line.Waiting == 0 || now.PerMinute == 0 || now.Mode == zone.ModeOpen {
+		return nil
+	}
+	then := say{
+		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(now.PerMinute), count(line.Waiting)),
+		At:   moment{at.Add(lastWait(was, now.PerMinute, line))}, Tail: ".",
+	}
+	if was.PerMinute == 0 || was.PerMinute == now.PerMinute || was.Mode == zone.ModeOpen {
+		return []say{then}
+	}
+	return []say{then, {
+		Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(was.PerMinute)),
+		At:   moment{at.Add(lastWait(was, was.PerMinute, line))}, Tail: ".",
+	}}
+}
+
+// lastWait is how long the last in the line waits at that limit. The store's
+// estimate tells how many of the line will take a slot, as those who leave do
+// not; where it says nothing, all will.
+func lastWait(was zone.Settings, perMinute int64, line watch.Sample) time.Duration {
+	slots := float64(line.Waiting)
+	if was.PerMinute > 0 && was.Mode != zone.ModeOpen && line.EstimateMillis < window.MaxEstimateMillis {
+		slots = min(slots, float64(line.EstimateMillis)*float64(was.PerMinute)/window.MinuteMillis)
+	}
+	return time.Duration(slots / float64(perMinute) * float64(time.Minute))
+}

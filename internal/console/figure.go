@@ -1,0 +1,175 @@
+package console
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// state is what a zone is doing, in one word for the eye and one sentence for
+// the operator. Neither has a figure in it: it is read aloud when it changes.
+type state struct {
+	// Key selects the colour; the sign and the word say the same without it.
+	Key      string `json:"key"`
+	Sign     string `json:"sign"`
+	Word     string `json:"word"`
+	Sentence string `json:"sentence"`
+}
+
+// stalledAfter is how long nobody may have been let in while people wait and
+// the limit is not used before the page says so.
+const stalledAfter = 60
+
+// stateOf tells what a zone is doing. seen is false while nothing is known.
+func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
+	switch {
+	case !seen:
+		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
+	case !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
+		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
+	case !now.Known():
+		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
+	case s.Mode == zone.ModeOpen:
+		return state{"warn", "▲", "Open", "Everybody who comes is let in at once. The limit does not hold."}
+	case s.PerMinute == 0 && s.Mode == zone.ModeClosed:
+		return state{"warn", "■", "Paused and closed", "Nobody is let in, and newcomers are turned away. Those who wait keep their places."}
+	case s.PerMinute == 0:
+		return state{"warn", "▮▮", "Paused", "Nobody is let in. Those who wait keep their places."}
+	case now.Waiting > 0 && now.Released == now.Overdue && now.InMinute == 0 && now.RateSeconds >= stalledAfter:
+		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody who may enter polls."}
+	case s.Mode == zone.ModeClosed:
+		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	case now.Waiting == 0:
+		return state{"ok", "○", "No line", "Nobody waits. Who comes is let in at once, up to the limit."}
+	default:
+		return state{"ok", "●", "Letting in", "People wait, and are let in at the limit."}
+	}
+}
+
+// limits are the zone's as they hold just now: a paused zone's are 0, an open
+// one has none.
+func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
+	if s.PerMinute > 0 {
+		inWindow = window.RatesOf(s).Limit
+	}
+	return inWindow, s.PerMinute, s.Mode != zone.ModeOpen
+}
+
+// texts are all figures of a zone as the page shows them, by the names that its
+// elements carry. They are written here alone, for the first page and for every
+// second after it.
+func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
+	t := map[string]string{
+		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
+		"estimate.note": "for one who joins now",
+	}
+	for _, key := range figureKeys {
+		t[key] = unknown
+	}
+	t["limit"] = count(s.PerMinute)
+	t["store"], t["store.note"] = "not known yet", ""
+	if !seen {
+		return t
+	}
+	if !now.Known() {
+		t["store"] = "away"
+		t["store.note"] = "for " + span(now.At-now.FailingSince+int64(time.Second/time.Millisecond))
+		return t
+	}
+	t["store"], t["store.note"] = "answers", "asked a second ago or less"
+	counted(t, s, now)
+	rated(t, now)
+	return t
+}
+
+// figureKeys are the figures that may be unknown.
+var figureKeys = []string{
+	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
+	"p50", "p95", "error", "polls", "restored", "admitted",
+}
+
+// counted writes what the store counts.
+func counted(t map[string]string, s zone.Settings, now watch.Sample) {
+	inWindow, inMinute, hold := limits(s)
+	t["waiting"], t["released"], t["overdue"] = count(now.Waiting), count(now.Released), count(now.Overdue)
+	t["window"], t["minute"] = count(now.InWindow), count(now.InMinute)
+	if !hold {
+		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is let in at once"
+		t["window.note"] += ", no limit while open"
+		t["minute.note"] += ", no limit while open"
+		return
+	}
+	t["window.note"] = fmt.Sprintf("of %s in any %s", count(inWindow), seconds(s.WindowSeconds))
+	t["minute.note"] = fmt.Sprintf("of %s in any 60 s", count(inMinute))
+	t["use"] = percent(now.Use)
+	t["estimate"] = span(now.EstimateMillis)
+	if s.PerMinute == 0 {
+		t["use"], t["estimate"], t["estimate.note"] = unknown, "on hold", "nobody is let in at a limit of 0"
+	}
+}
+
+// rated writes what was measured over the last minute.
+func rated(t map[string]string, now watch.Sample) {
+	if now.RateSeconds > 0 {
+		t["joins"], t["departures"], t["swept"] = rate(now.JoinsPerMinute), rate(now.DeparturesPerMinute), rate(now.SweptPerMinute)
+		t["polls"], t["restored"] = rate(now.PollsPerSecond), count(now.Restored)
+		t["admitted"] = rate(now.AdmittedPerMinute)
+	}
+	if now.WaitCount > 0 {
+		t["p50"], t["p95"] = span(now.WaitP50Millis), span(now.WaitP95Millis)
+	}
+	if now.EstimateErrorCount > 0 {
+		t["error"] = percent(now.EstimateError)
+	}
+}
+
+// meters are shares from 0 to 1, drawn as bars.
+func meters(s zone.Settings, now watch.Sample, seen bool) map[string]float64 {
+	m := map[string]float64{"window": 0, "minute": 0}
+	inWindow, inMinute, hold := limits(s)
+	if !seen || !now.Known() || !hold {
+		return m
+	}
+	share := func(n, of int64) float64 {
+		if of <= 0 {
+			return 0
+		}
+		return min(1, float64(n)/float64(of))
+	}
+	m["window"], m["minute"] = share(now.InWindow, inWindow), share(now.InMinute, inMinute)
+	return m
+}
+
+// columns are what the charts draw, in the order of a point.
+var columns = []string{
+	"at", "waiting", "inWindow", "windowLimit", "waitP50", "waitP95", "estimate", "polls", "joins", "admitted",
+}
+
+// point is one second of the charts; nil is a gap. Times are in seconds.
+func point(now watch.Sample) []*float64 {
+	p := make([]*float64, len(columns))
+	at := float64(now.At) / 1000
+	p[0] = &at
+	if !now.Known() {
+		return p
+	}
+	values := []float64{
+		at, float64(now.Waiting), float64(now.InWindow), float64(now.WindowLimit),
+		float64(now.WaitP50Millis) / 1000, float64(now.WaitP95Millis) / 1000, float64(now.EstimateMillis) / 1000,
+		now.PollsPerSecond, now.JoinsPerMinute, now.AdmittedPerMinute,
+	}
+	if now.PerMinute == 0 {
+		values[3] = 0 // the arithmetic's least is 1, and the minute's limit holds
+	}
+	for i := range values {
+		missing := now.RateSeconds == 0 && i >= 7 || now.WaitCount == 0 && (i == 4 || i == 5) ||
+			now.Mode == zone.ModeOpen && (i == 3 || i == 6) || now.EstimateMillis >= window.MaxEstimateMillis && i == 6
+		if !missing {
+			p[i] = &values[i]
+		}
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+// unknown stands where there is no figure.
+const unknown = "–"
+
+// count writes 12340 as 12,340.
+func count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	from := 0
+	if n < 0 {
+		from = 1
+	}
+	for i := len(digits) - 3; i > from; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// rate writes a rate with as many decimals as mean something.
+func rate(v float64) string {
+	if v != 0 && v < 9.95 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return count(int64(math.Round(v)))
+}
+
+// percent writes 0.123 as 12 %.
+func percent(share float64) string {
+	return strconv.FormatFloat(math.Round(100*share), 'f', 0, 64) + " %"
+}
+
+// span writes milliseconds as a person says them: 4.2 s, 42 s, 20 min 34 s,
+// 1 h 05 min. A day, the longest ever told, may be more.
+func span(millis int64) string {
+	pad := func(n int64) string {
+		if n < 10 {
+			return "0" + strconv.FormatInt(n, 10)
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	seconds := (millis + 500) / 1000
+	switch {
+	case millis >= window.MaxEstimateMillis:
+		return "a day or more"
+	case millis < 9_950:
+		return strconv.FormatFloat(float64(max(0, millis))/1000, 'f', 1, 64) + " s"
+	case seconds < 60:
+		return strconv.FormatInt(seconds, 10) + " s"
+	case seconds < 3600:
+		return strconv.FormatInt(seconds/60, 10) + " min " + pad(seconds%60) + " s"
+	default:
+		minutes := (seconds + 30) / 60
+		return strconv.FormatInt(minutes/60, 10) + " h " + pad(minutes%60) + " min"
+	}
+}
+
+// moment is a point in time for a person. The server does not know where the
+// person is, and says UTC; the page's script puts the browser's own time there.
+type moment struct{ time.Time }
+
+// Machine is for the attribute datetime.
+func (m moment) Machine() string { return m.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Minute is 12:21 UTC.
+func (m moment) Minute() string { return m.UTC().Format("15:04 UTC") }
+
+// Second is 12:21:07 UTC.
+func (m moment) Second() string { return m.UTC().Format("15:04:05 UTC") }
+
+// Full is 2026-11-21 12:21:07 UTC.
+func (m moment) Full() string { return m.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+func millisToMoment(millis int64) moment { return moment{time.UnixMilli(millis)} }
