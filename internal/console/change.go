@@ -217,11 +217,20 @@ func zonePath(zoneID string) string { return root + "zones/" + url.PathEscape(zo
 
 // newView is the form for a new zone.
 type newView struct {
-	ZoneID   string
-	Fields   []field
-	Faults   []string
-	Defaults zone.Settings
+	ZoneID string
+	Fields []field
+	Faults []string
 }
+
+// First are the settings that every zone wants thought of; the others are good
+// as they are.
+func (v newView) First() []field { return v.Fields[:firstFields] }
+
+// Others are the rest.
+func (v newView) Others() []field { return v.Fields[firstFields:] }
+
+// firstFields are limit and mode, which begin the table of settings.
+const firstFields = 2
 
 // field is a setting in a form.
 type field struct {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -121,22 +120,22 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
 	for pattern, h := range map[string]handler{
-		"POST /console/logout":                  c.logout,
-		"GET /console/{$}":                      c.zonesPage,
-		"GET /console/events":                   c.zonesEvents,
-		"GET /console/changes":                  c.changesPage,
-		"GET /console/new":                      c.newPage,
-		"POST /console/new":                     c.create,
-		"GET /console/zones/{zoneId}":           c.zonePage,
-		"GET /console/zones/{zoneId}/events":    c.zoneEvents,
-		"GET /console/zones/{zoneId}/history":   c.history,
-		"GET /console/zones/{zoneId}/forecast":  c.forecastPage,
-		"GET /console/zones/{zoneId}/change":    c.changePage,
-		"POST /console/zones/{zoneId}/change":   c.change,
-		"POST /console/zones/{zoneId}/undo":     c.undo,
-		"GET /console/zones/{zoneId}/delete":    c.deletePage,
-		"POST /console/zones/{zoneId}/delete":   c.remove,
-		"/console/":                             c.nothing,
+		"POST /console/logout":                 c.logout,
+		"GET /console/{$}":                     c.zonesPage,
+		"GET /console/events":                  c.zonesEvents,
+		"GET /console/changes":                 c.changesPage,
+		"GET /console/new":                     c.newPage,
+		"POST /console/new":                    c.create,
+		"GET /console/zones/{zoneId}":          c.zonePage,
+		"GET /console/zones/{zoneId}/events":   c.zoneEvents,
+		"GET /console/zones/{zoneId}/history":  c.history,
+		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
+		"GET /console/zones/{zoneId}/change":   c.changePage,
+		"POST /console/zones/{zoneId}/change":  c.change,
+		"POST /console/zones/{zoneId}/undo":    c.undo,
+		"GET /console/zones/{zoneId}/delete":   c.deletePage,
+		"POST /console/zones/{zoneId}/delete":  c.remove,
+		"/console/":                            c.nothing,
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))
 	}
@@ -147,5 +146,3 @@ func (c *Console) Handler() http.Handler {
 func (c *Console) nothing(http.ResponseWriter, *http.Request, session) error {
 	return errNothing
 }
-
-var _ Zones = (*operator.Service)(nil)

@@ -64,7 +64,7 @@ func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
 func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	t := map[string]string{
 		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
-		"estimate.note": "for one who joins now",
+		"estimate.note": "for one who joins now", "p50.note": "", "p95.note": "", "error.note": "",
 	}
 	for _, key := range figureKeys {
 		t[key] = unknown
@@ -120,9 +120,12 @@ func rated(t map[string]string, now watch.Sample) {
 	}
 	if now.WaitCount > 0 {
 		t["p50"], t["p95"] = span(now.WaitP50Millis), span(now.WaitP95Millis)
+		t["p50.note"] = "half waited less"
+		t["p95.note"] = "of " + count(now.WaitCount) + " in a minute"
 	}
 	if now.EstimateErrorCount > 0 {
 		t["error"] = percent(now.EstimateError)
+		t["error.note"] = "median of " + count(now.EstimateErrorCount)
 	}
 }
 

@@ -26,7 +26,7 @@ func count(n int64) string {
 
 // rate writes a rate with as many decimals as mean something.
 func rate(v float64) string {
-	if v != 0 && v < 9.95 {
+	if v >= 0.05 && v < 9.95 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return count(int64(math.Round(v)))
@@ -37,8 +37,8 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(100*share), 'f', 0, 64) + " %"
 }
 
-// span writes milliseconds as a person says them: 4.2 s, 42 s, 20 min 34 s,
-// 1 h 05 min. A day, the longest ever told, may be more.
+// span writes milliseconds as a person says them: 4.2 s, 42 s, 4 min 20 s,
+// 34 min, 1 h 05 min. A day, the longest ever told, may be more.
 func span(millis int64) string {
 	pad := func(n int64) string {
 		if n < 10 {
@@ -50,11 +50,15 @@ func span(millis int64) string {
 	switch {
 	case millis >= window.MaxEstimateMillis:
 		return "a day or more"
+	case millis <= 0:
+		return "0 s"
 	case millis < 9_950:
-		return strconv.FormatFloat(float64(max(0, millis))/1000, 'f', 1, 64) + " s"
+		return strconv.FormatFloat(float64(millis)/1000, 'f', 1, 64) + " s"
 	case seconds < 60:
 		return strconv.FormatInt(seconds, 10) + " s"
-	case seconds < 3600:
+	case seconds >= 600 && seconds < 3570:
+		return strconv.FormatInt((seconds+30)/60, 10) + " min"
+	case seconds < 600:
 		return strconv.FormatInt(seconds/60, 10) + " min " + pad(seconds%60) + " s"
 	default:
 		minutes := (seconds + 30) / 60

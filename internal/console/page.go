@@ -104,9 +104,7 @@ type zoneView struct {
 func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
 // Others are the settings besides limit and mode, which have buttons.
-func (v zoneView) Others() []field {
-	return slices.DeleteFunc(slices.Clone(v.Fields), func(f field) bool { return f.Name == "perMinute" || f.Name == "mode" })
-}
+func (v zoneView) Others() []field { return v.Fields[firstFields:] }
 
 // zonePage is GET /console/zones/{zoneId}.
 func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) error {

@@ -3,7 +3,10 @@
 
 /* global uPlot */
 
-const spark = { full: [], dashed: [6, 4], dotted: [2, 3] };
+// Ticks of a wait are round in the clock's own steps.
+const clockSteps = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800];
+
+const dashes = { full: [], dashed: [6, 4], dotted: [2, 3] };
 
 function number(v) {
   return v === null || v === undefined ? "–" : Math.round(v * 10) % 10 === 0 || v >= 100
@@ -61,6 +64,12 @@ export class Chart {
     if (!this.plot) this.make(data);
     this.span = span;
     this.plot.setData(data);
+    // The legend says the newest values, unless a pointer asks for others. It
+    // is set once uPlot has drawn, which it does in a task of its own.
+    queueMicrotask(() => {
+      const pointed = this.plot?.cursor.left >= 0;
+      if (this.plot && !pointed) this.plot.setLegend({ idx: data[0].length - 1 }, false);
+    });
   }
 
   make(data) {
@@ -73,17 +82,17 @@ export class Chart {
     };
     this.plot = new uPlot({
       width: this.element.clientWidth, height: 180,
-      legend: { live: true, markers: { width: 2, dash: (_, i) => (["full", "dashed", "dotted"].includes(this.lines[i - 1]?.dash) && this.lines[i - 1].dash !== "full" ? this.lines[i - 1].dash : "solid") } },
+      legend: { live: true, markers: { width: 2, dash: (_, i) => ({ dashed: "dashed", dotted: "dotted" })[this.lines[i - 1]?.dash] ?? "solid" } },
       cursor: { y: false, drag: { setScale: false, x: false, y: false } },
       scales: { x: { range: () => this.span }, y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },
       axes: [
         { ...axis, space: 70, size: 32, values: (_, ticks) => ticks.map((t) => clock(t)) },
-        { ...axis, size: 56, values: (_, ticks) => ticks.map((t) => (waits ? shortWait(t) : short(t))) },
+        { ...axis, size: 56, ...(waits ? { incrs: clockSteps } : {}), values: (_, ticks) => ticks.map((t) => (waits ? shortWait(t) : short(t))) },
       ],
       series: [
         { label: "Time", value: (_, v) => (v === null ? "–" : clock(v, true)) },
         ...this.lines.map((line) => ({
-          label: line.label, stroke: color(line.color), width: 2, dash: spark[line.dash],
+          label: line.label, stroke: color(line.color), width: 2, dash: dashes[line.dash],
           fill: line.fill ? color("--plot-fill") : undefined, points: { show: false }, spanGaps: false,
           value: (_, v) => (line.wait ? wait(v) : number(v)),
         })),

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// told are the sentences in one text, "!" before a warning.
+func told(all []say) string {
+	var b strings.Builder
+	for _, s := range all {
+		if s.Warn {
+			b.WriteString("! ")
+		}
+		b.WriteString(s.Text)
+		if s.HasTime() {
+			b.WriteString(" " + s.At.Minute())
+		}
+		b.WriteString(s.Tail + "\n")
+	}
+	return b.String()
+}
+
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
+	line := watch.Sample{Store: watch.StoreOK, Waiting: 12_340, PerMinute: 600, EstimateMillis: 1_234_000}
+	set := func(f func(*zone.Settings)) zone.Settings {
+		s := zone.Defaults("Z")
+		f(&s)
+		return s
+	}
+	limit := func(n int64) zone.Settings { return set(func(s *zone.Settings) { s.PerMinute = n }) }
+	mode := func(m zone.Mode) zone.Settings { return set(func(s *zone.Settings) { s.Mode = m }) }
+	leaving := line
+	leaving.EstimateMillis = 617_000 // every second one leaves
+	empty := watch.Sample{Store: watch.StoreOK}
+
+	tests := map[string]struct {
+		was, now zone.Settings
+		line     watch.Sample
+		want     string
+	}{
+		"more": {limit(600), limit(900), line,
+			"At most 90 enter in any 6 s.\n" +
+				"At 900 a minute the last of 12,340 enters at about 12:12 UTC.\n" +
+				"At 600 a minute, as now, it would be at about 12:19 UTC.\n"},
+		"more, and half of them leave": {limit(600), limit(900), leaving,
+			"At most 90 enter in any 6 s.\n" +
+				"At 900 a minute the last of 12,340 enters at about 12:05 UTC.\n" +
+				"At 600 a minute, as now, it would be at about 12:09 UTC.\n"},
+		"twice": {limit(600), limit(1500), empty,
+			"! That is 2.5 times as many as now. Be sure that the service behind can take it.\nAt most 150 enter in any 6 s.\n"},
+		"less": {limit(600), limit(300), empty,
+			"Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.\n" +
+				"At most 30 enter in any 6 s.\n"},
+		"pause": {limit(600), limit(0), line,
+			"Nobody is let in. Those who wait (12,340) keep their places, and newcomers still take one.\n" +
+				"Those who are in already stay in.\n"},
+		"resume": {limit(0), limit(600), watch.Sample{Waiting: 1200, EstimateMillis: 86_400_000},
+			"At most 60 enter in any 6 s.\nAt 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
+		"open": {mode(zone.ModeQueue), mode(zone.ModeOpen), line,
+			"! Everybody is let in at once, whatever the limit. The service behind gets all who come.\n" +
+				"! Those who wait (12,340) enter at their next poll: most of them within 20 s.\n"},
+		"close": {mode(zone.ModeQueue), mode(zone.ModeClosed), line,
+			"Newcomers are turned away. Those who wait keep their places and go on being let in.\n" +
+				"At 600 a minute the last of 12,340 enters at about 12:19 UTC.\n"},
+		"back to queue": {mode(zone.ModeOpen), mode(zone.ModeQueue), empty,
+			"Newcomers take a place in the line again, and the limit holds.\n"},
+		"fewer may wait than do": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxWaiting = 10_000 }), line,
+			"! 12,340 wait, so newcomers are turned away until fewer than 10,000 do. Nobody loses a place.\n"},
+		"a shorter silence": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.IdleTimeoutSeconds = 20 }), line,
+			"Who does not poll for 20 s gives up the place.\n! A phone that sleeps for longer than that loses its place.\n"},
+		"the rest": {zone.Defaults("Z"), set(func(s *zone.Settings) {
+			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
+		}), line,
+			"At most 120 enter in any 12 s.\n" +
+				"While nobody waits, one window may let in 20 more. The limit of the minute holds.\n" +
+				"Passes of those who are let in from now on are good for 60 s.\n" +
+				"While the store is away, each server lets in its share of the limit.\n"},
+	}
+	for name, tt := range tests {
+		if got := told(effects(tt.was, tt.now, tt.line, true, at)); got != tt.want {
+			t.Errorf("%s:\n%swant\n%s", name, got, tt.want)
+		}
+	}
+	got := told(effects(limit(600), limit(900), empty, false, at))
+	if !strings.HasSuffix(got, "! The store does not answer just now, so how many wait is not known.\n") {
+		t.Errorf("store away:\n%s", got)
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	set := func(f func(*zone.Settings)) zone.Settings {
+		s := zone.Defaults("Z")
+		f(&s)
+		return s
+	}
+	none := func(*zone.Settings) {}
+	ok := watch.Sample{Store: watch.StoreOK, Waiting: 100, Released: 10, Overdue: 2, InMinute: 50, RateSeconds: 60}
+	stalled := ok
+	stalled.Overdue, stalled.InMinute = 10, 0
+	young := stalled
+	young.RateSeconds = 20
+	for name, tt := range map[string]struct {
+		s    zone.Settings
+		now  watch.Sample
+		seen bool
+		want string
+	}{
+		"no sample":       {set(none), watch.Sample{}, false, "No figures yet"},
+		"store away":      {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
+		"open":            {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
+		"closed":          {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
+		"paused":          {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
+		"both":            {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
+		"letting in":      {set(none), ok, true, "Letting in"},
+		"nobody":          {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
+		"stalled":         {set(none), stalled, true, "Nobody comes in"},
+		"not long enough": {set(none), young, true, "Letting in"},
+	} {
+		got := stateOf(tt.s, tt.now, tt.seen)
+		if got.Word != tt.want || got.Sign == "" || got.Sentence == "" || got.Key == "" {
+			t.Errorf("%s: %+v, want %q", name, got, tt.want)
+		}
+	}
+}

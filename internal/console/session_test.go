@@ -1,0 +1,213 @@
+package console
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	testToken  = "the-operators-token-of-tests"
+	otherToken = "another-operators-token"
+)
+
+var (
+	oldSecret = []byte("the old secret, of 32 bytes or so")
+	newSecret = []byte("the new secret, of 32 bytes or so")
+)
+
+// hand is a clock that is moved by hand.
+type hand struct{ at time.Time }
+
+func (h *hand) now() time.Time { return h.at }
+
+func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	clock := newHand()
+	g := newGate(testToken, [][]byte{newSecret, oldSecret}, clock.now)
+	begun := g.begin("Anna")
+	text := g.seal(begun)
+	if s, ok := g.open(text); !ok || s != begun || s.who != "Anna" || !s.expires.Equal(clock.at.Add(12*time.Hour)) {
+		t.Errorf("got %+v %v, want %+v", s, ok, begun)
+	}
+	older := newGate(testToken, [][]byte{oldSecret}, clock.now).seal(begun)
+	tests := map[string]struct {
+		gate *gate
+		text string
+		want bool
+	}{
+		"as sealed":             {g, text, true},
+		"sealed with the old":   {g, older, true},
+		"on another server":     {newGate(testToken, [][]byte{newSecret}, clock.now), text, true},
+		"another token":         {newGate(otherToken, [][]byte{newSecret, oldSecret}, clock.now), text, false},
+		"another secret":        {newGate(testToken, [][]byte{oldSecret}, clock.now), text, false},
+		"empty":                 {g, "", false},
+		"no signature":          {g, strings.Split(text, ".")[0] + ".", false},
+		"no dot":                {g, strings.Split(text, ".")[0], false},
+		"not base64":            {g, "?" + text, false},
+		"short":                 {g, "AAAA.AAAA", false},
+		"more behind":           {g, text + "A", false},
+		"a name that is longer": {g, longer(text), false},
+	}
+	for name, tt := range tests {
+		if _, ok := tt.gate.open(tt.text); ok != tt.want {
+			t.Errorf("%s: open = %v, want %v", name, ok, tt.want)
+		}
+	}
+	for i := range len(text) { // one bit of each character
+		broken := []byte(text)
+		broken[i] ^= 1
+		if _, ok := g.open(string(broken)); ok {
+			t.Errorf("opened with character %d changed", i)
+		}
+	}
+
+	clock.at = begun.expires.Add(-time.Second)
+	if _, ok := g.open(text); !ok {
+		t.Error("ended before its time")
+	}
+	clock.at = begun.expires
+	if _, ok := g.open(text); ok {
+		t.Error("goes on after its time")
+	}
+}
+
+// longer moves the boundary between body and signature.
+func longer(text string) string {
+	left, right, _ := strings.Cut(text, ".")
+	return left + right[:4] + "." + right[4:]
+}
+
+func TestLogOutIsRememberedUntilTheSessionExpires(t *testing.T) {
+	t.Parallel()
+	clock := newHand()
+	g := newGate(testToken, [][]byte{newSecret}, clock.now)
+	out, stays := g.begin("Anna"), g.begin("Bea")
+	g.end(out)
+	if _, ok := g.open(g.seal(out)); ok {
+		t.Error("a session that was logged out opens")
+	}
+	if _, ok := g.open(g.seal(stays)); !ok {
+		t.Error("the other one does not")
+	}
+	clock.at = clock.at.Add(time.Second)
+	for range maxLoggedOut + 10 {
+		g.end(g.begin("a robot"))
+	}
+	if n := len(g.loggedOut); n != maxLoggedOut {
+		t.Errorf("%d are remembered, want %d", n, maxLoggedOut)
+	}
+	clock.at = clock.at.Add(sessionAge)
+	g.end(g.begin("Anna"))
+	if n := len(g.loggedOut); n != 1 {
+		t.Errorf("%d are remembered after their time, want 1", n)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	t.Parallel()
+	plain := httptest.NewRequest(http.MethodPost, "/console/login", nil)
+	proxied := httptest.NewRequest(http.MethodPost, "/console/login", nil)
+	proxied.Header.Set("X-Forwarded-Proto", "HTTPS")
+	direct := httptest.NewRequest(http.MethodPost, "/console/login", nil)
+	direct.TLS = &tls.ConnectionState{}
+	for name, tt := range map[string]struct {
+		r    *http.Request
+		want string
+	}{
+		"plain":         {plain, "queue_console=x; Path=/console/; Max-Age=43200; HttpOnly; SameSite=Strict"},
+		"behind TLS":    {proxied, "queue_console=x; Path=/console/; Max-Age=43200; HttpOnly; Secure; SameSite=Strict"},
+		"TLS all along": {direct, "queue_console=x; Path=/console/; Max-Age=43200; HttpOnly; Secure; SameSite=Strict"},
+	} {
+		if got := cookie(tt.r, "x", sessionAge).String(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := cookie(plain, "", 0).String(); !strings.Contains(got, "Max-Age=0") {
+		t.Errorf("removed by %q", got)
+	}
+}
+
+func TestCheckWho(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		typed, want string
+		ok          bool
+	}{
+		"plain":       {"Anna", "Anna", true},
+		"blanks":      {"  Anna Öz \n", "Anna Öz", true},
+		"64 bytes":    {strings.Repeat("x", 64), strings.Repeat("x", 64), true},
+		"65 bytes":    {strings.Repeat("x", 65), "", false},
+		"empty":       {"", "", false},
+		"blanks only": {" \t ", "", false},
+		"two lines":   {"Anna\nBea", "", false},
+		"turned":      {"Anna\u202eaeB", "", false},
+		"not UTF-8":   {"\xff\xfe", "", false},
+	} {
+		who, fault := checkWho(tt.typed)
+		if (fault == "") != tt.ok || tt.ok && who != tt.want {
+			t.Errorf("%s: got %q %q", name, who, fault)
+		}
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	clock := newHand()
+	th := newThrottle(clock.now)
+	const addr = "203.0.113.9"
+	for i := range guesses {
+		if wait := th.take(addr); wait != 0 {
+			t.Fatalf("guess %d waits %v", i+1, wait)
+		}
+	}
+	for range 3 { // one that is refused costs nothing
+		if wait := th.take(addr); wait != guessEvery {
+			t.Fatalf("the next guess waits %v, want %v", wait, guessEvery)
+		}
+	}
+	clock.at = clock.at.Add(guessEvery)
+	if wait := th.take(addr); wait != 0 {
+		t.Errorf("waits %v after %v", wait, guessEvery)
+	}
+	if wait := th.take(addr); wait != guessEvery {
+		t.Errorf("two for one: waits %v", wait)
+	}
+	th.giveBack(addr)
+	if wait := th.take(addr); wait != 0 {
+		t.Errorf("the right token used up a guess: waits %v", wait)
+	}
+	clock.at = clock.at.Add(time.Hour)
+	for i := range guesses {
+		if wait := th.take(addr); wait != 0 {
+			t.Errorf("an hour later, guess %d waits %v", i+1, wait)
+		}
+	}
+}
+
+func TestThrottleIsBoundedWhateverTheNumberOfAddresses(t *testing.T) {
+	t.Parallel()
+	clock := newHand()
+	th := newThrottle(clock.now)
+	through := 0
+	for i := range 20_000 {
+		if th.take(fmt.Sprintf("10.0.%d.%d", i/256, i%256)) == 0 {
+			through++
+		}
+	}
+	if through > throttleSlots*guesses {
+		t.Errorf("%d guesses in one moment, at most %d", through, throttleSlots*guesses)
+	}
+	if a, b := th.slot("2001:db8::1"), th.slot("2001:db8::ffff:1"); a != b {
+		t.Error("one client's addresses of IPv6 have guesses each")
+	}
+	if th.slot("no address") >= throttleSlots {
+		t.Error("out of range")
+	}
+}
