@@ -15,6 +15,8 @@ type keys struct {
 	tokens     *token.Keys
 	passes     *pass.Signer
 	adminToken string
+	// secrets sign what is for this server's own eyes, the newest first.
+	secrets [][]byte
 }
 
 // loadKeys derives the keys from the settings, and from the data folder what is
@@ -48,6 +50,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 				s.DataDir, loaded)
 		}
 	}
+	k.secrets = secrets
 	var err error
 	if k.tokens, err = token.NewKeys(secrets...); err != nil {
 		return keys{}, usageError{err}

@@ -24,6 +24,7 @@ type rooms struct {
 	wait     *wait.HTTP
 	entry    *entry.HTTP
 	operator *operator.HTTP
+	console  http.Handler
 	health   *health
 	registry *prometheus.Registry
 	meter    problem.Meter
@@ -75,6 +76,9 @@ func (r rooms) operators() http.Handler {
 	admin.GET("/audit", r.operator.Changes)
 	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)
+	e.GET("/", echo.WrapHandler(r.console))
+	e.Any("/console", echo.WrapHandler(r.console))
+	e.Any("/console/*", echo.WrapHandler(r.console))
 	e.GET("/metrics", echo.WrapHandler(r.metrics()))
 	e.GET("/debug/pprof/*", wrap(pprof.Index))
 	e.GET("/debug/pprof/cmdline", wrap(pprof.Cmdline))

@@ -13,7 +13,11 @@ import (
 )
 
 // undescribed are the routes that the documents leave out, each for a reason.
-var undescribed = map[string]string{}
+var undescribed = map[string]string{
+	"/": pages, "/console": pages, "/console/*": pages,
+}
+
+const pages = "pages for people, and no interface for programs"
 
 // profiles are the routes behind echo's /debug/pprof/*, as net/http/pprof tells
 // them apart.

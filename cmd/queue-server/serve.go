@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/console"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/metric"
@@ -106,7 +107,14 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	defer lines.Stop()
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
-	operators, err := operator.NewHTTP(operator.New(zones, log), keys.adminToken)
+	desk := operator.New(zones, log)
+	operators, err := operator.NewHTTP(desk, keys.adminToken)
+	if err != nil {
+		return err
+	}
+	consoles, err := console.New(console.Options{
+		Zones: desk, Watch: seen, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -118,6 +126,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 		wait:     wait.NewHTTP(wait.New(lines, keys.tokens, issuer, metrics, nil)),
 		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
+		console:  consoles.Handler(),
 		health:   health,
 		registry: reg,
 		meter:    metrics,

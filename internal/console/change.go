@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -269,7 +270,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 			http.Redirect(w, r, zonePath(zoneID)+c.doneQuery(r, zoneID, settings), http.StatusSeeOther)
 			return nil
 		}
-		if !errors.Is(err, line.ErrZoneChanged) {
+		if !errors.Is(err, operator.ErrExists) {
 			return err
 		}
 		faults = []string{"There is a zone with this name already."}

@@ -36,7 +36,8 @@ type Zones interface {
 	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
 }
 
-// Watch is where the figures come from: one sample a second of each zone.
+// Watch is where the figures come from: one sample a second of each zone. Once
+// it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
 	Latest(zoneID string) (watch.Sample, bool)
 	History(zoneID string) []watch.Sample
@@ -74,8 +75,6 @@ type Console struct {
 
 	streams   chan struct{} // holds one for each open stream
 	forecasts chan struct{}
-	stopped   context.Context
-	stop      context.CancelFunc
 }
 
 // New returns the console. An empty token or no secret is an error: it would
@@ -102,13 +101,8 @@ func New(o Options) (*Console, error) {
 		streams: make(chan struct{}, maxStreams), forecasts: make(chan struct{}, maxForecasts),
 	}
 	c.frames = newFrames(o.Zones, o.Watch)
-	c.stopped, c.stop = context.WithCancel(context.Background())
 	return c, nil
 }
-
-// Stop ends all streams, and every later one at once: a server that drains
-// waits for its answers, and these have no end of their own.
-func (c *Console) Stop() { c.stop() }
 
 // Handler serves the console: all below /console/, and / that leads there.
 func (c *Console) Handler() http.Handler {
@@ -116,6 +110,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, root, http.StatusSeeOther)
 	})
+	mux.Handle("GET /console", http.RedirectHandler(root, http.StatusSeeOther))
 	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))

@@ -1,3 +1,41 @@
-// Package console is the operators' console in the browser: it belongs on the
+// Package console is the operators' console in the browser. It belongs on the
 // operators' listener, never on the public one.
+//
+//	/console/login                       name and token; then a cookie, for 12 h
+//	/console/                            all zones                 + events
+//	/console/zones/{zoneId}              one zone                  + events, history
+//	/console/zones/{zoneId}/change       what a change will do; POST does it
+//	/console/zones/{zoneId}/undo         POST: puts back what a change took away
+//	/console/zones/{zoneId}/forecast     the dry run
+//	/console/zones/{zoneId}/delete       asks for the zone's name
+//	/console/new, /console/changes       a new zone; the record of all changes
+//
+// # What is shown
+//
+// All figures come from the samples of package watch, and are turned into text
+// in one place (texts), for the page as for each second after it: the page's
+// script puts text into elements and knows nothing of limits. An event is made
+// once a second and zone, however many consoles are open.
+//
+// # What is changed
+//
+// A change is a GET that says what it will do and a POST that does it. The form
+// between them holds what the operator saw; if that is no longer so, nothing is
+// changed and the page says who was faster. An undo is such a change, from the
+// new value of an entry of the record to the old one. So nobody undoes the work
+// of somebody else unseen.
+//
+// # Without scripts
+//
+// Every form is a plain one. The scripts (assets/*.js) only bring the answer's
+// part of a page into a dialog, keep the figures fresh and draw charts.
+//
+// # What protects it
+//
+// The session is a cookie signed with a key made of the server's secret and the
+// operators' token: HttpOnly, SameSite=Strict, and worth nothing once the token
+// is another. What a browser sends for another site is refused. Every answer has
+// a Content-Security-Policy under which only this server's files are run, and
+// nothing that is written into a page. Log ins are slowed down in bounded memory;
+// streams are bounded.
 package console

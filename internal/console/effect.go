@@ -31,17 +31,18 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
 	waiting := count(line.Waiting)
 
-	switch {
-	case now.Mode == was.Mode:
-	case now.Mode == zone.ModeOpen:
-		warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
-		if line.Waiting > 0 {
-			warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+	if now.Mode != was.Mode {
+		switch now.Mode {
+		case zone.ModeOpen:
+			warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
+			if line.Waiting > 0 {
+				warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+			}
+		case zone.ModeClosed:
+			add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
+		default:
+			add("Newcomers take a place in the line again, and the limit holds.")
 		}
-	case now.Mode == zone.ModeClosed:
-		add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
-	default:
-		add("Newcomers take a place in the line again, and the limit holds.")
 	}
 
 	if now.PerMinute != was.PerMinute {

@@ -3,8 +3,8 @@ package console
 import "net/http"
 
 // Forecaster runs a crowd through a copy of a zone's line.
-type Forecaster interface{}
+type Forecaster any
 
-func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *Console) forecastPage(http.ResponseWriter, *http.Request, session) error {
 	return errNothing
 }

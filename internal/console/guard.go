@@ -107,15 +107,17 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 		return // nobody reads it
 	}
 	p := problem.Of(err)
-	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, errNothing):
 		p = problem.Problem{
 			Status: http.StatusNotFound, Code: "not_found",
 			Title: "There is nothing at this address", Detail: "It may have been mistyped.",
 		}
-	case errors.As(err, &tooLarge):
-		p = problem.Of(answer.ErrTooLarge)
+	case errors.Is(err, errTooMany):
+		p = problem.Problem{
+			Status: http.StatusServiceUnavailable, Code: "service_unavailable", RetryAfterSeconds: 5,
+			Title: "Too many consoles are open", Detail: "Close some of them.",
+		}
 	case p.Status == http.StatusInternalServerError:
 		c.log.ErrorContext(r.Context(), "console request failed", "method", r.Method, "path", r.Pattern, "error", err)
 	}
@@ -203,8 +205,7 @@ func nextOf(text string) string {
 
 // formError is what reading a form failed with, for the table of problems.
 func formError(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fmt.Errorf("console: %w", answer.ErrTooLarge)
 	}
 	return &answer.FieldError{Field: answer.BodyField, Reason: "is not a form"}

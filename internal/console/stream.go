@@ -171,9 +171,9 @@ func (c *Console) zoneEvents(w http.ResponseWriter, r *http.Request, s session) 
 	return c.stream(w, r, s, zoneID)
 }
 
-// stream sends an event a second until the browser leaves, the session ends,
-// the zone is deleted or the server drains. The last three are said, so that the
-// page can tell the operator what happened.
+// stream sends an event a second until the browser leaves, the watch is stopped
+// as the server drains, the session ends or the zone is deleted. The last two are
+// said, so that the page can tell the operator what happened.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, zoneID string) error {
 	select {
 	case c.streams <- struct{}{}:
@@ -183,7 +183,6 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, zone
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), s.expires)
 	defer cancel()
-	defer context.AfterFunc(c.stopped, cancel)()
 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
