@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 // afterBreak is when a visitor comes back whose connection broke: the wait that
@@ -136,6 +138,9 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		return broken(err)
+	}
+	if err := held(openapitest.Public, req, body, res, text); err != nil {
+		return told{}, &refusal{code: codeUndescribed, after: afterBreak, err: err}
 	}
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -163,6 +164,16 @@ func (s *server) get(ctx context.Context, url string) (int, string, error) {
 
 func (s *server) do(req *http.Request) (status int, body string, err error) {
 	req.Header.Set("Authorization", "Bearer "+operatorToken)
+	var sent strings.Builder
+	if req.GetBody != nil {
+		again, err := req.GetBody()
+		if err != nil {
+			return 0, "", err
+		}
+		if _, err := io.Copy(&sent, again); err != nil {
+			return 0, "", err
+		}
+	}
 	res, err := s.client.Do(req)
 	if err != nil {
 		return 0, "", err
@@ -171,6 +182,13 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		return 0, "", fmt.Errorf("read the answer: %w", err)
+	}
+	document := openapitest.Operators
+	if strings.HasPrefix(req.URL.String(), s.public) {
+		document = openapitest.Public
+	}
+	if err := held(document, req, sent.String(), res, text); err != nil {
+		return 0, "", err
 	}
 	return res.StatusCode, string(text), nil
 }
