@@ -73,6 +73,7 @@ func (r rooms) operators() http.Handler {
 	admin.PATCH("/zones/:zoneId", r.operator.Patch)
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
+	admin.GET("/zones/:zoneId/history", r.operator.History)
 	admin.GET("/audit", r.operator.Changes)
 	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)

@@ -107,7 +107,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	defer lines.Stop()
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
-	desk := operator.New(zones, log)
+	desk := operator.New(zones, seen, log)
 	operators, err := operator.NewHTTP(desk, keys.adminToken)
 	if err != nil {
 		return err

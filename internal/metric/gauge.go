@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -67,7 +68,7 @@ func zoneGauges() []gauge {
 		ofSettings("queue_window_seconds", "The length of the window.",
 			func(s zone.Settings) int64 { return s.WindowSeconds }),
 		{
-			desc: describe("queue_window_use_ratio", "Admissions in the last window, as a share of its limit; 0 for a limit of 0."),
+			desc: describe("queue_window_use_ratio", "Admissions in the last window, as a share of its limit, 1 at most; 0 for a limit of 0."),
 			kind: prometheus.GaugeValue, value: windowUse,
 		},
 		{
@@ -121,10 +122,7 @@ func total(name, help string, value func(line.Totals) int64) gauge {
 }
 
 func windowUse(_ zone.Settings, s line.Stats) float64 {
-	if s.State.WindowLimit <= 0 {
-		return 0
-	}
-	return float64(s.State.InWindow) / float64(s.State.WindowLimit)
+	return watch.Use(s.State.InWindow, s.State.WindowLimit)
 }
 
 func oneIf(holds bool) float64 {

@@ -488,7 +488,7 @@ func TestGauges(t *testing.T) {
 		# HELP queue_window_seconds The length of the window.
 		# TYPE queue_window_seconds gauge
 		queue_window_seconds{zone="a"} 6
-		# HELP queue_window_use_ratio Admissions in the last window, as a share of its limit; 0 for a limit of 0.
+		# HELP queue_window_use_ratio Admissions in the last window, as a share of its limit, 1 at most; 0 for a limit of 0.
 		# TYPE queue_window_use_ratio gauge
 		queue_window_use_ratio{zone="a"} 0.25
 		# HELP queue_zone_admitted_total Visitors let in, as the store counts them; the same on every server.

@@ -7,7 +7,8 @@
 //	PUT    /admin/zones/{zoneId}         Service.Put     all of it; what is left out is set to its default
 //	PATCH  /admin/zones/{zoneId}         Service.Patch   what is given; the rest stays
 //	DELETE /admin/zones/{zoneId}         Service.Delete
-//	GET    /admin/zones/{zoneId}/stats   Service.Stats
+//	GET    /admin/zones/{zoneId}/stats   Service.Stats   now, and the rates of the last minute
+//	GET    /admin/zones/{zoneId}/history Service.History the last hour, second by second
 //	GET    /admin/audit                  Service.Changes who changed what, ?zoneId= &limit=
 //
 // A change is refused as a whole, with every fault listed, or made as a whole.

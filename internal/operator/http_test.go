@@ -31,6 +31,7 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.PATCH("/zones/:zoneId", h.Patch)
 	admin.DELETE("/zones/:zoneId", h.Delete)
 	admin.GET("/zones/:zoneId/stats", h.Stats)
+	admin.GET("/zones/:zoneId/history", h.History)
 	admin.GET("/audit", h.Changes)
 	return e
 }
@@ -316,7 +317,10 @@ func TestStats(t *testing.T) {
 	w := r.send("GET", "/admin/zones/Z/stats", "")
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"windowUse":1,"estimatedWait":%d,`+
-		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0}}`+"\n",
+		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0},"at":1795223373123,`+
+		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
+		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
+		`"estimateError":null,"estimateErrorCount":null}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)

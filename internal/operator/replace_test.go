@@ -14,7 +14,7 @@ import (
 func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	s := operator.New(r.store, slog.New(slog.DiscardHandler))
+	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
 	settings := zone.Defaults("Z")
 	must(t, s.Create(t.Context(), settings, "Anna"))
 	other := settings
@@ -38,7 +38,7 @@ func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
 func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	s := operator.New(r.store, slog.New(slog.DiscardHandler))
+	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
 	was := r.put(t, "Z")
 	now := was
 	now.PerMinute = 900

@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -23,6 +24,7 @@ const secret = "a token for operators"
 // room is the whole of the room: over the embedded store, behind echo.
 type room struct {
 	store *store
+	watch *watch.Watch
 	logs  *bytes.Buffer
 	http  http.Handler
 }
@@ -36,7 +38,8 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	r.http = openapitest.Operators.Handler(tb, routes(tb, operator.New(r.store, log), log))
+	r.watch = watch.New(watch.Options{Lines: lines})
+	r.http = openapitest.Operators.Handler(tb, routes(tb, operator.New(r.store, r.watch, log), log))
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,17 +32,26 @@ type Store interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
+// Seen is what was sampled of the zones: the watch.
+type Seen interface {
+	// Latest is the newest sample of a zone, if there is one.
+	Latest(zoneID string) (watch.Sample, bool)
+	// History is the last hour of a zone, oldest first.
+	History(zoneID string) []watch.Sample
+}
+
 // Service manages zones. It is safe for concurrent use. Besides the errors that
 // its methods name, each may return one of the store.
 type Service struct {
 	store Store
+	seen  Seen
 	log   *slog.Logger
 }
 
-// New returns the room over this store. Each change that was made is logged,
-// once, with what it made of the zone.
-func New(store Store, log *slog.Logger) *Service {
-	return &Service{store: store, log: log}
+// New returns the room over this store, and over what was seen of it. Each change
+// that was made is logged, once, with what it made of the zone.
+func New(store Store, seen Seen, log *slog.Logger) *Service {
+	return &Service{store: store, seen: seen, log: log}
 }
 
 // List returns the settings of all zones, in the order of their names.

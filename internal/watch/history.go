@@ -70,7 +70,7 @@ func (p *packed) sample() Sample {
 		Waiting: int64(p.waiting), Released: int64(p.released), Overdue: int64(p.overdue),
 		InWindow: int64(p.inWindow), WindowLimit: int64(p.windowLimit), Burst: int64(p.burst),
 		InMinute: int64(p.inMinute), PerMinute: int64(p.perMinute), Mode: modes[p.mode],
-		Use:            use(int64(p.inWindow), int64(p.windowLimit)),
+		Use:            Use(int64(p.inWindow), int64(p.windowLimit)),
 		RateSeconds:    int64(p.rateSeconds),
 		JoinsPerMinute: part(p.joins, tenths), AdmittedPerMinute: part(p.admitted, tenths),
 		DeparturesPerMinute: part(p.departures, tenths), SweptPerMinute: part(p.swept, tenths),
@@ -81,13 +81,13 @@ func (p *packed) sample() Sample {
 	}
 }
 
-// use is the share of a window that is taken, from 0 to 1, in thousandths: a
-// burst is not shown above 1. Of a limit of 0 it is 0.
-func use(inWindow, windowLimit int64) float64 {
+// Use is the share of a window that is taken, from 0 to 1: a burst is not shown
+// above 1. Of a limit of 0 it is 0.
+func Use(inWindow, windowLimit int64) float64 {
 	if windowLimit <= 0 {
 		return 0
 	}
-	return min(1, math.Round(mille*float64(inWindow)/float64(windowLimit))/mille)
+	return min(1, float64(inWindow)/float64(windowLimit))
 }
 
 func u32(v int64) uint32                { return uint32(min(max(0, v), math.MaxUint32)) }

@@ -81,7 +81,9 @@ func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
 	perMinute := func(n int64) float64 { return float64(n) * span.Seconds() / seconds }
 	out.RateSeconds = max(1, int64(seconds+0.5))
 	out.JoinsPerMinute = perMinute(r.joined - base.joined)
-	out.AdmittedPerMinute = perMinute(r.admitted - base.admitted)
+	// The store counts the last minute's admissions itself. A window that was
+	// used up in the first seconds must not look like ten times the limit.
+	out.AdmittedPerMinute = min(perMinute(r.admitted-base.admitted), float64(out.InMinute))
 	out.DeparturesPerMinute = perMinute(r.left - base.left)
 	out.SweptPerMinute = perMinute(r.swept - base.swept)
 	out.PollsPerSecond = float64(r.polls-base.polls) / seconds

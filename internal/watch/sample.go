@@ -48,7 +48,7 @@ type Sample struct {
 	RateSeconds int64 `json:"rateSeconds"`
 	// Rates, all servers together, with one decimal: Joins, Admitted,
 	// Departures (who said so) and Swept (who went silently) in a minute, and
-	// polls that the store answered in a second.
+	// polls that the store answered in a second. Admitted is at most InMinute.
 	JoinsPerMinute      float64 `json:"joinsPerMinute"`
 	AdmittedPerMinute   float64 `json:"admittedPerMinute"`
 	DeparturesPerMinute float64 `json:"departuresPerMinute"`

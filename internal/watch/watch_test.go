@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -130,7 +131,7 @@ func TestRates(t *testing.T) {
 	var total int64
 	step := func(perSecond int64) Sample {
 		total += perSecond
-		b.store.stats["a"] = line.Stats{Totals: line.Totals{
+		b.store.stats["a"] = line.Stats{State: line.State{InMinute: 310}, Totals: line.Totals{
 			Joined: 10 * total, Admitted: 5 * total, Left: 2 * total, Swept: total, Restored: 3 * total, Polls: 20 * total,
 		}}
 		b.second(t)
@@ -156,6 +157,9 @@ func TestRates(t *testing.T) {
 		if s := step(2); s.RateSeconds != 60 || s.JoinsPerMinute != want {
 			t.Fatalf("%d s after the change: %+v, want %v joins", second+1, s, want)
 		}
+	}
+	if s := step(2); s.AdmittedPerMinute != 310 {
+		t.Errorf("%v admitted in a minute, of which the store knows 310", s.AdmittedPerMinute)
 	}
 }
 
@@ -437,7 +441,7 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	full := Sample{
 		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
-		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 0.067, RateSeconds: 60, JoinsPerMinute: 7.1,
+		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 4.0 / 60, RateSeconds: 60, JoinsPerMinute: 7.1,
 		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
 		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateError: 0.171, EstimateErrorCount: 18,
 	}
@@ -469,5 +473,58 @@ func TestJSON(t *testing.T) {
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}
+	}
+}
+
+// TestColumns: a row for each second, null where nothing is known.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	sample := func(waiting int64) {
+		b.store.stats["a"] = line.Stats{State: line.State{Waiting: waiting}}
+		b.second(t)
+	}
+	sample(1)
+	sample(2)
+	b.now = b.now.Add(2 * time.Second) // two rounds were missed
+	b.store.errs["a"] = line.ErrStoreUnavailable
+	sample(0)
+	delete(b.store.errs, "a")
+	sample(3)
+	type columns struct {
+		Store          []*string  `json:"store"`
+		FailingSince   []*int64   `json:"failingSince"`
+		Waiting        []*int64   `json:"waiting"`
+		JoinsPerMinute []*float64 `json:"joinsPerMinute"`
+	}
+	for _, tt := range []struct {
+		seconds, rows int
+		first         int64
+	}{{3600, 6, 1}, {6, 6, 1}, {5, 5, 2}, {1, 1, 3}, {0, 0, 0}} {
+		c := NewColumns(b.History("a"), tt.seconds)
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got columns
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if c.Len() != tt.rows || len(got.Waiting) != tt.rows || len(got.JoinsPerMinute) != tt.rows {
+			t.Fatalf("%d seconds: %d rows: %s", tt.seconds, c.Len(), text)
+		}
+		if tt.rows > 0 && (*got.Waiting[0] != tt.first || c.Start != start.UnixMilli()+int64(6-tt.rows)*1000) {
+			t.Errorf("%d seconds begin at %d with %s", tt.seconds, c.Start, text)
+		}
+		if tt.rows < 6 {
+			continue
+		}
+		if got.Store[2] != nil || *got.Store[4] != StoreFailing || got.Waiting[4] != nil || *got.Waiting[5] != 3 ||
+			*got.FailingSince[4] != start.UnixMilli()+4000 || got.JoinsPerMinute[0] != nil || got.JoinsPerMinute[1] == nil {
+			t.Errorf("%s", text)
+		}
+	}
+	if text, err := json.Marshal(NewColumns(nil, 60)); err != nil || !strings.Contains(string(text), `"waiting":[]`) {
+		t.Errorf("of nothing: %s, %v", text, err)
 	}
 }

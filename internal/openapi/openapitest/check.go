@@ -2,6 +2,7 @@ package openapitest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,9 @@ func (d *Document) Check(ctx context.Context, x Exchange) error {
 	if err != nil {
 		return err
 	}
+	if x.Body, err = unpacked(x); err != nil {
+		return fmt.Errorf("openapitest: %s %s: %w", x.Request.Method, x.Request.URL.Path, err)
+	}
 	in, err := doc.find(x)
 	if err != nil {
 		return fmt.Errorf("openapitest: %s %s: %d: %w", x.Request.Method, x.Request.URL.Path, x.Status, err)
@@ -55,6 +59,18 @@ func (d *Document) Check(ctx context.Context, x Exchange) error {
 		return fmt.Errorf("openapitest: %s %s: %d %s: %w", x.Request.Method, x.Request.URL.Path, x.Status, body, err)
 	}
 	return nil
+}
+
+// unpacked is the body as the document describes it.
+func unpacked(x Exchange) ([]byte, error) {
+	if x.Header.Get("Content-Encoding") != "gzip" {
+		return x.Body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(x.Body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // found is what the document says of an exchange.
