@@ -1,19 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/alecthomas/kong"
-)
-
-// Exit statuses: see the command's documentation.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 const description = "A virtual waiting room: lets visitors in at the rate that you set, in the order in which they came."
@@ -23,6 +17,10 @@ type commands struct {
 	Serve       serveCommand       `cmd:"" default:"withargs" help:"Run the server. What queue-server does when no command is named."`
 	Simulate    simulateCommand    `cmd:"" help:"Run a crowd through the room in virtual time, and print what the room did."`
 	Demo        demoCommand        `cmd:"" help:"Watch a simulated crowd go through the room."`
+	Zones       zonesCommand       `cmd:"" help:"Look at the zones of a running server, and change them."`
+	Stats       statsCommand       `cmd:"" help:"One zone of a running server at this moment."`
+	Audit       auditCommand       `cmd:"" help:"The record of changes: when, who, what was and what is."`
+	Completion  completionCommand  `cmd:"" help:"Print what makes bash, zsh or fish complete commands and names of zones."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a server on this machine whether it is ready; exit status 0 if so."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
@@ -31,36 +29,39 @@ type commands struct {
 // bound as io.Writer.
 type errWriter struct{ io.Writer }
 
-// usageError is wrapped by errors of settings that only checking can find.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// run is the whole program: it returns the exit status. When ctx ends, a
-// server drains.
+// run is the whole program where nobody can be asked.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	return runIn(ctx, args, surroundings{getenv: getenv, stdout: stdout, stderr: stderr})
+}
+
+// runIn is the whole program: it returns the exit status. When ctx ends, a
+// server drains.
+func runIn(ctx context.Context, args []string, at surroundings) int {
 	helped := false
-	parser, _, src, err := newParser(getenv,
-		kong.Writers(stdout, stderr),
+	parser, _, src, err := newParser(at.getenv,
+		kong.Writers(at.stdout, at.stderr),
 		kong.Exit(func(int) { helped = true }), // after --help
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.BindTo(stdout, (*io.Writer)(nil)),
-		kong.Bind(errWriter{stderr}),
+		kong.BindTo(at.stdout, (*io.Writer)(nil)),
+		kong.Bind(errWriter{at.stderr}, &at),
 	)
 	if err != nil {
-		return complain(stderr, fmt.Errorf("command line: %w", err))
+		return complain(at.stderr, "", fmt.Errorf("command line: %w", err))
+	}
+	if len(args) > 0 && args[0] == completeWord {
+		return complete(ctx, parser.Model.Node, args[1:], &at)
 	}
 	command, err := parser.Parse(args)
 	switch {
 	case helped:
 		return exitOK
 	case len(src.faults) > 0:
-		return complain(stderr, usageError{errors.Join(src.faults...)})
+		return complain(at.stderr, "serve", usageError{errors.Join(src.faults...)})
 	case err != nil:
-		return complain(stderr, usageError{err})
+		return complain(at.stderr, parsedSoFar(err), usageError{err})
 	}
 	if err := command.Run(); err != nil {
-		return complain(stderr, err)
+		return complain(at.stderr, pathOf(command.Selected()), err)
 	}
 	return exitOK
 }
@@ -78,22 +79,15 @@ func newParser(getenv func(string) string, options ...kong.Option) (*kong.Kong, 
 		kong.Resolvers(src),
 		kong.Bind(src),
 	}, options...)...)
-	return parser, &c, src, err
-}
-
-// complain prints err for people, one fault a line, and returns the exit status.
-func complain(stderr io.Writer, err error) int {
-	_, _ = fmt.Fprintf(stderr, "queue-server: %v\n", err)
-	if _, ok := errors.AsType[usageError](err); ok {
-		_, _ = fmt.Fprintln(stderr, "Nothing was started. All settings are listed by: queue-server serve --help")
-		return exitUsage
+	if err == nil {
+		src.keys = fileKeys(parser.Model.Node)
 	}
-	return exitFailed
+	return parser, &c, src, err
 }
 
 // helpWithEnv names the environment variable of a setting in its help.
 func helpWithEnv(v *kong.Value) string {
-	if env := v.Tag.Get(settingTag); env != "" {
+	if env := cmp.Or(v.Tag.Get(settingTag), v.Tag.Get(variableTag)); env != "" {
 		return v.Help + " ($" + env + ")"
 	}
 	return v.Help

@@ -21,6 +21,9 @@ const (
 	storeRedis    = "redis"
 )
 
+// defaultDataDir is the data folder of a server that is told no other.
+const defaultDataDir = "./data"
+
 // Bounds of settings.
 const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period

@@ -11,6 +11,10 @@ import (
 // not used: kong reads the process's environment, and gives a file the last word.
 const settingTag = "setting"
 
+// variableTag names the environment variable of a flag that no file sets, since
+// it is not about the server but about who asks it.
+const variableTag = "variable"
+
 // configFlag names the file; a file cannot name itself.
 const configFlag = "config"
 
@@ -19,7 +23,9 @@ const configFlag = "config"
 // kong.Resolver.
 type sources struct {
 	getenv func(string) string
-	file   *configFile // nil without one
+	// keys are the settings that a file may hold.
+	keys []string
+	file *configFile // nil without one
 	// from says where the value of a flag comes from, for what is on neither
 	// the command line nor the list of defaults.
 	from map[string]string
@@ -49,7 +55,7 @@ func (s *sources) readFile(ctx *kong.Context) error {
 	if path == "" || s.file != nil || len(s.faults) > 0 {
 		return nil // kong calls this more than once
 	}
-	file, err := readConfig(path, fileKeys(ctx.Model.Node))
+	file, err := readConfig(path, s.keys)
 	if err != nil {
 		s.faults = append(s.faults, err)
 		return nil
@@ -95,6 +101,9 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 // lookup returns a setting and where it was found, or "" for nowhere. An empty
 // variable counts as none: that is how compose files pass what is not set.
 func (s *sources) lookup(flag *kong.Flag) (value, where string) {
+	if env := flag.Tag.Get(variableTag); env != "" && s.getenv(env) != "" {
+		return s.getenv(env), env
+	}
 	env := flag.Tag.Get(settingTag)
 	if env == "" {
 		return "", ""

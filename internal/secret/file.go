@@ -52,6 +52,11 @@ func load(path string) (text string, err error) {
 		return "", fmt.Errorf("%w: %s may be read or written by others (mode %04o); if nobody has, put it right with: chmod 600 %s",
 			ErrUnusable, path, mode, path)
 	}
+	return read(f, path)
+}
+
+// read returns the text of a file, without the white space at its ends.
+func read(f io.Reader, path string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)

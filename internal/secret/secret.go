@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -149,4 +150,24 @@ func LoadToken(dir string) (token string, made bool, err error) {
 		return "", false, fmt.Errorf("secret: file %s: %w, or remove the file to have a new one made", path, err)
 	}
 	return token, made, nil
+}
+
+// ReadToken returns the operators' token that the data folder of a server on
+// this machine keeps. Unlike LoadToken it makes nothing: the error wraps
+// fs.ErrNotExist where there is none, fs.ErrPermission where it is another
+// user's.
+func ReadToken(dir string) (string, error) {
+	return load(filepath.Join(dir, tokenFileName))
+}
+
+// ReadTokenFile returns the operators' token in a file of the operator's own,
+// whose mode is the operator's business: what container engines mount may be
+// read by all in the container.
+func ReadTokenFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("secret: %w", err)
+	}
+	text, err := read(f, path)
+	return text, errors.Join(err, f.Close())
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/remote"
+)
+
+// statsCommand is queue-server stats.
+type statsCommand struct {
+	zoneArg
+	deskFlags
+}
+
+// Run prints one zone at this moment.
+func (c statsCommand) Run(ctx context.Context, at *surroundings) error {
+	return c.at(at, func(d *desk) error {
+		reply, err := d.Stats(ctx, c.Zone)
+		if err != nil {
+			return d.unknownZone(ctx, c.Zone, err)
+		}
+		if d.json {
+			return d.printJSON(reply.JSON)
+		}
+		_, err = fmt.Fprint(d.stdout, statsText(&reply.Value))
+		return err
+	})
+}
+
+// statsText is a zone for people: a figure a line, aligned.
+func statsText(s *remote.Stats) string {
+	t := &table{columns: []column{{}, {right: true}, {}}}
+	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
+	figure := func(name, value, more string) { t.add("  "+name, value, more) }
+	t.add(s.ZoneID+": "+state(s.Mode, s.PerMinute), "", "")
+	if s.Store != "" && s.Store != storeOK {
+		t.add("THE STORE DOES NOT ANSWER: "+s.Store, "", "")
+	}
+	section("In the line")
+	figure("waiting", grouped(s.Waiting), "")
+	figure("released", grouped(s.Released), "may be let in when they poll")
+	figure("overdue", grouped(s.Overdue), "released, and did not come when told to")
+	figure("one who joins now", millis(s.EstimatedWait), "expected wait")
+	section("Let in")
+	figure("in this window", grouped(s.AdmittedInWindow), fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse)))
+	figure("in the last 60 s", grouped(s.AdmittedInMinute), "of "+grouped(s.PerMinute))
+	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
+		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
+	}
+	if s.EstimateError != nil {
+		figure("first estimate off by", percent(*s.EstimateError), "median")
+	}
+	if s.JoinsPerMinute != nil {
+		section("A minute, over the last 60 s")
+		figure("joined", rate(s.JoinsPerMinute), "")
+		figure("let in", rate(s.AdmittedPerMinute), "")
+		figure("left", rate(s.DeparturesPerMinute), "said so")
+		figure("swept", rate(s.SweptPerMinute), "went away silently")
+		figure("polls a second", rate(s.PollsPerSecond), "")
+	}
+	section("Since the zone's data began")
+	figure("joined", grouped(s.Totals.Joined), "")
+	figure("let in", grouped(s.Totals.Admitted), "")
+	figure("left", grouped(s.Totals.Left), "")
+	figure("swept", grouped(s.Totals.Swept), "")
+	figure("restored", grouped(s.Totals.Restored), "put back after a loss")
+	if s.Totals.Polls != nil {
+		figure("polls", grouped(*s.Totals.Polls), "")
+	}
+	return t.bare()
+}
+
+// storeOK is what a server says of a store that answers.
+const storeOK = "ok"
+
+// bare returns the rows without titles. A row that has but its first cell is a
+// heading, and makes no column wider.
+func (t *table) bare() string {
+	figures := &table{columns: t.columns}
+	for _, row := range t.rows {
+		if row[1] != "" {
+			figures.add(row...)
+		}
+	}
+	aligned := figures.lines(0)[1:]
+	var b strings.Builder
+	for _, row := range t.rows {
+		text := row[0]
+		if row[1] != "" {
+			text, aligned = aligned[0], aligned[1:]
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/remote"
+)
+
+const (
+	// minWatchEvery keeps a script from making a load test of a look.
+	minWatchEvery = 100 * time.Millisecond
+	// watchAtOnce is how many zones are asked for at a time.
+	watchAtOnce = 8
+)
+
+// watchCommand is queue-server zones watch.
+type watchCommand struct {
+	Zones []string      `arg:"" optional:"" name:"zone" help:"Names of zones; all when absent, also those that are made meanwhile." complete:"zone"`
+	Every time.Duration `default:"1s" help:"How often to look."`
+	Count int           `short:"n" default:"0" help:"End after so many looks; 0 is never."`
+	deskFlags
+}
+
+// Run shows zones until ctx ends: as a table that is drawn anew on a terminal,
+// else as a line a zone.
+func (c watchCommand) Run(ctx context.Context, at *surroundings) error {
+	if c.Every < minWatchEvery {
+		return usage("--every is %v, must be %v or more", c.Every, minWatchEvery)
+	}
+	return c.at(at, func(d *desk) error {
+		w := &watcher{desk: d, zones: c.Zones, now: time.Now}
+		var show screen = &plainScreen{desk: d}
+		if _, _, ok := d.size(); ok && !d.json {
+			drawn := &drawnScreen{desk: d, every: c.Every}
+			defer drawn.end()
+			show = drawn
+		}
+		return w.run(ctx, show, c.Every, c.Count)
+	})
+}
+
+// view is what one look at the zones has found.
+type view struct {
+	at    time.Time
+	zones []zoneView
+	// err is why nothing could be asked; zones are then those of the last look.
+	err error
+	// away is since when that is so; back is how long it was, in the first view
+	// after it.
+	away time.Time
+	back time.Duration
+}
+
+// zoneView is one zone, or why it could not be looked at.
+type zoneView struct {
+	zoneID string
+	stats  remote.Reply[remote.Stats]
+	err    error
+}
+
+// screen shows views.
+type screen interface {
+	show(v view)
+}
+
+// watcher looks at zones again and again.
+type watcher struct {
+	*desk
+	zones []string
+	now   func() time.Time
+	last  view
+}
+
+// run looks every so often and shows what it found, until ctx ends, count looks
+// are over, or an error comes that waiting does not mend. A server that does not
+// answer is waited for, unless it did not answer the first time.
+func (w *watcher) run(ctx context.Context, show screen, every time.Duration, count int) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for n := 1; ; n++ {
+		v, err := w.look(ctx, n == 1)
+		if ctx.Err() != nil {
+			return nil // whoever watches has seen enough
+		}
+		if err != nil {
+			return err
+		}
+		show.show(v)
+		if n == count {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// look asks for all zones. The first look has to succeed.
+func (w *watcher) look(ctx context.Context, first bool) (view, error) {
+	v := view{at: w.now()}
+	names, err := w.names(ctx)
+	if err == nil {
+		v.zones = w.askAll(ctx, names)
+		err = common(v.zones)
+	}
+	switch {
+	case err == nil:
+		if !w.last.away.IsZero() {
+			v.back = v.at.Sub(w.last.away)
+		}
+	case first, !passes(err):
+		return view{}, err
+	default:
+		v.err, v.zones, v.away = err, w.last.zones, w.last.away
+		if v.away.IsZero() {
+			v.away = v.at
+		}
+	}
+	if first {
+		for _, z := range v.zones {
+			if z.err != nil && !passes(z.err) {
+				return view{}, w.unknownZone(ctx, z.zoneID, z.err)
+			}
+		}
+	}
+	w.last = v
+	return v, nil
+}
+
+// passes reports whether an error may be over soon.
+func passes(err error) bool {
+	return errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUnavailable)
+}
+
+func (w *watcher) names(ctx context.Context) ([]string, error) {
+	if len(w.zones) > 0 {
+		return w.zones, nil
+	}
+	reply, err := w.Zones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(reply.Value.Zones))
+	for i, z := range reply.Value.Zones {
+		names[i] = z.ZoneID
+	}
+	return names, nil
+}
+
+// askAll asks for the state of these zones, some at a time.
+func (w *watcher) askAll(ctx context.Context, names []string) []zoneView {
+	views := make([]zoneView, len(names))
+	turns := make(chan struct{}, watchAtOnce)
+	var all sync.WaitGroup
+	for i, name := range names {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			stats, err := w.Stats(ctx, name)
+			views[i] = zoneView{name, stats, err}
+		})
+	}
+	all.Wait()
+	return views
+}
+
+// common returns the error that is the server's rather than a zone's: nobody
+// answers, or the token is refused.
+func common(zones []zoneView) error {
+	for _, z := range zones {
+		if errors.Is(z.err, remote.ErrUnreachable) || errors.Is(z.err, remote.ErrUnauthorized) {
+			return z.err
+		}
+	}
+	return nil
+}
+
+// watchTable is what is looked at while an event goes on.
+func watchTable(zones []zoneView) *table {
+	t := &table{columns: []column{
+		{title: "ZONE"},
+		{title: "STATE"},
+		{title: "WAITING", right: true},
+		{title: "OVERDUE", right: true, spare: 4},
+		{title: "WINDOW", right: true, spare: 2},
+		{title: "IN 60 S", right: true},
+		{title: "USE", right: true},
+		{title: "ESTIMATE", right: true},
+		{title: "JOINS/M", right: true, spare: 3},
+		{title: "POLLS/S", right: true, spare: 1},
+	}}
+	for _, z := range zones {
+		if z.err != nil {
+			t.add(z.zoneID, troubleWord(z.err), "-", "-", "-", "-", "-", "-", "-", "-")
+			continue
+		}
+		s := z.stats.Value
+		word := state(s.Mode, s.PerMinute)
+		if s.Store != "" && s.Store != storeOK {
+			word = "store " + s.Store
+		}
+		t.add(z.zoneID, word, grouped(s.Waiting), grouped(s.Overdue),
+			grouped(s.AdmittedInWindow)+"/"+grouped(s.WindowLimit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
+			percent(s.WindowUse), millis(s.EstimatedWait), rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
+	}
+	return t
+}
+
+// troubleWord says in a word or two why a zone has no figures.
+func troubleWord(err error) string {
+	switch {
+	case errors.Is(err, remote.ErrNotFound):
+		return "deleted"
+	case errors.Is(err, remote.ErrUnavailable):
+		return "store away"
+	}
+	return "no answer"
+}
+
+// plainScreen prints a line a zone, for a file or a pipe; or as JSON, what the
+// server answered.
+type plainScreen struct {
+	*desk
+	titled bool
+	away   bool
+}
+
+func (p *plainScreen) show(v view) {
+	if v.err != nil {
+		if !p.away {
+			_, _ = fmt.Fprintf(p.stderr, "%s %v\nTrying again\n", v.at.Format(time.TimeOnly), v.err)
+		}
+		p.away = true
+		return
+	}
+	if v.back > 0 {
+		_, _ = fmt.Fprintf(p.stderr, "%s the server answers again, after %s\n", v.at.Format(time.TimeOnly), span(v.back))
+	}
+	p.away = false
+	if p.json {
+		p.showJSON(v)
+		return
+	}
+	when := v.at.Format(time.TimeOnly)
+	lines := watchTable(v.zones).lines(0)
+	if !p.titled {
+		p.say("%-*s%s%s", len(when), "TIME", gap, lines[0])
+		p.titled = true
+	}
+	for _, text := range lines[1:] {
+		p.say("%s%s%s", when, gap, text)
+	}
+}
+
+// showJSON prints a line a zone: what the server answered, and when it was asked.
+func (p *plainScreen) showJSON(v view) {
+	for _, z := range v.zones {
+		line := map[string]any{zoneIDKey: z.zoneID, "watchedAt": v.at.UnixMilli()}
+		if z.err != nil {
+			line["error"] = z.err.Error()
+		} else {
+			line["stats"] = z.stats.JSON
+		}
+		text, err := json.Marshal(line)
+		if err == nil {
+			err = p.printJSON(text)
+		}
+		if err != nil {
+			_, _ = fmt.Fprintln(p.stderr, err)
+		}
+	}
+}
+
+// drawnScreen draws a table on a terminal, over the one before.
+type drawnScreen struct {
+	*desk
+	every time.Duration
+	// drawn is how many lines the last picture has, to go back over.
+	drawn int
+}
+
+// clearBelow clears the screen from the cursor on (ECMA-48).
+const clearBelow = "\x1b[J"
+
+// rowsApart are the lines of a picture that are no zone's: a title, a blank one,
+// the table's titles, a line about trouble, and the one that the cursor is in.
+const rowsApart = 5
+
+func (s *drawnScreen) show(v view) {
+	columns, rows, _ := s.size()
+	var b strings.Builder
+	if s.drawn == 0 {
+		b.WriteString(hideCursor)
+	} else {
+		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
+	}
+	picture := s.picture(v, columns, rows)
+	for _, text := range picture {
+		b.WriteString(shorten(text, columns) + clearRest + "\n")
+	}
+	b.WriteString(clearBelow)
+	s.drawn = len(picture)
+	_, _ = io.WriteString(s.stdout, b.String())
+}
+
+// picture returns the lines that fit the terminal.
+func (s *drawnScreen) picture(v view, columns, rows int) []string {
+	lines := watchTable(v.zones).lines(columns)
+	title := fmt.Sprintf("%s  %s  every %v, Ctrl-C ends it", v.at.Format(time.TimeOnly), s.URL(), s.every)
+	picture := append([]string{title, ""}, lines...)
+	if len(v.zones) == 0 {
+		picture = append(picture, "There are no zones.")
+	}
+	if most := rows - rowsApart; len(v.zones) > most && most > 0 {
+		picture = append(picture[:len(picture)-len(v.zones)+most-1],
+			fmt.Sprintf("and %s; name those that you want to see", counted(len(v.zones)-most+1, "zone more", "zones more")))
+	}
+	switch {
+	case v.err != nil:
+		picture = append(picture, fmt.Sprintf("NO ANSWER for %s, trying again; these figures are old. %s",
+			span(v.at.Sub(v.away)), firstLine(v.err)))
+	case v.back > 0:
+		picture = append(picture, fmt.Sprintf("The server answers again, after %s.", span(v.back)))
+	default:
+		picture = append(picture, "")
+	}
+	return picture
+}
+
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}
+
+// end leaves the last picture, and gives the cursor back.
+func (s *drawnScreen) end() { _, _ = io.WriteString(s.stdout, showCursor) }
