@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/remote"
@@ -21,7 +23,7 @@ func (c auditCommand) Run(ctx context.Context, at *surroundings) error {
 		return usage("--limit is %d, must be 1 or more", c.Limit)
 	}
 	return c.at(at, func(d *desk) error {
-		reply, err := d.Client.Changes(ctx, c.Zone, c.Limit)
+		reply, err := d.Changes(ctx, c.Zone, c.Limit)
 		if err != nil {
 			return d.unknownZone(ctx, c.Zone, err)
 		}
@@ -68,13 +70,13 @@ func changeWords(c remote.Change) []string {
 	case c.Now == nil:
 		return []string{"deleted"}
 	case c.Was == nil:
-		made := "made with perMinute " + settingText(*c.Now, perMinuteKey)
+		made := []string{"made with perMinute " + grouped(c.Now.PerMinute)}
 		for _, s := range differences(zone.Defaults(c.ZoneID), *c.Now) {
 			if s.name != perMinuteKey {
-				made += ", " + s.name + " " + settingText(*c.Now, s.name)
+				made = append(made, fmt.Sprintf("%s %v", s.name, s.now))
 			}
 		}
-		return []string{made}
+		return []string{strings.Join(made, ", ")}
 	}
 	var all []string
 	for _, s := range differences(*c.Was, *c.Now) {
@@ -84,13 +86,4 @@ func changeWords(c remote.Change) []string {
 		all = append(all, "nothing that this command knows of")
 	}
 	return all
-}
-
-func settingText(z zone.Settings, name string) string {
-	for _, s := range settingsOf(z) {
-		if s.name == name {
-			return s.text()
-		}
-	}
-	return ""
 }

@@ -19,8 +19,8 @@ import (
 // Variables of commands that ask a running server. The token has no flag: what
 // is on a command line, everybody on the machine can read.
 const (
-	tokenVariable     = "QUEUE_ADMIN_TOKEN"
-	tokenFileVariable = "QUEUE_ADMIN_TOKEN_FILE"
+	adminVariable     = "QUEUE_ADMIN_TOKEN"
+	adminFileVariable = "QUEUE_ADMIN_TOKEN_FILE"
 	dataDirVariable   = "QUEUE_DATA_DIR"
 	adminAddrVariable = "QUEUE_ADMIN_ADDR"
 	userVariable      = "USER"
@@ -83,19 +83,19 @@ func (f deskFlags) open(at *surroundings) (*desk, error) {
 
 // operatorsToken finds the token for the server at address, and says where it was.
 func operatorsToken(getenv func(string) string, address string) (token, from string, err error) {
-	if token := getenv(tokenVariable); token != "" {
-		return checkedToken(token, tokenVariable)
+	if token := getenv(adminVariable); token != "" {
+		return checkedToken(token, adminVariable)
 	}
-	if path := getenv(tokenFileVariable); path != "" {
+	if path := getenv(adminFileVariable); path != "" {
 		token, err := secret.ReadTokenFile(path)
 		if err != nil {
-			return "", "", fmt.Errorf("%s: %w", tokenFileVariable, err)
+			return "", "", fmt.Errorf("%s: %w", adminFileVariable, err)
 		}
-		return checkedToken(token, tokenFileVariable+", "+path)
+		return checkedToken(token, adminFileVariable+", "+path)
 	}
 	if !isThisMachine(address) {
 		return "", "", fmt.Errorf("no operators' token for %s: put it into the variable %s, or into a file that %s names",
-			address, tokenVariable, tokenFileVariable)
+			address, adminVariable, adminFileVariable)
 	}
 	dir := getenv(dataDirVariable)
 	if dir == "" {
@@ -106,7 +106,7 @@ func operatorsToken(getenv func(string) string, address string) (token, from str
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return "", "", fmt.Errorf("no operators' token: put it into the variable %s, or into a file that %s names; "+
 			"or name with %s the data folder of the server on this machine, if you may read it (tried: %s)",
-			tokenVariable, tokenFileVariable, dataDirVariable, dir)
+			adminVariable, adminFileVariable, dataDirVariable, dir)
 	case err != nil:
 		return "", "", err
 	}
@@ -138,7 +138,7 @@ func (d *desk) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	problem, _ := errors.AsType[*remote.Problem](err)
+	problem, _ := errors.AsType[*remote.ProblemError](err)
 	switch {
 	case errors.Is(err, remote.ErrUnreachable):
 		return fmt.Errorf("cannot ask the server at %w\n"+

@@ -122,6 +122,16 @@ func settingsOf(s zone.Settings) []setting {
 	return all
 }
 
+// assign writes settings as zones set takes them: a=1 b=2, with a blank before
+// each.
+func assign(all []difference, value func(difference) any) string {
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, " %s=%v", d.name, value(d))
+	}
+	return b.String()
+}
+
 // difference is one setting that two have otherwise.
 type difference struct {
 	name     string
@@ -140,12 +150,4 @@ func differences(was, now zone.Settings) []difference {
 		}
 	}
 	return all
-}
-
-// joined writes a list: A, B and C.
-func joined(all []string) string {
-	if len(all) < 2 {
-		return strings.Join(all, "")
-	}
-	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
 }

@@ -65,12 +65,10 @@ func (d *desk) tell(c change, effect string) error {
 		return nil
 	}
 	d.say("%s: %s", c.was.ZoneID, effect)
-	undo := "queue-server zones set " + c.was.ZoneID
 	for _, s := range changed {
 		d.say("  %v", s)
-		undo += fmt.Sprintf(" %s=%v", s.name, s.was)
 	}
-	d.say("To undo: %s", undo)
+	d.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(s difference) any { return s.was }))
 	return nil
 }
 
@@ -216,7 +214,7 @@ func (c resumeCommand) Run(ctx context.Context, at *surroundings) error {
 
 // limitBefore returns the limit that a paused zone had before, from the record.
 func (d *desk) limitBefore(ctx context.Context, zoneID string) (int64, error) {
-	reply, err := d.Client.Changes(ctx, zoneID, 0)
+	reply, err := d.Changes(ctx, zoneID, 0)
 	if err != nil {
 		return 0, err
 	}

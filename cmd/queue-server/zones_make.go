@@ -100,9 +100,6 @@ func (d *desk) confirmDelete(ctx context.Context, zoneID string) error {
 
 // createLine is the command that makes a zone with these settings.
 func createLine(z zone.Settings) string {
-	line := "queue-server zones create " + z.ZoneID
-	for _, s := range differences(zone.Defaults(z.ZoneID), z) {
-		line += fmt.Sprintf(" %s=%v", s.name, s.now)
-	}
-	return line
+	return "queue-server zones create " + z.ZoneID +
+		assign(differences(zone.Defaults(z.ZoneID), z), func(s difference) any { return s.now })
 }

@@ -11,6 +11,10 @@
 //	GET    /admin/zones/{zoneId}/history Service.History the last hour, second by second
 //	GET    /admin/audit                  Service.Changes who changed what, ?zoneId= &limit=
 //
+// A zone comes with its version, as an ETag. A change with If-Match is made only
+// if the zone still has it, one with If-None-Match: * only if there is no such
+// zone; else it is refused, and nothing is changed.
+//
 // A change is refused as a whole, with every fault listed, or made as a whole.
 // A name that is no setting is a fault: a typo must not be taken for consent
 // to the default.

@@ -80,7 +80,21 @@ func (h *HTTP) Get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, settings)
+	return send(c, http.StatusOK, settings)
+}
+
+// send answers with settings, and with the version that they have.
+func send(c echo.Context, status int, s zone.Settings) error {
+	c.Response().Header().Set("ETag", Version(s))
+	return c.JSON(status, s)
+}
+
+// condition reads when a change may be made.
+func condition(h http.Header) Condition {
+	return Condition{
+		IfMatch:     strings.Join(h.Values("If-Match"), ","),
+		IfNoneMatch: strings.Join(h.Values("If-None-Match"), ","),
+	}
 }
 
 // Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
@@ -89,15 +103,15 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by)
+	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, condition(c.Request().Header))
 	if err != nil {
 		return err
 	}
 	if !created {
-		return c.JSON(http.StatusOK, settings)
+		return send(c, http.StatusOK, settings)
 	}
 	c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
-	return c.JSON(http.StatusCreated, settings)
+	return send(c, http.StatusCreated, settings)
 }
 
 // Patch is PATCH /admin/zones/:zoneId.
@@ -106,11 +120,11 @@ func (h *HTTP) Patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by)
+	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, condition(c.Request().Header))
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, settings)
+	return send(c, http.StatusOK, settings)
 }
 
 // readChange reads who makes a change, and what it is.
@@ -128,7 +142,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by); err != nil {
+	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, condition(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -83,6 +83,11 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 // that name. It returns a *answer.FieldError or a *InvalidError before the store
 // is asked.
 func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, bool, error) {
+	return s.put(ctx, zoneID, body, by, nil)
+}
+
+// put is Put, unless the zone is not as it was; nil is whatever it was.
+func (s *Service) put(ctx context.Context, zoneID string, body []byte, by string, was *zone.Settings) (zone.Settings, bool, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, false, err
 	}
@@ -90,7 +95,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.store.PutZone(ctx, settings, nil, by)
+	created, err := s.store.PutZone(ctx, settings, was, by)
 	if err != nil {
 		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
 	}
@@ -103,6 +108,12 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 // same moment. It returns a *answer.FieldError, a *InvalidError or ErrConflict
 // with nothing changed.
 func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, error) {
+	return s.PatchIf(ctx, zoneID, body, by, Condition{})
+}
+
+// PatchIf is Patch under a condition: that it holds is seen in the same moment
+// as the change is made. Where it does not, the error is ErrPrecondition.
+func (s *Service) PatchIf(ctx context.Context, zoneID string, body []byte, by string, only Condition) (zone.Settings, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, err
 	}
@@ -110,6 +121,9 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by stri
 		was, err := s.store.Zone(ctx, zoneID)
 		if err != nil {
 			return zone.Settings{}, fmt.Errorf("operator: patch zone: %w", err)
+		}
+		if !only.allows(&was) {
+			return zone.Settings{}, ErrPrecondition
 		}
 		settings, err := change(was, body)
 		if err != nil {

@@ -48,6 +48,7 @@ var cases = []struct {
 	{"echo 405", echo.ErrMethodNotAllowed, 405, "method_not_allowed", 0, 0, ""},
 	{"conflict", operator.ErrConflict, 409, "conflict", 1, 3, ""},
 	{"zone changed", line.ErrZoneChanged, 409, "conflict", 1, 3, ""},
+	{"not as it was seen", operator.ErrPrecondition, 412, "precondition_failed", 0, 0, ""},
 	{"gone", entry.ErrGone, 410, "token_expired", 0, 0, ""},
 	{"too large", answer.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},

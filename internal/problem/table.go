@@ -71,6 +71,11 @@ var (
 		detail:   "Nothing was changed. Look at the zone, and send the change again.",
 		retryMin: 1, retryMax: 3,
 	}
+	preconditionFailed = kind{
+		status: http.StatusPreconditionFailed, code: "precondition_failed",
+		title:  "The zone is not as you have seen it",
+		detail: "Nothing was changed. Look at the zone, and decide anew.",
+	}
 	tokenExpired = kind{
 		status: http.StatusGone, code: "token_expired",
 		title:  "The place is no more",
@@ -137,6 +142,7 @@ var table = []struct {
 	{operator.ErrUnauthorized, &unauthorized},
 	{operator.ErrCrossOrigin, &crossOrigin},
 	{operator.ErrConflict, &conflict},
+	{operator.ErrPrecondition, &preconditionFailed},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},
 	{line.ErrZoneChanged, &conflict},

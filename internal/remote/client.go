@@ -208,10 +208,10 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	return &UnreachableError{URL: c.base, Cause: err}
 }
 
-// refusal returns the Problem of an answer, or an UnreachableError if it is no
+// refusal returns the ProblemError of an answer, or an UnreachableError if it is no
 // waiting room's.
 func (c *Client) refusal(res *http.Response, text []byte) error {
-	p := &Problem{}
+	p := &ProblemError{}
 	if !isMedia(res.Header, "application/problem+json") || json.Unmarshal(text, p) != nil || p.Code == "" {
 		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}

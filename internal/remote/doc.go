@@ -4,7 +4,7 @@
 //	Client ── GET, PUT, PATCH, DELETE under /admin ──> a server's operators' listener
 //	   |
 //	   Reply: what came back, decoded, and as it came, for scripts
-//	   Problem: a refusal, with its status, code and sentence
+//	   ProblemError: a refusal, with its status, code and sentence
 //	   UnreachableError: no answer, or none of a waiting room
 //
 // A call is made once. What reads may be repeated by whoever calls; what writes

@@ -31,9 +31,9 @@ var (
 // Codes of problems that this package has to know, besides statuses.
 const codeZoneUnknown = "zone_unknown"
 
-// Problem is a refusal: the server's problem document (RFC 9457). It is one of
+// ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
-type Problem struct {
+type ProblemError struct {
 	// Status is the HTTP status, 400 to 599.
 	Status int `json:"status"`
 	// Code is what a program compares.
@@ -48,7 +48,7 @@ type Problem struct {
 }
 
 // Error returns what the server said, for people.
-func (p *Problem) Error() string {
+func (p *ProblemError) Error() string {
 	said := p.Detail
 	if len(p.Errors) > 0 {
 		said = strings.Join(p.Errors, "; ")
@@ -60,9 +60,9 @@ func (p *Problem) Error() string {
 }
 
 // Is reports whether target is the kind of this problem.
-func (p *Problem) Is(target error) bool { return target == p.kind() }
+func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
-func (p *Problem) kind() error {
+func (p *ProblemError) kind() error {
 	switch {
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
 		return ErrUnauthorized
