@@ -12,12 +12,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
-// undescribed are the routes that the documents leave out, each for a reason.
-var undescribed = map[string]string{
-	"/": pages, "/console": pages, "/console/*": pages,
-}
-
-const pages = "pages for people, and no interface for programs"
+// pages are the routes that the documents leave out: they are for people.
+var pages = []string{"/", "/console", "/console/*"}
 
 // profiles are the routes behind echo's /debug/pprof/*, as net/http/pprof tells
 // them apart.
@@ -26,27 +22,32 @@ var profiles = []string{"/debug/pprof/", "/debug/pprof/{profile}"}
 // parameter is a part of a path in echo's notation.
 var parameter = regexp.MustCompile(`:(\w+)`)
 
-// routesOf returns "METHOD path" of all routes, in the notation of OpenAPI.
-func routesOf(t *testing.T, h http.Handler) []string {
+// routesOf returns "METHOD path" of all routes, in the notation of OpenAPI, and
+// apart from these the paths of the pages.
+func routesOf(t *testing.T, h http.Handler) (all, left []string) {
 	t.Helper()
 	e, ok := h.(*echo.Echo)
 	if !ok {
 		t.Fatalf("the routes are in a %T", h)
 	}
-	var all []string
 	for _, r := range e.Routes() {
 		paths := []string{parameter.ReplaceAllString(r.Path, "{$1}")}
 		if r.Path == "/debug/pprof/*" {
 			paths = profiles
 		}
 		for _, path := range paths {
-			if r.Method != echo.RouteNotFound && undescribed[path] == "" {
+			switch {
+			case r.Method == echo.RouteNotFound:
+			case slices.Contains(pages, path):
+				left = append(left, path)
+			default:
 				all = append(all, r.Method+" "+path)
 			}
 		}
 	}
 	slices.Sort(all)
-	return all
+	slices.Sort(left)
+	return all, slices.Compact(left)
 }
 
 // TestEveryRouteIsDescribed also wants every route that is described to exist.
@@ -55,8 +56,10 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	for name, listener := range map[string]struct {
 		routes   http.Handler
 		document *openapitest.Document
+		pages    []string
 	}{
-		"public": {r.public(), openapitest.Public}, "operators": {r.operators(), openapitest.Operators},
+		"public":    {r.public(), openapitest.Public, nil},
+		"operators": {r.operators(), openapitest.Operators, pages},
 	} {
 		operations, err := listener.document.Operations()
 		if err != nil {
@@ -67,7 +70,11 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			described = append(described, op.String())
 		}
 		slices.Sort(described)
-		if got := routesOf(t, listener.routes); !slices.Equal(got, described) {
+		got, left := routesOf(t, listener.routes)
+		if !slices.Equal(left, listener.pages) || slices.ContainsFunc(left, listener.document.Describes) {
+			t.Errorf("%s: the pages are %q, want %q, and none of them described", name, left, listener.pages)
+		}
+		if !slices.Equal(got, described) {
 			t.Errorf("%s: the routes are\n%s\nand these are described:\n%s", name,
 				strings.Join(got, "\n"), strings.Join(described, "\n"))
 		}

@@ -20,11 +20,24 @@ import (
 // The documents of the two listeners.
 var (
 	Public    = newDocument(openapi.Public)
-	Operators = newDocument(openapi.Operators)
+	Operators = newDocument(openapi.Operators, "/", "/console")
 )
 
 // Document is one listener's, ready to judge.
-type Document struct{ load func() (*described, error) }
+type Document struct {
+	load func() (*described, error)
+	// pages are for people: what is there, and below, is neither described nor
+	// checked.
+	pages []string
+}
+
+// Describes reports whether the document has to say what is at the path: all
+// but the pages for people, which change as they need, and may be streams.
+func (d *Document) Describes(path string) bool {
+	return !slices.ContainsFunc(d.pages, func(page string) bool {
+		return path == page || page != "/" && strings.HasPrefix(path, page+"/")
+	})
+}
 
 // described is a document that was read and found valid.
 type described struct {
@@ -32,8 +45,8 @@ type described struct {
 	router routers.Router
 }
 
-func newDocument(source *openapi.Document) *Document {
-	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) })}
+func newDocument(source *openapi.Document, pages ...string) *Document {
+	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) }), pages: pages}
 }
 
 // load reads the document, validates it, every example included, and closes the

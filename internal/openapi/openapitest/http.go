@@ -29,6 +29,10 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.Describes(r.URL.Path) {
+			h.ServeHTTP(w, r)
+			return
+		}
 		x := Exchange{Request: r.Clone(r.Context())}
 		sent := &reading{ReadCloser: r.Body}
 		if r.Body != nil {
@@ -97,6 +101,9 @@ func (w *writing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (d *Document) Transport(tb testing.TB, base http.RoundTripper) http.RoundTripper {
 	tb.Helper()
 	return transport(func(req *http.Request) (*http.Response, error) {
+		if !d.Describes(req.URL.Path) { // it may be a stream
+			return base.RoundTrip(req)
+		}
 		res, x, err := exchange(base, req)
 		if err != nil {
 			return res, err
