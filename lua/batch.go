@@ -30,6 +30,9 @@ type ask struct {
 	ctx   context.Context // the caller's, to drop those that went away
 	done  chan struct{}
 
+	// glance: the answer is worked out already, and good if the visitor is in
+	// the line.
+	glance bool
 	answer line.Answer
 	stats  line.Totals
 	waits  []int64
@@ -42,6 +45,7 @@ type ask struct {
 type batch struct {
 	zoneID string
 	keys   []string
+	view   view
 
 	mu       sync.Mutex
 	pending  []*ask

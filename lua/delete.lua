@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- delete: remove a zone, and remember that it was removed rather than lost.
 --
--- KEYS[1..8]  see include/crowd.lua
--- KEYS[9]     see include/record.lua
--- KEYS[10]    string  lease  see sweep.lua
+-- KEYS[1..9]  see include/crowd.lua
+-- KEYS[10]    see include/record.lua
+-- KEYS[11]    string  lease  see sweep.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how long to remember that it was deleted, ms
 -- ARGV[3]     how long to keep the record of its changes, ms
@@ -24,7 +24,7 @@ if not z then
   return missing
 end
 local settings = redis.call('HGET', ZONE, 'json')
-redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, GONE, WAITS, KEYS[10])
+redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, GONE, WAITS, MARKS, KEYS[11])
 redis.call('HSET', ZONE, 'deleted', 1)
 redis.call('PEXPIRE', ZONE, ARGV[2])
 note(time(ARGV[1]), ARGV[4], settings, 'null')

@@ -14,6 +14,7 @@
 //	{zone}:log      zset    id -> admission, ms; for the life of a pass
 //	{zone}:gone     set     after a loss: ids not to be healed
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..16383
+//	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
 //

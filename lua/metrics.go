@@ -15,6 +15,7 @@ type metrics struct {
 	failures  *prometheus.CounterVec
 	reloaded  prometheus.Counter
 	overflows prometheus.Counter
+	glances   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metrics, error) {
@@ -42,6 +43,10 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			Name: "queue_redis_overflows_total",
 			Help: "Requests refused because too many waited for a call.",
 		}),
+		glances: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_redis_glances_total",
+			Help: "Polls from far away, answered with the position that others between the same marks had.",
+		}),
 	}
 	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping"} {
 		m.failures.WithLabelValues(call)
@@ -57,7 +62,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 	}
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.batch, m.seconds, m.failures, m.reloaded, m.overflows,
+		m.batch, m.seconds, m.failures, m.reloaded, m.overflows, m.glances,
 		gauge("queue_redis_connections", "Open connections.",
 			func(p *redis.PoolStats) uint32 { return p.TotalConns }),
 		gauge("queue_redis_connections_idle", "Open connections that are idle.",

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- settle: make a zone, change its settings, or put back one that was lost.
 --
--- KEYS[1..8]  see include/crowd.lua
--- KEYS[9]     see include/record.lua
+-- KEYS[1..9]  see include/crowd.lua
+-- KEYS[10]    see include/record.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     put: create or change; restore: only where there is none
 -- ARGV[3]     put: only if the settings are still these (JSON), '' for any

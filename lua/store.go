@@ -162,12 +162,20 @@ func (s *Store) clock() string {
 	return strconv.FormatInt(s.now().UnixMicro(), 10)
 }
 
+// wall is the time by which what is remembered grows old.
+func (s *Store) wall() time.Time {
+	if s.now == nil {
+		return time.Now()
+	}
+	return s.now()
+}
+
 // keys are the keys of a zone, in the order of include/crowd.lua.
 func (s *Store) keys(zoneID string) []string {
 	tag := s.prefix + "{" + zoneID + "}:"
 	return []string{
 		tag + "zone", tag + "line", tag + "live", tag + "due", tag + "log",
-		tag + "gone", tag + "seen:", tag + "waits",
+		tag + "gone", tag + "seen:", tag + "waits", tag + "marks",
 	}
 }
 

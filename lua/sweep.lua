@@ -2,8 +2,8 @@
 -- sweep: remove some of those who have not polled for longer than the idle
 -- timeout, and forget expired admissions.
 --
--- KEYS[1..8]  see include/crowd.lua
--- KEYS[9]     string  lease  the server that sweeps this zone
+-- KEYS[1..9]  see include/crowd.lua
+-- KEYS[10]    string  lease  the server that sweeps this zone
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
@@ -33,11 +33,11 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local owner = redis.call('GET', KEYS[9])
+local owner = redis.call('GET', KEYS[10])
 if owner and owner ~= ARGV[2] then
   return { 3 }
 end
-redis.call('SET', KEYS[9], ARGV[2], 'PX', ARGV[3])
+redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])
 local t = { now = tick(z, ARGV[1]) }
 
 -- bury notes those who must not be healed.
@@ -84,6 +84,9 @@ end
 z.swept = z.swept + removed
 prune_ttls(z, t.now)
 save_zone(ZONE, z)
+
+-- Whoever is before the edge has an exact position.
+redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', string.format('%.0f', z.edge_micros))
 
 -- The minute's limit needs a minute of the log, repeated polls a pass's life.
 local keep = max(MINUTE, longest_ttl(z))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -85,62 +86,127 @@ func (a *ask) result(err error) (line.Answer, error) {
 	return a.answer, nil
 }
 
-// visit sends a batch and gives each its answer. Those who poll go first.
+// visit sends a batch and gives each its answer. Those who are only glanced at
+// go first, then those who poll. Who could not be glanced at after all polls in
+// a second call, whose error is theirs alone.
 func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
-	slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.op, b.op) })
-	args := make([]any, 2, 2+3*len(asks))
-	polls := 0
-	for _, a := range asks {
-		if a.op == opPoll {
-			args = append(args, string(a.place.ID[:]), seenBucket(a.place.ID), strconv.FormatInt(a.place.ArrivedAtMicros, 10))
-			polls++
-			continue
-		}
-		if a.op == opLeave {
-			a.what = string(a.place.ID[:]) + strconv.FormatInt(a.place.ArrivedAtMicros, 10)
-		}
-		args = append(args, string(a.op), a.what)
+	now := s.wall()
+	s.metrics.glances.Add(float64(b.view.glance(now, asks)))
+	missed, err := s.send(ctx, b, asks, now)
+	if err != nil || len(missed) == 0 {
+		return err
 	}
-	args[0], args[1] = s.clock(), polls
+	for _, a := range missed {
+		a.glance = false
+	}
+	if _, err := s.send(ctx, b, missed, now); err != nil {
+		for _, a := range missed {
+			a.err = err
+		}
+	}
+	return nil
+}
+
+// send makes one call. It returns those glanced at whom the script did not find
+// far from the door.
+func (s *Store) send(ctx context.Context, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
+	slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.turn(), b.turn()) })
+	const fixed = 4
+	args := make([]any, fixed, fixed+3*len(asks))
+	glances, polls, least := 0, 0, int64(0)
+	for _, a := range asks {
+		id, arrived := string(a.place.ID[:]), a.place.ArrivedAtMicros
+		switch {
+		case a.glance:
+			period := a.answer.PeriodMillis
+			args = append(args, id, seenBucket(a.place.ID), string([]byte{byte(period >> 8), byte(period)}))
+			if glances == 0 || arrived < least {
+				least = arrived
+			}
+			glances++
+		case a.op == opPoll:
+			args = append(args, id, seenBucket(a.place.ID), strconv.FormatInt(arrived, 10))
+			polls++
+		case a.op == opLeave:
+			args = append(args, string(a.op), id+strconv.FormatInt(arrived, 10))
+		default:
+			args = append(args, string(a.op), a.what)
+		}
+	}
+	args[0], args[1], args[2], args[3] = s.clock(), glances, strconv.FormatInt(least, 10), polls
 	reply, err := s.run(ctx, visitScript, b.keys, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("lua: visit: reply is %T", reply)
+		return nil, fmt.Errorf("lua: visit: reply is %T", reply)
 	}
-	if code, ok := list[0].(int64); !ok || code != 0 || len(list) != 4 {
+	if code, ok := list[0].(int64); !ok || code != 0 || len(list) != 1+visitLists {
 		s.forget(b)
-		return zoneError(list[0])
+		return nil, zoneError(list[0])
 	}
-	state, err := numbers(list[1])
+	var parts [visitLists - 1][]int64
+	for i := range parts {
+		if parts[i], err = numbers(list[1+i]); err != nil {
+			return nil, err
+		}
+	}
+	waits, err := readWaits(list[visitLists])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answers, err := numbers(list[2])
+	state, err := stateOf(parts[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	waits, err := readWaits(list[3])
-	if err != nil {
-		return err
+	if err := b.view.learn(now, state, parts[3], parts[4]); err != nil {
+		return nil, err
 	}
-	return distribute(asks, state, answers, waits)
+	for _, a := range asks[:glances] {
+		a.answer.State = state
+	}
+	missed := make([]*ask, len(parts[2]))
+	for i, n := range parts[2] {
+		if n < 1 || n > int64(glances) {
+			return nil, fmt.Errorf("lua: visit: missed number %d of %d", n, glances)
+		}
+		missed[i] = asks[n-1]
+	}
+	return missed, distribute(asks[glances:], state, parts[1], waits)
 }
 
-// distribute reads the reply of visit.lua; the widths are those of its header.
-func distribute(asks []*ask, st, flat, waits []int64) error {
+// visitLists is how many lists visit.lua replies with, the last one of strings.
+const visitLists = 6
+
+// turn is where a request stands in a call.
+func (a *ask) turn() int {
+	switch {
+	case a.glance:
+		return 0
+	case a.op == opPoll:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// stateOf reads the zone's state; its width is that of the header of visit.lua.
+func stateOf(st []int64) (line.State, error) {
 	const stateWidth = 11
 	if len(st) != stateWidth {
-		return fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
+		return line.State{}, fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
 	}
-	state := line.State{
+	return line.State{
 		NowMillis: st[0], EdgeMicros: st[1], LastArrivalMicros: st[2],
 		Waiting: st[3], Released: st[4], Live: st[5],
 		InWindow: st[6], InMinute: st[7], WindowLimit: st[8],
 		EdgePassed: st[9], EdgeLive: st[10],
-	}
+	}, nil
+}
+
+// distribute reads the answers of visit.lua; the widths are those of its header.
+func distribute(asks []*ask, state line.State, flat, waits []int64) error {
 	for _, a := range asks {
 		width := a.op.width()
 		if len(flat) < width {

@@ -1,23 +1,31 @@
 #!lua
 -- visit: visitors of one zone join, poll or leave, in the order given.
 --
--- KEYS[1..8]  see include/crowd.lua
+-- KEYS[1..9]  see include/crowd.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2]     how many of the visitors poll; they come first, three strings each:
---             the id (8 bytes), its seen bucket, and the arrival in the token, in
---             decimal microseconds
--- ARGV[..]    the others, two strings each: a letter, and
+-- ARGV[2]     how many of the visitors are only glanced at; see include/glance.lua
+-- ARGV[3]     the least of their arrivals, in microseconds
+-- ARGV[4]     how many poll
+-- ARGV[5..]   three strings for each who is glanced at: the id (8 bytes), its
+--             seen bucket, and the period that it is told (2 bytes, ms); three for
+--             each who polls: the id, its bucket, and the arrival in the token, in
+--             decimal microseconds; and two for each of the others: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for
 --
--- Returns  {1} zone unknown, {2} zone deleted, or {0, state, answers, waits}
+-- Returns  {1} zone unknown, {2} zone deleted, or
+--          {0, state, answers, missed, rounded, pace, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
 --            minute, window limit, edge passed, edge live
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
 --            s: joined, admitted, left, swept, restored, polls, estimate
+--   missed   which of those glanced at, from 1, are not in the line or may be near
+--            the door: nothing is noted of them, and they have to poll
+--   rounded  for whose position lies between two marks: both, and the position
+--   pace     live released expected to come, room, per minute, longest period
 --   waits    if there is an s: bucket, how many, ... (as strings); else empty
 --
 -- O(log n) a visitor, and at most 200 more tokens a call for the edge. Run twice,
@@ -30,6 +38,8 @@
 --@include loss
 --@include turn
 --@include admit
+--@include round
+--@include wait
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -37,23 +47,6 @@ if not z then
 end
 local r = rates_of(z.per_minute, z.window, z.idle)
 local t = begin(z, r, ARGV[1])
-
--- wait tells a waiting visitor how long, and when to poll.
-local function wait(id, arrived, rank, live_rank)
-  local est, period
-  if live_rank then
-    local opens_in = opens(z, r, t, expect(z, r, live_rank)) - t.now
-    est = min(opens_in, DAY)
-    period = appointment_period(z, r, opens_in)
-    redis.call('ZADD', DUE, t.now + period, id)
-  else
-    est = estimate(r, expect(z, r, t.live), rank - t.released, t.room, z.present, z.passed)
-    local jitter = (string.byte(id, 8) + t.now) % 256
-    period = far_period(r, est, t.now - floor(arrived / 1000), jitter)
-  end
-  redis.call('HSET', bucket(id), id, struct.pack('>I6I2', t.now, period))
-  return WAITING, rank + 1, est, period
-end
 
 -- heals reports whether an unknown place was lost rather than given up.
 local function heals(id, arrived)
@@ -108,9 +101,10 @@ local function poll(id, arrived, rank)
       return status + restored, at, expiry, 0
     end
   end
-  local status, position, est, period = wait(id, arrived, rank, live_rank)
+  local status, position, est, period = wait(z, r, t, id, arrived, rank, live_rank)
   return status + restored, position, est, period
 end
 
 --@include join
+--@include glance
 --@include answer

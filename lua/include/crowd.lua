@@ -11,8 +11,10 @@
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms), both big-endian
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
-local ZONE, LINE, LIVE, DUE, LOG, GONE, SEEN, WAITS =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+--   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
+--                         and score; see round.lua
+local ZONE, LINE, LIVE, DUE, LOG, GONE, SEEN, WAITS, MARKS =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 
 -- bucket is the key of the seen bucket of an id: 16,384 by its first 14 bits.
 local function bucket(id)

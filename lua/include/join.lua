@@ -41,9 +41,11 @@ local function join(ids)
   end
   z.last_micros, z.joined = arrived, z.joined + 1
   -- The newest arrival of all is the last in the line.
-  redis.call('ZADD', LINE, string.format('%.0f', arrived), id)
+  local text = string.format('%.0f', arrived)
+  redis.call('ZADD', LINE, text, id)
   t.waiting = t.waiting + 1
-  local status, position, est, period = wait(id, arrived, t.waiting - 1, nil)
+  mark_newcomer(z, t, text)
+  local status, position, est, period = wait(z, r, t, id, arrived, t.waiting - 1, nil)
   return status, position, est, period, arrived, 0
 end
 

@@ -1,7 +1,7 @@
 -- record: who changed the zone's settings, and when. One entry a change.
---   KEYS[9]  list  audit  changes as JSON, the newest first
+--   KEYS[10]  list  audit  changes as JSON, the newest first
 
-local AUDIT = KEYS[9]
+local AUDIT = KEYS[10]
 -- How many changes are kept of a zone, as zone.MaxChanges has it.
 local CHANGES = 200
 

@@ -87,7 +87,7 @@ end
 
 -- begin moves the clock and the edge on. It returns what the call knows.
 local function begin(z, r, override)
-  local t = { now = tick(z, override), waits = {} }
+  local t = { now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now)
   refill(z, r, t)
   t.waiting = redis.call('ZCARD', LINE)

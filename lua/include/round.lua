@@ -1,0 +1,45 @@
+-- round: the position that is told to one who is far from the door. Whoever lies
+-- between the same two marks is told the same: how many there are up to the mark
+-- beyond. So a server can remember it for all of them, and since marks stay where
+-- they are and nobody goes before them, it never rises. It is at most 511 too
+-- high, and exact for the first 51,200: see docs/decisions/0007.
+
+-- How many line up from one mark to the next, and up to where marks do not matter.
+local MARK_EVERY, EXACT = 512, 51200
+
+-- round_up returns the position, and notes what the caller may remember.
+local function round_up(t, arrived, rank)
+  if rank + MARK_EVERY <= EXACT then
+    return rank + 1
+  end
+  if t.open and arrived > t.open_after then
+    return t.open
+  end
+  local text, call = string.format('%.0f', arrived), redis.call
+  local below = call('ZREVRANGEBYSCORE', MARKS, '(' .. text, '-inf', 'LIMIT', 0, 1)[1]
+  local beyond = call('ZRANGEBYSCORE', MARKS, text, '+inf', 'LIMIT', 0, 1)[1]
+  local low = below and call('ZCOUNT', LINE, '-inf', below) or 0
+  local high = beyond and call('ZCOUNT', LINE, '-inf', beyond) or low + MARK_EVERY
+  -- More between two marks than lined up there: places that were lost with
+  -- their mark, and put back.
+  if high <= EXACT or high - low > MARK_EVERY then
+    return rank + 1
+  end
+  if not beyond then
+    -- Beyond the last mark are all newcomers of this call.
+    t.open, t.open_after = high, tonumber(below)
+  else
+    local n = #t.rounded
+    t.rounded[n + 1], t.rounded[n + 2], t.rounded[n + 3] = tonumber(below), tonumber(beyond), high
+  end
+  return high
+end
+
+-- mark_newcomer makes a mark of every 512th who lines up.
+local function mark_newcomer(z, t, text)
+  z.unmarked = z.unmarked + 1
+  if z.unmarked == MARK_EVERY then
+    z.unmarked, t.open = 0, nil
+    redis.call('ZADD', MARKS, text, text)
+  end
+end
