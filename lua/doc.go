@@ -29,6 +29,10 @@
 // whose reply is lost is not sent again by the client (see once), though every
 // script would survive it.
 //
+// Of those far from the door, most are answered with what the server remembers of
+// the line between two marks, and Redis only notes that they were there
+// (glance.go; docs/decisions/0007-marks.md).
+//
 // # Scripts
 //
 // A script file begins with a header of its keys, arguments and replies. Lines

@@ -159,15 +159,7 @@ func TestGlancesAreTrue(t *testing.T) {
 			t.Fatal("nobody was glanced at")
 		}
 	}
-	for cursor, swept := uint64(0), 0; swept < 2; {
-		sweep, err := s.Sweep(t.Context(), "Z", "one", cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if cursor = sweep.Next; cursor == 0 {
-			swept++
-		}
-	}
+	f.sweep(2)
 	for _, p := range here {
 		if f.exact(p) == 0 {
 			t.Fatal("one who polled was swept")
@@ -191,4 +183,27 @@ func TestGlancesAreTrue(t *testing.T) {
 	put(t, s, open)
 	pollAll(line.Admitted)
 	pollAll(line.AdmittedBefore)
+
+	f.clock.Add(2 * time.Minute)
+	f.sweep(2)
+	if marks := s.client.ZCard(t.Context(), s.keys("Z")[marksKey]).Val(); marks != 0 {
+		t.Errorf("%d marks are left in an empty line", marks)
+	}
+}
+
+// marksKey is where the marks are among a zone's keys.
+const marksKey = 8
+
+// sweep goes through all of the line so many times.
+func (f *farCrowd) sweep(times int) {
+	f.Helper()
+	for cursor := uint64(0); times > 0; {
+		sweep, err := f.servers[0].Sweep(f.Context(), "Z", "one", cursor)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if cursor = sweep.Next; cursor == 0 {
+			times--
+		}
+	}
 }

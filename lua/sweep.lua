@@ -85,8 +85,9 @@ z.swept = z.swept + removed
 prune_ttls(z, t.now)
 save_zone(ZONE, z)
 
--- Whoever is before the edge has an exact position.
-redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', string.format('%.0f', z.edge_micros))
+-- Whoever is before the edge has an exact position, and an empty line no marks.
+local unmarked = redis.call('ZCARD', LINE) > 0 and z.edge_micros or z.last_micros
+redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', string.format('%.0f', unmarked))
 
 -- The minute's limit needs a minute of the log, repeated polls a pass's life.
 local keep = max(MINUTE, longest_ttl(z))

@@ -51,6 +51,7 @@ type bench struct {
 	plan plan
 	*servers
 	progress *progress
+	front    *front
 	out      results
 }
 
@@ -83,7 +84,7 @@ func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out
 	if b.servers, err = startServers(ctx, c, p.conns); err != nil {
 		return results{}, err
 	}
-	defer func() { err = errors.Join(err, b.stop()) }()
+	defer func() { err = errors.Join(err, b.front.stop(), b.stop()) }()
 	if b.out.machine.redis, err = b.redis.Version(ctx); err != nil {
 		return results{}, err
 	}
@@ -126,6 +127,9 @@ func (b *bench) http(ctx context.Context) error {
 		if i == 0 {
 			b.progress.begin("%s join", count(n))
 			if err := b.firstCrowd(ctx, n); err != nil {
+				return err
+			}
+			if err := b.keepFront(ctx); err != nil {
 				return err
 			}
 		} else {

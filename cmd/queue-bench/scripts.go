@@ -37,7 +37,13 @@ const (
 func (b *bench) onlyCrowd(ctx context.Context) error {
 	n := b.plan.sizes[len(b.plan.sizes)-1]
 	b.progress.begin("%s join", count(n))
-	_, err := b.join(ctx, b.room(onRedis), n)
+	if err := b.firstCrowd(ctx, b.plan.sizes[0]); err != nil {
+		return err
+	}
+	if err := b.keepFront(ctx); err != nil {
+		return err
+	}
+	_, err := b.join(ctx, b.room(onRedis), n-b.plan.sizes[0])
 	return err
 }
 

@@ -93,6 +93,11 @@ func sweepAll(ctx context.Context, s sweeper, each func(time.Duration)) (sweepCo
 // last: it sets the zone's clock forward.
 func (b *bench) sweeps(ctx context.Context) (err error) {
 	b.progress.begin("sweep of %s idle on Redis", count(b.plan.idle))
+	// The zone's clock is about to be ours; a server's would set it back.
+	if err := errors.Join(b.front.stop(), b.room(onRedis).stop()); err != nil {
+		return err
+	}
+	b.front = nil
 	ahead := newClock(time.Now().Add(absence))
 	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL(), Now: ahead.now})
 	if err != nil {

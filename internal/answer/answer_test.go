@@ -3,6 +3,7 @@ package answer_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,11 @@ func TestAnswerIsThatOfTheContract(t *testing.T) {
 		`"arrivedAtMicros":1795223373123456}}` + "\n"
 	if got := string(a.AppendJSON(nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// Far from the door a position is rounded up, past those who wait.
+	a.Line.Position = 5100
+	if got := string(a.AppendJSON(nil)); !strings.Contains(got, `"position":5100,"total":5100,`) {
+		t.Errorf("got %s, want a total of 5100", got)
 	}
 	a = answer.Answer{
 		ZoneID: "Z", Token: "T", Pass: "P",

@@ -55,7 +55,8 @@ type Answer struct {
 	Status Status
 	// Place is the visitor's; not set when Gone, Closed or Full.
 	Place Place
-	// Position is 1 for the next. While Waiting only.
+	// Position is 1 for the next. While Waiting only. Exact up to 51,200; beyond
+	// that a store may answer up to 511 too high, but never higher than before.
 	Position int64
 	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
 	EstimateMillis int64
