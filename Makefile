@@ -39,7 +39,7 @@ check: format vet lint lint-lua test ## the one word: format, vet, lint, Lua lin
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc
+	@scripts/install-debian.sh redis-server gcc chromium
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -68,6 +68,11 @@ lint-lua: ## run luacheck on the scripts, as Redis gets them
 .PHONY: fuzz
 fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 	scripts/fuzz.sh $(FUZZFOR)
+
+.PHONY: pictures
+pictures: ## take the console's pictures anew, into docs/img (look at them)
+	@scripts/install-debian.sh chromium
+	$(GO) test ./cmd/queue-server -run 'TestPictures' -pictures $(CURDIR)/docs/img
 
 ##@ Measure it
 

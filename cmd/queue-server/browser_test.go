@@ -28,8 +28,8 @@ type browser struct {
 	written []string // what the page wrote to its console
 }
 
-// step is one action of whoever sits at the browser.
-type step = chromedp.Action[chromedp.Void]
+// act is one action of whoever sits at the browser.
+type act = chromedp.Action[chromedp.Void]
 
 // openBrowser starts Chromium, which ends with the test.
 func openBrowser(t *testing.T) *browser {
@@ -68,7 +68,7 @@ func openBrowser(t *testing.T) *browser {
 }
 
 // do does steps, one after the other.
-func (b *browser) do(t *testing.T, what string, steps ...step) {
+func (b *browser) do(t *testing.T, what string, steps ...act) {
 	t.Helper()
 	for i, s := range steps {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -1,136 +1,17 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
-
-// crowd are simulated visitors over HTTP, who poll when they are told to until
-// they are in.
-type crowd struct {
-	client *http.Client
-	public string
-	stop   chan struct{}
-	all    sync.WaitGroup
-
-	mu       sync.Mutex
-	joined   int
-	admitted int
-	polls    int
-	failures []error
-}
-
-// send has so many visitors come to a zone.
-func send(t *testing.T, public, zoneID string, visitors int) *crowd {
-	t.Helper()
-	c := &crowd{
-		client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16}},
-		public: public, stop: make(chan struct{}),
-	}
-	for i := range visitors {
-		c.all.Go(func() { c.visit(zoneID, i) })
-	}
-	t.Cleanup(c.end)
-	return c
-}
-
-// end sends everybody home.
-func (c *crowd) end() {
-	select {
-	case <-c.stop:
-	default:
-		close(c.stop)
-	}
-	c.all.Wait()
-	c.client.CloseIdleConnections()
-}
-
-func (c *crowd) visit(zoneID string, number int) {
-	body := fmt.Sprintf(`{"zoneId":%q,"clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"visitor-%d"}`, zoneID, number)
-	path := "/traffic/wait"
-	for {
-		var a struct {
-			Token    string `json:"token"`
-			CanEnter bool   `json:"canEnter"`
-			Waiting  struct {
-				PollingPeriod int64 `json:"pollingPeriod"`
-			} `json:"waiting"`
-		}
-		err := c.ask(path, body, &a)
-		c.mu.Lock()
-		switch {
-		case errors.Is(err, errGone):
-			c.mu.Unlock()
-			return
-		case err != nil:
-			c.failures = append(c.failures, err)
-			c.mu.Unlock()
-			return
-		case path == "/traffic/wait":
-			c.joined++
-		default:
-			c.polls++
-		}
-		if a.CanEnter {
-			c.admitted++
-		}
-		c.mu.Unlock()
-		if a.CanEnter {
-			return
-		}
-		path, body = "/traffic/entry", fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, a.Token)
-		select {
-		case <-c.stop:
-			return
-		case <-time.After(time.Duration(a.Waiting.PollingPeriod) * time.Millisecond):
-		}
-	}
-}
-
-// errGone: the zone was deleted.
-var errGone = errors.New("the zone is gone")
-
-func (c *crowd) ask(path, body string, out any) error {
-	res, err := c.client.Post(c.public+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(res.Body)
-	if err = errors.Join(err, res.Body.Close()); err != nil {
-		return err
-	}
-	switch res.StatusCode {
-	case http.StatusOK:
-		return json.Unmarshal(text, out)
-	case http.StatusNotFound:
-		return errGone
-	default:
-		return fmt.Errorf("%s: %d %s", path, res.StatusCode, text)
-	}
-}
-
-// count returns how many joined and were admitted, and fails if one was refused.
-func (c *crowd) count(t *testing.T) (joined, admitted int) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, err := range c.failures {
-		t.Errorf("a visitor: %v", err)
-	}
-	return c.joined, c.admitted
-}
 
 func css(selector string) chromedp.CSS { return chromedp.CSS(selector) }
 
@@ -142,7 +23,7 @@ type operatorAt struct {
 }
 
 // ask presses what leads to the dialog, and waits for it.
-func (o *operatorAt) ask(what string, steps ...step) {
+func (o *operatorAt) ask(what string, steps ...act) {
 	o.t.Helper()
 	o.do(o.t, what, append(steps, chromedp.WaitVisible(css("dialog[open] form")))...)
 }
@@ -220,7 +101,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		chromedp.Click(css("main button.main")), chromedp.WaitVisible(css("#zone")))
 	o.until(t, "live figures", `document.querySelector("#live").dataset.liveState === "live"`)
 
-	visitors := send(t, s.public, "EVENT", 500)
+	visitors := invite(t, s.public, "EVENT", 500)
 	o.until(t, "a long line", `+document.querySelector("[data-f=waiting]").textContent > 400`)
 	o.until(t, "the limit in use", `+document.querySelector("[data-f=window]").textContent === 10`)
 	o.do(t, "watch", chromedp.Evaluate[chromedp.Void](record))
@@ -228,7 +109,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	o.followsWithinTwoSeconds()
 	o.pausesAndUndoes(visitors)
 	o.refusesOtherSites()
-	o.sheChecksThePages()
+	o.looksAtThePages()
 	o.deletes(visitors)
 	if complaints := o.errors(); len(complaints) > 0 {
 		t.Errorf("the browser complains: %q", complaints)
@@ -263,7 +144,7 @@ func (o *operatorAt) followsWithinTwoSeconds() {
 
 // pausesAndUndoes pauses, compares all figures while nothing moves, and takes
 // the pause back with one click.
-func (o *operatorAt) pausesAndUndoes(visitors *crowd) {
+func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
 	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Those who wait (") {
@@ -299,7 +180,7 @@ func figureOf(text, name string) (float64, bool) {
 }
 
 // agrees wants the page, the API, Prometheus and the visitors to say the same.
-func (o *operatorAt) agrees(visitors *crowd) {
+func (o *operatorAt) agrees(visitors *party) {
 	o.t.Helper()
 	type figures struct{ Page, API, Metrics float64 }
 	compare := func() map[string]figures {
@@ -371,8 +252,8 @@ func (o *operatorAt) refusesOtherSites() {
 	}
 }
 
-// sheChecksThePages has axe look at the pages that were not looked at yet.
-func (o *operatorAt) sheChecksThePages() {
+// looksAtThePages has axe look at the pages that were not looked at yet.
+func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
 		"all zones": "", "record": "changes", "zone": "zones/EVENT", "confirm": "zones/EVENT/change?perMinute=3000",
@@ -388,8 +269,8 @@ func (o *operatorAt) sheChecksThePages() {
 	}
 }
 
-// deletes deletes the zone, in the dialog, by its name.
-func (o *operatorAt) deletes(visitors *crowd) {
+// deletes takes the zone away, in the dialog, by its name.
+func (o *operatorAt) deletes(visitors *party) {
 	o.t.Helper()
 	o.do(o.t, "the zone", chromedp.Navigate(o.server.operators+"/console/zones/EVENT"),
 		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(".controls details:last-of-type summary")))
