@@ -79,7 +79,7 @@ type Store struct {
 	lines   Lines
 	meter   Meter
 	servers int64
-	within  time.Duration
+	limits  deadlines
 	log     *slog.Logger
 	clock   clock
 
@@ -95,7 +95,7 @@ type Store struct {
 // New returns a Store. Call Start before use and Stop after.
 func New(o Options) *Store {
 	s := &Store{
-		lines: o.Lines, meter: o.Meter, servers: max(1, o.Servers), within: o.Within, log: o.Logger,
+		lines: o.Lines, meter: o.Meter, servers: max(1, o.Servers), limits: deadlines{within: o.Within}, log: o.Logger,
 		clock: newClock(o.Now),
 	}
 	if s.log == nil {
@@ -148,9 +148,7 @@ func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 
 // Leave gives a place up, which only the store can do.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	bounded, cancel := s.bound(ctx)
-	defer cancel()
-	err := s.lines.Leave(bounded, zoneID, p)
+	err := s.lines.Leave(s.limits.bound(ctx), zoneID, p)
 	if unanswered(ctx, err) {
 		return unavailable(err)
 	}
@@ -178,9 +176,7 @@ func (s *Store) visit(
 		}
 	}
 	began := s.clock.millis()
-	bounded, cancel := s.bound(ctx)
-	a, err := call(bounded)
-	cancel()
+	a, err := call(s.limits.bound(ctx))
 	switch {
 	case err == nil:
 		if g == nil {
@@ -209,14 +205,6 @@ func (s *Store) fail(zoneID string, v visitor, began int64, err error) (line.Ans
 		return a, err
 	}
 	return line.Answer{}, unavailable(err)
-}
-
-// bound gives a visitor's call its deadline.
-func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.within <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, s.within)
 }
 
 // unanswered reports whether err says that the store did not answer, rather
