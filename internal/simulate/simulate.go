@@ -20,10 +20,13 @@
 //
 // The simulator judges by what it knows itself: who has left, when each was
 // admitted, who came first. Of the room it takes no count on trust.
+//
+// # The forecast
+//
+// Predict begins with a line that is there: the operators' dry run.
 package simulate
 
 import (
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -93,6 +96,8 @@ type Moment struct {
 	InWindow, WindowLimit int64
 	// EstimateLastMillis is the wait that one who joins now is told.
 	EstimateLastMillis int64
+	// Stats are what the store says.
+	Stats line.Stats
 }
 
 // Validate reports what is out of range.
@@ -157,27 +162,6 @@ const (
 )
 
 type estimate struct{ at, millis int64 }
-
-// event is a visitor's next request.
-type event struct {
-	at int64 // microseconds
-	v  int32
-}
-
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].v < e[j].v
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	*e = (*e)[:last]
-	return x
-}
 
 // run is a simulation under way.
 type run struct {
@@ -244,7 +228,7 @@ func (r *run) populate() {
 		at := r.start + int64(r.rng.Float64()*float64(r.cfg.Arrive.Microseconds()))
 		r.queue = append(r.queue, event{at, int32(i)})
 	}
-	heap.Init(&r.queue)
+	r.queue.init()
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -269,7 +253,7 @@ func (r *run) loop(ctx context.Context) error {
 			}
 			second += time.Second.Microseconds()
 		}
-		e := heap.Pop(&r.queue).(event)
+		e := r.queue.pop()
 		r.now = max(r.now, e.at)
 		if err := r.request(ctx, e.v); err != nil {
 			return err
@@ -359,7 +343,7 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	if v.leavesAt > 0 {
 		at = min(at, v.leavesAt)
 	}
-	heap.Push(&r.queue, event{at, i})
+	r.queue.push(event{at, i})
 	return nil
 }
 
@@ -395,7 +379,7 @@ func (r *run) moment(ctx context.Context, second int64) error {
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: st.EstimateMillis,
+		EstimateLastMillis: st.EstimateMillis, Stats: st,
 	})
 	return nil
 }
