@@ -135,7 +135,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	}
 
 	failed := make(chan error, 2)
-	publicListener.serve(r.public(), writeTimeout, log, failed)
+	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 )
@@ -50,6 +51,7 @@ type settings struct {
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
 	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
+	AllowedOrigins []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only pages of this server's own site when absent."`
 	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
 	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat      string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
@@ -63,6 +65,8 @@ type checked struct {
 	adminToken string
 	// proxies are the trusted ones.
 	proxies []*net.IPNet
+	// origins are the sites whose pages may ask.
+	origins *origin.Policy
 	level   slog.Level
 }
 
@@ -121,6 +125,10 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 			continue
 		}
 		c.proxies = append(c.proxies, network)
+	}
+	var err error
+	if c.origins, err = origin.New(s.AllowedOrigins); err != nil {
+		fault("allowed-origins", "%w", err)
 	}
 	oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")
 	if err := c.level.UnmarshalText([]byte(s.LogLevel)); err != nil {

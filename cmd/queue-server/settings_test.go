@@ -57,6 +57,8 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "sweeps between the seconds", args: []string{"--sweep-every=1500ms"},
 			says: []string{"--sweep-every: 1.5s is not in whole seconds"}},
 		{name: "drains too long", env: map[string]string{"QUEUE_DRAIN_DELAY": "1h"}, says: []string{"QUEUE_DRAIN_DELAY: 1h0m0s is out of range"}},
+		{name: "origins", env: map[string]string{"QUEUE_ALLOWED_ORIGINS": "https://shop.example,shop.example"},
+			says: []string{`QUEUE_ALLOWED_ORIGINS:`, `"shop.example" is no origin; write https://shop.example`}},
 		{name: "proxies", env: map[string]string{"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8,proxy.example"},
 			says: []string{`QUEUE_TRUSTED_PROXIES: "proxy.example" is neither a network (10.0.0.0/8) nor an address`}},
 		{name: "log level", args: []string{"--log-level=loud"}, says: []string{`--log-level: "loud" is none of debug, info, warn, error`}},

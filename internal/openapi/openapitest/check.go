@@ -50,7 +50,7 @@ func (d *Document) Check(ctx context.Context, x Exchange) error {
 	if err != nil {
 		return fmt.Errorf("openapitest: %s %s: %d: %w", x.Request.Method, x.Request.URL.Path, x.Status, err)
 	}
-	errs := []error{checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x)}
+	errs := []error{doc.checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x)}
 	if in.described && x.Status < http.StatusMultipleChoices {
 		errs = append(errs, checkRequest(ctx, in, x))
 	}
@@ -101,6 +101,8 @@ func (d *described) find(x Exchange) (found, error) {
 func (d *described) elsewhere(x Exchange) (found, error) {
 	var name string
 	switch {
+	case x.Request.Method == http.MethodOptions && x.Header.Get("Access-Control-Allow-Methods") != "":
+		name = "Preflight"
 	case x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent:
 		name = "Options"
 	case x.Status == http.StatusNotFound:
@@ -128,9 +130,13 @@ func (d *described) answering(name string, status int, ref *openapi3.ResponseRef
 
 // checkHeaders wants each header to be described, and each that is described
 // as it says.
-func checkHeaders(answer *openapi3.Response, x Exchange) error {
+func (d *described) checkHeaders(answer *openapi3.Response, x Exchange) error {
 	var errs []error
 	for name := range x.Header {
+		if ref := d.everywhere[name]; ref != nil && headerOf(answer, name) == nil {
+			errs = append(errs, checkValues(ref, name, x.Header.Values(name)))
+			continue
+		}
 		if !slices.Contains(framing, name) && headerOf(answer, name) == nil {
 			errs = append(errs, fmt.Errorf("the header %s: %q is not described", name, x.Header.Get(name)))
 		}
@@ -143,10 +149,16 @@ func checkHeaders(answer *openapi3.Response, x Exchange) error {
 			}
 			continue
 		}
-		for _, value := range values {
-			if err := checkHeader(ref.Value.Schema.Value, value); err != nil {
-				errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, value, err))
-			}
+		errs = append(errs, checkValues(ref, name, values))
+	}
+	return errors.Join(errs...)
+}
+
+func checkValues(ref *openapi3.HeaderRef, name string, values []string) error {
+	var errs []error
+	for _, value := range values {
+		if err := checkHeader(ref.Value.Schema.Value, value); err != nil {
+			errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, value, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -188,8 +200,8 @@ func checkBody(ctx context.Context, in found, x Exchange) error {
 	}
 	options := &openapi3filter.Options{
 		IncludeResponseStatus: true, MultiError: true,
-		// Only bodies that were not compressed can be read.
-		ExcludeResponseBody: x.Header.Get("Content-Encoding") != "",
+		// Bodies that were compressed otherwise cannot be read: see unpacked.
+		ExcludeResponseBody: !slices.Contains([]string{"", "gzip"}, x.Header.Get("Content-Encoding")),
 	}
 	return openapi3filter.ValidateResponse(ctx, &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
@@ -246,7 +258,7 @@ func (d *Document) CheckProblem(ctx context.Context, x Exchange) error {
 			continue
 		}
 		in := doc.answering(got.Code, x.Status, ref)
-		return errors.Join(checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x))
+		return errors.Join(doc.checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x))
 	}
 	return fmt.Errorf("openapitest: the code %s is not described", got.Code)
 }

@@ -43,7 +43,13 @@ func (d *Document) Describes(path string) bool {
 type described struct {
 	*openapi3.T
 	router routers.Router
+	// everywhere are the headers that any answer may have, by name: the
+	// components that say so.
+	everywhere map[string]*openapi3.HeaderRef
 }
+
+// onEveryAnswer is the member of a component that names a header of any answer.
+const onEveryAnswer = "x-on-every-answer"
 
 func newDocument(source *openapi.Document, pages ...string) *Document {
 	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) }), pages: pages}
@@ -72,7 +78,13 @@ func load(source *openapi.Document) (*described, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapitest: %w", err)
 	}
-	return &described{T: doc, router: router}, nil
+	everywhere := make(map[string]*openapi3.HeaderRef)
+	for _, ref := range doc.Components.Headers {
+		if name, ok := ref.Value.Extensions[onEveryAnswer].(string); ok {
+			everywhere[name] = ref
+		}
+	}
+	return &described{T: doc, router: router, everywhere: everywhere}, nil
 }
 
 // closeAnswers forbids, in every object that an answer may hold, the members
