@@ -26,11 +26,9 @@ const stalledAfter = 60
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	switch {
-	case !seen:
-		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
-	case !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
+	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
-	case !now.Known():
+	case seen && !now.Known():
 		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
 	case s.Mode == zone.ModeOpen:
 		return state{"warn", "▲", "Open", "Everybody who comes is let in at once. The limit does not hold."}
@@ -42,6 +40,8 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody who may enter polls."}
 	case s.Mode == zone.ModeClosed:
 		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	case !seen:
+		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
 	case now.Waiting == 0:
 		return state{"ok", "○", "No line", "Nobody waits. Who comes is let in at once, up to the limit."}
 	default:

@@ -109,7 +109,10 @@ func (g *gate) open(text string) (session, bool) {
 		id:      [sessionIDBytes]byte(body[8 : 8+sessionIDBytes]),
 		who:     string(body[8+sessionIDBytes:]),
 	}
-	return s, g.alive(s)
+	if !g.alive(s) {
+		return session{}, false
+	}
+	return s, true
 }
 
 func (g *gate) signed(body, mac []byte) bool {

@@ -56,7 +56,7 @@ func TestSession(t *testing.T) {
 		"a name that is longer": {g, longer(text), false},
 	}
 	for name, tt := range tests {
-		if _, ok := tt.gate.open(tt.text); ok != tt.want {
+		if s, ok := tt.gate.open(tt.text); ok != tt.want || ok != (s.who != "") {
 			t.Errorf("%s: open = %v, want %v", name, ok, tt.want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestSession(t *testing.T) {
 		t.Error("ended before its time")
 	}
 	clock.at = begun.expires
-	if _, ok := g.open(text); ok {
+	if s, ok := g.open(text); ok || s != (session{}) {
 		t.Error("goes on after its time")
 	}
 }
@@ -90,7 +90,7 @@ func TestLogOutIsRememberedUntilTheSessionExpires(t *testing.T) {
 	g := newGate(testToken, [][]byte{newSecret}, clock.now)
 	out, stays := g.begin("Anna"), g.begin("Bea")
 	g.end(out)
-	if _, ok := g.open(g.seal(out)); ok {
+	if s, ok := g.open(g.seal(out)); ok || s != (session{}) {
 		t.Error("a session that was logged out opens")
 	}
 	if _, ok := g.open(g.seal(stays)); !ok {

@@ -1,0 +1,247 @@
+package console_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// hidden are the fields of a form that the page fills in itself.
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+
+// formOf are the hidden fields of the form that goes to a path.
+func formOf(t *testing.T, w *httptest.ResponseRecorder, path string) url.Values {
+	t.Helper()
+	_, form, found := strings.Cut(w.Body.String(), `action="/console/`+path+`"`)
+	if !found {
+		t.Fatalf("no form goes to %s:\n%s", path, words(w.Body.String()))
+	}
+	form, _, _ = strings.Cut(form, "</form>")
+	values := url.Values{}
+	for _, m := range hidden.FindAllStringSubmatch(form, -1) {
+		values.Set(m[1], m[2])
+	}
+	return values
+}
+
+// follow gets the page that an answer leads to.
+func (p *person) follow(w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	p.tb.Helper()
+	if w.Code != http.StatusSeeOther {
+		p.tb.Fatalf("%d: %s", w.Code, words(w.Body.String()))
+	}
+	return p.get(strings.TrimPrefix(w.Header().Get("Location"), "/console/"))
+}
+
+// confirm asks for a change and says yes.
+func (p *person) confirm(t *testing.T, query string) *httptest.ResponseRecorder {
+	t.Helper()
+	asked := p.get("zones/Z/change?" + query)
+	return p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))
+}
+
+func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	r.seen.round(map[string]watch.Sample{"Z": sample(start)})
+	anna := r.enter("Anna <i>")
+
+	asked := anna.get("zones/Z/change?perMinute=900")
+	shows(t, asked, "Set the limit of Z to 900 a minute?", "At most 90 enter in any 6 s.",
+		"At 900 a minute the last of 12,340 enters at about 12:12 UTC .", "Limit 600 a minute 900 a minute", "Cancel Set the limit")
+	if got := r.zone("Z"); got.PerMinute != 600 {
+		t.Fatalf("asking has set the limit to %d", got.PerMinute)
+	}
+	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
+	shows(t, done, "Done at 11:59:01 UTC by Anna <i>. Limit 600 a minute → to 900 a minute Undo : back to 600 a minute")
+	if strings.Contains(done.Body.String(), "<i>") {
+		t.Error("a name is taken for HTML")
+	}
+	if got := r.zone("Z"); got.PerMinute != 900 {
+		t.Errorf("the limit is %d", got.PerMinute)
+	}
+	r.pass(time.Second)
+	back := anna.follow(anna.post("zones/Z/undo", formOf(t, done, "zones/Z/undo")))
+	shows(t, back, "Limit 900 a minute → to 600 a minute Undo : back to 900 a minute")
+	if got := r.zone("Z"); got != zone.Defaults("Z") {
+		t.Errorf("undone to %+v", got)
+	}
+	changes, err := r.desk.Changes(t.Context(), "Z", 10)
+	must(t, err)
+	if len(changes) != 3 || changes[0].By != "Anna <i>" || changes[1].By != "Anna <i>" || changes[2].By != "Olga" {
+		t.Errorf("record: %+v", changes)
+	}
+	shows(t, anna.get("changes"), "2026-11-21 11:59:02 UTC Anna <i> Z Limit 900 a minute → to 600 a minute", "Olga Z Made the zone")
+}
+
+func TestPauseRemembersTheLimit(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/change?perMinute=0"), "Pause Z?", "Nobody is let in.", "The store does not answer just now")
+	shows(t, p.follow(p.confirm(t, "perMinute=0")), "Paused Nobody is let in.", "Resume at 600")
+	r.pass(time.Second)
+	p.confirm(t, "mode=closed")
+	shows(t, p.get("zones/Z"), "Paused and closed", "Resume at 600")
+	r.pass(time.Second)
+	shows(t, p.get("zones/Z/change?resume=1"), "Resume Z at 600 a minute?")
+	if w := p.confirm(t, "resume=1"); w.Code != http.StatusSeeOther {
+		t.Errorf("resume: %d", w.Code)
+	}
+	if got := r.zone("Z"); got.PerMinute != 600 || got.Mode != zone.ModeClosed {
+		t.Errorf("resumed: %+v", got)
+	}
+	made := zone.Defaults("Y")
+	made.PerMinute = 0
+	must(t, r.desk.Create(t.Context(), made, "Olga"))
+	shows(t, p.get("zones/Y"), "Paused. To resume, set a limit.")
+	w := p.get("zones/Y/change?resume=1")
+	shows(t, w, "The record does not say what the limit was. Type one.")
+	if w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("resume to what nobody knows: %d", w.Code)
+	}
+}
+
+func TestProposals(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := r.put("Z")
+	p := r.enter("Anna")
+	for query, want := range map[string]string{
+		"step=10":                    "to 660 a minute?",
+		"step=-10":                   "to 540 a minute?",
+		"perMinute=12,340":           "to 12,340 a minute?",
+		"mode=open":                  "Open Z to everybody?",
+		"mode=closed":                "Close Z to newcomers?",
+		"mode=queue":                 "Nothing to change",
+		"perMinute=600":              "Nothing to change",
+		"maxWaiting=100&burst=5":     "Change 2 settings of Z?",
+		"windowSeconds=12":           "Set window of Z to 12 s?",
+		"onStoreFailure=admit":       "Set when the store is away of Z to admit?",
+		"zoneId=Y&perMinute=700":     "Set the limit of Z to 700 a minute?",
+		"perMinute=much":             "Limit: write a whole number between 0 and 6,000,000.",
+		"mode=ajar&windowSeconds=99": "Mode: choose one of the list. Window: write a whole number between 1 and 60.",
+	} {
+		w := p.get("zones/Z/change?" + query)
+		shows(t, w, want)
+		refused := strings.Contains(want, ": ")
+		if (w.Code == http.StatusUnprocessableEntity) != refused {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+		if strings.Contains(w.Body.String(), `class="main"`) == (refused || want == "Nothing to change") {
+			t.Errorf("%s: a button that does nothing, or none", query)
+		}
+	}
+	tiny := s
+	tiny.PerMinute = 1
+	must(t, r.desk.Replace(t.Context(), s, tiny, "Olga"))
+	shows(t, p.get("zones/Z/change?step=10"), "to 2 a minute?")
+	shows(t, p.get("zones/Z/change?step=-10"), "Nothing to change")
+	w := p.post("zones/Z/change", url.Values{"was.perMinute": {"1"}, "perMinute": {"-1"}})
+	shows(t, w, "Limit: write a whole number")
+	if w.Code != http.StatusUnprocessableEntity || r.zone("Z") != tiny {
+		t.Errorf("a form that was not made here: %d %+v", w.Code, r.zone("Z"))
+	}
+}
+
+func TestWhoIsFasterWins(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := r.put("Z")
+	anna := r.enter("Anna")
+	asked := anna.get("zones/Z/change?perMinute=900")
+
+	bea := s
+	bea.MaxWaiting = 5000
+	must(t, r.desk.Replace(t.Context(), s, bea, "Bea"))
+	r.pass(time.Second)
+	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
+	if got := r.zone("Z"); got.PerMinute != 900 || got.MaxWaiting != 5000 {
+		t.Errorf("another setting: %+v", got)
+	}
+	undo := formOf(t, done, "zones/Z/undo")
+
+	r.pass(time.Second)
+	was := r.zone("Z")
+	bea = was
+	bea.PerMinute = 700
+	must(t, r.desk.Replace(t.Context(), was, bea, "Bea"))
+	for path, form := range map[string]url.Values{
+		"zones/Z/change": formOf(t, asked, "zones/Z/change"), "zones/Z/undo": undo,
+	} {
+		w := anna.post(path, form)
+		shows(t, w, "Not changed", "Bea was faster, at 11:59:03 UTC . Nothing of yours was set.", "700 a minute")
+		if w.Code != http.StatusConflict || r.zone("Z") != bea {
+			t.Errorf("%s: %d, %+v", path, w.Code, r.zone("Z"))
+		}
+	}
+	page := anna.get("zones/Z")
+	shows(t, page, "Bea 2026-11-21 11:59:03 UTC Limit 900 a minute → to 700 a minute Undo : back to 900 a minute")
+	if n := strings.Count(page.Body.String(), "/console/zones/Z/undo"); n != 2 {
+		t.Errorf("%d changes can be undone, want Bea's two", n)
+	}
+	if w := anna.post("zones/Z/undo", url.Values{"change": {"0-0"}}); w.Code != http.StatusNotFound {
+		t.Errorf("undo of what never was: %d", w.Code)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := r.enter("Anna")
+	shows(t, p.get(""), "There is no zone yet.")
+	w := p.post("new", url.Values{"zoneId": {`"><script>`}, "perMinute": {"<b>"}, "mode": {"queue"}})
+	shows(t, w, "Name: 1 to 64 letters", "Limit: write a whole number")
+	if body := w.Body.String(); w.Code != http.StatusUnprocessableEntity || strings.Contains(body, "<script>") || strings.Contains(body, "<b>") {
+		t.Errorf("%d, or HTML in\n%s", w.Code, body)
+	}
+	made := p.follow(p.post("new", url.Values{"zoneId": {" shop.v1_a-B "}, "perMinute": {"1,200"}, "mode": {"closed"}}))
+	shows(t, made, "shop.v1_a-B", "Made the zone: Limit 1,200 a minute ; Mode closed to newcomers")
+	want := zone.Defaults("shop.v1_a-B")
+	want.PerMinute, want.Mode = 1200, zone.ModeClosed
+	if got := r.zone("shop.v1_a-B"); got != want {
+		t.Errorf("made %+v", got)
+	}
+	shows(t, p.post("new", url.Values{"zoneId": {"shop.v1_a-B"}, "perMinute": {"5"}}), "There is a zone with this name already.")
+	if got := r.zone("shop.v1_a-B"); got != want {
+		t.Errorf("set to %+v", got)
+	}
+	shows(t, p.get(""), "shop.v1_a-B ? No figures yet")
+}
+
+func TestDeleteAsksForTheName(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	r.seen.round(map[string]watch.Sample{"Z": sample(start)})
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/delete"), "Delete Z?", "12,340 waiting. All lose their places", "Type the zone’s name, Z")
+	for _, typed := range []string{"", "z", "ZZ", "Z\x00"} {
+		w := p.post("zones/Z/delete", url.Values{"confirm": {typed}})
+		shows(t, w, "That is not the zone's name. Nothing was deleted.")
+		if w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%q: %d", typed, w.Code)
+		}
+	}
+	shows(t, p.follow(p.post("zones/Z/delete", url.Values{"confirm": {"Z"}})), "Z was deleted by Anna at 11:59:01 UTC .")
+	w := p.get("zones/Z")
+	shows(t, w, "There is no such zone")
+	if w.Code != http.StatusNotFound {
+		t.Errorf("deleted: %d", w.Code)
+	}
+	shows(t, p.get("changes"), "Anna Z Deleted the zone")
+	for _, path := range []string{"?deleted=NONE", "?deleted=%3Cscript%3E", "zones/%3Cscript%3E"} {
+		if body := p.get(path).Body.String(); strings.Contains(body, "was deleted") || strings.Contains(body, "<script>") {
+			t.Errorf("%s:\n%s", path, words(body))
+		}
+	}
+}
