@@ -215,7 +215,7 @@ func TestCreate(t *testing.T) {
 	if got := r.zone("shop.v1_a-B"); got != want {
 		t.Errorf("set to %+v", got)
 	}
-	shows(t, p.get(""), "shop.v1_a-B ? No figures yet")
+	shows(t, p.get(""), "shop.v1_a-B ■ Closed to newcomers")
 }
 
 func TestDeleteAsksForTheName(t *testing.T) {

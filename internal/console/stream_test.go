@@ -26,9 +26,7 @@ const patience = 30 * time.Second
 // stream is an open stream of events.
 type stream struct {
 	t    *testing.T
-	body io.ReadCloser
 	read *bufio.Reader
-	stop context.CancelFunc
 }
 
 // open opens a stream below /console/ on a real listener whose answers may take
@@ -46,14 +44,11 @@ func (p *person) open(t *testing.T, url, path string) *stream {
 	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
 		t.Fatalf("%s: %d %s", path, res.StatusCode, got)
 	}
-	s := &stream{t: t, body: res.Body, read: bufio.NewReader(res.Body), stop: cancel}
-	t.Cleanup(s.close)
-	return s
-}
-
-func (s *stream) close() {
-	s.stop()
-	_ = s.body.Close()
+	t.Cleanup(func() {
+		cancel()
+		_ = res.Body.Close() // it may have been cut off
+	})
+	return &stream{t: t, read: bufio.NewReader(res.Body)}
 }
 
 // next returns the fields of the next event, io.EOF at the end.
@@ -275,8 +270,8 @@ func TestHistory(t *testing.T) {
 		r.seen.round(map[string]watch.Sample{"Z": s})
 	}
 	var got struct {
-		Names   []string
-		Columns [][]*float64
+		Names   []string     `json:"names"`
+		Columns [][]*float64 `json:"columns"`
 	}
 	must(t, json.Unmarshal(p.get("zones/Z/history").Body.Bytes(), &got))
 	if len(got.Names) != 10 || len(got.Columns) != 10 || got.Names[1] != "waiting" || len(got.Columns[1]) != 10 ||
