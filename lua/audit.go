@@ -60,21 +60,21 @@ func (s *Store) records(ctx context.Context, names []string) ([][]zone.Change, e
 	// Each command's own error is looked at below.
 	_, _ = pipe.Exec(ctx)
 	var all [][]zone.Change
-	var errs []error
+	var away, damaged []error
 	for i, r := range replies {
 		entries, err := r.Result()
 		if err != nil {
-			errs = append(errs, err)
+			away = append(away, err)
 			continue
 		}
 		one, err := changesOf(names[i], entries)
-		errs = append(errs, err)
+		damaged = append(damaged, err)
 		all = append(all, one)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(away...); err != nil {
 		return all, s.failed(ctx, "changes", err)
 	}
-	return all, nil
+	return all, errors.Join(damaged...)
 }
 
 // changesOf reads what include/record.lua has written of a zone.

@@ -15,8 +15,14 @@
 //	{zone}:gone     set     after a loss: ids not to be healed
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..16383
 //	{zone}:marks    zset    the arrival of every 512th who lined up
+//	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
+//	{zone}:audit    list    changes of the settings as JSON, the newest first, 200
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
+//	records         set     the names of zones with changes, deleted ones included
+//
+// Of a deleted zone the hash stays for a day, to say so, and the changes stay for
+// 400 days.
 //
 // The seen buckets stay small enough for Redis to keep each as a listpack: 18
 // bytes a visitor, and its key, where one large hash takes 64. Their names are made in the
@@ -27,7 +33,8 @@
 // Joins, polls and leaves of one zone that arrive while a call is in flight
 // travel together in the next one (batch.go). Scripts are sent once: a command
 // whose reply is lost is not sent again by the client (see once), though every
-// script would survive it.
+// script would survive it. When Redis has reached maxmemory, only calls in which
+// somebody joins are refused: those who wait go on, and are swept.
 //
 // Of those far from the door, most are answered with what the server remembers of
 // the line between two marks, and Redis only notes that they were there
@@ -38,4 +45,20 @@
 // A script file begins with a header of its keys, arguments and replies. Lines
 // of the form "--@include name" are replaced by include/name.lua when the
 // package is loaded, for a script cannot call another.
+//
+// # Permissions
+//
+// A user of Redis needs these commands, and keys that begin with "{" or are one
+// of the two sets (~{* ~zones ~records):
+//
+//	+hello +ping +info +time +script|load +eval +evalsha
+//	+hget +hmget +hgetall +hset +hdel +hincrby
+//	+zadd +zrem +zcard +zcount +zrank +zrange +zrevrange +zrangebyscore
+//	+zrevrangebyscore +zremrangebyrank +zremrangebyscore +zscore +zmscore
+//	+sadd +srem +smembers +sismember +lpush +ltrim +lrange +get +set
+//	+unlink +pexpire +persist
+//
+// in a cluster +cluster|slots and +command too, and +select for another database
+// than 0. Redis notes in its ACL log that +client|setinfo is not allowed; it does
+// no harm, and Redis 7.0 does not know it.
 package lua

@@ -142,7 +142,28 @@ const patient = time.Minute
 // It waits long for Redis: what is tested is what it answers, not how soon.
 func openStore(t conformance.TB, now func() time.Time) *Store {
 	t.Helper()
-	url := redisServer.address(t)
+	return openStoreAt(t, redisServer.address(t), now)
+}
+
+func openStoreAt(t conformance.TB, url string, now func() time.Time) *Store {
+	t.Helper()
+	s := openPatient(t, url, now)
+	t.Cleanup(func() {
+		s.forgetAll(t)
+		s.close(t)
+	})
+	return s
+}
+
+func (s *Store) close(t conformance.TB) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func openPatient(t conformance.TB, url string, now func() time.Time) *Store {
+	t.Helper()
 	s, err := Open(t.Context(), Options{URL: url, Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now})
 	if err != nil {
 		t.Fatalf("open: %v", err)
@@ -157,12 +178,6 @@ func openStore(t conformance.TB, now func() time.Time) *Store {
 		t.Fatalf("open: %v", err)
 	}
 	s.client, s.timeouts = redis.NewClient(o), timeouts{patient, patient}
-	t.Cleanup(func() {
-		s.forgetAll(t)
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,17 +22,27 @@ type script struct {
 
 // The scripts.
 var (
-	visitScript  = load("visit")
+	visitScript = load("visit")
+	// visitFullScript is visit.lua as it runs when Redis has no memory left.
+	visitFullScript = visitScript.allowOOM()
+
 	sweepScript  = load("sweep")
 	settleScript = load("settle")
 	deleteScript = load("delete")
 
-	scripts = []*script{visitScript, sweepScript, settleScript, deleteScript}
+	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript}
 )
 
 func load(name string) *script {
 	text := Expand(name)
 	return &script{name: name, text: text, sha: redis.NewScript(text).Hash()}
+}
+
+// allowOOM is the same script, which Redis also runs when it has reached
+// maxmemory.
+func (sc *script) allowOOM() *script {
+	text := strings.Replace(sc.text, "#!lua\n", "#!lua flags=allow-oom\n", 1)
+	return &script{name: sc.name, text: text, sha: redis.NewScript(text).Hash()}
 }
 
 // Expand returns a script with its includes, as Redis gets it. It panics on a

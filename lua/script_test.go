@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ func TestHeaders(t *testing.T) {
 		}
 		for what := range named {
 			// Arguments beyond the second of visit.lua are a list.
-			if list := sc == visitScript && strings.HasPrefix(what, "ARGV"); !used[what] && !list {
+			if list := sc.name == "visit" && strings.HasPrefix(what, "ARGV"); !used[what] && !list {
 				t.Errorf("%s.lua: the header names %s, which is not used", sc.name, what)
 			}
 		}
@@ -110,8 +111,18 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	sc := &scene{T: t, clock: conformance.NewClock(), zone: zone.Defaults("Z"), places: make(map[byte]line.Place)}
-	sc.store = openStore(t, sc.clock.Now)
+	return newSceneAt(t, redisServer.address(t))
+}
+
+func newSceneAt(t *testing.T, url string) *scene {
+	t.Helper()
+	clock := conformance.NewClock()
+	return newSceneOn(t, openStoreAt(t, url, clock.Now), clock)
+}
+
+func newSceneOn(t *testing.T, s *Store, clock *conformance.Clock) *scene {
+	t.Helper()
+	sc := &scene{T: t, store: s, clock: clock, zone: zone.Defaults("Z"), places: make(map[byte]line.Place)}
 	sc.zone.PerMinute, sc.zone.MaxWaiting = 10, 2
 	put(t, sc.store, sc.zone)
 	for _, letter := range []byte("abc") {
@@ -300,8 +311,47 @@ func TestEveryScriptCanRunTwice(t *testing.T) {
 			t.Fatalf("second %d: totals %+v, want %+v", second, got, want)
 		}
 	}
+	first, err := once.Changes(t.Context(), "")
+	second, err2 := again.Changes(t.Context(), "")
+	if err != nil || err2 != nil || len(first) != 6 || !reflect.DeepEqual(first, second) {
+		t.Errorf("the record is %+v, %v, want %+v, %v", second, err2, first, err)
+	}
 	if st := stats(t, once); st.Totals.Swept == 0 || st.Totals.Left == 0 || st.Totals.Admitted < 10 {
 		t.Errorf("too little has happened: %+v", st.Totals)
+	}
+}
+
+// TestRecordOutlivesTheZone: for a while; and as long as the zone, if that is made
+// again. A zone that one of the lists has lost is found by the other.
+func TestRecordOutlivesTheZone(t *testing.T) {
+	t.Parallel()
+	sc := newScene(t)
+	s := sc.store
+	audit := s.auditKey("Z")
+	recorded := func(want int) {
+		t.Helper()
+		for _, zoneID := range []string{"Z", ""} {
+			if got, err := s.Changes(t.Context(), zoneID); err != nil || len(got) != want {
+				t.Errorf("changes of %q: %+v, %v, want %d", zoneID, got, err, want)
+			}
+		}
+	}
+	s.client.Del(t.Context(), s.recordsKey())
+	recorded(1)
+	sc.fails(s.DeleteZone(t.Context(), "Z", "ada"), nil)
+	recorded(2)
+	s.client.Del(t.Context(), s.zonesKey())
+	put(t, s, sc.zone)
+	recorded(3)
+	if ttl := s.client.PTTL(t.Context(), audit).Val(); ttl >= 0 {
+		t.Errorf("the record of a zone that is there ends in %v", ttl)
+	}
+	sc.fails(s.client.LPush(t.Context(), audit, "{").Err(), nil)
+	for _, zoneID := range []string{"Z", ""} {
+		if _, err := s.Changes(t.Context(), zoneID); err == nil || !strings.Contains(err.Error(), "damaged") ||
+			errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("of a damaged record: %v", err)
+		}
 	}
 }
 

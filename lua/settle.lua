@@ -22,7 +22,7 @@
 --@include loss
 --@include record
 
-local z, missing = load_zone(ZONE)
+local z, missing, left = load_zone(ZONE)
 if ARGV[2] == 'restore' then
   if z then
     return 0
@@ -41,10 +41,11 @@ if created then
   end
 end
 if missing == 2 then
-  -- The line that was deleted with the zone stays deleted.
-  redis.call('DEL', ZONE)
+  z = left
   tick(z, ARGV[1])
-  z.last_micros = z.now_micros
+  -- The line that was deleted with the zone stays deleted.
+  z.last_micros = max(z.last_micros, z.now_micros)
+  redis.call('HDEL', ZONE, 'deleted')
 elseif not created or ARGV[2] == 'restore' then
   -- A new zone's clock begins with its first visitor.
   local now = tick(z, ARGV[1])

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -92,14 +94,14 @@ func (a *ask) result(err error) (line.Answer, error) {
 func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
 	now := s.wall()
 	s.metrics.glances.Add(float64(b.view.glance(now, asks)))
-	missed, err := s.send(ctx, b, asks, now)
+	missed, err := s.afford(ctx, b, asks, now)
 	if err != nil || len(missed) == 0 {
 		return err
 	}
 	for _, a := range missed {
 		a.glance = false
 	}
-	if _, err := s.send(ctx, b, missed, now); err != nil {
+	if _, err := s.afford(ctx, b, missed, now); err != nil {
 		for _, a := range missed {
 			a.err = err
 		}
@@ -107,10 +109,30 @@ func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
 	return nil
 }
 
-// send makes one call. It returns those glanced at whom the script did not find
-// far from the door.
-func (s *Store) send(ctx context.Context, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
+// afford makes one call, as send does, or two. Only who joins takes memory: when
+// Redis has none left, they are refused. The others go on, for each who enters,
+// leaves or is swept gives some back. So a call without joins is allowed when
+// memory is out, and one that was refused for its joins, hence did nothing, is
+// sent again without them.
+func (s *Store) afford(ctx context.Context, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
 	slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.turn(), b.turn()) })
+	joins := slices.IndexFunc(asks, func(a *ask) bool { return a.op == opJoin })
+	if joins < 0 {
+		return s.send(ctx, visitFullScript, b, asks, now)
+	}
+	missed, err := s.send(ctx, visitScript, b, asks, now)
+	if joins > 0 && redis.HasErrorPrefix(err, "OOM") {
+		for _, a := range asks[joins:] {
+			a.err = err
+		}
+		missed, err = s.send(ctx, visitFullScript, b, asks[:joins], now)
+	}
+	return missed, err
+}
+
+// send makes one call, of those who ask by turn. It returns those glanced at whom
+// the script did not find far from the door.
+func (s *Store) send(ctx context.Context, sc *script, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
 	const fixed = 4
 	args := make([]any, fixed, fixed+3*len(asks))
 	glances, polls, least := 0, 0, int64(0)
@@ -134,7 +156,7 @@ func (s *Store) send(ctx context.Context, b *batch, asks []*ask, now time.Time) 
 		}
 	}
 	args[0], args[1], args[2], args[3] = s.clock(), glances, strconv.FormatInt(least, 10), polls
-	reply, err := s.run(ctx, visitScript, b.keys, args...)
+	reply, err := s.run(ctx, sc, b.keys, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +208,8 @@ func (a *ask) turn() int {
 		return 0
 	case a.op == opPoll:
 		return 1
+	case a.op == opJoin:
+		return 3
 	default:
 		return 2
 	}

@@ -9,7 +9,8 @@
 -- ARGV[5..]   three strings for each who is glanced at: the id (8 bytes), its
 --             seen bucket, and the period that it is told (2 bytes, ms); three for
 --             each who polls: the id, its bucket, and the arrival in the token, in
---             decimal microseconds; and two for each of the others: a letter, and
+--             decimal microseconds; and two for each of the others, those who join
+--             last: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for

@@ -59,6 +59,34 @@ func fresh(s zone.Settings) *model {
 	return &model{settings: s, rates: window.RatesOf(s)}
 }
 
+// remains are what stays of a zone that is deleted.
+type remains struct {
+	clock    window.Clock
+	last     int64
+	phantoms window.Phantoms
+}
+
+func (m *model) remains() *remains {
+	newest := m.phantoms.AtMillis
+	for _, e := range m.log {
+		newest = max(newest, e.at)
+	}
+	at := *m
+	at.now = newest
+	return &remains{m.clock, m.last, m.rates.Remains(
+		m.settings.Burst, newest, at.since(m.rates.WindowMillis), at.since(window.MinuteMillis),
+	)}
+}
+
+// anew is a zone as an operator makes it, of which there was another before.
+func anew(s zone.Settings, r *remains, rawMicros int64) *model {
+	m := fresh(s)
+	m.clock = r.clock
+	m.tick(rawMicros)
+	m.last, m.phantoms = max(r.last, m.clock.NowMicros), r.phantoms
+	return m
+}
+
 // restored is a zone that a store has lost, with what a server remembers of it.
 func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 	m := fresh(s)

@@ -31,6 +31,7 @@ func Property(t *testing.T, open ...Open) {
 			"stats":                    func(*rapid.T) { c.stats() },
 			"the record of changes":    func(*rapid.T) { c.changes() },
 			"the operator changes":     c.change,
+			"the zone is made anew":    c.anew,
 			"time goes on":             c.timeGoesOn,
 			"time goes back":           c.timeGoesBack,
 			"the crowd polls as told":  c.asTold,
@@ -205,6 +206,18 @@ func (c *crowd) lost(t *rapid.T) {
 	c.witness.losing(m)
 	c.lose(m)
 	c.witness.lost()
+}
+
+func (c *crowd) anew(t *rapid.T) {
+	s := c.model.settings
+	c.delete("somebody")
+	c.timeGoesOn(t)
+	if rapid.Bool().Draw(t, "with other settings") {
+		s = drawSettings(t, s)
+	}
+	c.ttls = 0
+	c.put(s)
+	c.witness.anew()
 }
 
 func (c *crowd) pass(d time.Duration) {

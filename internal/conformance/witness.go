@@ -156,6 +156,16 @@ func (w *witness) lost() {
 	w.everybodyMayFallBack()
 }
 
+// anew: the zone was deleted with its line, and another one begins.
+func (w *witness) anew() {
+	w.joined = 0
+	for _, s := range w.people {
+		*s = seen{}
+	}
+	w.noticeLoss()
+	w.changed()
+}
+
 // noticeLoss: the stores and the model began to count on lost admissions.
 func (w *witness) noticeLoss() {
 	if w.w.model.phantoms == w.phantoms {

@@ -19,8 +19,8 @@ type world struct {
 	model  *model // nil while the stores have no such zone
 	stores []*Harness
 	record []zone.Change // of the zone, the newest first
-	// deleted: there was a zone of that name before.
-	deleted bool
+	// remains of a zone that was deleted; nil if there was none.
+	remains *remains
 }
 
 func newWorld(t TB, open ...Open) *world {
@@ -140,10 +140,8 @@ func (w *world) put(s zone.Settings) {
 	}
 	if created {
 		w.model = fresh(s)
-		if w.deleted {
-			// What was before belongs to the deleted zone.
-			w.model.tick(w.raw())
-			w.model.last = w.raw()
+		if w.remains != nil {
+			w.model = anew(s, w.remains, w.raw())
 		}
 		return
 	}
@@ -154,7 +152,7 @@ func (w *world) put(s zone.Settings) {
 func (w *world) lose(m line.Memory) {
 	w.t.Helper()
 	s := w.model.settings
-	w.record = nil
+	w.record, w.remains = nil, nil
 	for _, h := range w.stores {
 		h.Store = h.Lose(w.t)
 		if err := h.Store.RestoreZone(w.t.Context(), s, m); err != nil {
@@ -173,7 +171,7 @@ func (w *world) delete(by string) {
 		}
 	}
 	w.note(by, &w.model.settings, nil)
-	w.model, w.deleted = nil, true
+	w.model, w.remains = nil, w.model.remains()
 }
 
 // note writes down a change.

@@ -42,8 +42,86 @@ var zoneStories = map[string]func(*story){
 		s.put(settings)
 		s.list(settings)
 		s.poll("a").gone()
+		s.join("b").waits(1)
+		s.totals(line.Totals{Joined: 1})
+	},
+
+	"a zone that is made anew lets no more in than it would have": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
+		s.join("x").enters()
+		s.after(second)
+		s.join("y").enters()
+		again := s.model.settings
+		s.after(second)
+		s.delete("")
+		s.after(second)
+		s.put(again)
+		a := s.join("a")
+		a.waits(1)
+		s.equal("in the window", a.State.InWindow, int64(2))
+		s.equal("in the minute", a.State.InMinute, int64(20))
+		// It counts as full as from the last admission, not from the deletion.
+		s.after(4 * second)
+		s.poll("a").waits(1)
+		s.after(milli)
+		s.poll("a").enters()
+		all := names("v", 12)
+		for _, v := range all {
+			s.join(v)
+		}
+		s.pollAll(all, 250*milli, 2*minute)
+		s.equal("most in a window", s.mostIn(6*second), 2)
+		s.equal("most in a minute", s.mostIn(minute) <= 20, true)
+	},
+
+	"and after a minute its window is empty": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
+		s.join("x").enters()
+		again := s.model.settings
+		s.delete("")
+		s.after(minute + milli)
+		s.put(again)
+		s.equal("in the minute", s.stats().State.InMinute, int64(0))
+		s.join("a").enters()
 		s.join("b").enters()
-		s.totals(line.Totals{Joined: 1, Admitted: 1})
+		s.join("c").waits(1)
+	},
+
+	"nor more than it had, if that was more": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.Mode = zone.ModeOpen })
+		for _, v := range names("v", 100) {
+			s.join(v).enters()
+		}
+		again := s.model.settings
+		again.Mode = zone.ModeQueue
+		s.delete("")
+		s.put(again)
+		a := s.join("a")
+		a.waits(1)
+		s.equal("in the window", a.State.InWindow, int64(100))
+	},
+
+	"the deleted line does not come back, whatever the clock does": func(s *story) {
+		s.full()
+		s.after(minute)
+		s.join("in").enters()
+		s.join("a").waits(1)
+		again := s.model.settings
+		s.delete("")
+		s.after(-30 * second)
+		s.put(again)
+		s.poll("a").gone()
+		s.join("b").waits(1)
+		s.equal("in its place", s.tokens["b"].ArrivedAtMicros > s.tokens["a"].ArrivedAtMicros, true)
+	},
+
+	"none that was let in before is taken for one that is in": func(s *story) {
+		s.full()
+		again := s.model.settings
+		s.delete("")
+		s.put(again)
+		s.poll("first").gone()
+		s.join("first").waits(1)
 	},
 
 	"settings are read as they were put": func(s *story) {

@@ -37,6 +37,14 @@ func (a *admissions) from(millis int64) int64 {
 	return int64(sort.Search(len(a.entries), func(i int) bool { return a.entries[i].atMillis >= millis }))
 }
 
+// newest is the time of the latest entry, 0 if there is none.
+func (a *admissions) newest() (atMillis int64) {
+	if n := len(a.entries); n > 0 {
+		atMillis = a.entries[n-1].atMillis
+	}
+	return atMillis
+}
+
 // since counts the entries at or after the time.
 func (a *admissions) since(millis int64) int64 {
 	return int64(len(a.entries)) - a.from(millis)

@@ -11,7 +11,9 @@ import (
 // crowd is one zone: its settings, its line and its log of admissions. Every
 // operation is one turn under one lock; zones share nothing.
 type crowd struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	// ended: the zone was deleted.
+	ended    bool
 	settings zone.Settings
 	rates    window.Rates
 	// ttls are those that held for earlier admissions.

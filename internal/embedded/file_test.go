@@ -241,21 +241,3 @@ func TestDirectoryThatCannotBeMade(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// TestChangeThatCannotBeWritten is reported to whoever asked for it.
-func TestChangeThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := reopen(t, dir, nil)
-	// A folder where the new file would be stops even root.
-	if err := os.Mkdir(filepath.Join(dir, "zones.json.new"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.PutZone(t.Context(), zone.Defaults("z"), nil, ""); err == nil {
-		t.Error("put: no error")
-	}
-	if err := os.Remove(filepath.Join(dir, "zones.json.new")); err != nil {
-		t.Fatal(err)
-	}
-	put(t, s, zone.Defaults("z"))
-}

@@ -150,6 +150,9 @@ func (s *Store) turn(zoneID string, do func(*crowd, turn) (line.Answer, turn)) (
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return line.Answer{}, line.ErrZoneDeleted
+	}
 	a, t := do(c, c.begin(s.now().UnixMicro()))
 	a.State = c.state(t)
 	return a, nil

@@ -20,6 +20,11 @@ const keepRecord = 400 * 24 * time.Hour
 type deleted struct {
 	ZoneID   string `json:"zoneId"`
 	AtMillis int64  `json:"deletedAtMillis"`
+	// Clock, LastArrivalMicros and Phantoms are where a zone of that name goes
+	// on, with an empty line. Without, two windows' worth could enter in one.
+	Clock             window.Clock    `json:"clock"`
+	LastArrivalMicros int64           `json:"lastArrivalMicros"`
+	Phantoms          window.Phantoms `json:"phantoms"`
 	// here: by this process, so that the servers' memory must not restore it.
 	here bool
 }
@@ -127,10 +132,11 @@ func (s *Store) keepCrowd(c *crowd, record []zone.Change) {
 func (s *Store) made(settings zone.Settings) *crowd {
 	c := &crowd{}
 	c.set(settings)
-	if s.deleted[settings.ZoneID].here {
+	if d, ok := s.deleted[settings.ZoneID]; ok {
+		c.clock = d.Clock.Tick(s.now().UnixMicro())
 		// The line that was deleted with the zone stays deleted.
-		c.clock = c.clock.Tick(s.now().UnixMicro())
-		c.last = c.clock.NowMicros
+		c.last = max(d.LastArrivalMicros, c.clock.NowMicros)
+		c.phantoms = d.Phantoms
 	}
 	return c
 }
@@ -182,14 +188,29 @@ func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
 	if err != nil {
 		return err
 	}
-	gone := deleted{ZoneID: zoneID, AtMillis: s.now().UnixMilli(), here: true}
+	now := s.now().UnixMicro()
 	record := s.noted(zoneID, by, new(c.read()), nil)
-	if err := s.write(func(f *contents) { f.remove(gone, record) }); err != nil {
+	if err := s.write(func(f *contents) { f.remove(c.remains(now, false), record) }); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.crowds, zoneID)
-	s.deleted[zoneID], s.record[zoneID] = gone, record
+	s.deleted[zoneID], s.record[zoneID] = c.remains(now, true), record
 	return nil
+}
+
+// remains are what is known of the zone if it is deleted. With end, it is:
+// whoever is on the way to it is not let in any more.
+func (c *crowd) remains(rawMicros int64, end bool) deleted {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = c.ended || end
+	newest := max(c.phantoms.AtMillis, c.log.newest())
+	return deleted{
+		ZoneID: c.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
+		Clock: c.clock, LastArrivalMicros: c.last,
+		Phantoms: c.rates.Remains(c.settings.Burst, newest,
+			sum(c.since(newest-c.rates.WindowMillis)), sum(c.since(newest-window.MinuteMillis))),
+	}
 }

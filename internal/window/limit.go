@@ -114,10 +114,12 @@ func (s Shows) Expect(n int64, r Rates) int64 {
 // that without a burst full speed resumes one window after the loss.
 type Phantoms struct {
 	// AtMillis is when the loss was noticed; 0 for none.
-	AtMillis int64
+	AtMillis int64 `json:"atMillis"`
 	// WindowMillis and PerMinute are the rates at that time, Limit the most
 	// that a window could hold: the burst included.
-	WindowMillis, Limit, PerMinute int64
+	WindowMillis int64 `json:"windowMillis"`
+	Limit        int64 `json:"limit"`
+	PerMinute    int64 `json:"perMinute"`
 }
 
 // Since counts the phantoms at or after t, in milliseconds.
@@ -140,6 +142,18 @@ func (p Phantoms) Beside(t, all, after int64) (phantoms, logged int64) {
 	return 0, all
 }
 
+// Remains are what stands for the log of a zone that is deleted, should it be
+// made anew within the minute: as after a loss, but of that much is known. The
+// newest admission was at the time newest (0 for none); so many of them were in
+// the window and the minute that ended then, which may be more than the limits
+// allow: these may have been higher, or the zone open.
+func (r Rates) Remains(burst, newest, inWindow, inMinute int64) Phantoms {
+	return Phantoms{
+		AtMillis: newest, WindowMillis: r.WindowMillis,
+		Limit: max(r.Limit+burst, inWindow), PerMinute: max(r.PerMinute, inMinute),
+	}
+}
+
 // at is the time of the i-th oldest phantom of those at or after t. It may err
 // by one window where PerMinute cuts the oldest batch short; it only ever
 // feeds an appointment.
@@ -158,9 +172,9 @@ func (p Phantoms) apart() int64 { return p.WindowMillis + 1 }
 // NTP slews. A slow clock can only make the limits stricter.
 type Clock struct {
 	// RawMicros is what the store's clock last said.
-	RawMicros int64
+	RawMicros int64 `json:"rawMicros"`
 	// NowMicros is the zone's time; never less than RawMicros.
-	NowMicros int64
+	NowMicros int64 `json:"nowMicros"`
 }
 
 // Tick moves the clock on to a new reading of the store's clock.

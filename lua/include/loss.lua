@@ -13,6 +13,20 @@ local function lose(z, r, now)
   z.heal_until = now + HEAL
 end
 
+-- since counts admissions: how many phantoms, and how many of the latest in the
+-- log. Phantoms stand for all up to the loss, so for what the log still holds of
+-- that time, too; unless it holds more, as of a time without a limit.
+local function since(z, from)
+  local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
+  if lost > 0 then
+    local after = redis.call('ZCOUNT', LOG, max(from, z.lost_at), '+inf')
+    if lost > logged - after then
+      return lost, after
+    end
+  end
+  return 0, logged
+end
+
 -- check_master notices a fail-over or a restart: either may have lost the last
 -- second of writes, though most of the data is there.
 local function check_master(z, r, now)

@@ -1,19 +1,5 @@
 -- turn: what every call does to a zone before it looks at anybody.
 
--- since counts admissions: how many phantoms, and how many of the latest in the
--- log. Phantoms stand for all up to the loss, so for what the log still holds of
--- that time, too; unless it holds more, as of a time without a limit.
-local function since(z, from)
-  local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
-  if lost > 0 then
-    local after = redis.call('ZCOUNT', LOG, max(from, z.lost_at), '+inf')
-    if lost > logged - after then
-      return lost, after
-    end
-  end
-  return 0, logged
-end
-
 -- refill counts the admissions in the window and the minute: an entry leaves
 -- when it is older than the span, not when it is as old.
 local function refill(z, r, t)

@@ -15,13 +15,11 @@ local FIELDS = {
 local NUMBERS = 30
 local MODE, RUN_ID, DELETED, TTLS = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4
 
--- load_zone returns the zone, or nil and the status (1 unknown, 2 deleted).
+-- load_zone returns the zone; or nil and the status: 1 unknown, or 2 deleted, with
+-- what is left of it.
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
-  if values[DELETED] then
-    return nil, 2
-  end
-  if not values[MODE] then
+  if not values[MODE] and not values[DELETED] then
     return nil, 1
   end
   local z = { was = values }
@@ -29,6 +27,9 @@ local function load_zone(key)
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
   z.mode, z.run_id, z.ttls = values[MODE], values[RUN_ID], values[TTLS] or ''
+  if values[DELETED] then
+    return nil, 2, z
+  end
   return z
 end
 

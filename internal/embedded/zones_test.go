@@ -1,0 +1,185 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// brief is the record of all zones on one line, the newest first.
+func brief(t *testing.T, s *Store) string {
+	t.Helper()
+	all, err := s.Changes(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range all {
+		out = append(out, fmt.Sprintf("%s %t>%t by %s", c.ZoneID, c.Was != nil, c.Now != nil, c.By))
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestRecordSurvives: of zones that are there, and for a year of those that were
+// deleted.
+func TestRecordSurvives(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			for i, id := range []string{"a", "b"} {
+				clock.Add(time.Second)
+				if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, fmt.Sprint(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clock.Add(time.Second)
+			if err := s.DeleteZone(t.Context(), "a", "2"); err != nil {
+				t.Fatal(err)
+			}
+			end(t, s)
+			const want = "a true>false by 2, b false>true by 1, a false>true by 0"
+			for range 2 { // what was read is written again
+				s = reopen(t, dir, clock.Now)
+				if got := brief(t, s); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				end(t, s)
+			}
+			clock.Add(keepRecord + time.Second)
+			stop(t, reopen(t, dir, clock.Now)) // which drops what is too old
+			if got := brief(t, reopen(t, dir, clock.Now)); got != "b false>true by 1" {
+				t.Errorf("more than a year later: %s", got)
+			}
+		})
+	}
+}
+
+// TestFileWithoutRecord: as it was written before there was one.
+func TestFileWithoutRecord(t *testing.T) {
+	t.Parallel()
+	dir, z := t.TempDir(), zone.Defaults("z")
+	const text = ` [{"settings": {"zoneId": "z", "perMinute": 600, "mode": "queue", "windowSeconds": 6, "burst": 0,
+		"idleTimeoutSeconds": 60, "passTtlSeconds": 300, "maxWaiting": 0, "onStoreFailure": "hold"},
+		"memory": {"edgeMicros": 5, "lastArrivalMicros": 7}}]`
+	if err := os.WriteFile(filepath.Join(dir, zonesName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is written anew
+		s := reopen(t, dir, nil)
+		if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.crowds["z"].edge != 5 {
+			t.Errorf("%+v, edge %d", got, s.crowds["z"].edge)
+		}
+		if got := brief(t, s); got != "" {
+			t.Errorf("changes: %s", got)
+		}
+		stop(t, s)
+	}
+}
+
+// TestAnewAfterARestart: a zone that is deleted and made again lets in no more
+// than it would have, though the server was restarted between.
+func TestAnewAfterARestart(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			z := zone.Defaults("z")
+			z.PerMinute = 10
+			s := reopen(t, dir, clock.Now)
+			put(t, s, z)
+			if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
+				t.Fatal(err)
+			}
+			end(t, s)
+
+			clock.Add(time.Second)
+			s = reopen(t, dir, clock.Now)
+			put(t, s, z)
+			a, err := s.Join(t.Context(), "z", testID(2))
+			if err != nil || a.Status != line.Waiting {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			clock.Add(5*time.Second + time.Millisecond)
+			if a, err = s.Poll(t.Context(), "z", a.Place); err != nil || a.Status != line.Admitted {
+				t.Errorf("a window after the first: %+v, %v", a, err)
+			}
+		})
+	}
+}
+
+// TestChangeThatCannotBeWritten is reported to whoever asked for it, and is not
+// in force.
+func TestChangeThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := reopen(t, dir, nil)
+	old := zone.Defaults("old")
+	put(t, s, old)
+	a, err := s.Join(t.Context(), "old", testID(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, record := zones(t, s), brief(t, s)
+	// A folder where the new file would be stops even root.
+	inTheWay := filepath.Join(dir, zonesName+".new")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := old
+	other.PerMinute = 7
+	for name, change := range map[string]func() error{
+		"make":    func() error { _, err := s.PutZone(t.Context(), zone.Defaults("new"), nil, "x"); return err },
+		"change":  func() error { _, err := s.PutZone(t.Context(), other, nil, "x"); return err },
+		"delete":  func() error { return s.DeleteZone(t.Context(), "old", "x") },
+		"restore": func() error { return s.RestoreZone(t.Context(), zone.Defaults("new"), line.Memory{}) },
+	} {
+		if change() == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if got := zones(t, s); !reflect.DeepEqual(got, was) || brief(t, s) != record {
+			t.Errorf("%s: the zones are %+v, changes %s", name, got, brief(t, s))
+		}
+		if b, err := s.Poll(t.Context(), "old", a.Place); err != nil || b.Status != line.AdmittedBefore {
+			t.Errorf("%s: who was in: %+v, %v", name, b, err)
+		}
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, zone.Defaults("new"), other)
+	if err := s.DeleteZone(t.Context(), "old", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNobodyEntersADeletedZone: not even who was on the way to it.
+func TestNobodyEntersADeletedZone(t *testing.T) {
+	t.Parallel()
+	s := reopen(t, t.TempDir(), nil)
+	put(t, s, zone.Defaults("z"))
+	c := s.crowds["z"]
+	if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.crowds["z"] = c // as one sees it who looked it up before
+	if _, err := s.Join(t.Context(), "z", testID(1)); !errors.Is(err, line.ErrZoneDeleted) {
+		t.Errorf("error %v, want ErrZoneDeleted", err)
+	}
+}

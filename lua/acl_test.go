@@ -1,0 +1,129 @@
+package lua
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+var command = regexp.MustCompile(`call\('([A-Z]+)'`)
+
+// permissions are the commands that doc.go lists.
+func permissions(t *testing.T) (rules []string) {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		if list, found := strings.CutPrefix(l, "//\t+"); found {
+			rules = append(rules, strings.Fields("+"+list)...)
+		}
+	}
+	return rules
+}
+
+// TestPermissions: a user who has them can do everything that a store does, and
+// there is none that no script and no call names.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	rules := permissions(t)
+	var own server
+	address := own.address(t)
+	t.Cleanup(func() {
+		if err := own.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin := openPatient(t, address, nil)
+	defer admin.close(t)
+	user := []any{"acl", "setuser", "queue", "on", ">pw", "-@all", "resetkeys", "~{*", "~zones", "~records"}
+	for _, rule := range rules {
+		user = append(user, rule)
+	}
+	if err := admin.client.Do(t.Context(), user...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("queue", "pw")
+
+	clock := conformance.NewClock()
+	s := openPatient(t, u.String(), clock.Now)
+	defer s.close(t)
+	s.prefix = ""
+	if err := s.warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	admin.client.ScriptFlush(t.Context()) // as a node that has just joined
+	sc := newSceneOn(t, s, clock)
+	sc.fails(s.Ping(t.Context()), nil)
+	sc.polls(sc.places['b'], line.Waiting)
+	sc.clock.Add(6*time.Second + time.Millisecond)
+	sc.polls(sc.places['b'], line.Admitted)
+	sc.clock.Add(15 * time.Second)
+	sc.polls(sc.places['c'], line.Admitted)
+	lost := line.Place{ID: visitor('d'), ArrivedAtMicros: clock.Now().UnixMicro() + 1}
+	sc.polls(lost, line.Waiting) // which heals
+	sc.fails(s.Leave(t.Context(), "Z", lost), nil)
+	sc.polls(lost, line.Gone)
+	if _, err := s.Join(t.Context(), "Z", visitor('e')); err != nil {
+		t.Error(err)
+	}
+	clock.Add(2 * time.Minute)
+	sweepAll(t, s)
+	clock.Add(10 * time.Minute)
+	sweepAll(t, s) // which forgets the admissions
+	if st := stats(t, s); st.Totals.Swept != 1 || st.Totals.Restored != 1 {
+		t.Errorf("%+v", st.Totals)
+	}
+	zones, err := s.Zones(t.Context())
+	changes, err2 := s.Changes(t.Context(), "")
+	if err != nil || err2 != nil || len(zones) != 1 || len(changes) != 1 {
+		t.Errorf("%v, %v, %v, %v", zones, err, changes, err2)
+	}
+	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
+	s.now = nil
+	put(t, s, sc.zone)
+
+	denied, err := admin.client.ACLLog(t.Context(), 100).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range denied {
+		if !strings.HasPrefix(d.Object, "client") { // the client's name, for people
+			t.Errorf("denied: %s to %s", d.Object, d.Username)
+		}
+	}
+	inScripts := make(map[string]bool)
+	for _, sc := range scripts {
+		for _, m := range command.FindAllStringSubmatch(sc.text, -1) {
+			name := strings.ToLower(m[1])
+			inScripts[name] = true
+			if !slices.Contains(rules, "+"+name) {
+				t.Errorf("%s is not listed, and %s.lua has it", name, sc.name)
+			}
+		}
+	}
+	// A command that nobody sends is one that nobody needs.
+	sent, err := admin.client.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules {
+		name := strings.TrimPrefix(rule, "+")
+		alone := name == "select" || name == "command" || strings.HasPrefix(name, "cluster|")
+		if !alone && !inScripts[name] && !strings.Contains(sent, "cmdstat_"+name+":") {
+			t.Errorf("%s is listed, and was not used", name)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package lua
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// newFullScene is a scene on a Redis of its own, which has reached maxmemory.
+func newFullScene(t *testing.T) *scene {
+	t.Helper()
+	var own server
+	url := own.address(t)
+	t.Cleanup(func() {
+		if err := own.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	sc := newSceneAt(t, url)
+	sc.memory("1")
+	t.Cleanup(func() { sc.memory("0") }) // or the keys could not be removed
+	return sc
+}
+
+func (sc *scene) memory(most string) {
+	sc.Helper()
+	// Not the test's context: it is over when the test cleans up.
+	if err := sc.store.client.Do(context.Background(), "config", "set", "maxmemory", most).Err(); err != nil {
+		sc.Fatal(err)
+	}
+}
+
+// TestWithoutMemory: newcomers are refused, with nothing written. Those who wait
+// go on: they poll, enter, leave and are swept, until there is memory again.
+func TestWithoutMemory(t *testing.T) {
+	t.Parallel()
+	sc := newFullScene(t)
+	sc.writesNothing(func() {
+		_, err := sc.store.Join(t.Context(), "Z", visitor('x'))
+		sc.fails(err, line.ErrStoreUnavailable)
+	})
+	sc.polls(sc.places['b'], line.Waiting)
+	sc.polls(sc.places['a'], line.AdmittedBefore)
+	sc.clock.Add(6*time.Second + time.Millisecond)
+	sc.polls(sc.places['b'], line.Admitted)
+
+	if st := stats(t, sc.store); st.State.Waiting != 1 || st.Totals.Admitted != 2 {
+		t.Errorf("%+v", st)
+	}
+	sc.clock.Add(sc.zone.IdleTimeout() + time.Second)
+	sweepAll(t, sc.store)
+	if st := stats(t, sc.store); st.State.Waiting != 0 || st.Totals.Swept != 1 {
+		t.Errorf("after a sweep: %+v", st)
+	}
+	sc.zone.PerMinute = 0
+	put(t, sc.store, sc.zone)
+
+	sc.memory("0")
+	a, err := sc.store.Join(t.Context(), "Z", visitor('x'))
+	if err != nil || a.Status != line.Waiting {
+		t.Fatalf("with memory again: %+v, %v", a, err)
+	}
+	sc.memory("1")
+	sc.fails(sc.store.Leave(t.Context(), "Z", a.Place), nil)
+	if st := stats(t, sc.store); st.Totals.Left != 1 {
+		t.Errorf("after leaving: %+v", st)
+	}
+}
+
+// TestACallOfAllKindsWithoutMemory: newcomers who travel with others do not keep
+// these from what they may do.
+func TestACallOfAllKindsWithoutMemory(t *testing.T) {
+	t.Parallel()
+	sc := newFullScene(t)
+	sc.clock.Add(6*time.Second + time.Millisecond)
+	asks := []*ask{
+		{op: opJoin, what: string(idBytes('x'))},
+		{op: opStats},
+		{op: opPoll, place: sc.places['b']},
+		{op: opJoin, what: string(idBytes('y'))},
+		{op: opLeave, place: sc.places['c']},
+	}
+	joins, others := []*ask{asks[0], asks[3]}, []*ask{asks[1], asks[2], asks[4]}
+	poll := asks[2]
+	if err := sc.store.visit(t.Context(), sc.store.batch("Z"), asks); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range joins {
+		sc.fails(a.err, line.ErrStoreUnavailable)
+	}
+	for _, a := range others {
+		sc.fails(a.err, nil)
+	}
+	if poll.answer.Status != line.Admitted {
+		t.Errorf("the one whose turn it was: %+v", poll.answer)
+	}
+	st := stats(t, sc.store)
+	if want := (line.Totals{Joined: 3, Admitted: 2, Left: 1, Polls: 1}); st.Totals != want || st.State.Waiting != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func idBytes(letter byte) []byte {
+	id := visitor(letter)
+	return id[:]
+}
