@@ -18,6 +18,7 @@ func TestClusterMasterKilled(t *testing.T) {
 	lives := (dies + 1) % shards
 	s := play(t, "cluster: master killed", c.url(),
 		busy(c.zoneOn(t, dies, "DIES")), strict(c.zoneOn(t, dies, "STRICT")), busy(c.zoneOn(t, lives, "LIVES")))
+	s.loses, s.spared = losesLast, []string{s.zones[2].ZoneID}
 	s.engines = append(s.engines, c.nodes[lives], c.nodes[dies+shards])
 	s.fill(t, aCrowd, aFew, aCrowd)
 	s.breaks()
@@ -35,6 +36,7 @@ func TestClusterMasterHangs(t *testing.T) {
 	lives := (hangs + 1) % shards
 	s := play(t, "cluster: master hangs, and comes back as a replica", c.url(),
 		busy(c.zoneOn(t, hangs, "HANGS")), strict(c.zoneOn(t, hangs, "STRICT")), busy(c.zoneOn(t, lives, "LIVES")))
+	s.loses, s.spared = losesLast, []string{s.zones[2].ZoneID}
 	s.engines = append(s.engines, c.nodes...)
 	s.fill(t, aCrowd, aFew, aCrowd)
 	s.breaks()
@@ -55,25 +57,33 @@ func TestClusterMasterHangs(t *testing.T) {
 	s.untouched(t, s.zones[2])
 }
 
-// atOnce is how soon nine of ten are answered by a zone that is well, on a
-// machine that is not late itself: far below the time-out of a call.
-const atOnce = 100 * time.Millisecond
+const (
+	// atOnce is how soon nine of ten are answered by a zone that is well, on a
+	// machine that is not late itself: far below the time-out of a call.
+	atOnce = 100 * time.Millisecond
+	// untouchedPercent of the limit are still let in. G2 promises more, to those
+	// who do not share two cores with a fail-over.
+	untouchedPercent = 90
+	// slower is how much slower, in the same run, the answers may get: the calls
+	// that fail take processor time, too.
+	slower = 3
+)
 
 // untouched fails the test if a zone on a node that is well had its rate or its
-// latency changed by the fault of another.
+// latency changed by the fault of another. For after the curtain.
 func (s *scene) untouched(t *testing.T, z zone.Settings) {
 	t.Helper()
-	over := s.broke.Add(z.Window())
-	limit := int(window.RatesOf(z).Limit)
-	in := s.crowd.count(func(v *visitor) bool {
-		return v.zoneID == z.ZoneID && v.admitted > s.broke.UnixMilli() && v.admitted <= over.UnixMilli()
-	})
-	if in < limit*9/10 {
-		t.Errorf("%s: %d were let in within the window after the fault, want %d", z.ZoneID, in, limit)
+	n := neighbour{fault: s.fault, zoneID: z.ZoneID, limit: int(window.RatesOf(z).Limit)}
+	n.entered = s.crowd.entered(z.ZoneID, s.broke, s.broke.Add(z.Window()))
+	if n.entered < n.limit*untouchedPercent/100 {
+		t.Errorf("%s: %d were let in within the window after the fault, want %d", z.ZoneID, n.entered, n.limit)
 	}
-	took := s.crowd.latency(z.ZoneID, s.broke, s.back)
-	t.Logf("%s: %d of %d let in, nine of ten answered within %v", z.ZoneID, in, limit, took)
-	if took > atOnce+s.slack {
-		t.Errorf("%s: nine of ten were answered within %v, want %v", z.ZoneID, took, atOnce)
+	for i, share := range []float64{0.5, 0.9} {
+		n.before[i] = s.crowd.latency(z.ZoneID, s.broke.Add(-z.Window()), s.broke, share)
+		n.during[i] = s.crowd.latency(z.ZoneID, s.broke, s.back, share)
+	}
+	table.addNeighbour(n)
+	if took := n.during[1]; took > slower*n.before[1] && took > atOnce+s.slack {
+		t.Errorf("%s: nine of ten were answered within %v, within %v before; the machine was %v late", z.ZoneID, took, n.before[1], s.slack)
 	}
 }

@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 		{"overtaken by one more", func(all []*visitor) { admitInWindows(all[1:22]) },
 			verdict{admitted: 21, waiting: 79, overtaken: 2.1, inversions: 1}},
 		{"overtaken, but late", func(all []*visitor) { all[0].late = true; admitInWindows(all[1:50]) },
-			verdict{admitted: 49, waiting: 51}},
+			verdict{admitted: 49, waiting: 51, late: 1}},
 		{"overtaken, and then let in", func(all []*visitor) { admitInWindows(all[1:22]); all[0].admitted = 2_000_000 },
 			verdict{admitted: 22, waiting: 78, overtaken: 2.1, inversions: 1}},
 		{"behind a later arrival", func(all []*visitor) { all[7].position, all[8].position = 9, 8 },
@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 			got := c.judge(tenPer6s())
 			if got.admitted != tt.want.admitted || got.waiting != tt.want.waiting || got.windows != tt.want.windows ||
 				!slices.Equal(got.lost, tt.want.lost) || got.inversions != tt.want.inversions ||
-				got.overtaken != tt.want.overtaken || got.rose != tt.want.rose {
+				got.overtaken != tt.want.overtaken || got.rose != tt.want.rose || got.late != tt.want.late {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
@@ -102,9 +102,9 @@ func TestJudgeOfRequests(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	at := func(seconds int, code string, took time.Duration) call {
-		return call{zoneID: "Z", at: start.Add(time.Duration(seconds) * time.Second), took: took, code: code, text: code}
+		return call{at: start.Add(time.Duration(seconds) * time.Second), took: took, code: code, text: code}
 	}
-	c := &crowd{calls: []call{
+	c := &crowd{calls: map[string][]call{"Z": {
 		at(9, "", 0), // calls are noted as they end, not in order
 		at(0, "", 0),
 		at(1, codeUnavailable, 300*time.Millisecond),
@@ -112,9 +112,8 @@ func TestJudgeOfRequests(t *testing.T) {
 		at(4, "", 0),
 		at(5, "500 internal_error", 0),
 		at(6, "", 0),
-		{zoneID: "OTHER", at: start, code: codeUnavailable},
 		at(8, "", 0),
-	}}
+	}, "OTHER": {at(3, codeUnavailable, time.Second)}}}
 	got := c.judge(tenPer6s())
 	if got.errors != 3 || got.outage != 4*time.Second || got.slowest != 300*time.Millisecond ||
 		!slices.Equal(got.odd, []string{"500 internal_error"}) {
@@ -157,11 +156,17 @@ func TestVisitorNotesAMove(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var rows rows
-	rows.add(row{fault: "b", visitors: 2, outage: 1500 * time.Millisecond, overtaken: 0.25})
-	rows.add(row{fault: "a", errors: 3, windows: 1, lost: 2, inversions: 4, slowest: 400 * time.Millisecond})
+	rows.add(row{fault: "b", visitors: 2, outage: 1500 * time.Millisecond, overtaken: 0.25, goroutines: -3})
+	rows.add(row{fault: "a", errors: 3, windows: 1, lost: 2, inversions: 4, slowest: 400 * time.Millisecond, late: 7, connections: 5})
 	want := head +
-		"| a | 0 | 0.0 s | 3 | 0.4 s | 1 | 2 | 4 | 0.0 | 0.0 s | 0.0 s |\n" +
-		"| b | 2 | 1.5 s | 0 | 0.0 s | 0 | 0 | 0 | 0.2 | 0.0 s | 0.0 s |\n"
+		"| a | 0 | 0.0 s | 3 | 0.4 s | 1 | 2 | 4 | 0.0 | 7 | 0.0 s | 0.0 s | +0, 5 |\n" +
+		"| b | 2 | 1.5 s | 0 | 0.0 s | 0 | 0 | 0 | 0.2 | 0 | 0.0 s | 0.0 s | -3, 0 |\n"
+	if got := rows.markdown(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	ms := time.Millisecond
+	rows.addNeighbour(neighbour{"a", "Z", 59, 60, [2]time.Duration{ms, 2 * ms}, [2]time.Duration{3 * ms, 4 * ms}})
+	want += neighbourHead + "| a: Z | 59 of 60 | 1.0 ms, 2.0 ms | 3.0 ms, 4.0 ms |\n"
 	if got := rows.markdown(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -30,17 +30,24 @@ func allowance(rates window.Rates) int64 {
 type verdict struct {
 	admitted, waiting int
 	// windows counts the admissions that made a closed interval, of the
-	// window or of 60 s, hold more than its limit.
-	windows int
+	// window or of 60 s, hold more than its limit; mostWindow and mostMinute are
+	// the most that any such interval held.
+	windows, mostWindow, mostMinute int
 	// lost are the places that were lost, and how.
 	lost []string
 	// inversions counts those who were overtaken by more than allowed, or
 	// stood behind a later arrival at the end; overtaken is by how many
-	// windows' worth the worst was.
-	inversions int
-	overtaken  float64
+	// windows' worth the worst was, overtaken99 one of a hundred.
+	inversions             int
+	overtaken, overtaken99 float64
+	// late counts those who did not poll when told to, and so were not looked
+	// at for order.
+	late int
 	// rose counts positions that rose.
 	rose int
+	// forgotten are those who were let in and, asking again at the end, were
+	// told something else.
+	forgotten []*visitor
 
 	// errors counts requests that got no answer; odd are those among them
 	// that are neither a store that is away nor a broken connection.
@@ -66,6 +73,12 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 	var times []int64
 	for _, v := range mine {
 		out.rose += v.rose
+		if v.late {
+			out.late++
+		}
+		if v.forgotten != "" {
+			out.forgotten = append(out.forgotten, v)
+		}
 		switch {
 		case v.lost != "":
 			out.lost = append(out.lost, v.name+": "+v.lost)
@@ -77,26 +90,29 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 		}
 	}
 	slices.Sort(times)
-	out.windows = exceeded(times, rates.WindowMillis, rates.Limit) +
-		exceeded(times, window.MinuteMillis, settings.PerMinute)
+	over, overMinute := 0, 0
+	over, out.mostWindow = exceeded(times, rates.WindowMillis, rates.Limit)
+	overMinute, out.mostMinute = exceeded(times, window.MinuteMillis, settings.PerMinute)
+	out.windows = over + overMinute
 	out.order(mine, rates.Limit, allowance(rates))
-	out.requests(c.calls, settings.ZoneID)
+	out.requests(c.calls[settings.ZoneID])
 	return out
 }
 
 // exceeded counts the times, of sorted ones, at which the closed interval that
-// ends there holds more than the limit.
-func exceeded(times []int64, span, limit int64) (n int) {
+// ends there holds more than the limit, and tells the most that any held.
+func exceeded(times []int64, span, limit int64) (n, most int) {
 	from := 0
 	for i, t := range times {
 		for times[from] < t-span {
 			from++
 		}
+		most = max(most, i-from+1)
 		if int64(i-from+1) > limit {
 			n++
 		}
 	}
-	return n
+	return n, most
 }
 
 // order looks at who was let in before whom, and who stood before whom at the
@@ -117,12 +133,13 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 	}
 	slices.SortStableFunc(inside, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
 	later := newTally(len(mine))
+	var all []int
 	look := func(v *visitor) {
 		overtakers := later.above(rank[v])
 		if v.late {
 			return
 		}
-		d.overtaken = max(d.overtaken, float64(overtakers)/float64(limit))
+		all = append(all, overtakers)
 		if int64(overtakers) > allowed {
 			d.inversions++
 		}
@@ -136,6 +153,11 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 		if i > 0 && v.position <= outside[i-1].position {
 			d.inversions++
 		}
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		d.overtaken = float64(all[len(all)-1]) / float64(limit)
+		d.overtaken99 = float64(all[(len(all)-1)*99/100]) / float64(limit)
 	}
 }
 
@@ -161,15 +183,12 @@ func (c *crowd) misplaced(zoneID string) (n int) {
 }
 
 // requests looks at the answers and refusals of a zone.
-func (d *verdict) requests(calls []call, zoneID string) {
+func (d *verdict) requests(calls []call) {
 	calls = slices.Clone(calls)
 	slices.SortFunc(calls, func(a, b call) int { return a.at.Compare(b.at) })
 	var answered time.Time
 	refused := false
 	for _, c := range calls {
-		if c.zoneID != zoneID {
-			continue
-		}
 		if c.code == "" {
 			if refused && !answered.IsZero() {
 				d.outage = max(d.outage, c.at.Sub(answered))

@@ -25,19 +25,21 @@ func TestTwoServers(t *testing.T) {
 	one.WindowSeconds = 1 // 10 in any second
 	e := startEngine(t)
 	s := play(t, "none: two servers", e.url(), six, one, strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	for _, z := range s.zones[:2] {
 		s.crowd.arrive(t.Context(), z.ZoneID, 200, time.Second)
 	}
 	s.crowd.arrive(t.Context(), "STRICT", aFew, time.Second)
 	s.breaks()
 	s.mends(time.Now())
-	await(t, settleTimeout, "three windows were filled", func() bool {
-		return s.crowd.admitted("SIX") >= 170 && s.crowd.admitted("ONE") >= 170
+	await(t, settleTimeout, "windows and a minute were filled", func() bool {
+		return s.crowd.admitted("SIX") >= 170 && s.crowd.admitted("ONE") >= 170 && s.crowd.admitted("STRICT") >= 6
 	})
 	s.curtain(t)
-	if n := s.crowd.admitted("STRICT"); n != 6 {
-		t.Errorf("%d entered within a minute, want 6", n)
+	// However long that took on this machine: that many were let in within the
+	// first minute, and nobody else.
+	if v := s.verdicts[2]; v.mostMinute != 6 {
+		t.Errorf("%d entered within a minute, want 6", v.mostMinute)
 	}
 }
 
@@ -54,9 +56,13 @@ func TestFlushAll(t *testing.T) {
 	// Who starts now has to find the zones in the store, which has lost its
 	// list of them once more.
 	e.do(t, "DEL", zonesKey)
-	await(t, recovery, "the list of zones is written anew", func() bool {
+	emptied := time.Now()
+	await(t, settleTimeout, "the list of zones is written anew", func() bool {
 		return e.do(t, "SCARD", zonesKey) == "2"
 	})
+	if took, late := time.Since(emptied), s.yardstick.slack(); took > recovery+late {
+		t.Errorf("the list of zones was written anew after %v, want %v; the machine was %v late", took, recovery, late)
+	}
 	s.curtain(t)
 	s.inOrder(t)
 }

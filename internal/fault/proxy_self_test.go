@@ -44,16 +44,23 @@ func startEcho(t *testing.T) (addr string, asked chan string) {
 	return l.Addr().String(), asked
 }
 
+// A reply that is to come may take long on a busy machine; that none comes is
+// seen within a moment.
+const (
+	patience = 20 * time.Second
+	moment   = 300 * time.Millisecond
+)
+
 // say sends a line through the proxy on a connection of its own and returns
-// what comes back within a moment.
-func say(t *testing.T, p *proxy, text string) (string, error) {
+// what comes back.
+func say(t *testing.T, p *proxy, text string, within time.Duration) (string, error) {
 	t.Helper()
 	c, err := net.Dial("tcp", p.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, text+"\n"); err != nil {
@@ -71,7 +78,7 @@ func TestProxyLosesTheRepliesItIsTold(t *testing.T) {
 		text string
 		lost bool
 	}{{"other", false}, {"script", true}, {"script", false}, {"other", false}, {"script", true}, {"script", false}, {"script", false}} {
-		got, err := say(t, p, tt.text)
+		got, err := say(t, p, tt.text, patience)
 		if tt.lost != errors.Is(err, io.EOF) || !tt.lost && got != tt.text+"\n" {
 			t.Errorf("%d: %q came back as %q, %v; lost: %t", i, tt.text, got, err, tt.lost)
 		}
@@ -83,7 +90,7 @@ func TestProxyLosesTheRepliesItIsTold(t *testing.T) {
 		t.Errorf("%d lost, want 2", n)
 	}
 	p.swallow(1, 1, "script", false)
-	if got, err := say(t, p, "script"); !isTimeout(err) {
+	if got, err := say(t, p, "script", moment); !isTimeout(err) {
 		t.Errorf("a reply that never comes: %q, %v", got, err)
 	}
 }
@@ -97,19 +104,19 @@ func TestProxyRetargets(t *testing.T) {
 	t.Parallel()
 	first, _ := startEcho(t)
 	p := startProxy(t, first)
-	if _, err := say(t, p, "one"); err != nil {
+	if _, err := say(t, p, "one", patience); err != nil {
 		t.Fatal(err)
 	}
 	second, asked := startEcho(t)
 	p.retarget(second)
-	if _, err := say(t, p, "two"); err != nil {
+	if _, err := say(t, p, "two", patience); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-asked; got != "two" {
 		t.Errorf("the second was asked %q", got)
 	}
 	p.retarget(local(freePort(t)))
-	if got, err := say(t, p, "three"); err == nil {
+	if got, err := say(t, p, "three", patience); err == nil {
 		t.Errorf("nobody listens there, and %q came back", got)
 	}
 }

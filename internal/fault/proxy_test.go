@@ -23,6 +23,7 @@ type proxy struct {
 	late   time.Duration
 	losing swallowing
 	lost   int
+	held   int
 }
 
 // swallowing says which replies are lost.
@@ -39,6 +40,8 @@ type pairing struct {
 	server, redis net.Conn
 	// mute: a reply was lost, and so is all that comes after it.
 	mute bool
+	// script: the request under way runs a script. Guarded by proxy.mu.
+	script bool
 }
 
 // startProxy starts a proxy before the address; the test ends it.
@@ -62,6 +65,14 @@ func (p *proxy) slow(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.late = d
+}
+
+// holds is how many replies of scripts wait here: the script ran, and the server
+// does not know yet.
+func (p *proxy) holds() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
 }
 
 // retarget cuts all connections and has new ones go to another address, as a
@@ -147,7 +158,7 @@ func (p *proxy) requests(pair *pairing, lost chan<- struct{}) {
 	for {
 		n, err := pair.server.Read(buf)
 		if n > 0 {
-			if p.loses(buf[:n]) {
+			if p.loses(pair, buf[:n]) {
 				select {
 				case lost <- struct{}{}:
 				default:
@@ -164,9 +175,10 @@ func (p *proxy) requests(pair *pairing, lost chan<- struct{}) {
 }
 
 // loses reports whether the reply to this request is to be lost.
-func (p *proxy) loses(request []byte) bool {
+func (p *proxy) loses(pair *pairing, request []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	pair.script = pair.script || bytes.Contains(request, []byte("evalsha"))
 	s := &p.losing
 	if s.left == 0 || !bytes.Contains(request, s.match) {
 		return false
@@ -197,13 +209,7 @@ func (p *proxy) replies(pair *pairing, lost <-chan struct{}) {
 			pair.mute = true
 		default:
 		}
-		p.mu.Lock()
-		delay, cut := p.late, p.losing.cut
-		p.mu.Unlock()
-		if delay > 0 {
-			<-time.After(delay)
-		}
-		if pair.mute && cut {
+		if p.delay(pair) && pair.mute {
 			return
 		}
 		if pair.mute {
@@ -213,6 +219,29 @@ func (p *proxy) replies(pair *pairing, lost <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// delay has a reply wait as slow says, and reports whether a lost one is a cut.
+func (p *proxy) delay(pair *pairing) (cut bool) {
+	p.mu.Lock()
+	late, script := p.late, boolInt(pair.script)
+	pair.script = false
+	p.held += script
+	p.mu.Unlock()
+	if late > 0 {
+		<-time.After(late)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held -= script
+	return p.losing.cut
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (pair *pairing) closeBoth() {

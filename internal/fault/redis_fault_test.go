@@ -12,7 +12,7 @@ func TestScriptFlush(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s := play(t, "SCRIPT FLUSH, again and again", e.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	until := time.Now().Add(3 * time.Second)
@@ -42,7 +42,7 @@ func TestLostReply(t *testing.T) {
 			e := startEngine(t)
 			p := startProxy(t, e.addr())
 			s := play(t, tt.fault, p.url(), busy("BUSY"), strict("STRICT"))
-			s.engines, s.lossless = append(s.engines, e), true
+			s.engines, s.loses = append(s.engines, e), losesNothing
 			s.breaks()
 			// Joins and first admissions, too: every tenth call.
 			p.swallow(lostReplies, 10, "evalsha", tt.cut)
@@ -58,19 +58,19 @@ func TestLostReply(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		fault    string
-		args     []string
-		lossless bool
+		fault string
+		args  []string
+		loses loss
 	}{
-		{"Redis killed, with AOF (fsync always)", []string{"--appendonly", "yes", "--appendfsync", "always"}, false},
-		{"Redis killed, with AOF (everysec)", []string{"--appendonly", "yes"}, false},
-		{"Redis killed, without persistence", nil, false},
+		{"Redis killed, with AOF (fsync always)", []string{"--appendonly", "yes", "--appendfsync", "always"}, losesNothing},
+		{"Redis killed, with AOF (everysec)", []string{"--appendonly", "yes"}, losesLast},
+		{"Redis killed, without persistence", nil, losesAll},
 	} {
 		t.Run(tt.fault, func(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t, tt.args...)
 			s := play(t, tt.fault, e.url(), busy("BUSY"), strict("STRICT"))
-			s.engines = append(s.engines, e)
+			s.engines, s.loses = append(s.engines, e), tt.loses
 			s.fill(t, aCrowd, aFew)
 			s.breaks()
 			e.kill()
@@ -92,7 +92,7 @@ func TestLongOutage(t *testing.T) {
 	z := busy("BUSY")
 	z.IdleTimeoutSeconds = 5
 	s := play(t, "Redis away for longer than the idle timeout", e.url(), z)
-	s.engines = append(s.engines, e)
+	s.engines, s.loses = append(s.engines, e), losesLast
 	s.fill(t, aCrowd)
 	s.breaks()
 	e.kill()
@@ -108,7 +108,7 @@ func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s := play(t, "Redis out of memory", e.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	e.do(t, "CONFIG", "SET", "maxmemory", "1mb")
@@ -123,7 +123,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s := play(t, "READONLY", e.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	// A replica of nobody keeps its data.
@@ -139,7 +139,7 @@ func TestHung(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s := play(t, "Redis hangs for 3 s", e.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	e.hang()
@@ -157,12 +157,13 @@ func TestPromotion(t *testing.T) {
 	replica := startReplica(t, master)
 	p := startProxy(t, master.addr())
 	s := play(t, "replica promoted, the last second of writes missing", p.url(), busy("BUSY"), strict("STRICT"))
-	s.engines = append(s.engines, replica)
+	s.engines, s.loses = append(s.engines, replica), losesLast
 	s.fill(t, 2*aCrowd, aFew)
 	// A log of some windows survives, and must not be held against the zone
 	// together with what may have been lost.
 	await(t, settleTimeout, "two windows pass", func() bool { return s.crowd.admitted("BUSY") > 125 })
 	// The replica stops following; people are let in and join for a second.
+	s.follows = time.Now()
 	replica.do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(freePort(t)))
 	in, there := s.crowd.admitted("BUSY"), s.joined()
 	s.crowd.arrive(t.Context(), "BUSY", 50, time.Second)
@@ -184,7 +185,7 @@ func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
 	s := play(t, "Sentinel fail-over", w.url(), busy("BUSY"), strict("STRICT"))
-	s.engines = append(s.engines, w.replica)
+	s.engines, s.loses = append(s.engines, w.replica), losesLast
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	w.master.kill()

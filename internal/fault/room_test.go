@@ -34,8 +34,9 @@ type told struct {
 	position        int64
 	period          time.Duration
 	arrivedAtMicros int64
-	// admittedAtMillis: once admitted.
+	// admittedAtMillis and pass: once admitted.
 	admittedAtMillis int64
+	pass             string
 }
 
 // refusal is the error for everything that is no answer.
@@ -156,7 +157,7 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 		token: a.Token, admitted: *a.CanEnter,
 		position: a.Waiting.Position, arrivedAtMicros: a.Waiting.ArrivedAtMicros,
 		period:           time.Duration(a.Waiting.PollingPeriod) * time.Millisecond,
-		admittedAtMillis: a.Admission.AdmittedAt,
+		admittedAtMillis: a.Admission.AdmittedAt, pass: a.Admission.Pass,
 	}, nil
 }
 

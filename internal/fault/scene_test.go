@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,8 @@ const (
 	// settleTimeout bounds a wait for the crowd: above the longest that any
 	// visitor is told to stay away, an outage and a retry.
 	settleTimeout = 40 * time.Second
+	// lastPoll bounds the last poll of one of many: ten times what it takes.
+	lastPoll = 2 * time.Millisecond
 	// spareGoroutines are those that come and go in a quiet server: timers,
 	// the reading of settings, the request that counts them.
 	spareGoroutines = 12
@@ -40,6 +43,22 @@ func strict(zoneID string) zone.Settings {
 	return z
 }
 
+// loss is what a fault takes from the store with it.
+type loss int
+
+const (
+	// losesAll: the store knows nobody who was let in before.
+	losesAll loss = iota
+	// losesLast: nothing but what was written in the last second.
+	losesLast
+	// losesNothing: whoever was let in is told so again, and no position rises.
+	losesNothing
+)
+
+// lastWrites is how long before a fault that loses the last second a write may
+// have been made that is lost.
+const lastWrites = time.Second
+
 // scene is one fault on its stage: servers, zones and a crowd.
 type scene struct {
 	// fault names the row in the table.
@@ -50,12 +69,18 @@ type scene struct {
 	// engines are checked for connections that are left over. A test whose
 	// engine does not survive takes it out.
 	engines []*engine
-	// lossless: the store keeps what it has acknowledged, so that whoever was
-	// let in is told so again, and no position rises.
-	lossless bool
+	// loses is what the fault takes from the store; spared are the zones that it
+	// takes nothing from.
+	loses  loss
+	spared []string
+	// follows is until when the replica that is promoted followed its master, if
+	// that was not until the last second.
+	follows time.Time
 
 	// slack is by how much the machine itself was late meanwhile.
 	slack time.Duration
+	// verdicts are those of the zones, after the curtain.
+	verdicts []verdict
 
 	// hold has a zone let nobody in any more; stop ends the servers.
 	hold func(t testing.TB, zoneID string)
@@ -126,9 +151,9 @@ func (s *scene) fill(t *testing.T, crowds ...int) {
 	})
 }
 
-// joined counts those who were told anything yet.
+// joined counts those who have joined, those who do so twice both times.
 func (s *scene) joined() int {
-	return s.crowd.count(func(v *visitor) bool { return v.arrived != 0 })
+	return s.crowd.count(func(v *visitor) bool { return v.arrived != 0 && (!v.repeats || v.admitted != 0) })
 }
 
 // breaks notes that the fault begins.
@@ -194,16 +219,7 @@ func (s *scene) refusals(t *testing.T, n int) {
 	await(t, settleTimeout, "visitors are refused", func() bool { return s.refused() >= n })
 }
 
-func (s *scene) refused() (n int) {
-	s.crowd.mu.Lock()
-	defer s.crowd.mu.Unlock()
-	for _, c := range s.crowd.calls {
-		if c.at.After(s.broke) && c.zoneID == s.zones[0].ZoneID && c.code != "" {
-			n++
-		}
-	}
-	return n
-}
+func (s *scene) refused() int { return s.crowd.refused(s.zones[0].ZoneID, s.broke) }
 
 // answered returns when everybody who waits has been answered since the engine
 // was back.
@@ -223,15 +239,14 @@ func (s *scene) curtain(t *testing.T) {
 	for _, z := range s.zones {
 		s.hold(t, z.ZoneID)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), settleTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), settleTimeout+time.Duration(len(s.crowd.visitors))*lastPoll)
 	defer cancel()
-	for _, fault := range s.crowd.round(ctx, s.lossless) {
-		t.Error(fault)
-	}
+	s.crowd.round(ctx)
 	r := row{fault: s.fault, visitors: len(s.crowd.visitors)}
 	for i, z := range s.zones {
 		v := s.crowd.judge(z)
 		s.check(t, z, v)
+		s.verdicts = append(s.verdicts, v)
 		r.add(z, v)
 		if i == 0 {
 			r.outage = v.outage
@@ -242,7 +257,7 @@ func (s *scene) curtain(t *testing.T) {
 	if s.web != nil {
 		s.web.close()
 	}
-	s.checkLeftovers(t)
+	r.goroutines, r.connections = s.checkLeftovers(t)
 	table.add(r)
 }
 
@@ -260,8 +275,8 @@ func (s *scene) inOrder(t *testing.T) {
 // check fails the test for what no fault may do.
 func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
 	t.Helper()
-	t.Logf("%s: %d in, %d wait, %d errors, overtaken %.2f, %d rose, outage %v, slowest refusal %v, slack %v",
-		z.ZoneID, v.admitted, v.waiting, v.errors, v.overtaken, v.rose, v.outage, v.slowest, s.slack)
+	t.Logf("%s: %d in, %d wait, %d errors, overtaken %.2f, %d late, %d rose, %d forgotten, outage %v, slowest refusal %v, slack %v",
+		z.ZoneID, v.admitted, v.waiting, v.errors, v.overtaken, v.late, v.rose, len(v.forgotten), v.outage, v.slowest, s.slack)
 	if v.windows > 0 {
 		t.Errorf("%s: %d admissions over the limit", z.ZoneID, v.windows)
 	}
@@ -277,9 +292,29 @@ func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
 	if v.slowest > refusalTime+s.slack {
 		t.Errorf("%s: a refusal took %v, want %v; the machine was %v late", z.ZoneID, v.slowest, refusalTime, s.slack)
 	}
-	if s.lossless && v.rose > 0 {
+	loses := s.loses
+	if slices.Contains(s.spared, z.ZoneID) {
+		loses = losesNothing
+	}
+	if loses == losesNothing && v.rose > 0 {
 		t.Errorf("%s: %d positions rose", z.ZoneID, v.rose)
 	}
+	for _, v := range v.forgotten {
+		if loses == losesNothing || loses == losesLast && !s.amongLastWrites(v) {
+			t.Errorf("%s: forgotten: %s", v.name, v.forgotten)
+		}
+	}
+}
+
+// amongLastWrites reports whether one was let in so shortly before the fault
+// that the store may have lost it.
+func (s *scene) amongLastWrites(v *visitor) bool {
+	from := s.broke.Add(-lastWrites)
+	if !s.follows.IsZero() {
+		from = s.follows
+	}
+	at := time.UnixMilli(v.admitted)
+	return !at.Before(from.Truncate(time.Millisecond)) && at.Before(s.back)
 }
 
 // some are the first few of many.
@@ -293,8 +328,8 @@ func some(all []string) []string {
 func (s *scene) recovered(zoneID string) (answers, admits time.Duration) {
 	s.crowd.mu.Lock()
 	defer s.crowd.mu.Unlock()
-	for _, c := range s.crowd.calls {
-		if c.zoneID == zoneID && c.code != "" {
+	for _, c := range s.crowd.calls[zoneID] {
+		if c.code != "" {
 			answers = max(answers, c.at.Sub(s.back))
 		}
 	}
@@ -327,19 +362,27 @@ func (s *scene) stopServers(t *testing.T) {
 }
 
 // checkLeftovers: the servers are as they were, stop in order, and leave no
-// connection behind.
-func (s *scene) checkLeftovers(t *testing.T) {
+// connection behind. It returns how many goroutines a server has more than it
+// had before the crowd, the worst of them, and how many connections are left.
+func (s *scene) checkLeftovers(t *testing.T) (goroutines, connections int) {
 	t.Helper()
 	for i, server := range s.servers {
-		most := s.goroutines[i] + spareGoroutines
-		if !soon(t.Context(), settleTimeout, func() bool { return server.goroutines(t) <= most }) {
-			t.Errorf("server %d has %d goroutines, had %d before the crowd", i, server.goroutines(t), s.goroutines[i])
+		more := 0
+		if !soon(t.Context(), settleTimeout, func() bool {
+			more = server.goroutines(t) - s.goroutines[i]
+			return more <= spareGoroutines
+		}) {
+			t.Errorf("server %d has %d goroutines more than the %d before the crowd", i, more, s.goroutines[i])
 		}
+		goroutines = max(goroutines, more)
 	}
 	s.stop(t)
 	for _, e := range s.engines {
-		if !soon(t.Context(), settleTimeout, func() bool { return e.connections(t) == 0 }) {
+		left := 0
+		if !soon(t.Context(), settleTimeout, func() bool { left = e.connections(t); return left == 0 }) {
 			t.Errorf("connections are left over:\n%s", e.do(t, "CLIENT", "LIST"))
 		}
+		connections += left
 	}
+	return goroutines, connections
 }

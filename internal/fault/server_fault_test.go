@@ -9,22 +9,36 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TestServerKilled kills one of two servers while calls of both are under way:
-// its visitors go to the other.
+// slowReply is how long replies take to the server that is killed: so long that
+// polls queue up for the next batch, and not so long that calls fail.
+const slowReply = 100 * time.Millisecond
+
+// TestServerKilled kills one of two servers when Redis has run a batch of its
+// calls and the replies are still under way: its visitors go to the other.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "server killed in mid-batch", e.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.lossless = append(s.engines, e), true
+	p := startProxy(t, e.addr())
+	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
+	s := stage(t, "server killed in mid-batch", zones,
+		startServer(t, serverOptions{redisURL: e.url()}), startServer(t, serverOptions{redisURL: p.url()}))
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
-	s.breaks()
 	// More come, so that there is a batch to be in the middle of.
+	p.slow(slowReply)
 	s.crowd.arrive(t.Context(), "BUSY", aCrowd, time.Second/2)
 	there := s.joined()
-	await(t, settleTimeout, "joins are under way", func() bool { return s.joined() > there+aCrowd/4 })
+	await(t, settleTimeout, "joins and a reply are under way", func() bool {
+		return s.joined() > there+aCrowd/4 && p.holds() > 0
+	})
+	s.breaks()
 	s.servers[1].kill()
 	s.mends(time.Now())
+	p.slow(0)
 	s.settle(t)
+	if n := s.refused(); n == 0 {
+		t.Error("nobody's connection broke off: the server was not in the middle of anything")
+	}
 	s.servers[1].start(t)
 	s.curtain(t)
 }
@@ -38,7 +52,7 @@ func TestClocks(t *testing.T) {
 	s := stage(t, "clocks of two servers differ by 10 s", zones,
 		startServer(t, serverOptions{redisURL: e.url()}),
 		startServer(t, serverOptions{redisURL: e.url(), clockAhead: 10 * time.Second}))
-	s.engines, s.lossless = append(s.engines, e), true
+	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.breaks()
 	s.mends(time.Now())
 	s.fill(t, aCrowd, aFew)

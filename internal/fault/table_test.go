@@ -59,6 +59,10 @@ type row struct {
 	windows, lost, inversions int
 	overtaken                 float64
 	answers, admits           time.Duration
+	// late is how many were not looked at for order.
+	late int
+	// goroutines and connections are left over.
+	goroutines, connections int
 }
 
 // add takes in what the crowd of one zone saw. The outage is not among it: in a
@@ -70,15 +74,27 @@ func (r *row) add(z zone.Settings, v verdict) {
 	r.windows += v.windows
 	r.lost += len(v.lost)
 	r.inversions += v.inversions
+	r.late += v.late
 	if z.Window() >= stayAway {
 		r.overtaken = max(r.overtaken, v.overtaken)
 	}
 }
 
+// neighbour is what the crowd of a zone saw that lies on another node than the
+// one with the fault: its window after the fault, and the median and nine of ten
+// of its answers' times, before and during.
+type neighbour struct {
+	fault, zoneID  string
+	entered, limit int
+	before, during [2]time.Duration
+}
+
 // rows are collected from tests that run in parallel.
 type rows struct {
-	mu  sync.Mutex
-	all []row
+	mu         sync.Mutex
+	all        []row
+	neighbours []neighbour
+	storms     []storm
 }
 
 func (t *rows) add(r row) {
@@ -87,28 +103,61 @@ func (t *rows) add(r row) {
 	t.all = append(t.all, r)
 }
 
-const head = `| fault | visitors | outage seen | errors | slowest 503 | windows exceeded | places lost | order inversions | overtaken, windows | answers again | admits again |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+func (t *rows) addNeighbour(n neighbour) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.neighbours = append(t.neighbours, n)
+}
+
+func (t *rows) addStorm(s storm) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.storms = append(t.storms, s)
+}
+
+const head = `| fault | visitors | outage seen | errors | slowest 503 | windows exceeded | places lost | order inversions | overtaken, windows | late | answers again | admits again | goroutines, connections left |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 `
 
-// markdown is the table.
+const neighbourHead = `
+| zone of another node, while | let in, in the window after, of | answered before: median, p90 | answered meanwhile |
+| --- | ---: | ---: | ---: |
+`
+
+// markdown is the table of faults, and those of neighbours and storms, if any.
 func (t *rows) markdown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.SortFunc(t.all, func(a, b row) int { return cmp.Compare(a.fault, b.fault) })
+	slices.SortFunc(t.neighbours, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(a.fault, b.fault), cmp.Compare(a.zoneID, b.zoneID))
+	})
 	var b strings.Builder
 	b.WriteString(head)
 	for _, r := range t.all {
-		fmt.Fprintf(&b, "| %s | %d | %s | %d | %s | %d | %d | %d | %.1f | %s | %s |\n",
+		fmt.Fprintf(&b, "| %s | %d | %s | %d | %s | %d | %d | %d | %.1f | %d | %s | %s | %+d, %d |\n",
 			r.fault, r.visitors, seconds(r.outage), r.errors, seconds(r.slowest),
-			r.windows, r.lost, r.inversions, r.overtaken, seconds(r.answers), seconds(r.admits))
+			r.windows, r.lost, r.inversions, r.overtaken, r.late, seconds(r.answers), seconds(r.admits),
+			r.goroutines, r.connections)
+	}
+	if len(t.neighbours) > 0 {
+		b.WriteString(neighbourHead)
+	}
+	for _, n := range t.neighbours {
+		fmt.Fprintf(&b, "| %s: %s | %d of %d | %s, %s | %s, %s |\n", n.fault, n.zoneID, n.entered, n.limit,
+			millis(n.before[0]), millis(n.before[1]), millis(n.during[0]), millis(n.during[1]))
+	}
+	for _, s := range t.storms {
+		s.write(&b)
 	}
 	return b.String()
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// write writes the table, if it is wanted.
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
+
+// write writes the tables, if they are wanted.
 func (t *rows) write(file string) error {
 	if file == "" {
 		return nil

@@ -55,12 +55,18 @@ func (y *yardstick) look(ctx context.Context, url string) {
 	y.worst = max(y.worst, took)
 }
 
-// stop ends the measuring. What it returns is what a machine that was late by so
-// much for one answer may take on top of a time limit: as much again for the
-// timer, and for the client.
+// stop ends the measuring, and returns the slack.
 func (y *yardstick) stop() time.Duration {
 	y.cancel()
 	y.running.Wait()
 	y.client.CloseIdleConnections()
+	return y.slack()
+}
+
+// slack is what a machine that was late by so much for one answer may take on
+// top of a time limit: as much again for the timer, and for the client.
+func (y *yardstick) slack() time.Duration {
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	return 3 * y.worst
 }
