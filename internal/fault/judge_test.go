@@ -90,10 +90,9 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 		}
 	}
 	slices.Sort(times)
-	over, overMinute := 0, 0
-	over, out.mostWindow = exceeded(times, rates.WindowMillis, rates.Limit)
-	overMinute, out.mostMinute = exceeded(times, window.MinuteMillis, settings.PerMinute)
-	out.windows = over + overMinute
+	inWindows, mostWindow := exceeded(times, rates.WindowMillis, rates.Limit)
+	inMinutes, mostMinute := exceeded(times, window.MinuteMillis, settings.PerMinute)
+	out.windows, out.mostWindow, out.mostMinute = inWindows+inMinutes, mostWindow, mostMinute
 	out.order(mine, rates.Limit, allowance(rates))
 	out.requests(c.calls[settings.ZoneID])
 	return out

@@ -168,7 +168,12 @@ func (s *scene) settle(t *testing.T) {
 	t.Helper()
 	enough := s.crowd.admitted(s.zones[0].ZoneID) + int(window.RatesOf(s.zones[0]).Limit)/2
 	s.answered(t)
-	await(t, settleTimeout, "the line moves again", func() bool { return s.crowd.admitted(s.zones[0].ZoneID) >= enough })
+	if !soon(t.Context(), settleTimeout, func() bool { return s.crowd.admitted(s.zones[0].ZoneID) >= enough }) {
+		for _, z := range s.zones {
+			s.check(t, z, s.crowd.judge(z))
+		}
+		t.Fatalf("in vain, for %v: the line moves again", settleTimeout)
+	}
 }
 
 // noneReady reports whether every server asks for no traffic.
@@ -299,10 +304,14 @@ func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
 	if loses == losesNothing && v.rose > 0 {
 		t.Errorf("%s: %d positions rose", z.ZoneID, v.rose)
 	}
+	var forgotten []string
 	for _, v := range v.forgotten {
 		if loses == losesNothing || loses == losesLast && !s.amongLastWrites(v) {
-			t.Errorf("%s: forgotten: %s", v.name, v.forgotten)
+			forgotten = append(forgotten, v.name+": "+v.forgotten)
 		}
+	}
+	for _, f := range some(forgotten) {
+		t.Errorf("%s: %d forgotten, among them %s", z.ZoneID, len(forgotten), f)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestStorm(t *testing.T) {
 	s.curtain(t)
 	out.slack = s.slack
 	for i, z := range zones {
-		out.zones = append(out.zones, s.stormZone(t, z, s.verdicts[i], masters[i], dies))
+		out.zones = append(out.zones, s.stormZone(t, z, began, s.verdicts[i], masters[i], dies))
 		out.requests += len(s.crowd.calls[z.ZoneID])
 	}
 	out.memoryBytes = mostMemory(t)
@@ -141,13 +141,15 @@ func (s *scene) goThrough(t *testing.T, patience time.Duration, enough, all int)
 
 // stormZone is what the crowd saw of a zone, of which more is asked than of
 // zones that a fault hits.
-func (s *scene) stormZone(t *testing.T, z zone.Settings, v verdict, master, dies int) stormZone {
+func (s *scene) stormZone(t *testing.T, z zone.Settings, began time.Time, v verdict, master, dies int) stormZone {
 	t.Helper()
 	limit := window.RatesOf(z).Limit
 	out := stormZone{
 		zoneID: z.ZoneID, master: master + 1, killed: master == dies, limit: limit, perMinute: z.PerMinute, verdict: v,
 		enteredAfter: s.crowd.entered(z.ZoneID, s.broke, s.broke.Add(2*z.Window())),
 	}
+	full := began.Add(2 * z.Window())
+	out.used = 100 * float64(s.crowd.entered(z.ZoneID, full, s.broke)) / (s.broke.Sub(full).Minutes() * float64(z.PerMinute))
 	calm := s.broke.Add(-4 * z.Window())
 	for i, share := range []float64{0.5, 0.99} {
 		out.before[i] = s.crowd.latency(z.ZoneID, calm, s.broke, share)
