@@ -40,6 +40,8 @@ type verdict struct {
 	// windows' worth the worst was, overtaken99 one of a hundred.
 	inversions             int
 	overtaken, overtaken99 float64
+	// everybody and everybody99 are the same with those who came late.
+	everybody, everybody99 float64
 	// late counts those who did not poll when told to, and so were not looked
 	// at for order.
 	late int
@@ -132,13 +134,14 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 	}
 	slices.SortStableFunc(inside, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
 	later := newTally(len(mine))
-	var all []int
+	var punctual, all []int
 	look := func(v *visitor) {
 		overtakers := later.above(rank[v])
+		all = append(all, overtakers)
 		if v.late {
 			return
 		}
-		all = append(all, overtakers)
+		punctual = append(punctual, overtakers)
 		if int64(overtakers) > allowed {
 			d.inversions++
 		}
@@ -153,11 +156,19 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 			d.inversions++
 		}
 	}
-	if len(all) > 0 {
-		slices.Sort(all)
-		d.overtaken = float64(all[len(all)-1]) / float64(limit)
-		d.overtaken99 = float64(all[(len(all)-1)*99/100]) / float64(limit)
+	d.overtaken99, d.overtaken = worst(punctual, limit)
+	d.everybody99, d.everybody = worst(all, limit)
+}
+
+// worst is the number that one of a hundred exceeds, and the greatest, in
+// windows' worth.
+func worst(overtakers []int, limit int64) (p99, most float64) {
+	if len(overtakers) == 0 {
+		return 0, 0
 	}
+	slices.Sort(overtakers)
+	last := len(overtakers) - 1
+	return float64(overtakers[last*99/100]) / float64(limit), float64(overtakers[last]) / float64(limit)
 }
 
 // misplaced counts those of a zone who do not stand exactly where they arrived:

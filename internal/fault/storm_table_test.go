@@ -36,6 +36,8 @@ type stormZone struct {
 	used float64
 	// enteredAfter is how many were let in within two windows of the kill.
 	enteredAfter int
+	// refused is how many requests were refused between the kill and the takeover.
+	refused int
 	// before and during are the median and ninety-nine of a hundred of the
 	// times of answers before the kill, and until the replica took over.
 	before, during [2]time.Duration
@@ -66,10 +68,12 @@ func (s storm) write(b *strings.Builder) {
 		{"places lost", func(z stormZone) string { return fmt.Sprint(len(z.lost)) }},
 		{"order inversions beyond the promise", func(z stormZone) string { return fmt.Sprint(z.inversions) }},
 		{"overtaken, in windows' worth: p99, max", func(z stormZone) string { return fmt.Sprintf("%.2f, %.2f", z.overtaken99, z.overtaken) }},
-		{"came late, not judged for order", func(z stormZone) string { return fmt.Sprint(z.late) }},
+		{"the same, with those who came late", func(z stormZone) string { return fmt.Sprintf("%.2f, %.2f", z.everybody99, z.everybody) }},
+		{"came late", func(z stormZone) string { return fmt.Sprint(z.late) }},
 		{"told otherwise when asking again at the end", func(z stormZone) string { return fmt.Sprint(len(z.forgotten)) }},
 		{"outage seen", func(z stormZone) string { return seconds(z.outage) }},
 		{"errors", func(z stormZone) string { return fmt.Sprint(z.errors) }},
+		{"errors until the takeover", func(z stormZone) string { return fmt.Sprint(z.refused) }},
 		{"slowest 503", func(z stormZone) string { return seconds(z.slowest) }},
 		{"of the limit let in until the kill", func(z stormZone) string { return fmt.Sprintf("%.1f %%", z.used) }},
 		{"let in within two windows of the kill, of", func(z stormZone) string { return fmt.Sprintf("%d of %d", z.enteredAfter, 2*z.limit) }},

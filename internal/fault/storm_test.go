@@ -28,16 +28,16 @@ const (
 	stormSeconds = 40
 	// mostPerSecond bounds what all zones together admit, and so the time of a
 	// full storm: two cores carry crowd, servers and cluster.
-	mostPerSecond = 420
+	mostPerSecond = 400
 	// hastyPercent of the crowd come in the first eighth of the time, as they do
 	// at noon, the others until three quarters of it: so that some are joining
 	// when the master dies.
-	hastyPercent = 60
+	hastyPercent = 40
 	// stormLook is how often the whole crowd is counted; a look at 100,000 takes
 	// milliseconds. Every so many looks, it is told how far they are.
 	stormLook, looksATold = time.Second, 10
 	// mostLate is the share of visitors, in percent, who may come late before
-	// the order of the others proves too little.
+	// the order of the others proves too little, unless all were in order.
 	mostLate = 5
 	// maxOvertaken99 is G3's promise, in windows' worth, for a zone without a fault.
 	maxOvertaken99 = 0.5
@@ -83,6 +83,9 @@ func TestStorm(t *testing.T) {
 	patience := 3*length + settleTimeout
 	in := s.goThrough(t, patience, visitors/2, visitors)
 	out := storm{visitors: visitors, inAtKill: in, waitedAtKill: s.crowd.count((*visitor).waits)}
+	if role := c.nodes[dies].info("replication", "role"); role != "master" {
+		t.Fatalf("the node to kill is a %s: the machine stood still for so long that the cluster failed over by itself", role)
+	}
 	s.breaks()
 	c.nodes[dies].kill()
 	s.mends(c.awaitTakeover(t, dies))
@@ -155,7 +158,8 @@ func (s *scene) stormZone(t *testing.T, z zone.Settings, began time.Time, v verd
 		out.before[i] = s.crowd.latency(z.ZoneID, calm, s.broke, share)
 		out.during[i] = s.crowd.latency(z.ZoneID, s.broke, s.back, share)
 	}
-	if all := v.admitted + v.waiting; v.late*100 > all*mostLate {
+	out.refused = s.crowd.refused(z.ZoneID, s.broke) - s.crowd.refused(z.ZoneID, s.back)
+	if all := v.admitted + v.waiting; v.late*100 > all*mostLate && v.everybody > maxOvertaken {
 		t.Errorf("%s: %d of %d did not poll when told to: the machine is too slow to judge the order by the others", z.ZoneID, v.late, all)
 	}
 	if v.waiting > 0 {
