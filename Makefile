@@ -11,6 +11,7 @@ UNRACED := ./internal/simulate ./internal/token
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
+STORM   ?= 100000
 DEMO    ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
 
 .DEFAULT_GOAL := help
@@ -47,6 +48,11 @@ test: ## run all tests, with the race detector, in random order
 faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
 	@scripts/install-debian.sh redis-server
 	@scripts/faults.sh
+
+.PHONY: storm
+storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
+	@scripts/install-debian.sh redis-server
+	@FAULT_VISITORS=$(STORM) scripts/faults.sh -v -run TestStorm
 
 .PHONY: format
 format: ## fail if a file is not formatted

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# faults: plays all faults and prints the table of what the crowd saw.
+# faults: plays all faults and prints the tables of what the crowd saw, as they
+# are in docs/faults.md.
 #
-# Usage: faults.sh [go test flags]        e.g. faults.sh -run Storm
+# Usage: faults.sh [go test flags]        e.g. faults.sh -run TestPromotion
 #
-# FAULT_VISITORS=100000 has so many go through the storm (5,000 by default). A
-# first run builds a server with a wrong clock, which takes a minute or two more.
+# FAULT_VISITORS=100000 has so many go through the storm (5,000 by default); with
+# -v, it tells how far they are. A first run builds a server with a wrong clock,
+# which takes a minute or two more.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
