@@ -25,7 +25,7 @@ func (c auditCommand) Run(ctx context.Context, at *surroundings) error {
 	return c.at(at, func(d *desk) error {
 		reply, err := d.Changes(ctx, c.Zone, c.Limit)
 		if err != nil {
-			return d.unknownZone(ctx, c.Zone, err)
+			return d.about(ctx, c.Zone, err)
 		}
 		if d.json {
 			return d.printJSON(reply.JSON)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/remote"
 	"github.com/openqueue/waitingroom/internal/secret"
@@ -34,6 +35,9 @@ type deskFlags struct {
 	AdminURL string `name:"admin-url" variable:"QUEUE_ADMIN_URL" placeholder:"URL" help:"The server's operators' listener; http://127.0.0.1:8081 when absent."`
 	As       string `variable:"QUEUE_OPERATOR" placeholder:"NAME" help:"Who you are, for the record of changes; $$USER when absent."`
 	JSON     bool   `name:"json" help:"Print what the server answers, as JSON, for scripts."`
+
+	// timeout bounds a call; 0 is remote's default.
+	timeout time.Duration
 }
 
 // desk is where an operator's command works: a server, and who asks.
@@ -74,7 +78,7 @@ func (f deskFlags) open(at *surroundings) (*desk, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	client, err := remote.New(remote.Options{URL: address, Token: token, Operator: operator})
+	client, err := remote.New(remote.Options{URL: address, Token: token, Operator: operator, Timeout: f.timeout})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -133,48 +137,64 @@ func isThisMachine(address string) bool {
 	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// explain adds to an error of the client what an operator can do about it.
+// sentenceError is an error in words for the operator, of the kind of another.
+type sentenceError struct {
+	text string
+	of   error
+}
+
+// sentence says err in other words.
+func sentence(err error, format string, a ...any) error {
+	return &sentenceError{fmt.Sprintf(format, a...), err}
+}
+
+func (e *sentenceError) Error() string { return e.text }
+func (e *sentenceError) Unwrap() error { return e.of }
+
+// explain says what an operator can do about an error of the client.
 func (d *desk) explain(err error) error {
-	if err == nil {
-		return nil
+	if _, said := errors.AsType[*sentenceError](err); said {
+		return err
 	}
-	problem, _ := errors.AsType[*remote.ProblemError](err)
 	switch {
 	case errors.Is(err, remote.ErrUnreachable):
-		return fmt.Errorf("cannot ask the server at %w\n"+
+		return sentence(err, "cannot ask the server at %v\n"+
 			"Does it run, and is this its operators' listener? Name another with --admin-url or QUEUE_ADMIN_URL", err)
-	case problem == nil:
-		return err
 	case errors.Is(err, remote.ErrUnauthorized):
-		return fmt.Errorf("%s does not take the operators' token of %s: %w", d.URL(), d.tokenFrom, err)
+		return sentence(err, "%s refuses the operators' token of %s\n"+
+			"The server's own is the one that it was started with, or in the file admin-token of its data folder", d.URL(), d.tokenFrom)
 	case errors.Is(err, remote.ErrUnavailable):
-		return fmt.Errorf("%s answers, but not now: %w\nThe command can be repeated", d.URL(), err)
+		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", d.URL(), err)
 	}
 	return err
 }
 
-// unknownZone says what other zone may be meant, if the error is that there is
-// no such zone.
-func (d *desk) unknownZone(ctx context.Context, zoneID string, err error) error {
+// about says an error about a zone; if there is no such zone, which other may be
+// meant.
+func (d *desk) about(ctx context.Context, zoneID string, err error) error {
+	if errors.Is(err, remote.ErrConflict) {
+		return sentence(err, "zone %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server zones get %s", zoneID, zoneID)
+	}
 	if !errors.Is(err, remote.ErrNotFound) {
 		return err
 	}
 	reply, listErr := d.Zones(ctx)
 	if listErr != nil {
-		return fmt.Errorf("zone %s: %w", zoneID, err)
+		return sentence(err, "there is no zone %s", zoneID)
 	}
 	names := make([]string, len(reply.Value.Zones))
 	for i, z := range reply.Value.Zones {
 		names[i] = z.ZoneID
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("zone %s: %w; there are no zones yet", zoneID, err)
-	}
 	const shown = 10
-	if len(names) > shown && !strings.HasPrefix(suggest(zoneID, names), "did") {
-		return fmt.Errorf("zone %s: %w; all are listed by: queue-server zones list", zoneID, err)
+	switch near := suggest(zoneID, names); {
+	case len(names) == 0:
+		return sentence(err, "there is no zone %s; there are none yet", zoneID)
+	case len(names) > shown && !strings.HasPrefix(near, "did"):
+		return sentence(err, "there is no zone %s; all are listed by: queue-server zones list", zoneID)
+	default:
+		return sentence(err, "there is no zone %s; %s", zoneID, near)
 	}
-	return fmt.Errorf("zone %s: %w; %s", zoneID, err, suggest(zoneID, names))
 }
 
 // printJSON prints what the server answered, on one line.

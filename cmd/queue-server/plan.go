@@ -153,40 +153,41 @@ func (p *plan) of(action string) []*step {
 func (p *plan) lines() []string {
 	var all []string
 	for _, s := range p.Steps {
-		switch s.Action {
-		case actionDelete:
-			all = append(all, fmt.Sprintf("  %s: DELETE, and %s with it", s.ZoneID, places(s.Waiting)))
-		case actionMake:
-			all = append(all, fmt.Sprintf("  %s: make", s.ZoneID))
-		default:
-			all = append(all, fmt.Sprintf("  %s: change", s.ZoneID))
+		word := s.Action
+		if s.Action == actionDelete {
+			word = "DELETE, " + places(s.Waiting)
 		}
-		t := &table{columns: []column{{}, {right: true}, {}, {}}}
+		all = append(all, fmt.Sprintf("  %s: %s", s.ZoneID, word))
+		t := &table{columns: []column{{}, {}}}
 		for _, c := range s.Settings {
-			if s.Action == actionMake {
-				t.add("      "+c.Name, fmt.Sprint(c.Now), "", "")
-			} else {
-				t.add("      "+c.Name, fmt.Sprint(c.Was), "->", fmt.Sprint(c.Now))
+			value := fmt.Sprint(c.Now)
+			if s.Action == actionChange {
+				value = fmt.Sprintf("%v -> %v", c.Was, c.Now)
 			}
+			t.add("      "+c.Name, value)
 		}
 		all = append(all, t.lines(0)[1:]...)
 	}
 	return all
 }
 
+// places says who loses the place with a zone.
 func places(n int64) string {
-	if n == 1 {
-		return "the place of 1 who waits"
+	switch n {
+	case 0:
+		return "in which nobody waits"
+	case 1:
+		return "with the place of 1 who waits"
 	}
-	return "the places of " + grouped(n) + " who wait"
+	return "with the places of " + grouped(n) + " who wait"
 }
 
 // summary counts what is to be done.
 func (p *plan) summary() string {
-	text := fmt.Sprintf("%d to make, %d to change, %d to delete; %s as the file says",
-		len(p.of(actionMake)), len(p.of(actionChange)), len(p.of(actionDelete)), counted(len(p.Same), "is", "are"))
+	text := fmt.Sprintf("%d to make, %d to change, %d to delete; %d as the file says already",
+		len(p.of(actionMake)), len(p.of(actionChange)), len(p.of(actionDelete)), len(p.Same))
 	if n := len(p.Unlisted); n > 0 {
-		text += fmt.Sprintf("; %s not in the file and stay (--prune deletes such)", counted(n, "is", "are"))
+		text += fmt.Sprintf("; %d not in the file, left alone (--prune deletes them)", n)
 	}
 	return text + "."
 }

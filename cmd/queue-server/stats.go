@@ -19,7 +19,7 @@ func (c statsCommand) Run(ctx context.Context, at *surroundings) error {
 	return c.at(at, func(d *desk) error {
 		reply, err := d.Stats(ctx, c.Zone)
 		if err != nil {
-			return d.unknownZone(ctx, c.Zone, err)
+			return d.about(ctx, c.Zone, err)
 		}
 		if d.json {
 			return d.printJSON(reply.JSON)

@@ -25,6 +25,8 @@ type column struct {
 type table struct {
 	columns []column
 	rows    [][]string
+	// least is how wide the columns are at least, or nil.
+	least []int
 }
 
 // add adds a row: a cell for each column.
@@ -65,6 +67,9 @@ func (t *table) fit(width int) (shown, widths []int) {
 	for i, c := range t.columns {
 		shown = append(shown, i)
 		widths[i] = utf8.RuneCountInString(c.title)
+		if i < len(t.least) {
+			widths[i] = max(widths[i], t.least[i])
+		}
 		for _, row := range t.rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}

@@ -84,10 +84,10 @@ func state(mode zone.Mode, perMinute int64) string {
 	return string(mode)
 }
 
-// maxWaiting writes the bound of a line.
+// maxWaiting writes the bound of a line; a dash is none.
 func maxWaiting(n int64) string {
 	if n == 0 {
-		return "no bound"
+		return "-"
 	}
 	return grouped(n)
 }

@@ -61,7 +61,7 @@ func zoneTable(zones []zone.Settings) *table {
 		{title: "IDLE", right: true, spare: 2},
 		{title: "PASS", right: true, spare: 4},
 		{title: "MAX WAITING", right: true, spare: 1},
-		{title: "STORE AWAY", spare: 5},
+		{title: "OUTAGE", spare: 5},
 	}}
 	for _, z := range zones {
 		t.add(z.ZoneID, state(z.Mode, z.PerMinute), grouped(z.PerMinute), seconds(z.WindowSeconds), grouped(z.Burst),
@@ -81,7 +81,7 @@ func (c getCommand) Run(ctx context.Context, at *surroundings) error {
 	return c.at(at, func(d *desk) error {
 		reply, err := d.Zone(ctx, c.Zone)
 		if err != nil {
-			return d.unknownZone(ctx, c.Zone, err)
+			return d.about(ctx, c.Zone, err)
 		}
 		if d.json {
 			return d.printJSON(reply.JSON)

@@ -33,7 +33,7 @@ func (d *desk) change(ctx context.Context, zoneID string, wanted func(was zone.S
 	for try := 1; ; try++ {
 		was, err := d.Zone(ctx, zoneID)
 		if err != nil {
-			return change{}, d.unknownZone(ctx, zoneID, err)
+			return change{}, d.about(ctx, zoneID, err)
 		}
 		settings, err := wanted(was.Value)
 		if err != nil {
@@ -48,7 +48,7 @@ func (d *desk) change(ctx context.Context, zoneID string, wanted func(was zone.S
 			return change{was.Value, now}, nil
 		case errors.Is(err, remote.ErrConflict) && try < maxTries:
 		default:
-			return change{}, d.unknownZone(ctx, zoneID, err)
+			return change{}, d.about(ctx, zoneID, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/remote"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -29,7 +28,7 @@ func (c createCommand) Run(ctx context.Context, at *surroundings) error {
 	return c.at(at, func(d *desk) error {
 		reply, err := d.Create(ctx, c.Zone, settings)
 		if errors.Is(err, remote.ErrConflict) {
-			return fmt.Errorf("zone %s is there already: %w\nTo change it: queue-server zones set %s NAME=VALUE", c.Zone, err, c.Zone)
+			return sentence(err, "zone %s is there already, and stays as it is\nTo change it: queue-server zones set %s NAME=VALUE", c.Zone, c.Zone)
 		}
 		if err != nil {
 			return err
@@ -54,7 +53,7 @@ func (c deleteCommand) Run(ctx context.Context, at *surroundings) error {
 	return c.at(at, func(d *desk) error {
 		was, err := d.Zone(ctx, c.Zone)
 		if err != nil {
-			return d.unknownZone(ctx, c.Zone, err)
+			return d.about(ctx, c.Zone, err)
 		}
 		if !c.Yes {
 			if err := d.confirmDelete(ctx, c.Zone); err != nil {
@@ -62,7 +61,7 @@ func (c deleteCommand) Run(ctx context.Context, at *surroundings) error {
 			}
 		}
 		if err := d.Delete(ctx, c.Zone, was.Version); err != nil {
-			return d.unknownZone(ctx, c.Zone, err)
+			return d.about(ctx, c.Zone, err)
 		}
 		if d.json {
 			text, err := json.Marshal(map[string]any{zoneIDKey: c.Zone, "deleted": true})
@@ -83,7 +82,7 @@ var errNotConfirmed = errors.New("not confirmed: nothing was changed")
 func (d *desk) confirmDelete(ctx context.Context, zoneID string) error {
 	reply, err := d.Stats(ctx, zoneID)
 	if err != nil {
-		return d.unknownZone(ctx, zoneID, err)
+		return d.about(ctx, zoneID, err)
 	}
 	typed, err := d.ask(ctx, "%s has %s waiting, who all lose their places for good.\nType the zone's name to delete it: ",
 		zoneID, grouped(reply.Value.Waiting))

@@ -18,6 +18,8 @@ const (
 	minWatchEvery = 100 * time.Millisecond
 	// watchAtOnce is how many zones are asked for at a time.
 	watchAtOnce = 8
+	// watchTimeout is how long a screen may stand still before it says why.
+	watchTimeout = 2 * time.Second
 )
 
 // watchCommand is queue-server zones watch.
@@ -34,6 +36,7 @@ func (c watchCommand) Run(ctx context.Context, at *surroundings) error {
 	if c.Every < minWatchEvery {
 		return usage("--every is %v, must be %v or more", c.Every, minWatchEvery)
 	}
+	c.timeout = watchTimeout
 	return c.at(at, func(d *desk) error {
 		w := &watcher{desk: d, zones: c.Zones, now: time.Now}
 		var show screen = &plainScreen{desk: d}
@@ -128,7 +131,7 @@ func (w *watcher) look(ctx context.Context, first bool) (view, error) {
 	if first {
 		for _, z := range v.zones {
 			if z.err != nil && !passes(z.err) {
-				return view{}, w.unknownZone(ctx, z.zoneID, z.err)
+				return view{}, w.about(ctx, z.zoneID, z.err)
 			}
 		}
 	}
@@ -232,6 +235,9 @@ type plainScreen struct {
 	*desk
 	titled bool
 	away   bool
+	// widths are those of the columns so far: they grow, and do not shrink, so
+	// that lines stay below each other.
+	widths []int
 }
 
 func (p *plainScreen) show(v view) {
@@ -251,7 +257,10 @@ func (p *plainScreen) show(v view) {
 		return
 	}
 	when := v.at.Format(time.TimeOnly)
-	lines := watchTable(v.zones).lines(0)
+	t := watchTable(v.zones)
+	t.least = p.widths
+	_, p.widths = t.fit(0)
+	lines := t.lines(0)
 	if !p.titled {
 		p.say("%-*s%s%s", len(when), "TIME", gap, lines[0])
 		p.titled = true
@@ -261,14 +270,22 @@ func (p *plainScreen) show(v view) {
 	}
 }
 
+// watchedZone is a line of zones watch --json.
+type watchedZone struct {
+	// WatchedAt is when this machine asked, in Unix milliseconds.
+	WatchedAt int64  `json:"watchedAt"`
+	ZoneID    string `json:"zoneId"`
+	// Stats is what the server answered; absent where Error says why there is none.
+	Stats json.RawMessage `json:"stats,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
 // showJSON prints a line a zone: what the server answered, and when it was asked.
 func (p *plainScreen) showJSON(v view) {
 	for _, z := range v.zones {
-		line := map[string]any{zoneIDKey: z.zoneID, "watchedAt": v.at.UnixMilli()}
+		line := watchedZone{WatchedAt: v.at.UnixMilli(), ZoneID: z.zoneID, Stats: z.stats.JSON}
 		if z.err != nil {
-			line["error"] = z.err.Error()
-		} else {
-			line["stats"] = z.stats.JSON
+			line.Error, line.Stats = z.err.Error(), nil
 		}
 		text, err := json.Marshal(line)
 		if err == nil {
@@ -326,8 +343,8 @@ func (s *drawnScreen) picture(v view, columns, rows int) []string {
 	}
 	switch {
 	case v.err != nil:
-		picture = append(picture, fmt.Sprintf("NO ANSWER for %s, trying again; these figures are old. %s",
-			span(v.at.Sub(v.away)), firstLine(v.err)))
+		picture = append(picture, fmt.Sprintf("NO ANSWER for %s, trying again; these figures are old: %s",
+			span(v.at.Sub(v.away)), lastCause(v.err)))
 	case v.back > 0:
 		picture = append(picture, fmt.Sprintf("The server answers again, after %s.", span(v.back)))
 	default:
@@ -336,8 +353,13 @@ func (s *drawnScreen) picture(v view, columns, rows int) []string {
 	return picture
 }
 
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
+// lastCause is the end of an error, where it says what has happened:
+// "connection refused".
+func lastCause(err error) string {
+	text := err.Error()
+	if at := strings.LastIndex(text, ": "); at >= 0 {
+		text = text[at+2:]
+	}
 	return text
 }
 
