@@ -17,7 +17,7 @@ const healthcheckTimeout = 2 * time.Second
 
 // healthcheckCommand is queue-server healthcheck, for images without a shell.
 type healthcheckCommand struct {
-	Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"The server's YAML file."`
+	Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" complete:"file" help:"The server's YAML file."`
 	Addr   string `setting:"QUEUE_ADDR" default:":8080" help:"The server's public listener."`
 }
 

@@ -40,7 +40,7 @@ const (
 
 // settings are all that can be set, each by flag, environment and file.
 type settings struct {
-	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
+	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" complete:"file" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
 	Addr           string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
 	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`

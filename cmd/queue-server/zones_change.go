@@ -88,13 +88,13 @@ func effect(z zone.Settings) string {
 // setCommand is queue-server zones set.
 type setCommand struct {
 	zoneArg
-	Changes assignments `arg:"" help:"Such as perMinute=600 mode=closed." placeholder:"NAME=VALUE" complete:"setting"`
+	Changes []string `arg:"" help:"Such as perMinute=600 mode=closed." placeholder:"NAME=VALUE" complete:"setting"`
 	deskFlags
 }
 
 // Run changes what is named, and prints what it was.
 func (c setCommand) Run(ctx context.Context, at *surroundings) error {
-	settings, err := c.Changes.settings()
+	settings, err := assignments(c.Changes).settings()
 	if err != nil {
 		return err
 	}

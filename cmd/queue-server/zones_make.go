@@ -11,14 +11,14 @@ import (
 
 // createCommand is queue-server zones create.
 type createCommand struct {
-	Zone     string      `arg:"" help:"Name of the new zone: 1 to 64 of A-Z a-z 0-9 . _ -"`
-	Settings assignments `arg:"" optional:"" help:"Such as perMinute=600; what is left out has its default." placeholder:"NAME=VALUE" complete:"setting"`
+	Zone     string   `arg:"" help:"Name of the new zone: 1 to 64 of A-Z a-z 0-9 . _ -"`
+	Settings []string `arg:"" optional:"" help:"Such as perMinute=600; what is left out has its default." placeholder:"NAME=VALUE" complete:"setting"`
 	deskFlags
 }
 
 // Run makes a zone.
 func (c createCommand) Run(ctx context.Context, at *surroundings) error {
-	settings, err := c.Settings.settings()
+	settings, err := assignments(c.Settings).settings()
 	if err != nil {
 		return err
 	}

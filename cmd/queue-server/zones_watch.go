@@ -194,12 +194,12 @@ func watchTable(zones []zoneView) *table {
 		{title: "STATE"},
 		{title: "WAITING", right: true},
 		{title: "OVERDUE", right: true, spare: 4},
-		{title: "WINDOW", right: true, spare: 2},
+		{title: "WINDOW", right: true, spare: 1},
 		{title: "IN 60 S", right: true},
 		{title: "USE", right: true},
 		{title: "ESTIMATE", right: true},
 		{title: "JOINS/M", right: true, spare: 3},
-		{title: "POLLS/S", right: true, spare: 1},
+		{title: "POLLS/S", right: true, spare: 2},
 	}}
 	for _, z := range zones {
 		if z.err != nil {

@@ -94,7 +94,7 @@ func TestKindsOfFailure(t *testing.T) {
 			t.Parallel()
 			_, err := client(t, tt.answer).Zones(t.Context())
 			for _, kind := range kinds {
-				if errors.Is(err, kind) != (kind == tt.want) {
+				if errors.Is(err, kind) != errors.Is(kind, tt.want) {
 					t.Errorf("%v: is %v: %v", err, kind, errors.Is(err, kind))
 				}
 			}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// completions are the values that a shell is given for a command line, without
+// their descriptions.
+func completions(t *testing.T, env map[string]string, words ...string) []string {
+	t.Helper()
+	got := runToEnd(t, env, append([]string{completeWord}, words...)...)
+	if got.status != exitOK || got.errOut != "" {
+		t.Errorf("%q: %+v", words, got)
+	}
+	var all []string
+	for text := range strings.Lines(got.out) {
+		value, _, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\t")
+		all = append(all, value)
+	}
+	return all
+}
+
+func TestComplete(t *testing.T) {
+	c := newClerk(t)
+	elsewhere := map[string]string{"QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_ADMIN_URL": "http://127.0.0.1:1"}
+	tests := []struct {
+		line string // what is after the last blank is being typed
+		env  map[string]string
+		want string
+	}{
+		{"st", nil, "stats"},
+		{"zones ", nil, "list get watch set pause resume open close create delete apply"},
+		{"zones p", nil, "pause"},
+		{"zones get ", nil, "TEST_ZONE TICKETS"},
+		{"zones get TI", nil, "TICKETS"},
+		{"zones get TICKETS ", nil, ""},
+		{"zones watch TICKETS ", nil, "TEST_ZONE"},
+		{"zones watch --every 2s T", nil, "TEST_ZONE TICKETS"},
+		{"zones get -- TE", nil, "TEST_ZONE"},
+		{"stats --json TE", nil, "TEST_ZONE"},
+		{"audit TI", nil, "TICKETS"},
+		{"zones create ", nil, ""},
+		{"zones create N p", nil, "perMinute= passTtlSeconds="},
+		{"zones set TICKETS perMinute=600 m", nil, "mode= maxWaiting="},
+		{"zones set TICKETS mode=", nil, "mode=queue mode=open mode=closed"},
+		{"zones set TICKETS onStoreFailure=h", nil, "onStoreFailure=hold"},
+		{"zones set TICKETS perMinute=6", nil, ""},
+		{"zones resume TICKETS --per", nil, "--per-minute="},
+		{"zones apply --ch", nil, "--check"},
+		{"zones apply -f ", nil, completeFile},
+		{"zones apply --file ", nil, completeFile},
+		{"zones apply --file=z", nil, completeFile},
+		{"--adm", nil, "--admin-addr= --admin-token="},
+		{"serve --config ", nil, completeFile},
+		{"completion ", nil, "bash zsh fish"},
+		{"zones get ", elsewhere, ""},
+		{"zones get ", map[string]string{}, ""},
+		{"zones get --admin-url " + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
+		{"zones get --admin-url=" + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
+		{"nonsense --what ", nil, ""},
+	}
+	for _, tt := range tests {
+		env := tt.env
+		if env == nil {
+			env = c.env
+		}
+		got := completions(t, env, strings.Split(tt.line, " ")...)
+		want := strings.Fields(tt.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", tt.line, got, want)
+		}
+	}
+	if got := completions(t, nil); !slices.Contains(got, "zones") {
+		t.Errorf("nothing typed: got %q", got)
+	}
+}
+
+// asProgram in the environment makes this test binary the program itself, so
+// that shells have one to ask.
+const asProgram = "QUEUE_SERVER_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(runIn(context.Background(), os.Args[1:], here()))
+	}
+	os.Exit(m.Run())
+}
+
+// TestBashCompletes: the real bash, with the real script and the real program.
+func TestBashCompletes(t *testing.T) {
+	c := newClerk(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := printed(t, "completion", "bash")
+	tests := []struct {
+		name, line, typed string
+		words             string // as bash splits them
+		want              string
+	}{
+		{"zone", "queue-server zones get ", "", `queue-server zones get ''`, "TEST_ZONE TICKETS"},
+		{"begun", "queue-server zones get TI", "TI", `queue-server zones get TI`, "TICKETS"},
+		{"after =", "queue-server zones set TICKETS mode=", "", `queue-server zones set TICKETS mode =`, "queue open closed"},
+		{"value", "queue-server zones set TICKETS mode=cl", "cl", `queue-server zones set TICKETS mode = cl`, "closed"},
+		{"after an address", "queue-server zones get --admin-url " + c.operators + " TI", "TI",
+			"queue-server zones get --admin-url " + strings.ReplaceAll(c.operators, ":", " : ") + " TI", "TICKETS"},
+	}
+	for _, tt := range tests {
+		run := script + `
+COMP_WORDS=(` + tt.words + `)
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+COMP_LINE=$1 COMP_POINT=${#1}
+_queue_server "$PROGRAM" "$2" ''
+printf '%s\n' "${COMPREPLY[@]}"
+`
+		bash := exec.Command("bash", "--norc", "--noprofile", "-euc", run, "bash", tt.line, tt.typed)
+		bash.Env = append(os.Environ(), asProgram+"=1", "PROGRAM="+program, "QUEUE_ADMIN_URL="+c.operators, "QUEUE_ADMIN_TOKEN="+operatorToken)
+		out, err := bash.CombinedOutput()
+		if err != nil || strings.Join(strings.Fields(string(out)), " ") != tt.want {
+			t.Errorf("%s: got %q, %v, want %q", tt.name, out, err, tt.want)
+		}
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if text := printed(t, "completion", shell); !strings.Contains(text, completeWord) || !strings.Contains(text, "queue-server completion "+shell) {
+			t.Errorf("%s: %s", shell, text)
+		}
+	}
+	status, _, errs := command(t, "completion", "tcsh")
+	if status != exitUsage || !strings.Contains(errs, `must be one of "bash","zsh","fish" but got "tcsh"`) {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}

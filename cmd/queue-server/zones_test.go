@@ -1,0 +1,387 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// twoZones are what most of these tests begin with.
+const twoZones = `zones:
+  - zoneId: TICKETS
+    perMinute: 600
+    burst: 5
+  - zoneId: TEST_ZONE
+    perMinute: 10
+    mode: closed
+    maxWaiting: 200000
+    onStoreFailure: admit
+`
+
+// clerk is an operator who types commands.
+type clerk struct {
+	*server
+	env map[string]string
+}
+
+// newClerk starts a server with twoZones and seats an operator before it.
+func newClerk(t *testing.T) clerk {
+	t.Helper()
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, twoZones)})
+	return clerk{s, map[string]string{
+		"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken, "USER": "anna",
+	}}
+}
+
+// types runs a command where nobody can be asked.
+func (c clerk) types(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return runToEnd(t, c.env, args...)
+}
+
+// answers runs a command on a terminal of so many columns, and answers what it asks.
+func (c clerk) answers(t *testing.T, columns int, answers string, args ...string) outcome {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	status := runIn(t.Context(), args, surroundings{
+		getenv: environ(c.env), stdin: strings.NewReader(answers), stdout: &out, stderr: &errOut, person: true,
+		screen: func() (int, int, bool) { return columns, 24, true },
+	})
+	return outcome{status, out.String(), errOut.String()}
+}
+
+// wants compares all that a command leaves.
+func wants(t *testing.T, name string, got outcome, status int, out, errOut string) {
+	t.Helper()
+	if got.status != status || got.out != out || got.errOut != errOut {
+		t.Errorf("%s: status %d, want %d\n--- stdout\n%s--- want\n%s--- stderr\n%s--- want\n%s",
+			name, got.status, status, got.out, out, got.errOut, errOut)
+	}
+}
+
+// says wants a status, and that stdout and stderr together hold each text.
+func says(t *testing.T, name string, got outcome, status int, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(got.out+got.errOut, text) {
+			t.Errorf("%s: does not say %q", name, text)
+			status = -1
+		}
+	}
+	if got.status != status {
+		t.Errorf("%s: status %d, want %d\n--- stdout\n%s--- stderr\n%s", name, got.status, status, got.out, got.errOut)
+	}
+}
+
+func TestZonesListAndGet(t *testing.T) {
+	c := newClerk(t)
+	wants(t, "list", c.types(t, "zones", "list"), exitOK, `
+ZONE       STATE   PER MINUTE  WINDOW  BURST  IDLE  PASS  MAX WAITING  OUTAGE
+TEST_ZONE  closed          10     6 s      0   1 m   5 m      200,000  admit
+TICKETS    queue          600     6 s      5   1 m   5 m            -  hold
+`[1:], "")
+	wants(t, "list on a narrow terminal", c.answers(t, 50, "", "zones", "list"), exitOK, `
+ZONE       STATE   PER MINUTE  WINDOW  MAX WAITING
+TEST_ZONE  closed          10     6 s      200,000
+TICKETS    queue          600     6 s            -
+`[1:], "")
+	wants(t, "get", c.types(t, "zones", "get", "TICKETS"), exitOK, `
+SETTING             VALUE  MEANS
+perMinute             600  most admissions in any 60 s
+mode                queue  let in at the limit, line up the rest
+windowSeconds           6  most in any 6 s: 60
+burst                   5  more in a window, while nobody waits
+idleTimeoutSeconds     60  who is silent for longer loses the place
+passTtlSeconds        300  how long a pass is good for: 5 m
+maxWaiting              0  as many may wait as come
+onStoreFailure       hold  answer 503, keep the place
+`[1:], "")
+	for _, tt := range []struct{ path, command string }{
+		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},
+	} {
+		got := c.types(t, append(strings.Fields(tt.command), "--json")...)
+		wants(t, tt.command, got, exitOK, c.admin(t, "GET", tt.path, "").body, "")
+	}
+}
+
+func TestZonesChange(t *testing.T) {
+	c := newClerk(t)
+	steps := []struct{ command, out string }{
+		{"zones set TICKETS perMinute=1,200 windowSeconds=2", `
+TICKETS: 1,200 a minute are let in.
+  perMinute 600 -> 1200
+  windowSeconds 6 -> 2
+To undo: queue-server zones set TICKETS perMinute=600 windowSeconds=6
+`},
+		{"zones set TICKETS perMinute=1200", "\nTICKETS: nothing to change. 1,200 a minute are let in.\n"},
+		{"zones pause TICKETS", `
+TICKETS is paused. Nobody is let in; everybody keeps the place.
+  perMinute 1200 -> 0
+To undo: queue-server zones resume TICKETS --per-minute 1200
+`},
+		{"zones pause TICKETS", "\nTICKETS is paused already. To let people in: queue-server zones resume TICKETS\n"},
+		{"zones resume TICKETS", `
+TICKETS: 1,200 a minute are let in.
+  perMinute 0 -> 1200
+To undo: queue-server zones set TICKETS perMinute=0
+`},
+		{"zones resume TICKETS", "\nTICKETS: nothing to change. 1,200 a minute are let in.\n"},
+		{"zones resume TICKETS --per-minute=900", `
+TICKETS: 900 a minute are let in.
+  perMinute 1200 -> 900
+To undo: queue-server zones set TICKETS perMinute=1200
+`},
+		{"zones open TICKETS", `
+TICKETS: Everybody is let in.
+  mode queue -> open
+To undo: queue-server zones set TICKETS mode=queue
+`},
+		{"zones pause TICKETS", `
+TICKETS is paused. BUT ITS MODE IS open, and everybody is let in: see queue-server zones set TICKETS mode=queue
+  perMinute 900 -> 0
+To undo: queue-server zones resume TICKETS --per-minute 900
+`},
+		{"zones close TICKETS", `
+TICKETS: Nobody is let in; everybody keeps the place.
+  mode open -> closed
+To undo: queue-server zones set TICKETS mode=open
+`},
+		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in; everybody keeps the place.\n"},
+		{"zones delete NEW --yes", "\nNEW is deleted. To have one with its settings again:\n  queue-server zones create NEW perMinute=0\n"},
+	}
+	for _, step := range steps {
+		wants(t, step.command, c.types(t, strings.Fields(step.command)...), exitOK, step.out[1:], "")
+	}
+	when := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	got := c.types(t, "audit", "--limit=7")
+	got.out = when.ReplaceAllString(got.out, "2026-11-21 11:59:00")
+	wants(t, "audit", got, exitOK, `
+ZONE     WHEN                 WHO   CHANGE
+NEW      2026-11-21 11:59:00  anna  deleted
+NEW      2026-11-21 11:59:00  anna  made with perMinute 0
+TICKETS  2026-11-21 11:59:00  anna  mode open -> closed
+TICKETS  2026-11-21 11:59:00  anna  perMinute 900 -> 0
+TICKETS  2026-11-21 11:59:00  anna  mode queue -> open
+TICKETS  2026-11-21 11:59:00  anna  perMinute 1200 -> 900
+TICKETS  2026-11-21 11:59:00  anna  perMinute 0 -> 1200
+`[1:], "")
+	c.types(t, "zones", "set", "TEST_ZONE", "burst=1", "--as", "Zoë")
+	says(t, "audit of a zone", c.types(t, "audit", "TEST_ZONE"), exitOK, "Zoë ", "burst 0 -> 1", "made with perMinute 10, mode closed")
+	if got := c.types(t, "zones", "set", "TEST_ZONE", "burst=2", "--json"); got.status != exitOK ||
+		got.out != c.admin(t, "GET", "/admin/zones/TEST_ZONE", "").body {
+		t.Errorf("set --json: %+v", got)
+	}
+}
+
+// A zone that was made paused has no limit to resume to, nor has one whose
+// namesake had one.
+func TestResumeWithoutARecord(t *testing.T) {
+	c := newClerk(t)
+	c.types(t, "zones", "delete", "TICKETS", "--yes")
+	c.types(t, "zones", "create", "TICKETS", "perMinute=0")
+	wants(t, "resume", c.types(t, "zones", "resume", "TICKETS"), exitUsage, "",
+		"queue-server: the record of changes does not say what TICKETS let in before; say it: queue-server zones resume TICKETS --per-minute N\n"+
+			"Nothing was done. How it is used: queue-server zones resume --help\n")
+}
+
+func TestStatsCommand(t *testing.T) {
+	c := newClerk(t)
+	for range 62 {
+		request(t, http.MethodPost, c.public+"/traffic/wait", `{"zoneId":"TICKETS"}`)
+	}
+	got := c.types(t, "stats", "TICKETS")
+	for _, want := range []string{
+		"TICKETS: queue\n\nIn the line\n  waiting ", "\nLet in\n", "  in this window", "of 60, 100 % in use", "of 600\n",
+		"\nSince the zone's data began\n  joined  62\n", "  swept  0\n",
+	} {
+		if !strings.Contains(regexp.MustCompile(` {2,}`).ReplaceAllString(got.out, "  "), want) {
+			t.Errorf("does not say %q:\n%s", want, got.out)
+		}
+	}
+	wide(t, got.out, 80)
+	var stats struct {
+		ZoneID string `json:"zoneId"`
+		Totals struct {
+			Joined int `json:"joined"`
+		} `json:"totals"`
+	}
+	got = c.types(t, "stats", "TICKETS", "--json")
+	if err := json.Unmarshal([]byte(got.out), &stats); err != nil || stats.ZoneID != "TICKETS" || stats.Totals.Joined != 62 {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// wide wants no line to be longer.
+func wide(t *testing.T, text string, columns int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestDeleteAsksForTheName(t *testing.T) {
+	c := newClerk(t)
+	question := "TICKETS has 0 waiting, who all lose their places for good.\nType the zone's name to delete it: "
+	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
+		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), exitFailed, "",
+			question+"queue-server: not confirmed: nothing was changed\n")
+	}
+	nobody := "queue-server: there is nobody to ask: say --yes to delete TICKETS\n" +
+		"Nothing was done. How it is used: queue-server zones delete --help\n"
+	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), exitUsage, "", nobody)
+	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), exitUsage, "", question+"\n"+nobody)
+	says(t, "the name", c.answers(t, 80, "TICKETS\n", "zones", "delete", "TICKETS"), exitOK, "TICKETS is deleted")
+	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), exitOK, `{"deleted":true,"zoneId":"TEST_ZONE"}`+"\n", "")
+	says(t, "none left", c.types(t, "zones", "list"), exitOK, "There are no zones yet. To make one:")
+}
+
+// TestQuestionEndsWithTheCommand: a signal ends a question.
+func TestQuestionEndsWithTheCommand(t *testing.T) {
+	c := newClerk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	typed, keyboard := io.Pipe()
+	defer func() { _ = keyboard.Close() }()
+	asked := &asking{then: cancel}
+	status := runIn(ctx, []string{"zones", "delete", "TICKETS"}, surroundings{
+		getenv: environ(c.env), stdin: typed, stdout: io.Discard, stderr: asked, person: true,
+	})
+	if status != exitFailed || c.admin(t, "GET", "/admin/zones/TICKETS", "").status != http.StatusOK {
+		t.Errorf("status %d; %s", status, asked.text.String())
+	}
+}
+
+// asking does something when it is asked a question.
+type asking struct {
+	text bytes.Buffer
+	then func()
+}
+
+func (a *asking) Write(p []byte) (int, error) {
+	a.text.Write(p)
+	if strings.HasSuffix(a.text.String(), ": ") {
+		a.then()
+	}
+	return len(p), nil
+}
+
+func TestExitStatuses(t *testing.T) {
+	c := newClerk(t)
+	with := func(name, value string) map[string]string {
+		env := maps.Clone(c.env)
+		env[name] = value
+		return env
+	}
+	elsewhere := with("QUEUE_ADMIN_URL", "http://127.0.0.1:1")
+	tests := []struct {
+		command string
+		env     map[string]string
+		status  int
+		says    string
+	}{
+		{"zones list", nil, exitOK, "TICKETS"},
+		{"zones", nil, exitUsage, "queue-server zones --help"},
+		{"zones lst", nil, exitUsage, `did you mean one of`},
+		{"zones set TICKETS", nil, exitUsage, "queue-server zones set --help"},
+		{"zones set TICKETS perminute=5", nil, exitUsage, `"perminute" is no setting; did you mean "perMinute"?`},
+		{"zones set TICKETS perMinute", nil, exitUsage, "perMinute: give it a value: perMinute=..."},
+		{"zones set TICKETS 600", nil, exitUsage, `"600" is no setting; write name=value`},
+		{"zones set TICKETS burst=1 burst=2", nil, exitUsage, "burst is given twice"},
+		{"zones set TICKETS perMinute=many", nil, exitUsage, `perMinute is "many", must be a whole number`},
+		{"zones set TICKETS perMinute=-1 mode=shut", nil, exitUsage, `perMinute is -1, must be between 0 and 6000000; mode "shut" must be queue, open or closed`},
+		{"zones create a/b", nil, exitUsage, `"a/b" cannot be the name of a zone`},
+		{"zones resume TICKETS --per-minute=-1", nil, exitUsage, "must be 1 or more"},
+		{"zones watch --every=1ms", nil, exitUsage, "--every is 1ms, must be 100ms or more"},
+		{"audit --limit=0", nil, exitUsage, "--limit is 0, must be 1 or more"},
+		{"zones apply", nil, exitUsage, "missing flags: --file=FILE"},
+		{"zones apply -f /there/is/none.yaml", nil, exitUsage, "the zones cannot be read: open /there/is/none.yaml"},
+		{"zones list", with("QUEUE_ADMIN_URL", "localhost:8081"), exitUsage, "must look like http://127.0.0.1:8081"},
+		{"zones list", with("QUEUE_ADMIN_TOKEN", "short"), exitUsage, "QUEUE_ADMIN_TOKEN: secret: unusable: it has 5 characters"},
+		{"zones list --as=" + strings.Repeat("x", 65), nil, exitUsage, "the operator's name has 65 bytes"},
+		{"zones get TIKETS", nil, exitNotFound, `there is no zone TIKETS; did you mean "TICKETS"?`},
+		{"zones get OTHER", nil, exitNotFound, "there is no zone OTHER; known are TEST_ZONE, TICKETS"},
+		{"zones set OTHER burst=1", nil, exitNotFound, "there is no zone OTHER"},
+		{"zones pause OTHER", nil, exitNotFound, "there is no zone OTHER"},
+		{"zones delete OTHER --yes", nil, exitNotFound, "there is no zone OTHER"},
+		{"zones watch OTHER", nil, exitNotFound, "there is no zone OTHER"},
+		{"stats OTHER", nil, exitNotFound, "there is no zone OTHER"},
+		{"audit OTHER", nil, exitNotFound, "there is no zone OTHER"},
+		{"zones list", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), exitRefused, "refuses the operators' token of QUEUE_ADMIN_TOKEN"},
+		{"zones watch", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), exitRefused, "refuses the operators' token"},
+		{"zones list", elsewhere, exitUnreachable, "connection refused"},
+		{"zones watch", elsewhere, exitUnreachable, "Does it run, and is this its operators' listener?"},
+		{"zones list", with("QUEUE_ADMIN_URL", c.public), exitUnreachable, "not the operators' listener of a queue-server"},
+		{"zones create TICKETS", nil, exitConflict, "zone TICKETS is there already, and stays as it is"},
+	}
+	for _, tt := range tests {
+		env := tt.env
+		if env == nil {
+			env = c.env
+		}
+		got := runToEnd(t, env, strings.Fields(tt.command)...)
+		says(t, tt.command, got, tt.status, tt.says)
+		if tt.status != exitOK && got.out != "" {
+			t.Errorf("%s: stdout %q, want nothing", tt.command, got.out)
+		}
+	}
+}
+
+// TestOperatorsTokenIsFound: in the environment, in the file that it names, in
+// the data folder of this machine's server; but the last is sent nowhere else.
+func TestOperatorsTokenIsFound(t *testing.T) {
+	data := t.TempDir()
+	s := start(t, map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_ADMIN_TOKEN": ""})
+	file := filepath.Join(data, "admin-token")
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(t.TempDir(), "mounted") // as container engines do
+	if err := os.WriteFile(open, token, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		env    map[string]string
+		status int
+		says   string
+	}{
+		{"environment", map[string]string{"QUEUE_ADMIN_TOKEN": strings.TrimSpace(string(token))}, exitOK, ""},
+		{"file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": open}, exitOK, ""},
+		{"data folder", map[string]string{"QUEUE_DATA_DIR": data}, exitOK, ""},
+		{"no file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": "/none"}, exitUsage, "QUEUE_ADMIN_TOKEN_FILE: secret: open /none"},
+		{"no data folder", map[string]string{"QUEUE_DATA_DIR": "/none"}, exitUsage, "no operators' token: put it into the variable QUEUE_ADMIN_TOKEN"},
+		{"elsewhere", map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_ADMIN_URL": "https://queue.example"}, exitUsage,
+			"no operators' token for https://queue.example"},
+	}
+	for _, tt := range tests {
+		env := map[string]string{"QUEUE_ADMIN_ADDR": strings.TrimPrefix(s.operators, "http://")}
+		maps.Copy(env, tt.env)
+		says(t, tt.name, runToEnd(t, env, "zones", "list"), tt.status, tt.says)
+	}
+	if !strings.Contains(printed(t, "serve", "--help"), `--data-dir="`+defaultDataDir+`"`) {
+		t.Errorf("the commands look for the token in %s, and servers keep it elsewhere", defaultDataDir)
+	}
+	for _, args := range [][]string{{"zones", "list", "--help"}, {"zones", "apply", "--help"}, {"stats", "--help"}} {
+		if text := printed(t, args...); strings.Contains(text, "--admin-token") {
+			t.Errorf("a flag for the token, which ps shows:\n%s", text)
+		}
+	}
+}
+
+// printed returns what a command prints.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	_, out, _ := command(t, args...)
+	return out
+}
