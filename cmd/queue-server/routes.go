@@ -74,6 +74,7 @@ func (r rooms) operators() http.Handler {
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
 	admin.GET("/zones/:zoneId/history", r.operator.History)
+	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
 	admin.GET("/audit", r.operator.Changes)
 	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)

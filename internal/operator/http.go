@@ -225,3 +225,16 @@ func takesGzip(accept string) bool {
 	}
 	return false
 }
+
+// Forecast is POST /admin/zones/:zoneId/forecast.
+func (h *HTTP) Forecast(c echo.Context) error {
+	body, err := answer.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	forecast, err := h.service.Forecast(c.Request().Context(), c.Param("zoneId"), body)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, forecast)
+}

@@ -32,6 +32,7 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.DELETE("/zones/:zoneId", h.Delete)
 	admin.GET("/zones/:zoneId/stats", h.Stats)
 	admin.GET("/zones/:zoneId/history", h.History)
+	admin.POST("/zones/:zoneId/forecast", h.Forecast)
 	admin.GET("/audit", h.Changes)
 	return e
 }

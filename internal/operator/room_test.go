@@ -46,7 +46,12 @@ func newRoom(tb testing.TB) *room {
 // send is a request with the operators' token, and other headers if given as
 // name, value, name, value.
 func (r *room) send(method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	return r.sendIn(context.Background(), method, path, body, headers...)
+}
+
+// sendIn is send from a client that goes away when ctx ends.
+func (r *room) sendIn(ctx context.Context, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer "+secret)
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -91,6 +96,8 @@ type store struct {
 	err       error
 	meddle    func(*zone.Settings)
 	meddlings int
+	// onStats is called before Stats answers.
+	onStats func()
 }
 
 func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
@@ -137,6 +144,9 @@ func (s *store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if s.err != nil {
 		return line.Stats{}, s.err
+	}
+	if s.onStats != nil {
+		s.onStats()
 	}
 	return s.Store.Stats(ctx, zoneID)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -46,6 +47,8 @@ type Service struct {
 	store Store
 	seen  Seen
 	log   *slog.Logger
+	// forecasting: one forecast is being made.
+	forecasting atomic.Bool
 }
 
 // New returns the room over this store, and over what was seen of it. Each change

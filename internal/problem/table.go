@@ -142,6 +142,7 @@ var table = []struct {
 	{operator.ErrUnauthorized, &unauthorized},
 	{operator.ErrCrossOrigin, &crossOrigin},
 	{operator.ErrConflict, &conflict},
+	{operator.ErrBusy, &tooManyRequests},
 	{operator.ErrPrecondition, &preconditionFailed},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},

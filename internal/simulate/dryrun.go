@@ -177,7 +177,10 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 	}
 	d.queue.init()
 	next := make([]int64, len(d.guests))
-	for len(d.queue) > 0 || len(lately) > 0 {
+	for n := 0; len(d.queue) > 0 || len(lately) > 0; n++ {
+		if n%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if len(lately) > 0 && (len(d.queue) == 0 || lately[0].at <= d.queue[0].at) {
 			if err := d.letIn(ctx, held, lately[0]); err != nil {
 				return err
