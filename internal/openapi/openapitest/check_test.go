@@ -178,3 +178,35 @@ func TestHandlerOfABenchmark(t *testing.T) {
 		t.Errorf("got %d", w.Code)
 	}
 }
+
+// An answer is seen once it was got, and found to be as described.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	unseen := func() string {
+		all, err := openapitest.Public.Unseen("/traffic/leave")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, a := range all {
+			names = append(names, a.String())
+		}
+		return strings.Join(names, "\n")
+	}
+	invalid := strings.NewReplacer("token_expired", "invalid_request", "410", "400").Replace(expiredBody)
+	answers := map[string]said{
+		"POST /traffic/leave 400 invalid_request": {400, expired.header, invalid},
+		"POST /traffic/leave 401 token_invalid":   {401, expired.header, invalid}, // it is not as described
+	}
+	for name, answer := range answers {
+		n := &noted{TB: t}
+		req := httptest.NewRequest(http.MethodPost, "/traffic/leave", strings.NewReader(pollBody))
+		openapitest.Public.Handler(n, answer).ServeHTTP(httptest.NewRecorder(), req)
+		if seen := !strings.Contains(unseen(), name); seen != (len(n.faults) == 0) {
+			t.Errorf("%s: seen %t, found %q", name, seen, n.faults)
+		}
+	}
+	if _, err := openapitest.Public.Unseen("/nowhere"); err == nil {
+		t.Error("a path that is not described has answers")
+	}
+}

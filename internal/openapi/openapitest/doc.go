@@ -12,6 +12,9 @@
 // media type or a field of its body is not described, or not as described; and
 // if a request that the server accepted is not one that the document allows.
 //
+// And the reverse: the rooms' tests end with Document.Main, which wants every
+// answer that is described to have been got.
+//
 // Answers may gain fields some day, so the documents leave their schemas open,
 // and generated clients do not break. Here the same schemas are closed: what is
 // not yet described is found.

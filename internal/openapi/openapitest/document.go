@@ -29,6 +29,7 @@ type Document struct {
 	// pages are for people: what is there, and below, is neither described nor
 	// checked.
 	pages []string
+	seen  seen
 }
 
 // Describes reports whether the document has to say what is at the path: all

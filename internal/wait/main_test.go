@@ -1,0 +1,23 @@
+package wait_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+)
+
+// excused are described, and cannot be got here.
+var excused = map[string]string{
+	"POST /traffic/wait 429 too_many_requests":          limited,
+	"POST /traffic/leave 429 too_many_requests":         limited,
+	"GET /traffic/zones/{zoneId} 429 too_many_requests": limited,
+}
+
+// limited is the reason.
+const limited = "for a limit in front of the room, which itself counts nobody's requests"
+
+// TestMain wants the tests to have got every answer that is described.
+func TestMain(m *testing.M) {
+	os.Exit(openapitest.Public.Main(m, excused, "/traffic/wait", "/traffic/leave", "/traffic/zones/{zoneId}"))
+}
