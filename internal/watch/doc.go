@@ -27,6 +27,12 @@
 // about 12 KB; MaxZones bounds the zones, 500 of which are 160 MB. Whoever reads
 // costs nothing that stays: a console left open for an hour holds one channel.
 //
-// A round is one Stats a zone. Those of zones that failed in the round before
-// are asked last, so that a dead node's do not keep the others waiting.
+// A round is one Stats a zone. Of 50 zones with a million waiting it takes 1.2 ms
+// of a core on the embedded store (BenchmarkRound), and on Redis, where the length
+// of the line does not matter either, less than 5 ms of Redis a second for each
+// server (lua's BenchmarkWatch, the list of zones included). Both were measured on
+// a machine that was busy with other things.
+//
+// Zones that failed in the round before are asked last, so that a dead node's do
+// not keep the others waiting.
 package watch
