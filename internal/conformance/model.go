@@ -138,12 +138,13 @@ func (m *model) begin(rawMicros int64) {
 		m.present = max(0, m.present-1)
 		m.shows = m.shows.Miss(m.rates)
 	}
+	target := m.rates.Target
 	if m.frozen() {
-		return
+		target = min(target, m.rates.Back(m.now-(m.freezeUntil-window.FreezeMillis))-m.totals.Admitted)
 	}
 	for range window.StepBatch {
 		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.ArrivedAtMicros > m.edge })
-		if far < 0 || m.shows.Expect(m.live(), m.rates) >= m.rates.Target {
+		if far < 0 || m.shows.Expect(m.live(), m.rates) >= target {
 			return
 		}
 		v := m.waiting[far]

@@ -14,7 +14,7 @@ import (
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for _, stories := range []map[string]func(*story){
-		limitStories, changeStories, placeStories, repeatStories, sweepStories, lossStories, zoneStories, recordStories, countStories,
+		limitStories, changeStories, placeStories, repeatStories, sweepStories, lossStories, zoneStories, recordStories, countStories, orderStories,
 	} {
 		for name, tell := range stories {
 			t.Run(name, func(t *testing.T) {

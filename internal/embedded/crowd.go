@@ -94,9 +94,11 @@ func (c *crowd) begin(rawMicros int64) turn {
 	c.refill(&t)
 	t.frozen = t.now < c.heal.freeze && (c.heal.any || t.now <= c.phantoms.AtMillis+c.rates.WindowMillis)
 	c.takeOffLate(t.now)
-	if !t.frozen {
-		c.moveEdge(t.now)
+	target := c.rates.Target
+	if t.frozen {
+		target = min(target, c.rates.Back(t.now-(c.heal.freeze-window.FreezeMillis))-c.totals.Admitted)
 	}
+	c.moveEdge(t.now, target)
 	return t
 }
 
@@ -141,7 +143,7 @@ func (c *crowd) takeOffLate(now int64) {
 }
 
 // moveEdge releases until enough are live.
-func (c *crowd) moveEdge(now int64) {
+func (c *crowd) moveEdge(now, target int64) {
 	n := 0
 	c.line.ascend(c.edge, func(r *record) bool {
 		if r.arrived == c.edge {
@@ -149,7 +151,7 @@ func (c *crowd) moveEdge(now int64) {
 			// clock having been set back between them, may coincide.
 			return true
 		}
-		if n == window.StepBatch || c.shows.Expect(int64(c.live.len()), c.rates) >= c.rates.Target {
+		if n == window.StepBatch || c.shows.Expect(int64(c.live.len()), c.rates) >= target {
 			return false
 		}
 		n++

@@ -15,9 +15,10 @@ const (
 	// HealMillis is how long after a loss places are put back: ten times the
 	// default idle timeout, for phones that come out of a long tunnel.
 	HealMillis = 600_000
-	// FreezeMillis is how long after the loss of a whole line the edge stays,
-	// so that those from the front are back before others pass them: the
-	// longest polling period, jitter and grace included.
+	// FreezeMillis is how long after the loss of a whole line the edge moves
+	// no further than Rates.Back allows, and newcomers line up, so that those
+	// from the front are back before others pass them: the longest polling
+	// period, jitter and grace included.
 	FreezeMillis = 24_000
 )
 
@@ -104,6 +105,19 @@ func (s Shows) age(r Rates) Shows {
 // anybody could be kept.
 func (s Shows) Expect(n int64, r Rates) int64 {
 	return n * (s.Kept + r.Trust/2) / (s.Kept + s.Missed + r.Trust/2)
+}
+
+// Back is how many of the front of a lost line have polled by so many
+// milliseconds after the loss, whatever they had been told: nobody whose slot was
+// w away is told to come later than after w, or w/2 if that is more than
+// SoonMillis (AppointmentPeriod, FarPeriod), and has GraceMillis more. A slot is
+// at most a window further away than the visitors ahead take to enter.
+func (r Rates) Back(sinceMillis int64) int64 {
+	wait := sinceMillis - GraceMillis
+	if wait >= SoonMillis {
+		wait *= 2
+	}
+	return max(0, wait-r.WindowMillis) * r.PerMinute / MinuteMillis
 }
 
 // Phantoms stand for the admissions that a store may have made and lost. They

@@ -157,3 +157,24 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+func TestBack(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ perMinute, window, since, want int64 }{
+		{600, 6_000, 0, 0},
+		{600, 6_000, 4_999, 0},    // the first may have been told to come in 4 s
+		{600, 6_000, 5_000, 20},   // who had 8 s to wait is back, too
+		{600, 6_000, 11_000, 140}, // and who had 20 s
+		{600, 1_000, 1_999, 0},
+		{600, 1_000, 3_000, 10},
+		{600, 1_000, 5_000, 70},
+		{600, 60_000, 24_000, 0},
+		{0, 6_000, 24_000, 0},
+	}
+	for _, tt := range tests {
+		r := Rates{PerMinute: tt.perMinute, WindowMillis: tt.window}
+		if got := r.Back(tt.since); got != tt.want {
+			t.Errorf("%d a minute, a window of %d ms, after %d ms: %d, want %d", tt.perMinute, tt.window, tt.since, got, tt.want)
+		}
+	}
+}

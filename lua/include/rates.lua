@@ -74,6 +74,15 @@ local function age(z, r)
   end
 end
 
+-- back: how many of the front of a lost line have polled since the loss.
+local function back(r, since_loss)
+  local wait = since_loss - GRACE
+  if wait >= 4000 then
+    wait = 2 * wait
+  end
+  return floor(max(0, wait - r.window) * r.per_minute / MINUTE)
+end
+
 -- phantoms: how many lost admissions may lie at or after t.
 local function phantoms(z, t)
   if z.lost_at == 0 or z.lost_at < t then

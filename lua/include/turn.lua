@@ -46,18 +46,18 @@ end
 -- move_edge releases until enough are live. Those whose arrival is that of the
 -- one before are released with it, unseen: the clock was set back between two
 -- lines that were lost.
-local function move_edge(z, r, t)
+local function move_edge(z, r, t, target)
   if t.released == t.waiting then
     return
   end
   local from, looked, n = '(' .. string.format('%.0f', z.edge_micros), 0, 0
-  local enough = expect(z, r, t.live) >= r.target
+  local enough = expect(z, r, t.live) >= target
   while not enough and n < STEP do
-    local want = min(STEP, max(8, r.target - t.live))
+    local want = min(STEP, max(8, target - t.live))
     local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '+inf', 'WITHSCORES', 'LIMIT', looked, want)
     for i = 1, #next_ones, 2 do
       if tonumber(next_ones[i + 1]) ~= z.edge_micros then
-        enough = enough or n == STEP or expect(z, r, t.live) >= r.target
+        enough = enough or n == STEP or expect(z, r, t.live) >= target
         if enough then
           break
         end
@@ -81,8 +81,10 @@ local function begin(z, r, override)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
   t.frozen = t.now < z.freeze and (z.healed ~= 0 or t.now <= z.lost_at + r.window)
   take_off_late(z, r, t)
-  if not t.frozen then
-    move_edge(z, r, t)
+  local target = r.target
+  if t.frozen then
+    target = min(target, back(r, t.now - (z.freeze - FREEZE)) - z.admitted)
   end
+  move_edge(z, r, t, target)
   return t
 end
