@@ -39,6 +39,23 @@ const (
 // "rediss" in place of "redis" asks for TLS in each. The query may hold
 // sentinel_username and sentinel_password.
 func Client(address string) (redis.UniversalClient, error) {
+	open, err := parseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	return open(), nil
+}
+
+// CheckURL returns the error that Client would, and opens nothing.
+func CheckURL(address string) error {
+	_, err := parseURL(address)
+	return err
+}
+
+// opener makes the client that a URL asks for.
+type opener func() redis.UniversalClient
+
+func parseURL(address string) (opener, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		// The error of url.Parse repeats the URL, and so the password.
@@ -53,6 +70,9 @@ func Client(address string) (redis.UniversalClient, error) {
 		kind = "cluster"
 	}
 	path := strings.Trim(u.Path, "/")
+	if err := checkQuery(u.RawQuery, kind); err != nil {
+		return nil, err
+	}
 	switch kind {
 	case "":
 		return single(u, scheme, path)
@@ -66,7 +86,29 @@ func Client(address string) (redis.UniversalClient, error) {
 	}
 }
 
-func single(u *url.URL, scheme, path string) (redis.UniversalClient, error) {
+// The parameters that a Sentinel's URL may have.
+const (
+	sentinelUsername = "sentinel_username"
+	sentinelPassword = "sentinel_password"
+)
+
+// checkQuery refuses parameters that nothing here reads: a timeout that is set
+// in vain is found too late. Their values, which may be secret, are not repeated.
+func checkQuery(raw, kind string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return fmt.Errorf("%w: what follows the ? is not well-formed", ErrURL)
+	}
+	for name := range query {
+		if kind != "sentinel" || name != sentinelUsername && name != sentinelPassword {
+			return fmt.Errorf("%w: the parameter %q is unknown; there are %s and %s, for Sentinel",
+				ErrURL, name, sentinelUsername, sentinelPassword)
+		}
+	}
+	return nil
+}
+
+func single(u *url.URL, scheme, path string) (opener, error) {
 	plain := url.URL{Scheme: scheme, User: u.User, Host: u.Host, Path: path}
 	o, err := redis.ParseURL(plain.String())
 	if err != nil {
@@ -77,15 +119,15 @@ func single(u *url.URL, scheme, path string) (redis.UniversalClient, error) {
 	o.ContextTimeoutEnabled = true
 	o.PoolSize, o.MinIdleConns = poolSize, minIdle
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return redis.NewClient(o), nil
+	return func() redis.UniversalClient { return redis.NewClient(o) }, nil
 }
 
-func cluster(u *url.URL, scheme string, hosts []string) (redis.UniversalClient, error) {
+func cluster(u *url.URL, scheme string, hosts []string) (opener, error) {
 	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
 	if err != nil {
 		return nil, fmt.Errorf("%w: a cluster's nodes are host:port, separated by commas", ErrURL)
 	}
-	return redis.NewClusterClient(&redis.ClusterOptions{
+	o := &redis.ClusterOptions{
 		Addrs: hosts, Username: one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
 		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
 		DialerRetries: 1, ContextTimeoutEnabled: true,
@@ -94,10 +136,11 @@ func cluster(u *url.URL, scheme string, hosts []string) (redis.UniversalClient, 
 		PoolSize:     poolSize, MinIdleConns: minIdle,
 		ClusterStateReloadInterval: stateReload,
 		MaintNotificationsConfig:   &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}), nil
+	}
+	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
 }
 
-func sentinel(u *url.URL, scheme string, hosts []string, name string) (redis.UniversalClient, error) {
+func sentinel(u *url.URL, scheme string, hosts []string, name string) (opener, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
 	}
@@ -105,13 +148,14 @@ func sentinel(u *url.URL, scheme string, hosts []string, name string) (redis.Uni
 	if err != nil {
 		return nil, fmt.Errorf("%w: sentinels are host:port, separated by commas", ErrURL)
 	}
-	return redis.NewFailoverClient(&redis.FailoverOptions{
+	o := &redis.FailoverOptions{
 		MasterName: name, SentinelAddrs: hosts,
-		SentinelUsername: u.Query().Get("sentinel_username"),
-		SentinelPassword: u.Query().Get("sentinel_password"),
+		SentinelUsername: u.Query().Get(sentinelUsername),
+		SentinelPassword: u.Query().Get(sentinelPassword),
 		Username:         one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
 		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
 		DialerRetries: 1, MaxRetries: -1, ContextTimeoutEnabled: true,
 		PoolSize: poolSize, MinIdleConns: minIdle,
-	}), nil
+	}
+	return func() redis.UniversalClient { return redis.NewFailoverClient(o) }, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
+	"github.com/openqueue/waitingroom/lua"
 )
 
 // The stores that there are.
@@ -96,6 +97,11 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		fault("admin-addr", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
+	if s.Store == storeRedis {
+		if err := lua.CheckURL(s.RedisURL); err != nil {
+			fault("redis-url", "%w", err)
+		}
+	}
 	if s.Servers < 1 || s.Servers > maxServers {
 		fault("servers", "%d is out of range, must be between 1 and %d", s.Servers, maxServers)
 	}
