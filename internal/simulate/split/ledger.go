@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// validity is how long a lease lasts, in milliseconds: ten rounds of
-	// messages, and the longest that the death of a part keeps its share idle
-	// before it counts as used.
+	// validity is how long a lease lasts for the ledger, in milliseconds: ten
+	// rounds of messages, and the longest that the death of a part keeps its
+	// share idle before others get it.
 	validity = 1000
 	// minute is the span of the second limit.
 	minute = window.MinuteMillis
@@ -19,65 +19,56 @@ const (
 // report is what a part tells the ledger.
 type report struct {
 	part int
-	// epoch tells the part's lives apart: it rises when a part may have lost
-	// writes.
-	epoch int64
-	// accepted is the number of the offer that holds, 0 for none.
-	accepted int64
-	// used is how many the part has admitted in this epoch; ages are those of
-	// the last of them, the newest last, in milliseconds and never too high.
-	used int64
-	ages []int64
-	// heads are the arrivals of its live released visitors, the first and then
-	// every stride-th.
-	heads  []int64
-	stride int64
-	// clock is the part's time: what the end of the lease is counted from.
+	// life tells the part's lives apart. No two have the same.
+	life int64
+	// accepted is the number of the offer that holds, 0 for none; used is how
+	// many the part has admitted in this life.
+	accepted, used int64
+	// queue is what the order between parts is kept by.
+	queue queue
+	// clock is the part's time. The ledger does not look at it: it comes back
+	// with the offer, and the end of the lease is counted from it.
 	clock int64
 }
 
 // offer is what the ledger lends: the part may admit until it has used the
-// allowance. A later number replaces an earlier one; number 0 is no offer.
-type offer struct {
-	epoch, number, allowance int64
-	// recorded is how many admissions need not be reported again.
-	recorded int64
-}
+// allowance. A later number replaces an earlier one.
+type offer struct{ life, number, allowance int64 }
 
 // lent is what the ledger knows of one part.
 type lent struct {
-	epoch, number int64
-	// recorded is how many admissions of the epoch are on record.
+	life, number int64
+	// recorded is how many admissions of the life are on record.
 	recorded int64
 	// offers may hold: the one that the part named last, and all after it.
 	offers []offer
-	// ends is when the last of them has ended.
+	// ends is when the last of them has ended for the part.
 	ends int64
 	// ended: it has, and what it left open is on record as used.
 	ended bool
-
-	heads  []int64
-	stride int64
+	queue queue
 }
 
-// most is the highest count that the part may reach.
-func (p *lent) most() int64 {
+// open is how many the part may still admit that are not on record.
+func (p *lent) open() int64 {
 	most := p.recorded
 	for _, o := range p.offers {
 		most = max(most, o.allowance)
 	}
-	return most
+	return most - p.recorded
 }
 
-// orphan is what a part's earlier life may still use.
+// orphan is what a part's other life may still use.
 type orphan struct{ n, ends int64 }
+
+// entry of the log: how many were on record at that time, since the beginning.
+type entry struct{ at, total int64 }
 
 // ledger decides how much each part may admit. Its times are milliseconds on
 // its own clock.
 type ledger struct {
-	rates window.Rates
-	// log holds when admissions count as made, in order.
-	log     []int64
+	rates   window.Rates
+	log     []entry
 	parts   []lent
 	orphans []orphan
 	lost    window.Phantoms
@@ -91,15 +82,11 @@ func newLedger(r window.Rates, parts int) *ledger {
 func (l *ledger) exchange(now int64, r report) offer {
 	l.endLeases(now)
 	p := &l.parts[r.part]
-	if r.epoch < p.epoch {
-		return offer{}
-	}
 	l.hear(now, p, r)
-	open := p.most() - p.recorded
-	room := l.room(now)
-	hold := min(l.share(r.part, room+l.open()), open+max(0, room))
+	room, open := l.room(now), p.open()
+	hold := min(share(l.parts, r.part, room+l.open()), open+max(0, room))
 	p.number++
-	o := offer{epoch: p.epoch, number: p.number, allowance: p.recorded + max(0, hold), recorded: p.recorded}
+	o := offer{life: p.life, number: p.number, allowance: p.recorded + hold}
 	p.offers = append(p.offers, o)
 	p.ends, p.ended = now+validity, false
 	return o
@@ -107,32 +94,33 @@ func (l *ledger) exchange(now int64, r report) offer {
 
 // hear puts on record what a report says.
 func (l *ledger) hear(now int64, p *lent, r report) {
-	if r.epoch > p.epoch {
-		if n := p.most() - p.recorded; n > 0 {
+	if r.life != p.life {
+		if n := p.open(); n > 0 {
 			l.orphans = append(l.orphans, orphan{n, p.ends})
 		}
-		*p = lent{epoch: r.epoch}
+		*p = lent{life: r.life, ended: true}
 	}
 	if p.ended {
-		// What was left open is on record already, as of the end. Count anew
-		// from what the part says, be it old: that only counts some twice.
+		// All that the part was lent is on record, or an orphan. Count anew
+		// from what it says: should that be old, some count twice.
 		p.recorded, p.offers = r.used, nil
 	}
-	for i, age := range r.ages {
-		if r.used-int64(len(r.ages))+int64(i) >= p.recorded {
-			l.record(now - age)
-		}
-	}
+	l.record(now, r.used-p.recorded)
 	p.recorded = max(p.recorded, r.used)
 	p.number = max(p.number, r.accepted)
 	p.offers = slices.DeleteFunc(p.offers, func(o offer) bool { return o.number < r.accepted })
-	p.heads, p.stride = r.heads, r.stride
+	p.queue = r.queue
 }
 
-// record notes an admission.
-func (l *ledger) record(at int64) {
-	i, _ := slices.BinarySearch(l.log, at+1)
-	l.log = slices.Insert(l.log, i, at)
+// record notes admissions as of now, which is after they were made.
+func (l *ledger) record(now, n int64) {
+	if n <= 0 {
+		return
+	}
+	if last := len(l.log) - 1; last >= 0 {
+		n += l.log[last].total
+	}
+	l.log = append(l.log, entry{now, n})
 }
 
 // endLeases puts on record what was lent and not heard of in time, and forgets
@@ -140,32 +128,26 @@ func (l *ledger) record(at int64) {
 func (l *ledger) endLeases(now int64) {
 	for i := range l.parts {
 		p := &l.parts[i]
-		if p.ended || now <= p.ends {
-			continue
+		if !p.ended && now > p.ends {
+			l.record(now, p.open())
+			*p = lent{life: p.life, number: p.number, ended: true}
 		}
-		p.ended = true
-		for range p.most() - p.recorded {
-			l.record(p.ends)
-		}
-		p.recorded, p.offers = p.most(), nil
 	}
 	l.orphans = slices.DeleteFunc(l.orphans, func(o orphan) bool {
-		if now <= o.ends {
-			return false
+		if now > o.ends {
+			l.record(now, o.n)
 		}
-		for range o.n {
-			l.record(o.ends)
-		}
-		return true
+		return now > o.ends
 	})
-	old, _ := slices.BinarySearch(l.log, now-minute-validity)
-	l.log = slices.Delete(l.log, 0, old)
+	if old := l.before(now - minute); old > 1024 {
+		l.log = slices.Delete(l.log, 0, old-1) // the last of them has the total
+	}
 }
 
 // open is all that is lent and may still be used.
 func (l *ledger) open() (n int64) {
 	for i := range l.parts {
-		n += l.parts[i].most() - l.parts[i].recorded
+		n += l.parts[i].open()
 	}
 	for _, o := range l.orphans {
 		n += o.n
@@ -183,36 +165,22 @@ func (l *ledger) room(now int64) int64 {
 	return l.rates.Room(since(l.rates.WindowMillis), since(minute))
 }
 
-// since counts the admissions on record at or after the time.
-func (l *ledger) since(t int64) int64 {
-	i, _ := slices.BinarySearch(l.log, t)
-	return int64(len(l.log) - i)
+// before is how many entries of the log are older than that.
+func (l *ledger) before(t int64) int {
+	n, _ := slices.BinarySearchFunc(l.log, t, func(e entry, t int64) int { return cmp.Compare(e.at, t) })
+	return n
 }
 
-// share is how much of n is for a part, when the oldest of all that wait come
-// first.
-func (l *ledger) share(part int, n int64) (mine int64) {
-	type head struct {
-		arrived int64
-		part    int
+// since counts the admissions on record at or after the time.
+func (l *ledger) since(t int64) int64 {
+	n := l.before(t)
+	switch {
+	case n == len(l.log):
+		return 0
+	case n == 0:
+		return l.log[len(l.log)-1].total
 	}
-	var heads []head
-	for i := range l.parts {
-		for _, arrived := range l.parts[i].heads {
-			heads = append(heads, head{arrived, i})
-		}
-	}
-	slices.SortFunc(heads, func(a, b head) int { return cmp.Compare(a.arrived, b.arrived) })
-	for _, h := range heads {
-		some := min(n, l.parts[h.part].stride)
-		if h.part == part {
-			mine += some
-		}
-		if n -= some; n <= 0 {
-			break
-		}
-	}
-	return mine
+	return l.log[len(l.log)-1].total - l.log[n-1].total
 }
 
 // lose forgets the latest writes: the ledger goes on from an earlier state of
@@ -226,7 +194,7 @@ func (l *ledger) lose(now int64, earlier *ledger) {
 	}
 	l.orphans = nil // phantoms stand for them
 	for i := range l.parts {
-		l.parts[i].offers, l.parts[i].ended = nil, true
+		l.parts[i] = lent{life: l.parts[i].life, number: l.parts[i].number, ended: true}
 	}
 }
 

@@ -1,11 +1,10 @@
 package split
 
 import (
+	"cmp"
 	"container/heap"
 	"math/rand/v2"
-	"slices"
 
-	"github.com/openqueue/waitingroom/internal/simulate"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -22,40 +21,38 @@ type Config struct {
 	Leave        float64
 	// RoundMillis is the time between two reports of a part.
 	RoundMillis int64
+	// LongestMillis is when the run is ended if it has not; 0: after a day.
+	LongestMillis int64
 	// Faults are what goes wrong.
 	Faults Faults
 	Seed   uint64
 }
 
-// Faults are shares of messages and events a minute.
+// Faults are shares of messages, and events a minute.
 type Faults struct {
 	// Lost, Repeated and Delayed are shares of the messages; delayed ones
 	// take up to 3 s, longer than a lease.
 	Lost, Repeated, Delayed float64
-	// PartRestarts, LedgerLosses and Silences are events a minute; a silence
-	// is 3 s in which no message of one part arrives.
-	PartRestarts, LedgerLosses, Silences float64
+	// PartRestarts and LedgerLosses are fail-overs that take no time. The
+	// ledger loses its last second.
+	PartRestarts, LedgerLosses float64
+	// PartDeaths and LedgerDeaths are fail-overs that take 5 s.
+	PartDeaths, LedgerDeaths float64
+	// Silences are 3 s in which no message of one part arrives.
+	Silences float64
+	// Twins are fail-overs of a part whose old master goes on for 3 s.
+	Twins float64
 	// SkewMillis is how far clocks are off, DriftMillionths how much faster
 	// or slower they run.
 	SkewMillis, DriftMillionths int64
 }
 
-// Report is what a run showed.
-type Report struct {
-	Admitted int
-	// The most admissions in any window and in any 60 s, and the limits.
-	MaxInWindow, MaxInMinute int
-	WindowLimit, PerMinute   int64
-	// CapacityUsed is the share of what the limit allows that was used, from
-	// when two windows' worth waited until they did no more.
-	CapacityUsed float64
-	// OvertakenP99 and OvertakenMax count later arrivals that went first, in
-	// windows' worth.
-	OvertakenP99, OvertakenMax float64
-	// Polls is the mean of those who were admitted, Messages what the ledger
-	// answered a second.
-	Polls, Messages float64
-}
+const (
+	// silence is three times as long as a lease, in milliseconds.
+	silence = 3 * validity
+	// failOver is how long a node is away until a replica has taken over.
+	failOver = 5000
+)
 
 // run is a simulation under way.
 type run struct {
@@ -63,16 +60,20 @@ type run struct {
 	rng      *rand.Rand
 	rates    window.Rates
 	parts    []*part
+	lives    int64
 	ledger   *ledger
-	earlier  *ledger // a second ago
+	earlier  *ledger // up to a second ago
 	visitors []visitor
 	events   events
+	happened int64
 	now      int64
 	waiting  int64
 
-	admitted       []int64
-	enough, scarce int64 // from when to when two windows' worth wait
-	messages       int
+	// Until when messages, polls and the ledger are answered no more.
+	silentUntil, deadUntil []int64
+	ledgerDeadUntil        int64
+
+	m measure
 }
 
 // event is something that happens at a time.
@@ -96,19 +97,25 @@ func (e *events) Pop() any {
 	return x
 }
 
+const (
+	// beginning is the run's time at which the first may come: any will do.
+	beginning = 1_000_000
+	day       = 86_400_000
+)
+
 // Run runs the crowd until everybody is in or gone.
 func Run(cfg Config) Report {
+	cfg.LongestMillis = cmp.Or(cfg.LongestMillis, day)
 	r := &run{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x73706c6974)), rates: window.RatesOf(cfg.Zone),
-		now: 1_000_000, visitors: make([]visitor, cfg.Visitors),
+		now: beginning, visitors: make([]visitor, cfg.Visitors), waiting: int64(cfg.Visitors),
+		silentUntil: make([]int64, cfg.Parts), deadUntil: make([]int64, cfg.Parts),
 	}
 	r.ledger = newLedger(r.rates, cfg.Parts)
 	r.earlier = r.ledger.clone()
 	for i := range cfg.Parts {
-		p := &part{id: i, rates: r.rates, parts: int64(cfg.Parts), epoch: 1, skew: r.skew()}
-		if d := cfg.Faults.DriftMillionths; d > 0 {
-			p.drift = r.rng.Int64N(2*d+1) - d
-		}
+		p := &part{id: i, rates: r.rates, parts: int64(cfg.Parts)}
+		r.promote(p)
 		r.parts = append(r.parts, p)
 		r.after(r.rng.Int64N(cfg.RoundMillis), func() { r.round(p) })
 	}
@@ -116,12 +123,8 @@ func Run(cfg Config) Report {
 		v := &r.visitors[i]
 		r.after(r.rng.Int64N(max(1, cfg.ArriveMillis)), func() { r.join(v) })
 	}
-	r.waiting = int64(cfg.Visitors)
-	r.every(1000, func() { r.earlier = r.ledger.clone() })
-	r.chance(cfg.Faults.PartRestarts, func() { r.parts[r.rng.IntN(len(r.parts))].restart(r.skew()) })
-	r.chance(cfg.Faults.Silences, func() { r.parts[r.rng.IntN(len(r.parts))].silentUntil = r.now + silence })
-	r.chance(cfg.Faults.LedgerLosses, func() { r.ledger.lose(r.now, r.earlier) })
-	for r.waiting > 0 {
+	r.breakThings()
+	for r.waiting > 0 && r.now < beginning+cfg.LongestMillis {
 		e := heap.Pop(&r.events).(event)
 		r.now = e.at
 		e.do()
@@ -129,8 +132,39 @@ func Run(cfg Config) Report {
 	return r.report()
 }
 
+// breakThings plans the faults.
+func (r *run) breakThings() {
+	f := r.cfg.Faults
+	any := func() *part { return r.parts[r.rng.IntN(len(r.parts))] }
+	r.every(1000, func() { r.earlier = r.ledger.clone() })
+	r.chance(f.PartRestarts, func() { r.promote(any()) })
+	r.chance(f.LedgerLosses, func() { r.ledger.lose(r.now, r.earlier) })
+	r.chance(f.PartDeaths, func() {
+		p := any()
+		r.deadUntil[p.id] = r.now + failOver
+		r.after(failOver, func() { r.promote(p) })
+	})
+	r.chance(f.LedgerDeaths, func() {
+		r.ledgerDeadUntil = r.now + failOver
+		r.after(failOver, func() { r.ledger.lose(r.now, r.earlier) })
+	})
+	r.chance(f.Silences, func() { r.silentUntil[any().id] = r.now + silence })
+	r.chance(f.Twins, func() {
+		p := any()
+		former := p.lease
+		p.former = former
+		r.promote(p)
+		r.after(silence, func() {
+			if p.former == former {
+				p.former = nil
+			}
+		})
+	})
+}
+
 func (r *run) after(delay int64, do func()) {
-	heap.Push(&r.events, event{r.now + delay, int64(len(r.events)), do})
+	r.happened++
+	heap.Push(&r.events, event{r.now + delay, r.happened, do})
 }
 
 func (r *run) every(period int64, do func()) {
@@ -148,24 +182,27 @@ func (r *run) chance(perMinute float64, do func()) {
 	const never = 1e12
 	r.after(int64(min(never, 1+r.rng.ExpFloat64()*minute/perMinute)), func() {
 		do()
+		if r.m.enough > 0 && r.waiting >= 2*r.rates.Limit {
+			r.m.faults++
+		}
 		r.chance(perMinute, do)
 	})
 }
 
-func (r *run) skew() int64 {
-	if r.cfg.Faults.SkewMillis == 0 {
-		return 0
-	}
-	return r.rng.Int64N(2*r.cfg.Faults.SkewMillis+1) - r.cfg.Faults.SkewMillis
+// promote gives a part a new master, to which nothing is lent. The line heals
+// from the tokens, as today, so here it stays.
+func (r *run) promote(p *part) {
+	r.lives++
+	p.lease = &lease{life: r.lives, skew: r.about(r.cfg.Faults.SkewMillis), drift: r.about(r.cfg.Faults.DriftMillionths)}
 }
 
-// silence is three times as long as a lease, in milliseconds.
-const silence = 3 * validity
+// about is a number from -n to n.
+func (r *run) about(n int64) int64 { return r.rng.Int64N(2*n+1) - n }
 
 // send delivers a message of a part, or to it, after a while; or never, or twice.
 func (r *run) send(p *part, deliver func()) {
 	f := r.cfg.Faults
-	if r.rng.Float64() < f.Lost || r.now < p.silentUntil {
+	if r.rng.Float64() < f.Lost || r.now < r.silentUntil[p.id] || r.now < r.deadUntil[p.id] {
 		return
 	}
 	delay := 1 + r.rng.Int64N(4)
@@ -178,19 +215,26 @@ func (r *run) send(p *part, deliver func()) {
 	}
 }
 
-// round carries one report to the ledger and the offer back.
+// round carries one report to the ledger and the offer back; two, where two
+// masters think that the part is theirs.
 func (r *run) round(p *part) {
 	r.after(r.cfg.RoundMillis, func() { r.round(p) })
 	p.takeOffLate(r.now)
 	p.release(r.now)
-	told := p.report(r.now)
-	r.send(p, func() {
-		o := r.ledger.exchange(r.now, told)
-		r.messages++
-		if o.number > 0 {
-			r.send(p, func() { p.accept(o, told.clock) })
+	for _, l := range []*lease{p.lease, p.former} {
+		if l == nil {
+			continue
 		}
-	})
+		told := p.report(r.now, l)
+		r.send(p, func() {
+			if r.now < r.ledgerDeadUntil {
+				return
+			}
+			o := r.ledger.exchange(r.now, told)
+			r.m.messages++
+			r.send(p, func() { p.accept(o, told.clock) })
+		})
+	}
 }
 
 func (r *run) join(v *visitor) {
@@ -208,9 +252,19 @@ func (r *run) poll(v *visitor) {
 		r.gone()
 		return
 	}
-	in, period := v.part.poll(v, r.now, r.rng.Int64N(256))
+	r.m.polls++
+	if r.now < r.deadUntil[v.part.id] {
+		// 503, with a Retry-After.
+		r.after(1000+r.rng.Int64N(2000), func() { r.poll(v) })
+		return
+	}
+	l := v.part.lease
+	if v.part.former != nil && r.rng.IntN(2) == 0 {
+		l = v.part.former
+	}
+	in, period := v.part.poll(v, l, r.now, r.rng.Int64N(256))
 	if in {
-		r.admitted = append(r.admitted, r.now)
+		r.m.admitted = append(r.m.admitted, r.now)
 		r.gone()
 		return
 	}
@@ -219,66 +273,10 @@ func (r *run) poll(v *visitor) {
 
 // gone counts one less who waits.
 func (r *run) gone() {
-	if r.enough == 0 {
-		r.enough = r.now
+	if r.m.enough == 0 {
+		r.m.enough = r.now
 	}
 	if r.waiting--; r.waiting >= 2*r.rates.Limit {
-		r.scarce = r.now
-	}
-}
-
-func (r *run) report() Report {
-	slices.Sort(r.admitted)
-	out := Report{
-		Admitted: len(r.admitted), WindowLimit: r.rates.Limit, PerMinute: r.rates.PerMinute,
-		MaxInWindow: simulate.MaxWithin(r.admitted, r.rates.WindowMillis),
-		MaxInMinute: simulate.MaxWithin(r.admitted, minute),
-		Messages:    float64(r.messages) * 1000 / float64(r.now-1_000_000),
-	}
-	// From one window after the first admission on: the first window is full
-	// at once, which would count for more than it is.
-	from := r.enough + r.rates.WindowMillis
-	if from < r.scarce {
-		i, _ := slices.BinarySearch(r.admitted, from)
-		j, _ := slices.BinarySearch(r.admitted, r.scarce)
-		out.CapacityUsed = float64(j-i) * minute / float64(r.rates.PerMinute*(r.scarce-from))
-	}
-	r.order(&out)
-	return out
-}
-
-// order counts, for each who was admitted, those who came later and went
-// first, with a Fenwick tree over the arrivals.
-func (r *run) order(out *Report) {
-	var in []*visitor
-	for i := range r.visitors {
-		if v := &r.visitors[i]; v.admitted > 0 {
-			in = append(in, v)
-			out.Polls += float64(v.polls)
-		}
-	}
-	out.Polls /= max(1, float64(len(in)))
-	slices.SortStableFunc(in, func(a, b *visitor) int { return int(a.arrived - b.arrived) })
-	rank := make(map[*visitor]int, len(in))
-	for i, v := range in {
-		rank[v] = i + 1
-	}
-	byAdmission := slices.Clone(in)
-	slices.SortStableFunc(byAdmission, func(a, b *visitor) int { return int(a.admitted - b.admitted) })
-	tree := make([]int, len(in)+1)
-	overtaken := make([]float64, 0, len(in))
-	for n, v := range byAdmission {
-		earlier := 0
-		for i := rank[v]; i > 0; i &= i - 1 {
-			earlier += tree[i]
-		}
-		overtaken = append(overtaken, float64(n-earlier)/float64(r.rates.Limit))
-		for i := rank[v]; i < len(tree); i += i & -i {
-			tree[i]++
-		}
-	}
-	slices.Sort(overtaken)
-	if n := len(overtaken); n > 0 {
-		out.OvertakenP99, out.OvertakenMax = overtaken[(n-1)*99/100], overtaken[n-1]
+		r.m.scarce = r.now
 	}
 }
