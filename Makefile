@@ -6,7 +6,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
 
 # Packages with tests that the race detector would distort or only slow down.
-UNRACED := ./internal/simulate ./internal/token
+UNRACED := ./internal/simulate/... ./internal/token
 
 GO      ?= go
 BENCH   ?= .
@@ -92,6 +92,10 @@ bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short
 pgo: ## take anew the profile that the compiler optimises with
 	@scripts/install-debian.sh redis-server
 	@scripts/pgo.sh
+
+.PHONY: scaling
+scaling: ## compute docs/scaling.md from docs/performance.md
+	@$(GO) run ./cmd/queue-bench scaling --docs docs
 
 .PHONY: microbench
 microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for some)

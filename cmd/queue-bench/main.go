@@ -22,6 +22,7 @@ import (
 // commands is the command line.
 type commands struct {
 	Measure measureCommand `cmd:"" default:"withargs" help:"Measure, print the table, write the document."`
+	Scaling scalingCommand `cmd:"" help:"Compute docs/scaling.md from docs/performance.md."`
 	Bare    bareCommand    `cmd:"" hidden:"" help:"Serve as the yardstick for HTTP."`
 }
 

@@ -71,7 +71,10 @@ func (c *measureCommand) Run(ctx context.Context, to output) error {
 	if c.Docs == "" || c.Only != "all" {
 		return nil
 	}
-	return out.write(c.Docs)
+	if err := out.write(c.Docs); err != nil {
+		return err
+	}
+	return writeScaling(c.Docs)
 }
 
 // measure runs the plan.

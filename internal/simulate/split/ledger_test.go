@@ -4,7 +4,14 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+func zoneOf(perMinute, windowSeconds int64) zone.Settings {
+	z := zone.Defaults("BIG")
+	z.PerMinute, z.WindowSeconds = perMinute, windowSeconds
+	return z
+}
 
 // ten are rates of 10 in 6 s.
 var ten = window.RatesOf(zoneOf(100, 6))
@@ -108,6 +115,16 @@ func TestOffersThatMayHold(t *testing.T) {
 	empty.accepted = o.number
 	lends(t, l, 1200, empty, 0)
 	lends(t, l, 1210, crowded(1, 0), 10)
+}
+
+// The offer that a part has named holds until it names another.
+func TestOfferThatHolds(t *testing.T) {
+	t.Parallel()
+	l := newLedger(ten, 2)
+	o := lends(t, l, 1000, crowded(0, 0), 10)
+	empty := report{part: 0, life: 1, accepted: o.number}
+	lends(t, l, 1100, empty, 0)
+	lends(t, l, 1110, crowded(1, 0), 0)
 }
 
 func TestLedgerThatLostItsWrites(t *testing.T) {

@@ -135,12 +135,12 @@ func Run(cfg Config) Report {
 // breakThings plans the faults.
 func (r *run) breakThings() {
 	f := r.cfg.Faults
-	any := func() *part { return r.parts[r.rng.IntN(len(r.parts))] }
+	one := func() *part { return r.parts[r.rng.IntN(len(r.parts))] }
 	r.every(1000, func() { r.earlier = r.ledger.clone() })
-	r.chance(f.PartRestarts, func() { r.promote(any()) })
+	r.chance(f.PartRestarts, func() { r.promote(one()) })
 	r.chance(f.LedgerLosses, func() { r.ledger.lose(r.now, r.earlier) })
 	r.chance(f.PartDeaths, func() {
-		p := any()
+		p := one()
 		r.deadUntil[p.id] = r.now + failOver
 		r.after(failOver, func() { r.promote(p) })
 	})
@@ -148,9 +148,9 @@ func (r *run) breakThings() {
 		r.ledgerDeadUntil = r.now + failOver
 		r.after(failOver, func() { r.ledger.lose(r.now, r.earlier) })
 	})
-	r.chance(f.Silences, func() { r.silentUntil[any().id] = r.now + silence })
+	r.chance(f.Silences, func() { r.silentUntil[one().id] = r.now + silence })
 	r.chance(f.Twins, func() {
-		p := any()
+		p := one()
 		former := p.lease
 		p.former = former
 		r.promote(p)
