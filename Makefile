@@ -78,7 +78,7 @@ fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 .PHONY: pictures
 pictures: ## take the console's pictures anew, into docs/img (look at them)
 	@scripts/install-debian.sh chromium
-	$(GO) test ./cmd/queue-server -run 'TestPictures' -pictures $(CURDIR)/docs/img
+	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/console
 
 ##@ Measure it
 

@@ -113,7 +113,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 		return err
 	}
 	consoles, err := console.New(console.Options{
-		Zones: desk, Watch: seen, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		Zones: desk, Watch: seen, Forecast: desk, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err

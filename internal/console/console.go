@@ -21,9 +21,6 @@ const (
 	// maxStreams bounds the consoles that are open at a time: each costs a
 	// connection and a kilobyte a second.
 	maxStreams = 512
-	// maxForecasts bounds the dry runs at a time: each takes a core for a
-	// second, and the visitors come first.
-	maxForecasts = 1
 )
 
 // Zones is what the console asks of the operators' room.
@@ -73,8 +70,7 @@ type Console struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	streams   chan struct{} // holds one for each open stream
-	forecasts chan struct{}
+	streams chan struct{} // holds one for each open stream
 }
 
 // New returns the console. An empty token or no secret is an error: it would
@@ -98,7 +94,7 @@ func New(o Options) (*Console, error) {
 		zones: o.Zones, watch: o.Watch, forecast: o.Forecast,
 		gate: newGate(o.Token, o.Secrets, o.Now), throttle: newThrottle(o.Now),
 		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
-		streams: make(chan struct{}, maxStreams), forecasts: make(chan struct{}, maxForecasts),
+		streams: make(chan struct{}, maxStreams),
 	}
 	c.frames = newFrames(o.Zones, o.Watch)
 	return c, nil

@@ -105,6 +105,8 @@ func TestState(t *testing.T) {
 	ok := watch.Sample{Store: watch.StoreOK, Waiting: 100, Released: 10, Overdue: 2, InMinute: 50, RateSeconds: 60}
 	stalled := ok
 	stalled.Overdue, stalled.InMinute = 10, 0
+	absent := stalled
+	absent.Waiting = 10
 	young := stalled
 	young.RateSeconds = 20
 	for name, tt := range map[string]struct {
@@ -122,6 +124,7 @@ func TestState(t *testing.T) {
 		"letting in":      {set(none), ok, true, "Letting in"},
 		"nobody":          {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
 		"stalled":         {set(none), stalled, true, "Nobody comes in"},
+		"only absent":     {set(none), absent, true, "Only absent ones"},
 		"not long enough": {set(none), young, true, "Letting in"},
 	} {
 		got := stateOf(tt.s, tt.now, tt.seen)

@@ -36,14 +36,16 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{"warn", "■", "Paused and closed", "Nobody is let in, and newcomers are turned away. Those who wait keep their places."}
 	case s.PerMinute == 0:
 		return state{"warn", "▮▮", "Paused", "Nobody is let in. Those who wait keep their places."}
-	case now.Waiting > 0 && now.Released == now.Overdue && now.InMinute == 0 && now.RateSeconds >= stalledAfter:
-		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody who may enter polls."}
+	case now.Waiting > now.Overdue && now.InMinute == 0 && now.RateSeconds >= stalledAfter:
+		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody has come in for a minute."}
 	case s.Mode == zone.ModeClosed:
 		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
 	case now.Waiting == 0:
 		return state{"ok", "○", "No line", "Nobody waits. Who comes is let in at once, up to the limit."}
+	case now.Waiting == now.Overdue:
+		return state{"ok", "○", "Only absent ones", "Who is still in the line did not come when it was their turn. They may come yet."}
 	default:
 		return state{"ok", "●", "Letting in", "People wait, and are let in at the limit."}
 	}

@@ -67,7 +67,7 @@ func undoOf(current, was, now zone.Settings) string {
 	if back[0].Name == "perMinute" && was.PerMinute > 0 {
 		return "back to " + back[0].Now
 	}
-	return "back to " + back[0].Label + " " + back[0].Now
+	return back[0].Label + " back to " + back[0].Now
 }
 
 // changeID names a change of a zone: its time, and a hash of what it set, for

@@ -51,7 +51,7 @@ func newRoom(tb testing.TB) *room {
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(store, r.seen, log)
 	c, err := console.New(console.Options{
-		Zones: r.desk, Watch: r.seen, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Zones: r.desk, Watch: r.seen, Forecast: r.desk, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Meter: r.meter, Logger: log, Now: r.now,
 	})
 	must(tb, err)

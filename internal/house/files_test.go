@@ -17,6 +17,9 @@ const (
 	maxLines     = 500
 	maxTestLines = 900
 	maxLuaLines  = 120
+	// maxScriptLines is for the console's modules; there is no build step that
+	// would put small ones together.
+	maxScriptLines = 400
 )
 
 // nameless are package names that say nothing of what is inside: whatever is
@@ -63,6 +66,23 @@ func TestNoTestSleeps(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// TestConsoleScriptsAreShort also wants each to say at once what it is for.
+func TestConsoleScriptsAreShort(t *testing.T) {
+	scripts, err := filepath.Glob("../console/assets/*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: did they move? %v", err)
+	}
+	for _, file := range scripts {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n > maxScriptLines || !strings.HasPrefix(string(text), "// ") {
+			t.Errorf("%s has %d lines, at most %d; or does not begin with what it is for", file, n, maxScriptLines)
+		}
 	}
 }
 

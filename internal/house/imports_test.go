@@ -87,6 +87,13 @@ var rules = []rule{
 		why: "it is for tests: what reads OpenAPI stays out of the server, which only sends the documents",
 	},
 	{
+		name: "nothing imports the console",
+		breaks: func(from source, to string) bool {
+			return ours(to, "internal/console") && !withinAny(from.pkg, []string{"internal/console", "cmd/queue-server"})
+		},
+		why: "it shows what the others know, and knows nothing itself",
+	},
+	{
 		name: "nothing imports cmd",
 		breaks: func(_ source, to string) bool {
 			return ours(to, "cmd")
@@ -161,6 +168,8 @@ func TestRulesBite(t *testing.T) {
 		{"only openapitest reads OpenAPI", "internal/openapi/openapitest", "check.go", "github.com/getkin/kin-openapi/openapi3", false},
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes.go", own("internal/openapi/openapitest"), true},
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/openapi/openapitest"), false},
+		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/console"), false},
+		{"nothing imports the console", "internal/operator", "http.go", own("internal/console"), true},
 		{"nothing imports cmd", "internal/wait", "service.go", own("cmd/queue-server"), true},
 		{"nothing imports cmd", "cmd/queue-server", "main.go", own("internal/wait"), false},
 	}
