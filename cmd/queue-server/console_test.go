@@ -257,7 +257,7 @@ func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
 		"all zones": "", "record": "changes", "zone": "zones/EVENT", "confirm": "zones/EVENT/change?perMinute=3000",
-		"delete": "zones/EVENT/delete",
+		"delete": "zones/EVENT/delete", "dry run": "zones/EVENT/forecast?perMinute=3000",
 	} {
 		o.do(o.t, page, chromedp.Navigate(o.server.operators+"/console/"+path), chromedp.WaitVisible(css("main h1")))
 		if page == "zone" {

@@ -15,7 +15,9 @@
 // All figures come from the samples of package watch, and are turned into text
 // in one place (texts), for the page as for each second after it: the page's
 // script puts text into elements and knows nothing of limits. An event is made
-// once a second and zone, however many consoles are open.
+// once a second and zone, however many consoles are open, and asks nothing of the
+// store. Measured (BenchmarkSecond, 50 zones): a zone's console costs 0.004 % of a
+// core, a hundred of them 0.03 %, the page of all zones 0.11 %.
 //
 // # What is changed
 //
