@@ -38,7 +38,7 @@
 //
 // Of those far from the door, most are answered with what the server remembers of
 // the line between two marks, and Redis only notes that they were there
-// (glance.go; docs/decisions/0007-marks.md).
+// (glance.go; docs/decisions/0010-marks.md).
 //
 // # Scripts
 //

@@ -33,7 +33,7 @@ const (
 // between two marks, and good for all of them for spanAge. See round.lua.
 //
 // At a million waiting this is what nineteen polls of twenty come to, and it
-// halves what a poll costs Redis (docs/decisions/0007-marks.md).
+// halves what a poll costs Redis (docs/decisions/0010-marks.md).
 type view struct {
 	mu    sync.Mutex
 	state line.State

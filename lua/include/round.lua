@@ -2,7 +2,7 @@
 -- between the same two marks is told the same: how many there are up to the mark
 -- beyond. So a server can remember it for all of them, and since marks stay where
 -- they are and nobody goes before them, it never rises. It is at most 511 too
--- high, and exact for the first 51,200: see docs/decisions/0007.
+-- high, and exact for the first 51,200: see docs/decisions/0010.
 
 -- How many line up from one mark to the next, and up to where marks do not matter.
 local MARK_EVERY, EXACT = 512, 51200
