@@ -104,6 +104,7 @@ func TestLongOutage(t *testing.T) {
 	s.curtain(t)
 }
 
+// TestOutOfMemory: newcomers are refused, and those who wait go on.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
@@ -112,10 +113,17 @@ func TestOutOfMemory(t *testing.T) {
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	e.do(t, "CONFIG", "SET", "maxmemory", "1mb")
-	s.refusals(t, aCrowd/2)
+	in, there := s.crowd.admitted("BUSY"), s.joined()
+	s.crowd.arrive(t.Context(), "BUSY", aCrowd/3, time.Second)
+	s.refusals(t, aCrowd/3)
+	await(t, settleTimeout, "those who wait are let in", func() bool { return s.crowd.admitted("BUSY") >= in+aFew })
+	if n := s.joined(); n != there {
+		t.Errorf("%d joined a Redis without memory", n-there)
+	}
 	e.do(t, "CONFIG", "SET", "maxmemory", "0")
 	s.mends(time.Now())
 	s.settle(t)
+	await(t, settleTimeout, "those who were refused join", func() bool { return s.joined() == there+aCrowd/3 })
 	s.curtain(t)
 }
 

@@ -31,8 +31,8 @@ type stormZone struct {
 	// limit and perMinute are those of the window and of the minute.
 	limit, perMinute int64
 	verdict
-	// used is the share of the limit that was let in, from the second window on
-	// until the kill, in percent.
+	// used is the share that was let in of the limits of the windows until the
+	// kill, but for the first two, in percent.
 	used float64
 	// enteredAfter is how many were let in within two windows of the kill.
 	enteredAfter int
@@ -75,7 +75,7 @@ func (s storm) write(b *strings.Builder) {
 		{"errors", func(z stormZone) string { return fmt.Sprint(z.errors) }},
 		{"errors until the takeover", func(z stormZone) string { return fmt.Sprint(z.refused) }},
 		{"slowest 503", func(z stormZone) string { return seconds(z.slowest) }},
-		{"of the limit let in until the kill", func(z stormZone) string { return fmt.Sprintf("%.1f %%", z.used) }},
+		{"of the windows used until the kill", func(z stormZone) string { return fmt.Sprintf("%.1f %%", z.used) }},
 		{"let in within two windows of the kill, of", func(z stormZone) string { return fmt.Sprintf("%d of %d", z.enteredAfter, 2*z.limit) }},
 		{"answered before the kill: median, p99", func(z stormZone) string { return millis(z.before[0]) + ", " + millis(z.before[1]) }},
 		{"answered until the takeover: median, p99", func(z stormZone) string { return millis(z.during[0]) + ", " + millis(z.during[1]) }},

@@ -151,8 +151,12 @@ func (s *scene) stormZone(t *testing.T, z zone.Settings, began time.Time, v verd
 		zoneID: z.ZoneID, master: master + 1, killed: master == dies, limit: limit, perMinute: z.PerMinute, verdict: v,
 		enteredAfter: s.crowd.entered(z.ZoneID, s.broke, s.broke.Add(2*z.Window())),
 	}
-	full := began.Add(2 * z.Window())
-	out.used = 100 * float64(s.crowd.entered(z.ZoneID, full, s.broke)) / (s.broke.Sub(full).Minutes() * float64(z.PerMinute))
+	// Whole windows: a crowd this large fills each as it opens.
+	windows := int(s.broke.Sub(began)/z.Window()) - 2
+	if windows > 0 {
+		from := s.broke.Add(-time.Duration(windows) * z.Window())
+		out.used = 100 * float64(s.crowd.entered(z.ZoneID, from, s.broke)) / float64(windows*int(limit))
+	}
 	calm := s.broke.Add(-4 * z.Window())
 	for i, share := range []float64{0.5, 0.99} {
 		out.before[i] = s.crowd.latency(z.ZoneID, calm, s.broke, share)
