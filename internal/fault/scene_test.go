@@ -239,7 +239,7 @@ func (s *scene) curtain(t *testing.T) {
 	t.Helper()
 	s.crowd.leave()
 	if s.yardstick != nil {
-		s.slack = s.yardstick.stop()
+		s.slack += s.yardstick.stop()
 	}
 	for _, z := range s.zones {
 		s.hold(t, z.ZoneID)

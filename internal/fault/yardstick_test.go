@@ -37,6 +37,19 @@ func measure(ctx context.Context, servers []*server) *yardstick {
 	return y
 }
 
+// measureTimers begins to measure how late this process's own timers are: where
+// the room is in the same process as its crowd.
+func measureTimers(ctx context.Context) *yardstick {
+	ctx, cancel := context.WithCancel(ctx)
+	y := &yardstick{cancel: cancel, client: &http.Client{}}
+	y.running.Go(func() {
+		for began := time.Now(); pause(ctx, lookAtHealth); began = time.Now() {
+			y.note(time.Since(began) - lookAtHealth)
+		}
+	})
+	return y
+}
+
 func (y *yardstick) look(ctx context.Context, url string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -49,10 +62,13 @@ func (y *yardstick) look(ctx context.Context, url string) {
 	}
 	_, _ = io.Copy(io.Discard, res.Body) // so that the connection is used again
 	_ = res.Body.Close()
-	took := time.Since(began)
+	y.note(time.Since(began))
+}
+
+func (y *yardstick) note(late time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.worst = max(y.worst, took)
+	y.worst = max(y.worst, late)
 }
 
 // stop ends the measuring, and returns the slack.
