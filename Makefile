@@ -1,6 +1,6 @@
 # make alone prints what there is. Tools are pinned here, built once into
-# .tools, and never installed for the whole machine; redis-server, luacheck and
-# a C compiler (for the race detector) come from apt when absent.
+# .tools, and never installed for the whole machine; redis-server, prometheus,
+# luacheck and a C compiler (for the race detector) come from apt when absent.
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
@@ -36,11 +36,11 @@ build: ## build the one static binary, bin/queue-server
 ##@ Check it
 
 .PHONY: check
-check: format vet lint lint-lua test ## the one word: format, vet, lint, Lua lint, tests
+check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, Lua lint, alerts, tests
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium
+	@scripts/install-debian.sh redis-server gcc chromium prometheus
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -53,6 +53,16 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
 	@scripts/install-debian.sh redis-server
 	@FAULT_VISITORS=$(STORM) scripts/faults.sh -v -run TestStorm
+
+.PHONY: alerts
+alerts: ## check the rules of deploy/prometheus, and that each alert fires when it must, and not else
+	@scripts/install-debian.sh promtool
+	cd deploy/prometheus && promtool check config prometheus.yml && promtool test rules alert.test.yml
+
+.PHONY: alerts-live
+alerts-live: ## break real servers before a real Prometheus until each alert has fired; prints the table
+	@scripts/install-debian.sh redis-server prometheus
+	@scripts/alerts.sh $(SCALE)
 
 .PHONY: format
 format: ## fail if a file is not formatted
@@ -125,4 +135,4 @@ clean: ## remove what was built; data and tools stay
 help: ## print this
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

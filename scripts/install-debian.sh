@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
-# Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium)
+# Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
+# prometheus, promtool)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -15,6 +16,7 @@ for program in "$@"; do
 	luacheck) missing+=(lua-check) ;;
 	gcc) missing+=(gcc libc6-dev) ;; # for the race detector
 	chromium) missing+=(chromium fonts-dejavu-core) ;; # for the console's tests; without a font it shows boxes
+	prometheus | promtool) missing+=(prometheus) ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,6 +41,11 @@ type serverOptions struct {
 	redisURL string
 	// clockAhead is by how much the server's clock is wrong.
 	clockAhead time.Duration
+	// more are further flags; of one that is given twice, the last counts.
+	more []string
+	// under is what starts the server, where it is not the test: a program and
+	// its arguments, that goes on as the server.
+	under []string
 }
 
 // startServer builds the server, once, starts it and waits until it is ready.
@@ -55,8 +61,9 @@ func startServer(t testing.TB, o serverOptions) *server {
 	if o.redisURL != "" {
 		args = append(args, "--store", "redis", "--redis-url", o.redisURL)
 	}
+	all := slices.Concat(o.under, []string{binary(t, o.clockAhead)}, args, o.more)
 	s := &server{
-		process: newProcess(t, binary(t, o.clockAhead), dir, args...),
+		process: newProcess(t, all[0], dir, all[1:]...),
 		public:  "http://" + public, operators: "http://" + operators,
 		// No connection outlives its request, so that none is left over.
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
