@@ -154,7 +154,7 @@ func watchtower(t testing.TB, scale int, servers ...*server) *tower {
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr,
 		// Every evaluation tells of what has begun and of what is over.
 		"--rules.alert.resend-delay=1s", "--log.level=warn")
-	w.process.start(t)
+	w.start(t)
 	await(t, startTimeout, "prometheus has looked at all servers", func() bool {
 		return w.value(t.Context(), `sum(up{job="`+job+`"})`) == float64(len(servers))
 	})
