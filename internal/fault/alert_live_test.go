@@ -43,10 +43,6 @@ type alarmed struct {
 	running sync.WaitGroup
 }
 
-// slowMachine are alerts that a machine busy with a dozen scenes raises by itself,
-// and rightly so: calls take long, or longer than the 400 ms that they may.
-var slowMachine = []string{"QueueScriptSlow", "QueueStoreErrors"}
-
 // minutes are those of the rules, at the speed at which the rules run.
 func minutes(n float64) time.Duration {
 	return time.Duration(n * float64(time.Minute) / float64(*alertScale))

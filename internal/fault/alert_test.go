@@ -29,6 +29,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	e := startEngine(t)
 	z := busy("BUSY")
 	z.PerMinute, z.WindowSeconds = 1200, 2 // 40 in any 2 s
+	z.IdleTimeoutSeconds = 60              // nobody is swept who is late on a busy machine
 	g := guard(t, z, quick, serverOptions{redisURL: e.url()}, serverOptions{redisURL: e.url()})
 	c := g.crowd
 	c.arrive(t.Context(), "BUSY", 40, z.Window())
@@ -41,7 +42,9 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	in := c.admitted("BUSY")
 	g.sees(t, `sum(queue_admissions_total{zone="BUSY"})`, is(in))
 	g.sees(t, `max(queue_zone_admitted_total{zone="BUSY"})`, is(in))
-	g.sees(t, `sum(queue_joins_total{zone="BUSY"})`, is(240))
+	g.sees(t, `sum(queue_joins_total{zone="BUSY", outcome=~"waiting|admitted|admitted_before"})`, func(v float64) bool {
+		return 240 <= v && v <= 240+240/repeatsEvery // some join twice
+	})
 	g.sees(t, `zone:queue_waiting:max{zone="BUSY"}`, is(240-in))
 	g.sees(t, `sum(queue_wait_seconds_count{zone="BUSY"})`, is(in))
 	waited := c.waited()
@@ -58,18 +61,27 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 
 	c.leave()
 	answered, left := c.answered("BUSY", time.Time{}), c.waiting("BUSY")
-	g.sees(t, `sum(queue_joins_total{zone="BUSY"}) + sum(queue_polls_total{zone="BUSY"})`, func(v float64) bool {
+	g.sees(t, `sum({__name__=~"queue_(joins|polls)_total", zone="BUSY", outcome!="error"})`, func(v float64) bool {
 		// Whoever left may have done so with a poll under way.
 		return float64(answered) <= v && v <= float64(answered+left)
 	})
-	g.fires(t, nil, nil)
+	// The servers' minute is as long as ever, the rules' 2 minutes are 12 s: so
+	// after the hold, the minute's count is above a limit that seems old.
+	may := []string{"QueueMinuteExceeded"}
+	may = append(may, slowMachine...)
+	g.fires(t, nil, may)
 
 	const late = 40
-	c.arrive(t.Context(), "BUSY", late, 0)
-	await(t, settleTimeout, "all wait", func() bool { return c.waiting("BUSY") == left+late })
+	z.ZoneID, z.PerMinute = "LATE", 0
+	g.servers[0].put(t, z)
+	await(t, settleTimeout, "both servers know the zone", func() bool { return g.servers[1].knows(t.Context(), "LATE") })
+	second := &crowd{room: c.room}
+	t.Cleanup(second.leave)
+	second.arrive(t.Context(), "LATE", late, 0)
+	await(t, settleTimeout, "all wait", func() bool { return second.waiting("LATE") == late })
 	e.do(t, "FLUSHALL")
 	g.awaitAlert(t, alertTimeout, "QueuePlacesRestored")
-	g.sees(t, `sum(queue_restored_places_total{zone="BUSY"})`, is(late))
+	g.sees(t, `sum(queue_restored_places_total{zone="LATE"})`, is(late))
 	e.kill()
 	g.awaitAlert(t, alertTimeout, "QueueStoreFailing")
 	g.awaitAlert(t, alertTimeout, "QueueServerNotReady")
@@ -78,9 +90,12 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 		return g.over("QueueStoreFailing") && g.over("QueueServerNotReady")
 	})
 	g.fires(t, []string{"QueuePlacesRestored", "QueueServerNotReady", "QueueStoreFailing"},
-		[]string{"QueueRefusals", "QueueStoreErrors", "QueueSweepOld"})
-	c.leave()
+		append(may, "QueueRefusals", "QueueSweepOld"))
 }
+
+// slowMachine are alerts that a machine busy with a dozen scenes raises by itself,
+// and rightly so: calls take long, or longer than the 400 ms that they may.
+var slowMachine = []string{"QueueScriptSlow", "QueueStoreErrors"}
 
 // guarded is a room with a crowd, and a Prometheus that looks on.
 type guarded struct {
