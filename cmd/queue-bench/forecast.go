@@ -55,13 +55,16 @@ func foresee(n int, perMinute, arriveMillis int64) forecast {
 			polls++
 		}
 	}
-	scale := float64(n) / sampled
-	f := forecast{each: polls / sampled}
+	// Whole numbers are added up, in whatever order they come.
+	busiest, inThird := 0, 0
 	for second, n := range seconds {
-		f.peak = max(f.peak, float64(n)*scale)
+		busiest = max(busiest, n)
 		if second >= 120 && second < 180 {
-			f.settled += float64(n) * scale / 60
+			inThird += n
 		}
 	}
-	return f
+	scale := float64(n) / sampled
+	return forecast{
+		peak: float64(busiest) * scale, settled: float64(inThird) * scale / 60, each: polls / sampled,
+	}
 }
