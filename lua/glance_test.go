@@ -42,15 +42,19 @@ func newFarCrowd(t *testing.T) *farCrowd {
 	const n = exactUpTo*3/2 + 100
 	f.places, f.told = make([]line.Place, n), make([]int64, n)
 	f.together(n, func(i int) {
-		var id line.ID
-		binary.BigEndian.PutUint64(id[:], uint64(i)*0x9e3779b97f4a7c15)
-		a, err := f.servers[0].Join(t.Context(), "Z", id)
+		a, err := f.servers[0].Join(t.Context(), "Z", farID(i))
 		if err != nil {
 			t.Errorf("join: %v", err)
 		}
 		f.places[i], f.told[i] = a.Place, a.Position
 	})
 	return f
+}
+
+// farID is the id of the i-th.
+func farID(i int) (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i)*0x9e3779b97f4a7c15)
+	return id
 }
 
 // together does something for each of n, many at a time, as a crowd does.

@@ -85,9 +85,14 @@ z.swept = z.swept + removed
 prune_ttls(z, t.now)
 save_zone(ZONE, z)
 
--- Whoever is before the edge has an exact position, and an empty line no marks.
-local unmarked = redis.call('ZCARD', LINE) > 0 and z.edge_micros or z.last_micros
-redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', string.format('%.0f', unmarked))
+-- An empty line has no marks. Those who are released need none; but from the last
+-- of theirs on, the first of the others are counted.
+local before = string.format('%.0f', z.last_micros)
+if redis.call('ZCARD', LINE) > 0 then
+  local edge = string.format('%.0f', z.edge_micros)
+  before = '(' .. (redis.call('ZREVRANGEBYSCORE', MARKS, edge, '-inf', 'LIMIT', 0, 1)[1] or 0)
+end
+redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', before)
 
 -- The minute's limit needs a minute of the log, repeated polls a pass's life.
 local keep = max(MINUTE, longest_ttl(z))

@@ -79,7 +79,7 @@ local function poll(id, arrived, rank)
     if arrived <= z.edge_micros then
       t.released = t.released + 1
     end
-    restored, z.healed, z.restored = 16, 1, z.restored + 1
+    restored, z.healed, z.restored, t.open = 16, 1, z.restored + 1, nil
   end
   local released, live_rank = rank < t.released, nil
   if z.mode == 'open' then

@@ -1,0 +1,180 @@
+package lua
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// TestMarksAfterALoss: where places and marks were lost and put back, positions
+// are as good as before, and never rise once all are back.
+func TestMarksAfterALoss(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]int{
+		"less than lies between two marks": 400,
+		"several marks":                    2_000,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFarCrowd(t)
+			paused := zone.Defaults("Z")
+			paused.PerMinute = 0
+			put(t, f.servers[0], paused)
+			f.nextRound()
+			f.failOver(lost)
+			back := f.arrived()
+			back = back[len(back)-lost:]
+			f.together(len(back), func(i int) {
+				if a, err := f.servers[0].Poll(t.Context(), "Z", f.places[back[i]]); err != nil || !a.Restored {
+					t.Errorf("%+v, %v, want restored", a, err)
+				}
+			})
+			const newcomers = 700
+			n := len(f.places)
+			f.places, f.told = append(f.places, make([]line.Place, newcomers)...), append(f.told, make([]int64, newcomers)...)
+			f.together(newcomers, func(i int) {
+				a, err := f.servers[0].Join(t.Context(), "Z", farID(n+i))
+				if err != nil {
+					t.Errorf("join: %v", err)
+				}
+				f.places[n+i], f.told[n+i] = a.Place, a.Position
+			})
+			polled := f.arrived()
+			polled = polled[len(polled)-newcomers-lost-2*markEvery:]
+			for _, who := range polled {
+				f.told[who] = int64(len(f.places)) + markEvery
+			}
+			rng := rand.New(rand.NewPCG(3, 4))
+			for round := range 12 {
+				f.nextRound()
+				for i := range polled {
+					f.pollsFar(f.servers[(i+round)%2], polled[i])
+				}
+				for range 150 {
+					i := rng.IntN(len(polled))
+					if err := f.servers[0].Leave(t.Context(), "Z", f.places[polled[i]]); err != nil {
+						t.Errorf("leave: %v", err)
+					}
+					polled = append(polled[:i], polled[i+1:]...)
+				}
+			}
+		})
+	}
+}
+
+// nextRound is 4 s later. The front keeps polling, or the edge would move on.
+func (f *farCrowd) nextRound() {
+	f.Helper()
+	f.clock.Add(4 * time.Second)
+	front := f.arrived()[:200]
+	f.together(len(front), func(i int) {
+		if _, err := f.servers[0].Poll(f.Context(), "Z", f.places[front[i]]); err != nil {
+			f.Errorf("poll: %v", err)
+		}
+	})
+}
+
+// pollsFar polls, and holds the position to what was told before.
+func (f *farCrowd) pollsFar(s *Store, who int) {
+	f.Helper()
+	exact := f.exact(f.places[who])
+	a, err := s.Poll(f.Context(), "Z", f.places[who])
+	switch {
+	case err != nil || a.Status != line.Waiting:
+		f.Errorf("poll: %+v, %v", a, err)
+	case a.Position > f.told[who]:
+		f.Errorf("the position rose from %d to %d, exactly %d", f.told[who], a.Position, exact)
+	case a.Position < exact || a.Position >= exact+markEvery:
+		f.Errorf("position %d, exactly %d", a.Position, exact)
+	}
+	f.told[who] = a.Position
+}
+
+// arrived are all, in the order of the line.
+func (f *farCrowd) arrived() []int {
+	all := make([]int, len(f.places))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, func(a, b int) int {
+		return cmp.Compare(f.places[a].ArrivedAtMicros, f.places[b].ArrivedAtMicros)
+	})
+	return all
+}
+
+// failOver loses the latest writes, as a replica does that takes over: those by
+// which so many lined up.
+func (f *farCrowd) failOver(lost int) {
+	f.Helper()
+	s, ctx := f.servers[0], f.Context()
+	keys, all := s.keys("Z"), f.arrived()
+	gone := all[len(all)-lost:]
+	from := f.places[gone[0]].ArrivedAtMicros
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, who := range gone {
+			id := f.places[who].ID
+			p.ZRem(ctx, keys[1], string(id[:]))
+			p.HDel(ctx, keys[seenKey]+seenBucket(id), string(id[:]))
+		}
+		p.ZRemRangeByScore(ctx, keys[marksKey], strconv.FormatInt(from, 10), "+inf")
+		p.HSet(ctx, keys[0], "last_micros", from-1, "run_id", "another", "unmarked", (len(all)-lost)%markEvery)
+		return nil
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// TestMarksOfTheReleased: when a sweep removes the marks behind the edge, the
+// positions of those beyond it do not rise.
+func TestMarksOfTheReleased(t *testing.T) {
+	t.Parallel()
+	f := newFarCrowd(t)
+	s, ctx := f.servers[0], t.Context()
+	all := f.arrived()
+	paused := zone.Defaults("Z")
+	paused.PerMinute = 0
+	put(t, s, paused)
+	// With so many live, the edge stays where it is put.
+	keys, due := s.keys("Z"), f.clock.Now().Add(time.Hour).UnixMilli()
+	for _, who := range all[:500] {
+		id := string(f.places[who].ID[:])
+		s.client.ZAdd(ctx, keys[2], redis.Z{Score: float64(f.places[who].ArrivedAtMicros), Member: id})
+		s.client.ZAdd(ctx, keys[3], redis.Z{Score: float64(due), Member: id})
+	}
+	// The marks are no longer at multiples of their distance.
+	for _, who := range all[200:230] {
+		if err := s.Leave(ctx, "Z", f.places[who]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.clock.Add(4 * time.Second)
+	// The edge lies between two marks, then beyond the last one.
+	for _, edge := range []int{exactUpTo + 20*markEvery + 100, len(all) - 30} {
+		at := f.places[all[edge-1]].ArrivedAtMicros
+		if err := s.client.HSet(ctx, keys[0], "edge_micros", at).Err(); err != nil {
+			t.Fatal(err)
+		}
+		beyond := all[min(edge+100, len(all)-20):]
+		beyond = beyond[:min(len(beyond), markEvery)]
+		for range 3 {
+			for _, who := range beyond {
+				f.pollsFar(s, who)
+			}
+			marks := s.client.ZCard(ctx, keys[marksKey]).Val()
+			f.sweep(1)
+			if left := s.client.ZCard(ctx, keys[marksKey]).Val(); left == 0 || left > marks {
+				t.Errorf("of %d marks %d are left", marks, left)
+			}
+			f.clock.Add(4 * time.Second)
+		}
+	}
+}
