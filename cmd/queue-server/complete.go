@@ -220,7 +220,9 @@ func (c *completer) zones(ctx context.Context) []string {
 	}
 	var names []string
 	for _, z := range reply.Value.Zones {
-		if !slices.Contains(c.args, z.ZoneID) {
+		// What completes a command line is run by whoever presses the next key:
+		// nothing but a name may come from a server, whoever answers there.
+		if zone.ValidID(z.ZoneID) && !slices.Contains(c.args, z.ZoneID) {
 			names = append(names, z.ZoneID+"\t"+state(z.Mode, z.PerMinute)+", "+grouped(z.PerMinute)+" a minute")
 		}
 	}

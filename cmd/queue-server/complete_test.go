@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -79,6 +82,46 @@ func TestComplete(t *testing.T) {
 	}
 	if got := completions(t, nil); !slices.Contains(got, "zones") {
 		t.Errorf("nothing typed: got %q", got)
+	}
+}
+
+// TestCompleteFromAStranger: what completes a line is run with the next key, so
+// a server gives names of zones, and nothing else.
+func TestCompleteFromAStranger(t *testing.T) {
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"zones":[{"zoneId":"$(touch x)"},{"zoneId":"A;reboot"},{"zoneId":"B\nC"},{"zoneId":"\u001b[2J"},{"zoneId":"D"}]}`)
+	}))
+	t.Cleanup(stranger.Close)
+	env := map[string]string{"QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_ADMIN_URL": stranger.URL}
+	if got := completions(t, env, "zones", "get", ""); !slices.Equal(got, []string{"D"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestTerminalIsNotCommanded: names and errors that come from a server are shown,
+// whatever is in them, and turn nothing on the operator's screen.
+func TestTerminalIsNotCommanded(t *testing.T) {
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/admin/audit" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"changes":[{"at":1,"zoneId":"\u001b[2JZ","by":"E\u009b31mv\u202ee\nroot"}]}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"code":"invalid_request","detail":"\u001b]0;owned\u0007"}`)
+	}))
+	t.Cleanup(stranger.Close)
+	env := map[string]string{"QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_ADMIN_URL": stranger.URL}
+	for _, words := range [][]string{{"audit"}, {"zones", "list"}} {
+		got := runToEnd(t, env, words...)
+		if text := got.out + got.errOut; strings.ContainsAny(text, "\x1b\x07\u009b\u202e") || !strings.Contains(text, "\ufffd") {
+			t.Errorf("%q prints %q", words, text)
+		}
+	}
+	if got := runToEnd(t, env, "audit"); strings.Count(got.out, "\n") != 2 {
+		t.Errorf("a name makes a line of its own: %q", got.out)
 	}
 }
 

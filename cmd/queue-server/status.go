@@ -77,7 +77,7 @@ func complain(stderr io.Writer, command string, err error) int {
 	if status == exitDiffers {
 		return status
 	}
-	_, _ = fmt.Fprintf(stderr, "queue-server: %v\n", err)
+	_, _ = fmt.Fprintf(stderr, "queue-server: %s\n", harmless(err.Error(), "\n\t"))
 	if _, ok := errors.AsType[usageError](err); !ok {
 		return status
 	}

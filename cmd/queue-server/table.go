@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,7 +31,26 @@ type table struct {
 }
 
 // add adds a row: a cell for each column.
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) add(cells ...string) {
+	for i := range cells {
+		cells[i] = harmless(cells[i], "")
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// harmless returns s without what a terminal would obey rather than show, but for
+// kept: what answers may be no waiting room, and others may write to its store.
+func harmless(s, kept string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(kept, r) {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
 
 // lines returns the titles and the rows, no longer than width, unless it is 0.
 // To keep it, spare columns are left out, then the first one is shortened.
