@@ -100,6 +100,8 @@ func TestConsoleInABrowser(t *testing.T) {
 		chromedp.Click(css("details summary")), chromedp.SetValue(css("#f-windowSeconds"), "1"),
 		chromedp.Click(css("main button.main")), chromedp.WaitVisible(css("#zone")))
 	o.until(t, "live figures", `document.querySelector("#live").dataset.liveState === "live"`)
+	o.until(t, "one plot in each chart of a zone that has no past",
+		`[...document.querySelectorAll("[data-plot]")].every((el) => el.querySelectorAll(".uplot").length === 1)`)
 
 	visitors := invite(t, s.public, "EVENT", 500)
 	o.until(t, "a long line", `+document.querySelector("[data-f=waiting]").textContent > 400`)
@@ -264,8 +266,29 @@ func (o *operatorAt) looksAtThePages() {
 			o.until(o.t, "a chart", `document.querySelector(".plot canvas") !== null`)
 			o.do(o.t, "the table", chromedp.Evaluate[chromedp.Void](
 				`for (const el of document.querySelectorAll("details")) el.open = true;`))
+			o.fitsItsTiles()
 		}
 		o.check(o.t, page)
+	}
+}
+
+// fitsItsTiles wants the longest that big figures say to stay on one line.
+func (o *operatorAt) fitsItsTiles() {
+	o.t.Helper()
+	for _, width := range []int64{390, 700, 1100, 1280, 1600} {
+		o.look(o.t, width, "light")
+		for _, longest := range []string{"a day or more", "59 min 59 s", "1,000,000"} {
+			if over := value[int](o.t, o.browser, fmt.Sprintf(`Math.max(...[...document.querySelectorAll(".figures.big .value")].map((el) => {
+				const was = el.textContent;
+				el.textContent = %q;
+				const line = parseFloat(getComputedStyle(el).lineHeight);
+				const over = Math.ceil(Math.max(el.scrollWidth - el.parentElement.clientWidth, el.offsetHeight - 1.5 * line));
+				el.textContent = was;
+				return over;
+			}))`, longest)); over > 0 {
+				o.t.Errorf("at %d wide, %q is %d pixels too large for its tile", width, longest, over)
+			}
+		}
 	}
 }
 

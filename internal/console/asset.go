@@ -89,3 +89,9 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file.text))
 }
+
+// icon is GET /favicon.ico. It leads to the one that pages name, under the name
+// that a browser may keep for good.
+func (a *assets) icon(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, a.folder+"/icon.svg", http.StatusFound)
+}

@@ -107,6 +107,8 @@ func (c *Console) Handler() http.Handler {
 		http.Redirect(w, r, root, http.StatusSeeOther)
 	})
 	mux.Handle("GET /console", http.RedirectHandler(root, http.StatusSeeOther))
+	// What browsers ask for by themselves where a page names no icon.
+	mux.HandleFunc("GET /favicon.ico", c.assets.icon)
 	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))

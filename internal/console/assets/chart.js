@@ -61,8 +61,8 @@ export class Chart {
 
   // draw shows columns, time in seconds first. span is the x-axis, [from, to].
   draw(data, span) {
+    this.span = span; // uPlot asks for it while it is made
     if (!this.plot) this.make(data);
-    this.span = span;
     this.plot.setData(data);
     // The legend says the newest values, unless a pointer asks for others. It
     // is set once uPlot has drawn, which it does in a task of its own.
@@ -86,7 +86,7 @@ export class Chart {
       cursor: { y: false, drag: { setScale: false, x: false, y: false } },
       scales: { x: { range: () => this.span }, y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },
       axes: [
-        { ...axis, space: 70, size: 32, values: (_, ticks) => ticks.map((t) => clock(t)) },
+        { ...axis, space: 70, size: 32, values: (_, ticks) => ticks.map((t) => clock(t, ticks[1] - ticks[0] < 60)) },
         { ...axis, size: 56, ...(waits ? { incrs: clockSteps } : {}), values: (_, ticks) => ticks.map((t) => (waits ? shortWait(t) : short(t))) },
       ],
       series: [

@@ -123,8 +123,6 @@ async function startCharts() {
   if (!head?.dataset.history || elements.length === 0) return;
   for (const el of elements) view.drawn.push(new Chart(el, charts[el.dataset.plot]));
   await catchUp();
-  new ResizeObserver(() => allCharts((chart) => chart.fit())).observe(document.querySelector("main"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => allCharts((chart) => chart.remake()));
 }
 
 // catchUp reads what the stream has missed: at the beginning, the whole hour.
@@ -142,6 +140,7 @@ async function catchUp() {
 }
 
 function drawAll() {
+  if (view.series.columns[0].length === 0) return; // a zone that was made just now
   const to = view.series.newest;
   const first = view.series.columns[0][0] ?? to;
   // At least ten minutes, so that a young zone's line is no noise.
@@ -324,3 +323,5 @@ if (head) {
   setInterval(readHour, HOUR_EVERY);
 }
 drawDry();
+new ResizeObserver(() => allCharts((chart) => chart.fit())).observe(document.querySelector("main"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => allCharts((chart) => chart.remake()));
