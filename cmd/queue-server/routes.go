@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,8 +55,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join)
 	e.POST("/traffic/entry", r.entry.Poll)
 	e.POST("/traffic/leave", r.wait.Leave)
-	e.GET("/traffic/zones/:zoneId", r.wait.State)
-	e.GET("/.well-known/jwks.json", r.entry.Keys)
+	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
+	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
@@ -66,7 +67,8 @@ func (r rooms) public() http.Handler {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	admin := e.Group("/admin", r.operator.Guard)
+	e.Use(below("/admin", r.operator.Guard))
+	admin := e.Group("/admin")
 	admin.GET("/zones", r.operator.List)
 	admin.GET("/zones/:zoneId", r.operator.Get)
 	admin.PUT("/zones/:zoneId", r.operator.Put)
@@ -79,6 +81,7 @@ func (r rooms) operators() http.Handler {
 	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)
 	e.GET("/", echo.WrapHandler(r.console))
+	e.GET("/favicon.ico", echo.WrapHandler(r.console))
 	e.Any("/console", echo.WrapHandler(r.console))
 	e.Any("/console/*", echo.WrapHandler(r.console))
 	e.GET("/metrics", echo.WrapHandler(r.metrics()))
@@ -88,6 +91,24 @@ func (r rooms) operators() http.Handler {
 	e.GET("/debug/pprof/trace", wrap(pprof.Trace))
 	e.Match([]string{http.MethodGet, http.MethodPost}, "/debug/pprof/symbol", wrap(pprof.Symbol))
 	return e
+}
+
+// below puts a guard before all routes that begin with prefix, and before what
+// is refused there: a path that is none, a method that the path does not take.
+// A group's own guard would turn the latter into the former.
+func below(prefix string, guard echo.MiddlewareFunc) echo.MiddlewareFunc {
+	within := func(path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		guarded := guard(next)
+		return func(c echo.Context) error {
+			// The route's own path, whatever the request's looks like, and the
+			// request's where there is no route.
+			if within(c.Path()) || within(c.Request().URL.Path) {
+				return guarded(c)
+			}
+			return next(c)
+		}
+	}
 }
 
 func (r rooms) newEcho() *echo.Echo {

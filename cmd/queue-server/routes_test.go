@@ -13,7 +13,7 @@ import (
 )
 
 // pages are the routes that the documents leave out: they are for people.
-var pages = []string{"/", "/console", "/console/*"}
+var pages = []string{"/", "/console", "/console/*", "/favicon.ico"}
 
 // profiles are the routes behind echo's /debug/pprof/*, as net/http/pprof tells
 // them apart.

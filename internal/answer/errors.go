@@ -13,6 +13,8 @@ var (
 	// ErrInvalid: the request is not what the contract asks for. Every error
 	// that wraps it is, or holds, a *FieldError.
 	ErrInvalid = errors.New("answer: invalid request")
+	// ErrTooSlow: the body did not come within the listener's time.
+	ErrTooSlow = errors.New("answer: body too slow")
 	// ErrTooLarge: the body is longer than MaxBody.
 	ErrTooLarge = errors.New("answer: body too large")
 )

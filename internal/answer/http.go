@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 
@@ -40,7 +41,7 @@ const sharedSeconds = 60
 
 // Receive reads the body of a request and decodes it into the fields, whatever
 // the Content-Type says: mobile clients are careless with it. The error wraps
-// ErrInvalid or is ErrTooLarge.
+// ErrInvalid or is ErrTooLarge or ErrTooSlow.
 func Receive(c echo.Context, fields ...Field) error {
 	buf, ok := buffers.Get().(*buffer)
 	if !ok {
@@ -77,6 +78,9 @@ func readBody(r *http.Request, buf *buffer) ([]byte, error) {
 		default:
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return nil, ErrTooLarge
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return nil, ErrTooSlow
 			}
 			return nil, invalid(BodyField, "could not be read to its end")
 		}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -256,6 +257,9 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 	if w := r.send(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
+	if w := r.send(stalled{}); w.Code != 408 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a body that stalls: got %d %s", w.Code, w.Body)
+	}
 	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
 	w := httptest.NewRecorder()
 	limited.Body = http.MaxBytesReader(w, limited.Body, 3)
@@ -267,6 +271,11 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// stalled is a body of which nothing came until the listener's time was over.
+type stalled struct{}
+
+func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 func TestPollWhenTheStoreFails(t *testing.T) {
 	t.Parallel()

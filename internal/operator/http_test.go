@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -290,6 +291,16 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 			t.Errorf("a large body: got %d %s", w.Code, w.Body)
 		}
 	}
+	for _, stalls := range []string{"PUT ", "PATCH ", "POST /forecast"} {
+		method, rest, _ := strings.Cut(stalls, " ")
+		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
+		req.Header.Set("Authorization", "Bearer "+secret)
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, req)
+		if w.Code != 408 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: a body that stalls: got %d %s", stalls, w.Code, w.Body)
+		}
+	}
 	for _, request := range []string{"GET ", "PUT ", "PATCH ", "DELETE ", "GET /stats"} {
 		method, rest, _ := strings.Cut(request, " ")
 		w := r.send(method, "/admin/zones/a+b"+rest, `{}`)
@@ -404,3 +415,8 @@ func FuzzPut(f *testing.F) {
 		}
 	})
 }
+
+// stalled is a body of which nothing came until the listener's time was over.
+type stalled struct{}
+
+func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }

@@ -50,6 +50,7 @@ var cases = []struct {
 	{"zone changed", line.ErrZoneChanged, 409, "conflict", 1, 3, ""},
 	{"not as it was seen", operator.ErrPrecondition, 412, "precondition_failed", 0, 0, ""},
 	{"gone", entry.ErrGone, 410, "token_expired", 0, 0, ""},
+	{"too slow", answer.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
 	{"too large", answer.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},

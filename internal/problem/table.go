@@ -65,6 +65,12 @@ var (
 		title:  "The path does not take this method",
 		detail: "The header Allow lists the methods that it takes.",
 	}
+	requestTimeout = kind{
+		status: http.StatusRequestTimeout, code: "request_timeout",
+		title:    "The body did not arrive in time",
+		detail:   "Nothing was done. Send the same request again when Retry-After has passed.",
+		retryMin: 1, retryMax: 3,
+	}
 	conflict = kind{
 		status: http.StatusConflict, code: "conflict",
 		title:    "Others are changing the zone",
@@ -134,6 +140,7 @@ var table = []struct {
 	{context.Canceled, &storeUnavailable},
 
 	{answer.ErrTooLarge, &bodyTooLarge},
+	{answer.ErrTooSlow, &requestTimeout},
 	{answer.ErrInvalid, &invalidRequest},
 	{token.ErrInvalid, &tokenInvalid},
 	{entry.ErrGone, &tokenExpired},

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -287,6 +288,26 @@ func TestLeaveRefuses(t *testing.T) {
 	}
 	if after := r.stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+}
+
+// stalled is a body of which nothing came until the listener's time was over.
+type stalled struct{}
+
+func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func TestBodyThatStalls(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for _, path := range []string{"/traffic/wait", "/traffic/leave"} {
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, stalled{}))
+		if w.Code != 408 || read(t, w).Code != "request_timeout" || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
+		}
+	}
+	if got := r.store.asked(); len(got) > 0 {
+		t.Errorf("the store was asked %q", got)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // The documents of the two listeners.
 var (
 	Public    = newDocument(openapi.Public)
-	Operators = newDocument(openapi.Operators, "/", "/console")
+	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico")
 )
 
 // Document is one listener's, ready to judge.
