@@ -15,6 +15,9 @@
 -- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, or
 --          {0, next cursor or 0 when done, examined, removed}
 --
+-- Whoever was told to come back after more than a third of the timeout, which was
+-- longer then, has three times as long as that.
+--
 -- Bounded by its arguments, whatever the length of the line. Run twice, the
 -- second finds less to do.
 
@@ -65,7 +68,8 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   local idle = {}
   for i = 1, #all, 2 do
     examined = examined + 1
-    if struct.unpack('>I6', all[i + 1]) + z.idle < t.now and #idle < room then
+    local polled, period = struct.unpack('>I6I2', all[i + 1])
+    if polled + max(z.idle, 3 * period) < t.now and #idle < room then
       idle[#idle + 1] = all[i]
     end
   end

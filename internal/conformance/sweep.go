@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"time"
+
 	"maps"
 	"slices"
 
@@ -37,6 +39,21 @@ var sweepStories = map[string]func(*story){
 		s.zone(func(z *zone.Settings) { z.IdleTimeoutSeconds = 60 })
 		s.equal("swept", s.sweep(), int64(0))
 		s.zone(func(z *zone.Settings) { z.IdleTimeoutSeconds = 5 })
+		s.equal("swept", s.sweep(), int64(1))
+	},
+
+	"a shorter idle timeout spares those who were told to come back later": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute = 0 })
+		s.join("a").waits(1)
+		s.after(minute)
+		a := s.poll("a")
+		a.waits(1)
+		period := time.Duration(a.PeriodMillis) * milli
+		s.equal("longer than the timeout to come", period > 5*second, true)
+		s.zone(func(z *zone.Settings) { z.PerMinute, z.IdleTimeoutSeconds = 0, 5 })
+		s.after(3 * period)
+		s.equal("swept", s.sweep(), int64(0))
+		s.after(milli)
 		s.equal("swept", s.sweep(), int64(1))
 	},
 

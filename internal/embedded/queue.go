@@ -22,7 +22,8 @@ const (
 )
 
 func (r *record) lastPoll() int64 { return int64(r.seen >> 16) }
-func (r *record) due() int64      { return r.lastPoll() + int64(r.seen&periodMask) }
+func (r *record) period() int64   { return int64(r.seen & periodMask) }
+func (r *record) due() int64      { return r.lastPoll() + r.period() }
 func (r *record) live() bool      { return r.seen&liveBit != 0 }
 func (r *record) setLive(on bool) {
 	r.seen &^= liveBit

@@ -200,7 +200,8 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 		}
 		out.Examined++
 		last = r.arrived
-		if r.lastPoll()+c.settings.IdleTimeoutSeconds*1000 < now {
+		// Who was told a longer period had the timeout of that time.
+		if r.lastPoll()+max(c.settings.IdleTimeoutSeconds*1000, 3*r.period()) < now {
 			idle = append(idle, r.place())
 		}
 		return true
