@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/alecthomas/kong"
 )
@@ -74,7 +75,11 @@ func fileKeys(node *kong.Node) []string {
 		}
 	}
 	for _, child := range node.Children {
-		keys = append(keys, fileKeys(child)...)
+		for _, key := range fileKeys(child) {
+			if !slices.Contains(keys, key) { // some commands have settings in common
+				keys = append(keys, key)
+			}
+		}
 	}
 	return keys
 }

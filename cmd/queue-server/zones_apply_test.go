@@ -76,6 +76,11 @@ func TestApplyPrune(t *testing.T) {
 	}
 	says(t, "a fault", c.types(t, "zones", "apply", "--yes", "-f", config(t, "zones:\n  - zoneId: A\n    permin: 5\n")),
 		exitUsage, `queue.yaml:3: unknown key "permin"`)
+	strange := c.types(t, "zones", "apply", "--yes", "-f", config(t, "frobnicate: 1\n"))
+	says(t, "no key at all", strange, exitUsage, "known are addr, ")
+	if n := strings.Count(strange.errOut, " addr,"); n != 1 {
+		t.Errorf("a key is named %d times: %s", n, strange.errOut)
+	}
 }
 
 // plan is what --json prints.

@@ -81,6 +81,8 @@ func check(o string) error {
 		return fmt.Errorf("%w: %q is no origin; write https://shop.example", ErrInvalid, o)
 	case u.Scheme+"://"+u.Host != o:
 		return fmt.Errorf("%w: %q is more than an origin; write %s", ErrInvalid, o, u.Scheme+"://"+u.Host)
+	case strings.Contains(u.Host, "*"):
+		return fmt.Errorf("%w: %q has a *, which stands for nothing in an origin; name each site, or write * alone", ErrInvalid, o)
 	case strings.ToLower(o) != o:
 		return fmt.Errorf("%w: %q has capitals, and browsers send none; write %s", ErrInvalid, o, strings.ToLower(o))
 	case u.Port() == usualPorts[u.Scheme] && u.Port() != "":

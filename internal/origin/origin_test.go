@@ -108,6 +108,7 @@ func TestNewRefuses(t *testing.T) {
 		"shop.example":              "write https://shop.example",
 		"":                          "is no origin",
 		"null":                      "is no origin",
+		"https://*.shop.example":    "name each site",
 		"https://":                  "is no origin",
 		"https://a b":               "is no origin",
 		"https://shop.example/":     "write https://shop.example",
