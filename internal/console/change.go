@@ -163,8 +163,8 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request, s session) error 
 	if err != nil {
 		return err
 	}
-	ch, found := findChange(changes, r.PostForm.Get("change"))
-	if !found || ch.Was == nil || ch.Now == nil {
+	ch, found := findChange(sinceMade(changes), r.PostForm.Get("change"))
+	if !found {
 		return errNothing
 	}
 	return c.apply(w, r, s, current, *ch.Now, *ch.Was)

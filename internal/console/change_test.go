@@ -47,6 +47,30 @@ func (p *person) confirm(t *testing.T, query string) *httptest.ResponseRecorder 
 	return p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))
 }
 
+// What was done to a zone that was deleted is not undone in, nor resumed from,
+// another one of its name.
+func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	was := r.put("Z")
+	paused := was
+	paused.PerMinute = 0
+	must(t, r.desk.Replace(t.Context(), was, paused, "Bea"))
+	anna := r.enter("Anna")
+	page := anna.get("zones/Z")
+	shows(t, page, "Undo : back to 600 a minute")
+	old := formOf(t, page, "zones/Z/undo")
+	must(t, r.desk.Delete(t.Context(), "Z", "Bea"))
+	must(t, r.desk.Create(t.Context(), paused, "Bea"))
+	if text := anna.get("zones/Z").Body.String(); strings.Contains(text, "zones/Z/undo") {
+		t.Error("the new zone offers to undo a change of the old one")
+	}
+	if w := anna.post("zones/Z/undo", old); w.Code != http.StatusNotFound {
+		t.Errorf("undo: got %d", w.Code)
+	}
+	shows(t, anna.get("zones/Z/change?resume=1"), "The record does not say what the limit was.")
+}
+
 func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

@@ -29,7 +29,8 @@ type entry struct {
 // now, nil for the record of all zones, which undoes nothing.
 func entriesOf(changes []zone.Change, current *zone.Settings) []entry {
 	all := make([]entry, 0, len(changes))
-	for _, c := range changes {
+	lately := len(sinceMade(changes))
+	for i, c := range changes {
 		e := entry{ID: changeID(c), ZoneID: c.ZoneID, At: millisToMoment(c.AtMillis), By: c.By}
 		if e.By == "" {
 			e.By = "somebody without a name"
@@ -44,13 +45,24 @@ func entriesOf(changes []zone.Change, current *zone.Settings) []entry {
 			e.What = "deleted"
 		default:
 			e.Differences = differences(*c.Was, *c.Now)
-			if current != nil {
+			if current != nil && i < lately {
 				e.Undo = undoOf(*current, *c.Was, *c.Now)
 			}
 		}
 		all = append(all, e)
 	}
 	return all
+}
+
+// sinceMade are the changes since the zone was made, newest first. What is older
+// was another zone of this name, and is not put back into this one.
+func sinceMade(changes []zone.Change) []zone.Change {
+	for i, c := range changes {
+		if c.Was == nil || c.Now == nil {
+			return changes[:i]
+		}
+	}
+	return changes
 }
 
 // undoOf says what undoing a change would set, "" if others have changed the
@@ -94,8 +106,8 @@ func findChange(changes []zone.Change, id string) (zone.Change, bool) {
 // resumeTo is the limit that a paused zone had: the one that the latest change
 // to 0 took away. 0: the record does not say.
 func resumeTo(changes []zone.Change) int64 {
-	for _, c := range changes {
-		if c.Was != nil && c.Now != nil && c.Now.PerMinute == 0 && c.Was.PerMinute > 0 {
+	for _, c := range sinceMade(changes) {
+		if c.Now.PerMinute == 0 && c.Was.PerMinute > 0 {
 			return c.Was.PerMinute
 		}
 	}
