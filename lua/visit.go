@@ -237,7 +237,10 @@ func distribute(asks []*ask, state line.State, flat, waits []int64) error {
 			return fmt.Errorf("lua: visit: the reply ends before the answers do")
 		}
 		a.read(flat[:width])
-		a.answer.State, a.waits = state, slices.Clone(waits)
+		a.answer.State = state
+		if a.op == opStats {
+			a.waits = slices.Clone(waits)
+		}
 		flat = flat[width:]
 	}
 	if len(flat) != 0 {
