@@ -24,7 +24,7 @@ import (
 )
 
 // shutdownTimeout is how long answers in the making may take after the drain
-// delay; with that, less than the 30 s after which orchestrators kill.
+// delay; with that and closingTimeout, the 30 s after which orchestrators kill.
 const shutdownTimeout = 20 * time.Second
 
 // serveCommand is queue-server serve.
@@ -142,6 +142,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "store", s.Store)
+	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"
 	select {
@@ -150,6 +151,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 		reason = "a listener failed"
 	}
 	health.drain()
+	tellStopping(log, s.DrainDelay)
 	log.Info("draining: not ready any more, still answering; another signal ends it at once",
 		"reason", reason, "for", s.DrainDelay)
 	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener))
