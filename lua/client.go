@@ -1,9 +1,12 @@
 package lua
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -13,6 +16,9 @@ import (
 
 // ErrURL is wrapped by the error for a URL that cannot be used.
 var ErrURL = errors.New("lua: redis URL")
+
+// ErrRoots is wrapped by the error for a file of certificates that cannot be used.
+var ErrRoots = errors.New("lua: certificate authorities of redis")
 
 const (
 	// dialTimeout and ioTimeout leave room for one dial and one exchange
@@ -36,10 +42,13 @@ const (
 //	redis+cluster://host:7000                      a cluster, by one node
 //	redis+sentinel://host1:26379,host2:26379/name  Sentinel, and the master's name
 //
-// "rediss" in place of "redis" asks for TLS in each. The query may hold
-// sentinel_username and sentinel_password.
-func Client(address string) (redis.UniversalClient, error) {
-	open, err := parseURL(address)
+// "rediss" in place of "redis" asks for TLS in each: 1.2 or later, and a certificate
+// that is good for the host of the URL. In a cluster and with Sentinel it must be
+// good for the address that the nodes tell each other, since that is what is
+// dialled. It is signed by one of roots, or where that is nil by whom this machine
+// trusts. The query may hold sentinel_username and sentinel_password.
+func Client(address string, roots *x509.CertPool) (redis.UniversalClient, error) {
+	open, err := parseURL(address, roots)
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +57,39 @@ func Client(address string) (redis.UniversalClient, error) {
 
 // CheckURL returns the error that Client would, and opens nothing.
 func CheckURL(address string) error {
-	_, err := parseURL(address)
+	_, err := parseURL(address, nil)
 	return err
+}
+
+// HasTLS reports whether a URL asks for TLS.
+func HasTLS(address string) bool { return strings.HasPrefix(address, "rediss") }
+
+// ReadRoots reads a PEM file of the authorities that sign Redis's certificates.
+func ReadRoots(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRoots, err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", ErrRoots, file)
+	}
+	return roots, nil
+}
+
+// secure completes what go-redis makes of rediss://. nil stays nil: no TLS. host is
+// the one name that is dialled; empty, where each node is dialled by its own.
+func secure(c *tls.Config, host string, roots *x509.CertPool) *tls.Config {
+	if c != nil {
+		c.RootCAs, c.ServerName = roots, host
+	}
+	return c
 }
 
 // opener makes the client that a URL asks for.
 type opener func() redis.UniversalClient
 
-func parseURL(address string) (opener, error) {
+func parseURL(address string, roots *x509.CertPool) (opener, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		// The error of url.Parse repeats the URL, and so the password.
@@ -75,11 +109,11 @@ func parseURL(address string) (opener, error) {
 	}
 	switch kind {
 	case "":
-		return single(u, scheme, path)
+		return single(u, scheme, path, roots)
 	case "cluster":
-		return cluster(u, scheme, hosts)
+		return cluster(u, scheme, hosts, roots)
 	case "sentinel":
-		return sentinel(u, scheme, hosts, path)
+		return sentinel(u, scheme, hosts, path, roots)
 	default:
 		return nil, fmt.Errorf("%w: %s+%s is unknown; use %s, %s+cluster or %s+sentinel",
 			ErrURL, scheme, kind, scheme, scheme, scheme)
@@ -108,12 +142,13 @@ func checkQuery(raw, kind string) error {
 	return nil
 }
 
-func single(u *url.URL, scheme, path string) (opener, error) {
+func single(u *url.URL, scheme, path string, roots *x509.CertPool) (opener, error) {
 	plain := url.URL{Scheme: scheme, User: u.User, Host: u.Host, Path: path}
 	o, err := redis.ParseURL(plain.String())
 	if err != nil {
 		return nil, fmt.Errorf("%w: the path must be a database's number", ErrURL)
 	}
+	o.TLSConfig = secure(o.TLSConfig, u.Hostname(), roots)
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = dialTimeout, ioTimeout, ioTimeout, ioTimeout
 	o.DialerRetries, o.MaxRetries = 1, -1
 	o.ContextTimeoutEnabled = true
@@ -122,13 +157,14 @@ func single(u *url.URL, scheme, path string) (opener, error) {
 	return func() redis.UniversalClient { return redis.NewClient(o) }, nil
 }
 
-func cluster(u *url.URL, scheme string, hosts []string) (opener, error) {
+func cluster(u *url.URL, scheme string, hosts []string, roots *x509.CertPool) (opener, error) {
 	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
 	if err != nil {
 		return nil, fmt.Errorf("%w: a cluster's nodes are host:port, separated by commas", ErrURL)
 	}
 	o := &redis.ClusterOptions{
-		Addrs: hosts, Username: one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
+		Addrs: hosts, Username: one.Username, Password: one.Password,
+		TLSConfig:   secure(one.TLSConfig, "", roots),
 		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
 		DialerRetries: 1, ContextTimeoutEnabled: true,
 		// Redirections only: commands that must not be sent twice are not.
@@ -140,7 +176,7 @@ func cluster(u *url.URL, scheme string, hosts []string) (opener, error) {
 	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
 }
 
-func sentinel(u *url.URL, scheme string, hosts []string, name string) (opener, error) {
+func sentinel(u *url.URL, scheme string, hosts []string, name string, roots *x509.CertPool) (opener, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
 	}
@@ -152,7 +188,8 @@ func sentinel(u *url.URL, scheme string, hosts []string, name string) (opener, e
 		MasterName: name, SentinelAddrs: hosts,
 		SentinelUsername: u.Query().Get(sentinelUsername),
 		SentinelPassword: u.Query().Get(sentinelPassword),
-		Username:         one.Username, Password: one.Password, TLSConfig: one.TLSConfig,
+		Username:         one.Username, Password: one.Password,
+		TLSConfig:   secure(one.TLSConfig, "", roots),
 		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
 		DialerRetries: 1, MaxRetries: -1, ContextTimeoutEnabled: true,
 		PoolSize: poolSize, MinIdleConns: minIdle,

@@ -48,17 +48,8 @@
 //
 // # Permissions
 //
-// A user of Redis needs these commands, and keys that begin with "{" or are one
-// of the two sets (~{* ~zones ~records):
-//
-//	+hello +ping +info +time +script|load +eval +evalsha
-//	+hget +hmget +hgetall +hset +hdel +hincrby
-//	+zadd +zrem +zcard +zcount +zrank +zrange +zrevrange +zrangebyscore
-//	+zrevrangebyscore +zremrangebyrank +zremrangebyscore +zscore +zmscore
-//	+sadd +srem +smembers +sismember +lpush +ltrim +lrange +get +set
-//	+unlink +pexpire +persist
-//
-// in a cluster +cluster|slots and +command too, and +select for another database
-// than 0. Redis notes in its ACL log that +client|setinfo is not allowed; it does
-// no harm, and Redis 7.0 does not know it.
+// What a user of Redis needs is listed in permissions.acl, and nowhere else; see
+// Permissions. A script that calls another command, or has another key, has it
+// added there. Redis notes in its ACL log that +client|setinfo is not allowed; it
+// does no harm, and Redis 7.0 does not know it.
 package lua

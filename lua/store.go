@@ -2,6 +2,7 @@ package lua
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,9 @@ import (
 type Options struct {
 	// URL says where Redis is; see Client for its forms.
 	URL string
+	// Roots are the authorities that sign Redis's certificates. Nil: those that
+	// this machine trusts.
+	Roots *x509.CertPool
 	// Prefix begins every key. Empty: none.
 	Prefix string
 	// Now, when not nil, is the clock instead of the Redis server's: for
@@ -80,7 +84,7 @@ type Store struct {
 // Open makes a store. Redis need not be there yet: calls fail with
 // line.ErrStoreUnavailable until it is.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	client, err := Client(o.URL)
+	client, err := Client(o.URL, o.Roots)
 	if err != nil {
 		return nil, err
 	}

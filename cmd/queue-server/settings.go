@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,6 +47,7 @@ type settings struct {
 	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
 	RedisURL       string        `name:"redis-url" setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
+	RedisCA        string        `name:"redis-ca" setting:"QUEUE_REDIS_CA" placeholder:"FILE" complete:"file" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
@@ -64,6 +66,8 @@ type checked struct {
 	// secrets and adminToken are empty when they are to be made or loaded.
 	secrets    [][]byte
 	adminToken string
+	// redisRoots are nil where this machine's own will do.
+	redisRoots *x509.CertPool
 	// proxies are the trusted ones.
 	proxies []*net.IPNet
 	// origins are the sites whose pages may ask.
@@ -100,6 +104,14 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.Store == storeRedis {
 		if err := lua.CheckURL(s.RedisURL); err != nil {
 			fault("redis-url", "%w", err)
+		}
+		if s.RedisCA != "" {
+			var err error
+			if c.redisRoots, err = lua.ReadRoots(s.RedisCA); err != nil {
+				fault("redis-ca", "%w", err)
+			} else if !lua.HasTLS(s.RedisURL) {
+				fault("redis-ca", "is set, and the redis URL asks for no TLS; begin it with rediss")
+			}
 		}
 	}
 	if s.Servers < 1 || s.Servers > maxServers {

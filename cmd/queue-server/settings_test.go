@@ -40,6 +40,12 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			says: []string{"--redis-url: lua: redis URL: the path must be a database's number"}},
 		{name: "parameter of a Redis URL", args: []string{"--store=redis", "--redis-url=redis://a:6379/0?read_timeout=5s"},
 			says: []string{`--redis-url: lua: redis URL: the parameter "read_timeout" is unknown`}},
+		{name: "no authorities", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "rediss://a", "QUEUE_REDIS_CA": "/there/is/none.pem"},
+			says: []string{"QUEUE_REDIS_CA: lua: certificate authorities of redis: ", "/there/is/none.pem"}},
+		{name: "authorities that are none", args: []string{"--store=redis", "--redis-url=rediss://a", "--redis-ca=settings_test.go"},
+			says: []string{"--redis-ca: ", "settings_test.go holds no certificate in PEM"}},
+		{name: "authorities without TLS", args: []string{"--store=redis", "--redis-url=redis://a", "--redis-ca=testdata/ca.pem"},
+			says: []string{"--redis-ca: is set, and the redis URL asks for no TLS"}},
 		{name: "no servers", env: map[string]string{"QUEUE_SERVERS": "0"},
 			says: []string{"QUEUE_SERVERS: 0 is out of range, must be between 1 and 1000"}},
 		{name: "short secret", env: map[string]string{"QUEUE_SECRET": "hunter2"},
@@ -173,6 +179,7 @@ addr: 127.0.0.1:1
 admin-addr: 127.0.0.1:2
 store: redis
 redis-url: rediss://redis.example:6380
+redis-ca: testdata/ca.pem
 secret:
   - `+goodSecret+`
   - another secret of 32 bytes or more
@@ -192,7 +199,7 @@ zones:
 		t.Fatal(err)
 	}
 	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
-		c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" {
+		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" {
 		t.Errorf("got %+v", c)
 	}
 	if len(src.file.zones) != 1 || src.file.zones[0] != zone.Defaults("A") {

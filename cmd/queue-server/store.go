@@ -38,7 +38,7 @@ func openStore(ctx context.Context, s checked, log *slog.Logger, reg prometheus.
 		}
 		return opened, nil
 	}
-	opened, err := lua.Open(ctx, lua.Options{URL: s.RedisURL, Logger: log, Registerer: reg})
+	opened, err := lua.Open(ctx, lua.Options{URL: s.RedisURL, Roots: s.redisRoots, Logger: log, Registerer: reg})
 	if err != nil {
 		return nil, fmt.Errorf("redis store: %w", err)
 	}
