@@ -9,10 +9,10 @@ import (
 // What a package is, for the direction of its imports: each may import its own
 // kind's permission and nothing above it.
 //
-//	cmd -> rooms and stores -> {window, token, pass} -> {zone, line}
+//	cmd -> rooms and stores -> {window, limit, token, pass} -> {zone, line}
 var (
 	vocabulary = []string{"internal/zone", "internal/line"}
-	arithmetic = []string{"internal/window"}
+	arithmetic = []string{"internal/window", "internal/limit"}
 	proofs     = []string{"internal/token", "internal/pass"}
 	stores     = []string{"internal/embedded", "lua"}
 )

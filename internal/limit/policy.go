@@ -1,0 +1,201 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// FailurePolicy says what a server answers while the store is away.
+type FailurePolicy string
+
+// The failure policies.
+const (
+	// FailureOpen allows everything: for what is better served than protected.
+	FailureOpen FailurePolicy = "open"
+	// FailureClosed refuses everything: for what must not be exceeded.
+	FailureClosed FailurePolicy = "closed"
+	// FailureLocal lets each server enforce its share of the limit from memory.
+	FailureLocal FailurePolicy = "local"
+)
+
+// Scope says who counts.
+type Scope string
+
+// The scopes.
+const (
+	// ScopeShared counts in the store, for all servers together.
+	ScopeShared Scope = "shared"
+	// ScopeServer counts in each server's own memory: it costs the store nothing,
+	// and n servers together allow up to n times the limit.
+	ScopeServer Scope = "server"
+)
+
+// Source is what a client can be told apart by.
+type Source string
+
+// The sources.
+const (
+	// SourceIP is the client's address, as QUEUE_TRUSTED_PROXIES finds it; of an
+	// IPv6 address the network of 64 bits, which is one subscriber's.
+	SourceIP Source = "ip"
+	// SourceAPIKey is the header X-API-Key, hashed.
+	SourceAPIKey Source = "apiKey"
+	// SourceJWT is a claim of a bearer token that verifies.
+	SourceJWT Source = "jwt"
+)
+
+// DefaultTier is the tier of whoever has no other, in metrics and answers.
+const DefaultTier = "default"
+
+// The bounds of a policy.
+const (
+	// MaxRules is how many rules are decided together.
+	MaxRules = 8
+	// MaxTiers bounds the tiers, each of which is a label of metrics.
+	MaxTiers = 16
+	// MaxPolicies bounds the policies of a server, for the same reason.
+	MaxPolicies = 100
+	// MaxShards bounds the parts that a policy is split in.
+	MaxShards = 64
+	// maxName bounds the names of policies and tiers.
+	maxName = 64
+)
+
+// Policy is one named limit.
+type Policy struct {
+	// Name is 1-64 of A-Z a-z 0-9 . _ -
+	Name string `json:"name" yaml:"name"`
+	// Key lists what clients are told apart by; the first that a request has
+	// counts. Empty: ip. A caller that names the key itself needs none.
+	Key []Source `json:"key,omitempty" yaml:"key,omitempty"`
+	// Rules are for whoever has no tier, or one that is not in Tiers.
+	Rules []Rule `json:"rules" yaml:"rules"`
+	// Tiers have rules of their own: guest, member, pro.
+	Tiers map[string][]Rule `json:"tiers,omitempty" yaml:"tiers,omitempty"`
+	// Scope is shared or server. Empty: shared.
+	Scope Scope `json:"scope,omitempty" yaml:"scope,omitempty"`
+	// Shards splits each key into parts that lie on different nodes, for a key
+	// that is too hot for one: 1-64, 0 for 1. Each part has its share of every
+	// limit, so that the whole is never exceeded, and is used up a little less.
+	Shards int64 `json:"shards,omitempty" yaml:"shards,omitempty"`
+	// OnStoreFailure is open, closed or local. Empty: local.
+	OnStoreFailure FailurePolicy `json:"onStoreFailure,omitempty" yaml:"onStoreFailure,omitempty"`
+}
+
+// WithDefaults returns the policy with what was left empty filled in.
+func (p Policy) WithDefaults() Policy {
+	if len(p.Key) == 0 {
+		p.Key = []Source{SourceIP}
+	}
+	if p.Scope == "" {
+		p.Scope = ScopeShared
+	}
+	if p.Shards == 0 {
+		p.Shards = 1
+	}
+	if p.OnStoreFailure == "" {
+		p.OnStoreFailure = FailureLocal
+	}
+	return p
+}
+
+// Clone returns a copy that shares nothing with p.
+func (p Policy) Clone() Policy {
+	p.Key, p.Rules, p.Tiers = slices.Clone(p.Key), slices.Clone(p.Rules), maps.Clone(p.Tiers)
+	for name, rules := range p.Tiers {
+		p.Tiers[name] = slices.Clone(rules)
+	}
+	return p
+}
+
+// Tier returns the rules of a tier, and the tier's name: DefaultTier for one that
+// the policy does not have.
+func (p Policy) Tier(name string) ([]Rule, string) {
+	if rules, ok := p.Tiers[name]; ok {
+		return rules, name
+	}
+	return p.Rules, DefaultTier
+}
+
+// ValidName reports whether a policy or a tier can be called so.
+func ValidName(name string) bool {
+	if len(name) == 0 || len(name) > maxName || name == "." || name == ".." {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Validate reports all that is wrong with the policy, in one error that wraps
+// ErrInvalid.
+func (p Policy) Validate() error {
+	var errs []error
+	bad := func(format string, a ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))
+	}
+	if !ValidName(p.Name) {
+		bad("name %q must be 1 to %d of A-Z a-z 0-9 . _ -", p.Name, maxName)
+	}
+	for i, k := range p.Key {
+		if k != SourceIP && k != SourceAPIKey && k != SourceJWT {
+			bad("key %q must be ip, apiKey or jwt", k)
+		}
+		if slices.Contains(p.Key[:i], k) {
+			bad("key %q is there twice", k)
+		}
+	}
+	if p.Scope != "" && p.Scope != ScopeShared && p.Scope != ScopeServer {
+		bad("scope %q must be shared or server", p.Scope)
+	}
+	if p.Shards < 0 || p.Shards > MaxShards {
+		bad("shards is %d, must be between 1 and %d", p.Shards, MaxShards)
+	}
+	switch p.OnStoreFailure {
+	case "", FailureOpen, FailureClosed, FailureLocal:
+	default:
+		bad("onStoreFailure %q must be open, closed or local", p.OnStoreFailure)
+	}
+	if len(p.Tiers) > MaxTiers {
+		bad("%d tiers, at most %d", len(p.Tiers), MaxTiers)
+	}
+	errs = append(errs, p.validateRules(DefaultTier, p.Rules))
+	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
+		if !ValidName(name) || name == DefaultTier {
+			bad("tier %q must be 1 to %d of A-Z a-z 0-9 . _ - and not %s", name, maxName, DefaultTier)
+		}
+		errs = append(errs, p.validateRules(name, p.Tiers[name]))
+	}
+	return errors.Join(errs...)
+}
+
+func (p Policy) validateRules(tier string, rules []Rule) error {
+	var errs []error
+	bad := func(format string, a ...any) {
+		errs = append(errs, fmt.Errorf("%w: tier %s: "+format, append([]any{ErrInvalid, tier}, a...)...))
+	}
+	if len(rules) == 0 || len(rules) > MaxRules {
+		bad("%d rules, must be between 1 and %d", len(rules), MaxRules)
+	}
+	for i, r := range rules {
+		if err := r.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("tier %s: rule %d: %w", tier, i+1, err))
+		}
+		if p.Shards > 1 && (r.Limit < p.Shards || r.Permits() < p.Shards) {
+			bad("rule %d has fewer permits than there are shards", i+1)
+		}
+		for _, other := range rules[:i] {
+			if r.Algorithm == other.Algorithm && r.WindowSeconds == other.WindowSeconds {
+				bad("rule %d counts as an earlier one does; one of them holds", i+1)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

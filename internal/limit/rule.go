@@ -1,0 +1,128 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Algorithm says how a rule counts; see the package.
+type Algorithm string
+
+// The algorithms.
+const (
+	SlidingLog     Algorithm = "sliding_log"
+	SlidingCounter Algorithm = "sliding_counter"
+	TokenBucket    Algorithm = "token_bucket"
+	LeakyBucket    Algorithm = "leaky_bucket"
+	FixedWindow    Algorithm = "fixed_window"
+)
+
+// Algorithms are all that there are, the exact one first.
+var Algorithms = []Algorithm{SlidingLog, SlidingCounter, TokenBucket, LeakyBucket, FixedWindow}
+
+// The ranges of a rule.
+const (
+	// MaxLimit with MaxWindowSeconds keeps the arithmetic below 2^53.
+	MaxLimit = 10_000_000
+	// MaxLogLimit bounds what a log keeps: one key then takes at most a megabyte,
+	// and dropping all of it at once a few milliseconds of Redis.
+	MaxLogLimit = 10_000
+	// MaxWindowSeconds is a day.
+	MaxWindowSeconds = 86_400
+	// MaxLogCost bounds how many entries one request adds to a log.
+	MaxLogCost = 1_000
+)
+
+// ErrInvalid is wrapped by every error of the Validate methods.
+var ErrInvalid = errors.New("limit: invalid policy")
+
+// Rule is one limit.
+type Rule struct {
+	// Algorithm says how it counts.
+	Algorithm Algorithm `json:"algorithm" yaml:"algorithm"`
+	// Limit is how many permits there are in a window: 1-10,000,000, at most
+	// 10,000 for a sliding_log.
+	Limit int64 `json:"limit" yaml:"limit"`
+	// WindowSeconds is the length of the window, 1-86,400 s.
+	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds"`
+	// Burst is how many tokens a token_bucket holds (0: as many as Limit), or how
+	// many requests may wait to leave a leaky_bucket (0: none). Nothing else has one.
+	Burst int64 `json:"burst,omitempty" yaml:"burst,omitempty"`
+}
+
+// Window is the length of the window.
+func (r Rule) Window() time.Duration { return time.Duration(r.WindowSeconds) * time.Second }
+
+// Permits is the most that may be taken at once: the largest cost that can ever
+// be allowed.
+func (r Rule) Permits() int64 {
+	switch {
+	case r.Algorithm == LeakyBucket:
+		return r.Burst + 1
+	case r.Algorithm == TokenBucket && r.Burst > 0:
+		return r.Burst
+	case r.Algorithm == SlidingLog:
+		return min(r.Limit, MaxLogCost)
+	default:
+		return r.Limit
+	}
+}
+
+// Quota is the most that a window can grant to a client that was quiet before:
+// what RateLimit-Policy calls q.
+func (r Rule) Quota() int64 {
+	if r.Algorithm == TokenBucket || r.Algorithm == LeakyBucket {
+		return r.Permits()
+	}
+	return r.Limit
+}
+
+// Validate reports what is out of range, in one error that wraps ErrInvalid.
+func (r Rule) Validate() error {
+	var errs []error
+	between := func(name string, v, lo, hi int64) {
+		if v < lo || v > hi {
+			errs = append(errs, fmt.Errorf("%w: %s is %d, must be between %d and %d", ErrInvalid, name, v, lo, hi))
+		}
+	}
+	most := int64(MaxLimit)
+	switch r.Algorithm {
+	case SlidingLog:
+		most = MaxLogLimit
+	case SlidingCounter, TokenBucket, LeakyBucket, FixedWindow:
+	default:
+		errs = append(errs, fmt.Errorf("%w: algorithm %q must be one of %v", ErrInvalid, r.Algorithm, Algorithms))
+	}
+	between("limit", r.Limit, 1, most)
+	between("windowSeconds", r.WindowSeconds, 1, MaxWindowSeconds)
+	if r.Algorithm == TokenBucket || r.Algorithm == LeakyBucket {
+		between("burst", r.Burst, 0, MaxLimit)
+	} else if r.Burst != 0 {
+		errs = append(errs, fmt.Errorf("%w: burst is for token_bucket and leaky_bucket only", ErrInvalid))
+	}
+	return errors.Join(errs...)
+}
+
+// Share is the rule for one of n that divide it among themselves; the i-th, from
+// 0, of them. All shares together are never more than the rule, as long as it has
+// n permits or more; each is at least 1.
+func (r Rule) Share(i, n int64) Rule {
+	part := func(total int64) int64 {
+		share := total / n
+		if i < total%n {
+			share++
+		}
+		return max(1, share)
+	}
+	out := r
+	out.Limit = part(r.Limit)
+	switch r.Algorithm {
+	case TokenBucket:
+		out.Burst = part(r.Permits())
+	case LeakyBucket:
+		out.Burst = part(r.Permits()) - 1
+	default: // has none
+	}
+	return out
+}
