@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -150,6 +151,47 @@ func (a *alarmed) connect(t *testing.T, n int) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// overflow has ten a second connect to a listener that accepts nobody, and whose
+// queue is full with one, until the test is over.
+func (a *alarmed) overflow(t *testing.T) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		t.Fatalf("the listener is a %T", l)
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	// To listen once more is how the queue's length is changed.
+	err = raw.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) })
+	if err := errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.running.Go(func() {
+		for ctx.Err() == nil {
+			one, done := context.WithTimeout(ctx, 100*time.Millisecond)
+			c, err := new(net.Dialer).DialContext(one, "tcp", l.Addr().String())
+			if err == nil {
+				defer func() { _ = c.Close() }() // it stays in the queue
+			}
+			<-one.Done()
+			done()
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		a.running.Wait()
+		_ = l.Close()
+	})
 }
 
 var alarms = []alarm{
@@ -363,7 +405,23 @@ var alarms = []alarm{
 		},
 		must: []string{"QueueFilesRunOut"},
 	},
+	{
+		fault: "a program beside the servers accepts nobody; ten a second connect to it",
+		zone:  busy("BUSY"), options: shared,
+		breaks: func(t *testing.T, a *alarmed) {
+			t.Helper()
+			a.overflow(t)
+		},
+		must: []string{queueListenOverflows},
+	},
 }
+
+// queueListenOverflows: the kernel counts for the whole machine, so that the one
+// scene which overflows a queue raises it in all that play at the time.
+const queueListenOverflows = "QueueListenOverflows"
+
+// elsewhere are alerts that a scene's neighbours can raise.
+var elsewhere = append([]string{queueListenOverflows}, slowMachine...)
 
 // TestAlerts has each alert raised by a fault on real servers: once, and no
 // other alert that the fault does not account for.
@@ -374,7 +432,7 @@ func TestAlerts(t *testing.T) {
 			t.Parallel()
 			a := &alarmed{engine: startEngine(t), zone: x.zone}
 			a.guarded = guard(t, x.zone, *alertScale, x.options(t, a.engine)...)
-			a.fires(t, nil, slowMachine)
+			a.fires(t, nil, elsewhere)
 			a.broke = time.Now()
 			x.breaks(t, a)
 			for _, name := range x.must {
@@ -383,7 +441,7 @@ func TestAlerts(t *testing.T) {
 					noteAlert(alertRow{name, x.fault, h.at.Sub(a.broke), h.annotations["summary"]})
 				}
 			}
-			may := slices.Concat(x.may, slowMachine)
+			may := slices.Concat(x.may, elsewhere)
 			if *alertScale > 1 {
 				may = slices.Concat(may, x.mayFast)
 			}

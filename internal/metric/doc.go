@@ -7,6 +7,7 @@
 //	fallback ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
+//	the kernel ── overflows ──> connections that it turned away (listen.go)
 //	watch ── EstimateError ──> how good the estimates were lately (estimate.go)
 //
 // Labels are bounded: a zone that the server knows, or "" where the zone is not

@@ -94,7 +94,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
 		m.waits, m.estimateErrors,
-		m.calls, m.failures, build,
+		m.calls, m.failures, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := reg.Register(c); err != nil {
