@@ -1,0 +1,14 @@
+output "signing_arn" {
+  description = "The signing secret's ARN. It is there once it has a value."
+  value       = aws_secretsmanager_secret_version.signing.arn
+}
+
+output "admin_token_arn" {
+  description = "The operators' token's ARN. It is there once it has a value."
+  value       = aws_secretsmanager_secret_version.admin_token.arn
+}
+
+output "revision" {
+  description = "Changes with each new value: hand it to the servers, and they are replaced one after the other."
+  value       = "${var.signing_version}.${var.admin_token_version}"
+}

@@ -1,0 +1,173 @@
+# The servers: instances in private subnets, as many as the crowd needs, made
+# from Debian and the server's package.
+
+data "aws_region" "current" {}
+
+data "aws_caller_identity" "current" {}
+
+data "aws_partition" "current" {}
+
+data "aws_default_tags" "current" {}
+
+data "aws_ami" "debian" {
+  count = var.ami_id == "" ? 1 : 0
+
+  # Debian's own account.
+  owners      = ["136693071363"]
+  most_recent = true
+
+  filter {
+    name   = "name"
+    values = ["debian-12-amd64-20*"]
+  }
+
+  filter {
+    name   = "architecture"
+    values = ["x86_64"]
+  }
+
+  filter {
+    name   = "virtualization-type"
+    values = ["hvm"]
+  }
+}
+
+locals {
+  group = "${var.name}-servers"
+  hook  = "ready"
+  image = var.ami_id == "" ? data.aws_ami.debian[0].id : var.ami_id
+
+  # Default tags stop at the template: what it starts is tagged by it.
+  tags = merge(data.aws_default_tags.current.tags, { Name = local.group })
+
+  # How many there are at most. While some are replaced, and while the group moves
+  # from one zone of availability to another, there is a tenth more, or one.
+  surplus_percent = 110
+  most_servers    = ceil(var.max_size * local.surplus_percent / 100)
+}
+
+resource "aws_launch_template" "this" {
+  name_prefix   = "${local.group}-"
+  description   = "queue-server on Debian 12"
+  image_id      = local.image
+  instance_type = var.instance_type
+  user_data     = base64gzip(local.user_data)
+
+  update_default_version               = true
+  ebs_optimized                        = true
+  instance_initiated_shutdown_behavior = "terminate"
+
+  vpc_security_group_ids = [aws_security_group.this.id]
+
+  iam_instance_profile {
+    arn = aws_iam_instance_profile.this.arn
+  }
+
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+    instance_metadata_tags      = "disabled"
+  }
+
+  block_device_mappings {
+    device_name = "/dev/xvda"
+
+    ebs {
+      volume_type           = "gp3"
+      volume_size           = var.disk_gib
+      encrypted             = true
+      delete_on_termination = true
+    }
+  }
+
+  # Figures each minute instead of each five: scaling goes by them.
+  monitoring {
+    enabled = true
+  }
+
+  tag_specifications {
+    resource_type = "instance"
+    tags          = local.tags
+  }
+
+  tag_specifications {
+    resource_type = "volume"
+    tags          = local.tags
+  }
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "aws_autoscaling_group" "this" {
+  name                = local.group
+  vpc_zone_identifier = [var.subnet_a, var.subnet_b, var.subnet_c]
+  target_group_arns   = [var.target_group_arn]
+
+  # The number wanted between these is the group's own affair.
+  min_size = local.min_size
+  max_size = var.max_size
+
+  # Not the balancer's checks: they fail on all servers together when Redis is
+  # away, and the group would then replace the lot in the middle of the event. A
+  # process that dies is started again by systemd; an instance that never gets
+  # ready is given up by the hook.
+  health_check_type         = "EC2"
+  health_check_grace_period = 60
+  default_instance_warmup   = 60
+  wait_for_capacity_timeout = "20m"
+  termination_policies      = ["OldestLaunchTemplate", "OldestInstance"]
+
+  enabled_metrics = [
+    "GroupDesiredCapacity", "GroupInServiceInstances", "GroupMaxSize", "GroupMinSize",
+    "GroupPendingInstances", "GroupTerminatingInstances",
+  ]
+
+  launch_template {
+    id      = aws_launch_template.this.id
+    version = aws_launch_template.this.latest_version
+  }
+
+  # An instance counts, and is told to the balancer, when it says that it is
+  # ready. What has not said so in time is replaced.
+  initial_lifecycle_hook {
+    name                 = local.hook
+    lifecycle_transition = "autoscaling:EC2_INSTANCE_LAUNCHING"
+    default_result       = "ABANDON"
+    heartbeat_timeout    = 900
+  }
+
+  instance_maintenance_policy {
+    min_healthy_percentage = 100
+    max_healthy_percentage = local.surplus_percent
+  }
+
+  # A new package, image or secret: the servers are replaced a few at a time, new
+  # ones first, and back again if they do not get ready.
+  instance_refresh {
+    strategy = "Rolling"
+
+    preferences {
+      min_healthy_percentage = 100
+      max_healthy_percentage = local.surplus_percent
+      instance_warmup        = 60
+      auto_rollback          = true
+      skip_matching          = true
+    }
+  }
+
+  tag {
+    key                 = "Name"
+    value               = local.group
+    propagate_at_launch = false
+  }
+
+  # The way in and out, and the right to read secrets, come first and go last.
+  depends_on = [
+    aws_iam_role_policy.this,
+    aws_vpc_security_group_egress_rule.web,
+    aws_vpc_security_group_egress_rule.redis,
+  ]
+}
