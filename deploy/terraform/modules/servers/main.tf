@@ -117,7 +117,9 @@ resource "aws_autoscaling_group" "this" {
   health_check_type         = "EC2"
   health_check_grace_period = 60
   default_instance_warmup   = 60
-  wait_for_capacity_timeout = "20m"
+  # A run does not wait for the servers: they may have to wait for Redis, and Redis
+  # for you.
+  wait_for_capacity_timeout = "0"
   termination_policies      = ["OldestLaunchTemplate", "OldestInstance"]
 
   enabled_metrics = [

@@ -377,8 +377,8 @@ variable "config_yaml" {
   nullable    = false
 
   validation {
-    condition     = var.config_yaml == "" || can(yamldecode(var.config_yaml))
-    error_message = "The file is no YAML."
+    condition     = var.config_yaml == "" || can(keys(yamldecode(var.config_yaml)))
+    error_message = "The file is no YAML of settings, one a line, such as zones: [...]."
   }
 
   validation {
