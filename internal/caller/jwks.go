@@ -1,0 +1,158 @@
+package caller
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// ErrKeySet is wrapped by what is wrong with a key set.
+var ErrKeySet = errors.New("caller: unusable key set")
+
+// Bounds of a key set.
+const (
+	// maxKeySet bounds the document, in bytes.
+	maxKeySet = 1 << 20
+	// maxKeys is far above what anybody rotates through.
+	maxKeys = 100
+	// minRSABits is the least that RFC 7518 allows; above maxRSABits, a signature
+	// takes milliseconds to check.
+	minRSABits, maxRSABits = 2048, 8192
+	// maxRSAExponent is what crypto/rsa can do.
+	maxRSAExponent = 1<<31 - 1
+)
+
+// verifyKey is a public key and the algorithms that it is for. A token never
+// chooses an algorithm that its key is not for: neither none, nor HMAC with the
+// public key for a secret.
+type verifyKey struct {
+	id         string
+	algorithms []string
+	public     crypto.PublicKey
+}
+
+// jsonKey is a key as in RFC 7517 and 7518.
+type jsonKey struct {
+	Type      string `json:"kty"`
+	Use       string `json:"use"`
+	KeyID     string `json:"kid"`
+	Algorithm string `json:"alg"`
+	Curve     string `json:"crv"`
+	X         string `json:"x"`
+	Y         string `json:"y"`
+	N         string `json:"n"`
+	E         string `json:"e"`
+}
+
+// parseKeySet reads a JWK set. Keys that do not sign, or are of a type that is not
+// known here, are skipped, as RFC 7517 says; one that is broken is an error.
+func parseKeySet(text []byte) ([]verifyKey, error) {
+	var set struct {
+		Keys []jsonKey `json:"keys"`
+	}
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeySet, err)
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("%w: %d keys, at most %d", ErrKeySet, len(set.Keys), maxKeys)
+	}
+	var keys []verifyKey
+	for i, k := range set.Keys {
+		if k.Use != "" && k.Use != "sig" {
+			continue
+		}
+		key, err := k.read()
+		if err != nil {
+			return nil, fmt.Errorf("%w: key %d: %w", ErrKeySet, i+1, err)
+		}
+		if key.public != nil && len(key.algorithms) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%w: it has no public key that signs", ErrKeySet)
+	}
+	return keys, nil
+}
+
+// read returns the key, without a public part for what is not known here: a shared
+// secret among them.
+func (k jsonKey) read() (verifyKey, error) {
+	out := verifyKey{id: k.KeyID}
+	var err error
+	switch k.Type {
+	case "RSA":
+		out.public, err = k.rsa()
+		out.algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+	case "EC":
+		out.public, out.algorithms, err = k.ec()
+	case "OKP":
+		if k.Curve == "Ed25519" {
+			out.public, err = k.ed25519()
+			out.algorithms = []string{"EdDSA"}
+		}
+	}
+	if err == nil && k.Algorithm != "" {
+		out.algorithms = slices.DeleteFunc(out.algorithms, func(a string) bool { return a != k.Algorithm })
+	}
+	return out, err
+}
+
+func (k jsonKey) rsa() (crypto.PublicKey, error) {
+	n, err := base64.RawURLEncoding.DecodeString(k.N)
+	if err != nil {
+		return nil, fmt.Errorf("n: %w", err)
+	}
+	e, err := base64.RawURLEncoding.DecodeString(k.E)
+	if err != nil {
+		return nil, fmt.Errorf("e: %w", err)
+	}
+	modulus, exponent := new(big.Int).SetBytes(n), new(big.Int).SetBytes(e)
+	if bits := modulus.BitLen(); bits < minRSABits || bits > maxRSABits {
+		return nil, fmt.Errorf("%d bits, must be between %d and %d", bits, minRSABits, maxRSABits)
+	}
+	if !exponent.IsInt64() || exponent.Int64() < 3 || exponent.Int64() > maxRSAExponent || exponent.Bit(0) == 0 {
+		return nil, errors.New("e is no exponent")
+	}
+	return &rsa.PublicKey{N: modulus, E: int(exponent.Int64())}, nil
+}
+
+func (k jsonKey) ec() (public crypto.PublicKey, algorithms []string, err error) {
+	var curve elliptic.Curve
+	switch k.Curve {
+	case "P-256":
+		curve, algorithms = elliptic.P256(), []string{"ES256"}
+	case "P-384":
+		curve, algorithms = elliptic.P384(), []string{"ES384"}
+	case "P-521":
+		curve, algorithms = elliptic.P521(), []string{"ES512"}
+	default:
+		return nil, nil, nil
+	}
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	size := (curve.Params().BitSize + 7) / 8
+	if err := errors.Join(errX, errY); err != nil || len(x) != size || len(y) != size {
+		return nil, nil, fmt.Errorf("x and y must have %d bytes each: %w", size, err)
+	}
+	// Uncompressed, as SEC 1 writes a point; one that is not on the curve is refused.
+	point := slices.Concat([]byte{4}, x, y)
+	key, err := ecdsa.ParseUncompressedPublicKey(curve, point)
+	return key, algorithms, err
+}
+
+func (k jsonKey) ed25519() (crypto.PublicKey, error) {
+	x, err := base64.RawURLEncoding.DecodeString(k.X)
+	if err != nil || len(x) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("x must have %d bytes", ed25519.PublicKeySize)
+	}
+	return ed25519.PublicKey(x), nil
+}
