@@ -14,7 +14,7 @@ var (
 	vocabulary = []string{"internal/zone", "internal/line"}
 	arithmetic = []string{"internal/window", "internal/limit"}
 	proofs     = []string{"internal/token", "internal/pass"}
-	stores     = []string{"internal/embedded", "lua"}
+	stores     = []string{"internal/embedded", "internal/limit/local", "lua"}
 )
 
 // rule forbids an import; why is what the reader of a failure needs to know.

@@ -28,10 +28,11 @@
 //
 // # The clock
 //
-// A state remembers the latest moment that it has seen. When the clock is behind
-// it, by a window at the most, time stands still for that state until the clock
-// has caught up: nothing is forgotten, nothing is refused for longer than the clock
-// is behind. When it is further behind, the clock was set: the state moves to the
-// clock's time with all that it holds, and begins to fade from there.
+// A state remembers when something was last taken; a counter, when the window of it
+// began. A refusal changes no state. When the clock is behind that moment, by a
+// window at the most, time stands still for that state: nothing is forgotten, what
+// there is room for is allowed, and what there is not waits, besides, until the
+// clock has caught up. When it is further behind, the clock was set: the state moves
+// to the clock's time with all that it holds, and begins to fade from there.
 // When the clock leaps forward, what is in the state is older, as everywhere.
 package limit

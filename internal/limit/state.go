@@ -1,165 +1,127 @@
 package limit
 
-// State is what a store remembers of one key under one rule. The zero State is
-// that of a key that has taken nothing.
+// State is what a store remembers of one key under one rule, in 32 bytes and the
+// log. The zero State is that of a key that has taken nothing. A copy shares the
+// log, and must not be used beside the original.
 //
-// lua/include has the same arithmetic; a property test holds the two and a plain
-// model equal.
+// lua/include has the same arithmetic under the same names; a property test holds
+// the two and a plain model equal.
 type State struct {
-	// at is when the debt was what it is, or when the counter's window began. Ms.
+	// at is when the bucket's debt was what it is, when the counter's window began,
+	// or the newest permit of the log. Ms.
 	at int64
-	// debt of a bucket: a permit is the window in ms, the limit returns each ms.
-	debt int64
-	// this and before are what was taken in the counter's window and the one
-	// before it.
-	this, before int64
-	// log is when permits were taken, the oldest first. Ms.
-	log []int64
+	// held is the debt of a bucket: a permit is the window in ms, the limit returns
+	// each ms. Of a counter it is what was taken in its window.
+	held int64
+	// before is what was taken in the sliding counter's window before that.
+	before int64
+	log    *ring
 }
 
-// Wait returns how many milliseconds after now a request of that cost would be
-// allowed, if nobody else took anything until then: 0 if it is allowed now. It
-// moves the state to now, but takes nothing. The cost must be 1 to r.Permits().
-func (r Rule) Wait(s *State, now, cost int64) int64 {
-	at := r.advance(s, now)
-	return at - now + r.wait(s, at, cost)
-}
-
-// Take takes permits. It is to be called when Wait has just returned 0; it
-// returns the delay in milliseconds that a leaky_bucket asks for, else 0.
-func (r Rule) Take(s *State, now, cost int64) (delay int64) {
-	at := r.advance(s, now)
-	switch r.Algorithm {
-	case SlidingLog:
-		for range cost {
-			s.log = append(s.log, at)
-		}
-	case TokenBucket, LeakyBucket:
-		if r.Algorithm == LeakyBucket {
-			delay = at - now + ceil(s.debt, r.Limit)
-		}
-		s.debt += cost * r.millis()
-	default:
-		s.this += cost
+// Marks is how many permits the log has room for, at 4 bytes each.
+func (s *State) Marks() int {
+	if s.log == nil {
+		return 0
 	}
-	return delay
+	return len(s.log.marks)
 }
 
-// Left returns what is left of the rule now, and in how many milliseconds all of
-// it is there again, if nobody takes anything until then.
-func (r Rule) Left(s *State, now int64) Quota {
-	at, w := r.advance(s, now), r.millis()
-	var q Quota
-	switch r.Algorithm {
-	case SlidingLog:
-		n := int64(len(s.log))
-		q.Remaining = r.Limit - n
-		if n > 0 {
-			q.ResetMillis = s.log[n-1] + w - at
-		}
-	case TokenBucket, LeakyBucket:
-		q.Remaining = (r.Permits()*w - s.debt) / w
-		q.ResetMillis = ceil(s.debt, r.Limit)
-	case SlidingCounter:
-		e := at - s.at
-		q.Remaining = (r.Limit*w - s.before*(w-e) - s.this*w) / w
-		if s.before > 0 {
-			q.ResetMillis = w - e
-		}
-		if s.this > 0 {
-			q.ResetMillis = 2*w - e
-		}
-	default:
-		q.Remaining = r.Limit - s.this
-		if s.this > 0 {
-			q.ResetMillis = w - (at - s.at)
-		}
-	}
-	// A limit that was lowered may have been exceeded before.
-	q.Remaining = max(0, q.Remaining)
-	if q.ResetMillis > 0 {
-		q.ResetMillis += at - now
-	}
-	return q
+// view is a state moved to a moment. Nothing of it is in the state until it is
+// kept: a refusal leaves the state as it was.
+type view struct {
+	// at is the moment: now, or later if the clock is behind.
+	at int64
+	// began is when the counter's window did. Of a log it is the newest permit.
+	began        int64
+	held, before int64
+	log          ring
+	// mended: the clock was set back, and the state has to follow it even if the
+	// request is refused; or what it holds would not begin to fade.
+	mended bool
 }
 
-// advance moves the state to now, and returns the moment that it is at: now, or
-// later if the clock is behind.
-func (r Rule) advance(s *State, now int64) int64 {
+// advance is the state at now.
+func (r Rule) advance(s *State, now int64) view {
 	w := r.millis()
 	switch r.Algorithm {
 	case SlidingLog:
 		return r.expire(s, now)
 	case TokenBucket, LeakyBucket:
-		if s.debt == 0 || s.at-now > w {
-			s.at = now
+		if s.held == 0 {
+			return view{at: now}
 		}
-		at := max(now, s.at)
+		if s.at-now > w {
+			return view{at: now, held: s.held, mended: true}
+		}
+		v := view{at: max(now, s.at)}
 		// Not more than the debt comes back, and no product overflows.
-		if back := at - s.at; back >= ceil(s.debt, r.Limit) {
-			s.debt = 0
-		} else {
-			s.debt -= back * r.Limit
+		if back := v.at - s.at; back < ceil(s.held, r.Limit) {
+			v.held = s.held - back*r.Limit
 		}
-		s.at = at
-		return at
+		return v
 	default: // the counters
 	}
-	begun := now - now%w
+	v := view{at: now, began: now - now%w}
+	if s.held == 0 && s.before == 0 {
+		return v
+	}
 	switch {
-	case s.this == 0 && s.before == 0, s.at-now > w:
-		s.at = begun
+	case s.at-now > w:
+		v.held, v.before, v.mended = s.held, s.before, true
 	case now < s.at:
-		return s.at
-	case now >= s.at+2*w:
-		s.at, s.this, s.before = begun, 0, 0
-	case now >= s.at+w:
-		s.at, s.this, s.before = s.at+w, 0, s.this
+		v.at, v.began, v.held, v.before = s.at, s.at, s.held, s.before
+	case v.began == s.at:
+		v.held, v.before = s.held, s.before
+	case v.began == s.at+w:
+		v.before = s.held
 	}
 	if r.Algorithm == FixedWindow {
-		s.before = 0
+		v.before = 0
 	}
-	return now
+	return v
 }
 
-// expire drops what a log need not know any more.
-func (r Rule) expire(s *State, now int64) int64 {
-	n, w := len(s.log), r.millis()
-	if n == 0 {
-		return now
+// expire is the log at now, without what it need not know any more.
+func (r Rule) expire(s *State, now int64) view {
+	if s.log == nil {
+		return view{at: now}
 	}
-	newest := s.log[n-1]
-	if newest-now > w {
-		for i := range s.log {
-			s.log[i] = now
-		}
-		newest = now
+	v, w := view{log: *s.log, began: s.at}, r.millis()
+	if v.began-now > w {
+		v.began, v.mended = now, true
+		v.log.fill(now)
 	}
-	at, old := max(now, newest), 0
-	for old < n && s.log[old] <= at-w {
-		old++
-	}
-	s.log = append(s.log[:0], s.log[old:]...)
-	return at
+	v.at = max(now, v.began)
+	v.log.drop(v.began, v.began-v.at+w)
+	return v
 }
 
-// wait is how long after at the cost would be allowed. The state is at at.
-func (r Rule) wait(s *State, at, cost int64) int64 {
+// wait is how long after now the cost would be allowed: 0 if it is now.
+func (r Rule) wait(v *view, now, cost int64) int64 {
+	ms := r.short(v, cost)
+	if ms > 0 {
+		ms += v.at - now
+	}
+	return ms
+}
+
+// short is how long after the view's moment the cost would be allowed.
+func (r Rule) short(v *view, cost int64) int64 {
 	w := r.millis()
 	switch r.Algorithm {
 	case SlidingLog:
-		if over := int64(len(s.log)) + cost - r.Limit; over > 0 {
-			return s.log[over-1] + w - at
+		if over := int64(v.log.permits) + cost - r.Limit; over > 0 {
+			return v.began - v.log.age(v.began, uint32(over-1)) + w - v.at
 		}
 	case TokenBucket, LeakyBucket:
-		if over := s.debt + cost*w - r.Permits()*w; over > 0 {
+		if over := v.held + cost*w - r.Permits()*w; over > 0 {
 			return ceil(over, r.Limit)
 		}
 	case SlidingCounter:
-		return r.fade(s, at-s.at, cost)
+		return r.fade(v, v.at-v.began, cost)
 	default:
-		if s.this+cost > r.Limit {
-			return s.at + w - at
+		if v.held+cost > r.Limit {
+			return v.began + w - v.at
 		}
 	}
 	return 0
@@ -168,16 +130,87 @@ func (r Rule) wait(s *State, at, cost int64) int64 {
 // fade is when so much of a sliding counter has faded that the cost fits, e
 // milliseconds after its window began. In the next window this one fades; two
 // windows on, nothing is left.
-func (r Rule) fade(s *State, e, cost int64) int64 {
+func (r Rule) fade(v *view, e, cost int64) int64 {
 	w := r.millis()
-	room := (r.Limit - s.this - cost) * w
+	room := (r.Limit - v.held - cost) * w
 	switch {
-	case s.before*(w-e) <= room:
+	case v.before*(w-e) <= room:
 		return 0
 	case room >= 0:
-		return w - room/s.before - e
+		return w - room/v.before - e
 	default:
-		return w - e + w - (r.Limit-cost)*w/s.this
+		return w - e + w - (r.Limit-cost)*w/v.held
+	}
+}
+
+// take takes the permits, when wait has returned 0. It returns the delay in
+// milliseconds that a leaky_bucket asks for, else 0.
+func (r Rule) take(v *view, now, cost int64) (delay int64) {
+	switch r.Algorithm {
+	case SlidingLog:
+		v.log.push(v.at, uint32(cost))
+		v.began = v.at
+	case TokenBucket, LeakyBucket:
+		if r.Algorithm == LeakyBucket {
+			delay = v.at - now + ceil(v.held, r.Limit)
+		}
+		v.held += cost * r.millis()
+	default:
+		v.held += cost
+	}
+	return delay
+}
+
+// left is what is left of the rule, and in how many milliseconds after now all of
+// it is there again, if nobody takes anything until then.
+func (r Rule) left(v *view, now int64) Quota {
+	w := r.millis()
+	var q Quota
+	switch r.Algorithm {
+	case SlidingLog:
+		q.Remaining = r.Limit - int64(v.log.permits)
+		if v.log.permits > 0 {
+			q.ResetMillis = v.began + w - v.at
+		}
+	case TokenBucket, LeakyBucket:
+		q.Remaining = (r.Permits()*w - v.held) / w
+		q.ResetMillis = ceil(v.held, r.Limit)
+	case SlidingCounter:
+		e := v.at - v.began
+		q.Remaining = ((r.Limit-v.held)*w - v.before*(w-e)) / w
+		if v.before > 0 {
+			q.ResetMillis = w - e
+		}
+		if v.held > 0 {
+			q.ResetMillis = 2*w - e
+		}
+	default:
+		q.Remaining = r.Limit - v.held
+		if v.held > 0 {
+			q.ResetMillis = w - (v.at - v.began)
+		}
+	}
+	// A limit that was lowered may have been exceeded before.
+	q.Remaining = max(0, q.Remaining)
+	if q.ResetMillis > 0 {
+		q.ResetMillis += v.at - now
+	}
+	return q
+}
+
+// keep makes the view what the store remembers.
+func (r Rule) keep(s *State, v *view) {
+	s.at, s.held, s.before = v.at, v.held, v.before
+	switch r.Algorithm {
+	case SlidingLog:
+		s.at = v.began
+		if s.log == nil {
+			s.log = new(ring)
+		}
+		*s.log = v.log
+	case SlidingCounter, FixedWindow:
+		s.at = v.began
+	default: // the buckets
 	}
 }
 

@@ -24,19 +24,28 @@ type Verdict struct {
 	Quotas []Quota
 }
 
-// Decide is what a store does with the states of a key, one a rule, in the order
-// of the rules: it takes the cost from all or from none.
+// Decide is what a store does with the states of a key, one a rule, at most
+// MaxRules, in the order of the rules: it takes the cost, 1 to the Permits of each,
+// from all or from none. now is the store's clock in milliseconds.
+//
+// A refusal leaves the states as they are; but one that was counted on a clock
+// that was set back since follows it, allowed or not.
 func Decide(rules []Rule, states []*State, now, cost int64) Verdict {
 	v := Verdict{Quotas: make([]Quota, len(rules))}
+	var views [MaxRules]view
 	for i, r := range rules {
-		v.RetryMillis = max(v.RetryMillis, r.Wait(states[i], now, cost))
+		views[i] = r.advance(states[i], now)
+		v.RetryMillis = max(v.RetryMillis, r.wait(&views[i], now, cost))
 	}
 	v.Allowed = v.RetryMillis == 0
 	for i, r := range rules {
 		if v.Allowed {
-			v.DelayMillis = max(v.DelayMillis, r.Take(states[i], now, cost))
+			v.DelayMillis = max(v.DelayMillis, r.take(&views[i], now, cost))
 		}
-		v.Quotas[i] = r.Left(states[i], now)
+		if v.Allowed || views[i].mended {
+			r.keep(states[i], &views[i])
+		}
+		v.Quotas[i] = r.left(&views[i], now)
 	}
 	return v
 }
