@@ -23,6 +23,8 @@ type Given struct {
 	// Variables are the module's inputs; those that have a default may be left
 	// out.
 	Variables map[string]cty.Value
+	// Locals take the place of the module's own.
+	Locals map[string]cty.Value
 	// Known are attributes of resources and data sources, by their address:
 	// "data.aws_region.current.region". All others are unknown.
 	Known map[string]cty.Value
@@ -52,7 +54,7 @@ func (m *Module) Evaluate(given Given) (*Evaluated, error) {
 		return nil, err
 	}
 	e.surroundings(given.Known)
-	e.locals()
+	e.locals(given.Locals)
 	return e, nil
 }
 
@@ -175,8 +177,8 @@ func attributes(address string, known map[string]cty.Value) cty.Value {
 }
 
 // locals works them out, each as soon as those that it needs are there. One that
-// cannot be worked out stays unknown.
-func (e *Evaluated) locals() {
+// cannot be worked out stays unknown. Those that are given need not be.
+func (e *Evaluated) locals(given map[string]cty.Value) {
 	open := make(map[string]hclsyntax.Expression)
 	for _, b := range e.Of("locals") {
 		for name, a := range b.Body.Attributes {
@@ -186,6 +188,10 @@ func (e *Evaluated) locals() {
 	done := make(map[string]cty.Value)
 	for name := range open {
 		done[name] = cty.DynamicVal
+	}
+	for name, v := range given {
+		done[name] = v
+		delete(open, name)
 	}
 	for len(open) > 0 {
 		settled := 0

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,15 +56,6 @@ var passwords = map[string]string{
 	"replica": strings.Repeat("r7", 24),
 }
 
-// folder is the path of a folder, from that of this file.
-func folder(name string) string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), name)
-}
-
-// modules are the folder of Terraform modules.
-var modules = folder("../../deploy/terraform/modules")
-
 // NewRedis makes the nodes' files, as cloud-init would write them, and their
 // certificates, as the operator would. Nothing runs yet.
 func NewRedis(t testing.TB) *Redis {
@@ -91,17 +81,16 @@ func NewRedis(t testing.TB) *Redis {
 
 // arn is the name of a secret; the stand-in takes what follows the last colon.
 func arn(secret string) string {
-	return "arn:aws:secretsmanager:eu-central-1:123456789012:secret:" + secret
+	return "arn:aws:secretsmanager:" + region + ":123456789012:secret:" + secret
 }
 
 // write writes the files of node k.
 func (n *Node) write(t testing.TB, k int, addresses []map[string]any) {
 	t.Helper()
-	versions := make(map[string]any)
+	secrets, certificates := make(map[string]any), make(map[string]any)
 	for user := range passwords {
-		versions[user] = map[string]any{"arn": arn(user)}
+		secrets[user] = map[string]any{"arn": arn(user)}
 	}
-	certificates := make(map[string]any)
 	for _, part := range []string{"ca", "ca-key", "node"} {
 		certificates[part] = map[string]any{"arn": arn(part)}
 	}
@@ -109,30 +98,25 @@ func (n *Node) write(t testing.TB, k int, addresses []map[string]any) {
 	for i := range volumes {
 		volumes[i] = map[string]any{"id": fmt.Sprintf("vol-0%d", i)}
 	}
-	m, err := Load(filepath.Join(modules, "redis"), Inputs{
-		Variables: map[string]any{
-			"name": "event", "subnet_a": "subnet-a", "subnet_b": "subnet-b", "subnet_c": "subnet-c",
-			"node_timeout_milliseconds": nodeTimeoutMilliseconds,
-		},
-		Locals: map[string]any{"root": n.Root, "group": strconv.Itoa(os.Getgid()), "nodes": addresses},
-		Resources: map[string]any{
-			"data.aws_region.this":                  map[string]any{"region": "eu-central-1"},
-			"data.aws_ec2_instance_type.this":       map[string]any{"memory_size": 16 << 10},
-			"aws_secretsmanager_secret.password":    versions,
-			"aws_secretsmanager_secret.certificate": certificates,
-			"aws_ebs_volume.data":                   volumes,
-		},
+	m := evaluate(t, "redis", map[string]any{
+		"name": "event", "vpc_id": "vpc-1", "subnet_a": "subnet-a", "subnet_b": "subnet-b", "subnet_c": "subnet-c",
+		"client_security_group_id": "sg-1", "node_timeout_milliseconds": nodeTimeoutMilliseconds,
+	}, map[string]any{
+		"root": n.Root, "group": strconv.Itoa(os.Getgid()), "nodes": addresses,
+	}, map[string]any{
+		"data.aws_region.this.region":                 region,
+		"data.aws_ec2_instance_type.this.memory_size": 16 << 10,
+		"aws_secretsmanager_secret.password":          secrets,
+		"aws_secretsmanager_secret.certificate":       certificates,
+		"aws_ebs_volume.data":                         volumes,
 	})
-	if err != nil {
-		t.Fatal(err)
+	var places []struct {
+		Shard  int `json:"shard"`
+		Subnet int `json:"subnet"`
 	}
-	var places []struct{ Shard, Subnet int }
 	var userData []string
-	for name, into := range map[string]any{"places": &places, "user_data": &userData} {
-		if err := m.Local(name, into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	decode(t, m, "local.places", &places)
+	decode(t, m, "local.user_data", &userData)
 	n.Shard, n.Subnet = places[k].Shard, places[k].Subnet
 	writeFiles(t, userData[k])
 	mkdir(t, n.Data())
@@ -168,7 +152,7 @@ func writeFiles(t testing.TB, userData string) {
 func (r *Redis) Certificates(t testing.TB) {
 	t.Helper()
 	r.script(t, filepath.Join(modules, "redis/certificates.sh"),
-		"event", "eu-central-1", arn("ca"), arn("ca-key"), arn("node"), "127.0.0.1")
+		"event", region, arn("ca"), arn("ca-key"), arn("node"), "127.0.0.1")
 }
 
 // StartRedis makes a cluster as instances do: certificates; on each node its

@@ -186,7 +186,6 @@ resource "aws_instance" "node" {
   # nothing.
   depends_on = [
     aws_iam_role_policy.this,
-    aws_iam_role_policy_attachment.session,
     aws_vpc_security_group_egress_rule.https,
     aws_secretsmanager_secret_version.password,
   ]

@@ -1,6 +1,4 @@
-# What a node may do: be reached by Session Manager, and read its four secrets.
-
-data "aws_partition" "this" {}
+# What a node may do: be reached by Session Manager, and read its five secrets.
 
 data "aws_iam_policy_document" "assume" {
   statement {
@@ -15,6 +13,7 @@ data "aws_iam_policy_document" "assume" {
 
 data "aws_iam_policy_document" "this" {
   statement {
+    sid     = "ItsOwnSecrets"
     actions = ["secretsmanager:GetSecretValue"]
     resources = concat(
       [for user in keys(local.users) : aws_secretsmanager_secret.password[user].arn],
@@ -22,10 +21,25 @@ data "aws_iam_policy_document" "this" {
     )
   }
 
+  # What Session Manager needs, and no more: the ready-made policy would let the
+  # instance read every parameter of the account. These know no resources.
+  statement {
+    sid = "SessionManager"
+    actions = [
+      "ssm:UpdateInstanceInformation",
+      "ssmmessages:CreateControlChannel",
+      "ssmmessages:CreateDataChannel",
+      "ssmmessages:OpenControlChannel",
+      "ssmmessages:OpenDataChannel",
+    ]
+    resources = ["*"]
+  }
+
   dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
 
     content {
+      sid       = "DecryptItsSecrets"
       actions   = ["kms:Decrypt"]
       resources = [statement.value]
 
@@ -48,11 +62,6 @@ resource "aws_iam_role_policy" "this" {
   name   = "secrets"
   role   = aws_iam_role.this.id
   policy = data.aws_iam_policy_document.this.json
-}
-
-resource "aws_iam_role_policy_attachment" "session" {
-  role       = aws_iam_role.this.name
-  policy_arn = "arn:${data.aws_partition.this.partition}:iam::aws:policy/AmazonSSMManagedInstanceCore"
 }
 
 resource "aws_iam_instance_profile" "this" {
