@@ -13,30 +13,55 @@ variable "vpc_id" {
   description = "The network that the nodes are in."
   type        = string
   nullable    = false
+
+  validation {
+    condition     = can(regex("^vpc-[0-9a-f]+$", var.vpc_id))
+    error_message = "The network is an id such as vpc-0123456789abcdef0."
+  }
 }
 
 variable "subnet_a" {
   description = "Private subnet of the first zone of availability: of the first master, and of the third one's replica."
   type        = string
   nullable    = false
+
+  validation {
+    condition     = can(regex("^subnet-[0-9a-f]+$", var.subnet_a))
+    error_message = "A subnet is an id such as subnet-0123456789abcdef0."
+  }
 }
 
 variable "subnet_b" {
   description = "Private subnet of the second zone: of the second master, and of the first one's replica."
   type        = string
   nullable    = false
+
+  validation {
+    condition     = can(regex("^subnet-[0-9a-f]+$", var.subnet_b))
+    error_message = "A subnet is an id such as subnet-0123456789abcdef0."
+  }
 }
 
 variable "subnet_c" {
   description = "Private subnet of the third zone: of the third master, and of the second one's replica."
   type        = string
   nullable    = false
+
+  validation {
+    condition     = can(regex("^subnet-[0-9a-f]+$", var.subnet_c))
+    error_message = "A subnet is an id such as subnet-0123456789abcdef0."
+  }
 }
 
 variable "client_security_group_id" {
   description = "The security group of the servers: nobody else may connect."
   type        = string
   nullable    = false
+
+  validation {
+    condition     = can(regex("^sg-[0-9a-f]+$", var.client_security_group_id))
+    error_message = "A security group is an id such as sg-0123456789abcdef0."
+  }
 }
 
 variable "instance_type" {
