@@ -99,8 +99,8 @@ func (n *Node) write(t testing.TB, k int, addresses []map[string]any) {
 		volumes[i] = map[string]any{"id": fmt.Sprintf("vol-0%d", i)}
 	}
 	m := evaluate(t, "redis", map[string]any{
-		"name": "event", "vpc_id": "vpc-1", "subnet_a": "subnet-a", "subnet_b": "subnet-b", "subnet_c": "subnet-c",
-		"client_security_group_id": "sg-1", "node_timeout_milliseconds": nodeTimeoutMilliseconds,
+		"name": "event", "vpc_id": "vpc-01", "subnet_a": "subnet-0a", "subnet_b": "subnet-0b", "subnet_c": "subnet-0c",
+		"client_security_group_id": "sg-01", "node_timeout_milliseconds": nodeTimeoutMilliseconds,
 	}, map[string]any{
 		"root": n.Root, "group": strconv.Itoa(os.Getgid()), "nodes": addresses,
 	}, map[string]any{
