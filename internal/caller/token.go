@@ -17,8 +17,8 @@ import (
 const (
 	// maxToken is in bytes; with more a header is refused by most servers.
 	maxToken = 8 << 10
-	// maxMember bounds the claim that names the client, in bytes.
-	maxMember = 256
+	// maxMember bounds the claim that names the client, in bytes: a limiter takes keys of 256.
+	maxMember = 200
 	// leeway is how far the clock of who signed may be off.
 	leeway = 30 * time.Second
 )

@@ -142,7 +142,7 @@ func TestTokens(t *testing.T) {
 		{"another audience", sign(t, es, s["p256"], good(set("aud", "other")), "kid", "p256"), ""},
 		{"no name", sign(t, es, s["p256"], good(set("sub", "")), "kid", "p256"), ""},
 		{"a list for a name", sign(t, es, s["p256"], good(set("sub", []string{"alice"})), "kid", "p256"), ""},
-		{"a long name", sign(t, es, s["p256"], good(set("sub", strings.Repeat("a", 257))), "kid", "p256"), ""},
+		{"a long name", sign(t, es, s["p256"], good(set("sub", strings.Repeat("a", 201))), "kid", "p256"), ""},
 		{"a long token", sign(t, es, s["p256"], good(set("x", strings.Repeat("a", 8<<10))), "kid", "p256"), ""},
 		{"a stranger's", sign(t, es, s["stranger"], good(), "kid", "p256"), ""},
 		{"an unknown key", sign(t, es, s["stranger"], good(), "kid", "stranger"), ""},

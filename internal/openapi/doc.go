@@ -3,11 +3,12 @@
 //
 //	public/openapi.yaml      for those who build apps, gateways and services
 //	operators/openapi.yaml   for those who operate zones
+//	limits/openapi.yaml      for services and gateways that ask about limits
 //
 //	GET /openapi.yaml        the file, byte for byte
 //	GET /openapi.json        the same, for tools that read no YAML
 //
-// Two documents rather than one with tags: what the public listener tells must
+// Several documents rather than one with tags: what the public listener tells must
 // not name the operators' routes, and what is served is then what was written.
 //
 // Package openapitest holds every answer of the tests against them. It alone

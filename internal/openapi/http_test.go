@@ -13,14 +13,17 @@ import (
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
-// listeners are both documents, served, and every answer checked.
+// listeners are all documents, served, and every answer checked.
 func listeners(t *testing.T) map[string]http.Handler {
 	t.Helper()
 	all := make(map[string]http.Handler)
 	for name, served := range map[string]struct {
 		document *openapi.Document
 		check    *openapitest.Document
-	}{"public": {openapi.Public, openapitest.Public}, "operators": {openapi.Operators, openapitest.Operators}} {
+	}{
+		"public": {openapi.Public, openapitest.Public}, "operators": {openapi.Operators, openapitest.Operators},
+		"limits": {openapi.Limits, openapitest.Limits},
+	} {
 		e := echo.New()
 		for path, h := range map[string]echo.HandlerFunc{
 			"/openapi.yaml": served.document.ServeYAML, "/openapi.json": served.document.ServeJSON,
@@ -78,7 +81,7 @@ func TestServe(t *testing.T) {
 func TestServeToThePublic(t *testing.T) {
 	t.Parallel()
 	all := listeners(t)
-	for name, document := range map[string]*openapi.Document{"public": openapi.Public, "operators": openapi.Operators} {
+	for name, document := range documents {
 		if w := get(all[name], http.MethodGet, "/openapi.yaml", ""); !bytes.Equal(w.Body.Bytes(), document.YAML()) {
 			t.Errorf("%s: what is served is not what was written", name)
 		}

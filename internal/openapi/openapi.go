@@ -13,12 +13,15 @@ var (
 	publicYAML []byte
 	//go:embed operators/openapi.yaml
 	operatorsYAML []byte
+	//go:embed limits/openapi.yaml
+	limitsYAML []byte
 )
 
-// The documents of the two listeners.
+// The documents of the three listeners.
 var (
 	Public    = newDocument(publicYAML)
 	Operators = newDocument(operatorsYAML)
+	Limits    = newDocument(limitsYAML)
 )
 
 // Document describes one listener. It may be used by many goroutines.

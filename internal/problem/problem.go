@@ -6,14 +6,16 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/quota"
 )
 
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
-const ContentType = "application/problem+json"
+const ContentType = quota.ContentType
 
 // typeBase and the code make a problem's type: the address of its description.
-const typeBase = "https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#"
+const typeBase = quota.TypeBase
 
 // Problem is the document that a client gets instead of an answer.
 type Problem struct {
@@ -75,7 +77,9 @@ func describe(k *kind, err error) Problem {
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
 		Challenge: k.challenge,
 	}
-	if k.retryMax > 0 {
+	if told, ok := errors.AsType[*limit.RefusedError](err); ok && k == &rateLimited {
+		p.RetryAfterSeconds = int(quota.RetrySeconds(told.RetryMillis))
+	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
 	}
 	if k != &invalidRequest {

@@ -6,8 +6,11 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/quota"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -60,6 +63,11 @@ var (
 		title:  "There is no such zone",
 		detail: "Check the zoneId; names of zones are case-sensitive.",
 	}
+	policyUnknown = kind{
+		status: http.StatusNotFound, code: "policy_unknown",
+		title:  "There is no such policy",
+		detail: "Check the name; names of policies are case-sensitive.",
+	}
 	methodNotAllowed = kind{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
 		title:  "The path does not take this method",
@@ -103,11 +111,24 @@ var (
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 	}
+	// rateLimited is told to the second: see limit.RefusedError. These are the bounds.
+	rateLimited = kind{
+		status: http.StatusTooManyRequests, code: quota.Code,
+		title:    quota.Title,
+		detail:   quota.Detail,
+		retryMin: 1, retryMax: limit.MaxLimit * limit.MaxWindowSeconds,
+	}
 	lineFull = kind{
 		status: http.StatusTooManyRequests, code: "line_full",
 		title:    "The line is full",
 		detail:   "No place was taken. Try again when Retry-After has passed.",
 		retryMin: 5, retryMax: 10,
+	}
+	limitsUnavailable = kind{
+		status: http.StatusServiceUnavailable, code: "limits_unavailable",
+		title:    "The limit cannot be looked up",
+		detail:   "Nothing is let through meanwhile. Send the same request again when Retry-After has passed.",
+		retryMin: 1, retryMax: 3,
 	}
 	internalError = kind{
 		status: http.StatusInternalServerError, code: "internal_error",
@@ -151,6 +172,9 @@ var table = []struct {
 	{operator.ErrConflict, &conflict},
 	{operator.ErrBusy, &tooManyRequests},
 	{operator.ErrPrecondition, &preconditionFailed},
+	{limit.ErrRefused, &rateLimited},
+	{limit.ErrStoreUnavailable, &limitsUnavailable},
+	{limiter.ErrPolicyUnknown, &policyUnknown},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},
 	{line.ErrZoneChanged, &conflict},

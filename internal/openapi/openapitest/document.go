@@ -17,10 +17,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/openapi"
 )
 
-// The documents of the two listeners.
+// The documents of the three listeners.
 var (
 	Public    = newDocument(openapi.Public)
 	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico")
+	Limits    = newDocument(openapi.Limits)
 )
 
 // Document is one listener's, ready to judge.
