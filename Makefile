@@ -4,6 +4,7 @@
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
+TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 
 # Packages with tests that the race detector would distort or only slow down.
 UNRACED := ./internal/simulate/... ./internal/token
@@ -59,6 +60,12 @@ alerts: ## check the rules of deploy/prometheus, and that each alert fires when 
 	@scripts/install-debian.sh promtool
 	cd deploy/prometheus && promtool check config prometheus.yml && promtool test rules alert.test.yml
 
+.PHONY: terraform
+terraform: ## check and lint deploy/terraform (what it promises is in make test)
+	$(GO) test -count=1 ./deploy/terraform
+	cd deploy/terraform && $$(../../scripts/go-tool.sh $(TFLINT)) --recursive --config="$$PWD/.tflint.hcl"
+	@if command -v terraform >/dev/null; then terraform fmt -check -recursive -diff deploy/terraform; fi
+
 .PHONY: alerts-live
 alerts-live: ## break real servers before a real Prometheus until each alert has fired; prints the table
 	@scripts/install-debian.sh redis-server prometheus
@@ -104,7 +111,7 @@ pgo: ## take anew the profile that the compiler optimises with
 	@scripts/pgo.sh
 
 .PHONY: scaling
-scaling: ## compute docs/scaling.md from docs/performance.md
+scaling: ## compute docs/scaling.md, and the tables of deploy/terraform, from docs/performance.md
 	@$(GO) run ./cmd/queue-bench scaling --docs docs
 
 .PHONY: microbench

@@ -130,14 +130,14 @@ variable "deregistration_delay_seconds" {
 }
 
 variable "reserved_units" {
-  description = "Capacity units that the balancer keeps ready before the crowd comes, for it grows by itself only within minutes. 0: none. At least 100; billed by the hour while it is set."
+  description = "Capacity units that the balancer keeps ready before the crowd comes, for it grows by itself only within minutes. 0: none. At least 100, more than 1500 only when AWS has raised your quota; billed by the hour while it is set."
   type        = number
   default     = 0
   nullable    = false
 
   validation {
-    condition     = var.reserved_units == 0 || var.reserved_units >= 100 && var.reserved_units <= 1500
-    error_message = "Reserved are 100 to 1500 units, or 0. For more, ask AWS."
+    condition     = var.reserved_units == 0 || var.reserved_units >= 100 && var.reserved_units <= 15000
+    error_message = "Reserved are 100 to 15000 units, or 0."
   }
 }
 

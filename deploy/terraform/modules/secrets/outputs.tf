@@ -11,4 +11,7 @@ output "admin_token_arn" {
 output "revision" {
   description = "Changes with each new value: hand it to the servers, and they are replaced one after the other."
   value       = "${var.signing_version}.${var.admin_token_version}"
+
+  # What is told of a new secret finds it there.
+  depends_on = [aws_secretsmanager_secret_version.signing, aws_secretsmanager_secret_version.admin_token]
 }

@@ -150,7 +150,7 @@ variable "redis_url" {
 variable "redis_user" {
   description = "User that the servers are to Redis. Empty: the default user."
   type        = string
-  default     = "queue-server"
+  default     = "queue"
   nullable    = false
 
   validation {
