@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 
@@ -30,7 +31,7 @@ type Caller struct {
 
 // Options configure New. Only Address is required.
 type Options struct {
-	// Address finds the client's address: see Address.
+	// Address finds the client's address: see address.Finder.
 	Address func(*http.Request) string
 	// APIKeys is the file of the API keys that are known, or AnyAPIKey. Empty: none is.
 	APIKeys string
@@ -122,11 +123,11 @@ func (f *Finder) Find(r *http.Request, sources []limit.Source) Caller {
 		case limit.SourceAPIKey:
 			c, found = f.byAPIKey(r)
 		case limit.SourceIP:
-			return Caller{Key: ByAddress(f.address(r))}
+			return Caller{Key: address.Key(f.address(r))}
 		}
 		if found {
 			return c
 		}
 	}
-	return Caller{Key: ByAddress(f.address(r))}
+	return Caller{Key: address.Key(f.address(r))}
 }

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/limit"
 )
@@ -49,66 +48,11 @@ func file(tb testing.TB, text string) string {
 func finder(tb testing.TB, o caller.Options) *caller.Finder {
 	tb.Helper()
 	if o.Address == nil {
-		o.Address = caller.Address(nil)
+		o.Address = address.Finder(nil)
 	}
 	f, err := caller.New(o)
 	must(tb, err)
 	return f
-}
-
-func TestByAddress(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"203.0.113.9":             "ip:203.0.113.9",
-		"::ffff:203.0.113.9":      "ip:203.0.113.9",
-		"2001:db8:1:2:3:4:5:6":    "ip:2001:db8:1:2::/64",
-		"2001:db8:1:2:ffff::1":    "ip:2001:db8:1:2::/64",
-		"fe80::1%eth0":            "ip:fe80::/64",
-		"":                        "ip:unknown",
-		"@":                       "ip:unknown",
-		"203.0.113.9, 10.0.0.1":   "ip:unknown",
-		strings.Repeat("9", 5000): "ip:unknown",
-	} {
-		if got := caller.ByAddress(address); got != want {
-			t.Errorf("%q: %q, want %q", address, got, want)
-		}
-	}
-}
-
-// TestAddressIsNotChosenByTheClient: whatever the client writes, the entry that
-// the first trusted proxy added counts.
-func TestAddressIsNotChosenByTheClient(t *testing.T) {
-	t.Parallel()
-	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
-	for _, tt := range []struct {
-		remote, forwarded, want string
-	}{
-		{"198.51.100.7:1", "203.0.113.9", "198.51.100.7"}, // nobody whom to believe
-		{"192.0.2.1:1", "203.0.113.9", "203.0.113.9"},
-		{"192.0.2.1:1", "1.1.1.1, 203.0.113.9", "203.0.113.9"},
-		{"192.0.2.1:1", "1.1.1.1, 203.0.113.9, 192.0.2.8", "203.0.113.9"},
-		{"192.0.2.1:1", "192.0.2.9,203.0.113.9 ,192.0.2.8", "203.0.113.9"},
-		{"192.0.2.1:1", "192.0.2.9, 192.0.2.8", "192.0.2.9"}, // all of them proxies: the farthest
-		{"192.0.2.1:1", "", "192.0.2.1"},
-		{"192.0.2.1:1", "203.0.113.9, garbage", "192.0.2.1"},
-		{"192.0.2.1:1", "garbage, 203.0.113.9", "203.0.113.9"},
-		{"[2001:db8::1]:1", "[2001:470::9]", "2001:470::9"},
-		{"[::ffff:192.0.2.1]:1", "203.0.113.9", "203.0.113.9"},
-		{"@", "203.0.113.9", "@"},
-	} {
-		r := request()
-		r.RemoteAddr = tt.remote
-		if tt.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", tt.forwarded)
-		}
-		if got := caller.Address(trusted)(r); got != tt.want {
-			t.Errorf("%s, %q: %s, want %s", tt.remote, tt.forwarded, got, tt.want)
-		}
-	}
-	r := request("X-Forwarded-For", "1.1.1.1", "X-Forwarded-For", "203.0.113.9", "X-Real-IP", "8.8.8.8")
-	if got := caller.Address(trusted)(r); got != "203.0.113.9" {
-		t.Errorf("of two fields: %s", got)
-	}
 }
 
 func TestAPIKeys(t *testing.T) {
@@ -120,7 +64,7 @@ func TestAPIKeys(t *testing.T) {
 	list := file(t, "# known\n"+sum("known")+"\n\n"+strings.ToUpper(sum("paid"))+" pro # the paid one\n")
 	listed, anyOf, none := finder(t, caller.Options{APIKeys: list}), finder(t, caller.Options{APIKeys: caller.AnyAPIKey}),
 		finder(t, caller.Options{})
-	const address = "ip:192.0.2.1"
+	const byAddress = "ip:192.0.2.1"
 	for _, tt := range []struct {
 		name    string
 		finder  *caller.Finder
@@ -143,7 +87,7 @@ func TestAPIKeys(t *testing.T) {
 		{"any, none", anyOf, "", false, "", all},
 	} {
 		got := tt.finder.Find(request("X-API-Key", tt.key), tt.sources)
-		if tt.hashed != strings.HasPrefix(got.Key, "apikey:") || !tt.hashed && got.Key != address || got.Tier != tt.tier ||
+		if tt.hashed != strings.HasPrefix(got.Key, "apikey:") || !tt.hashed && got.Key != byAddress || got.Tier != tt.tier ||
 			strings.Contains(got.Key, tt.key) && tt.key != "" {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
@@ -185,12 +129,4 @@ func TestListsThatAreWrong(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-}
-
-func ExampleByAddress() {
-	fmt.Println(caller.ByAddress("203.0.113.9"))
-	fmt.Println(caller.ByAddress("2001:db8:1:2:3:4:5:6"))
-	// Output:
-	// ip:203.0.113.9
-	// ip:2001:db8:1:2::/64
 }

@@ -5,8 +5,10 @@
 //	any  /limits/{policy}/auth    the key is found in the request, as a gateway forwards
 //	any  /limits/{policy}/auth/*  it: for auth_request, forwardAuth and ext_authz
 //
-// An answer is 200 or 429, with what is left (internal/quota); 503 where the store
-// is away and the policy is closed; 400 and 404 where the question is wrong.
+// An answer is 200 or 429, with what is left (internal/quota), or 400 and 404 where
+// the question is wrong. A closed policy, while the store is away, is a 429, too, with
+// a code of its own: to a gateway a 5xx means that whom it asks is broken, and Envoy's
+// failure_mode_allow, which is for that, would let the request through.
 //
 // # Who is believed
 //

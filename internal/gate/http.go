@@ -68,7 +68,7 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 	case !a.Allowed:
 		status = http.StatusTooManyRequests
 		h[echo.HeaderContentType] = problemType
-		body = quota.AppendRefusal(body, a.Policy, a.RetryMillis)
+		body = quota.AppendRefusal(body, a)
 	case describe:
 		h[echo.HeaderContentType] = jsonType
 		body = appendAnswer(body, a)

@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/limit"
@@ -276,11 +277,11 @@ func TestWithoutTheStore(t *testing.T) {
 	r := newRoom(t)
 	r.store.fail(errors.New("away"))
 	for _, path := range []string{"/limits/closed/auth", "/limits/closed/auth/x"} {
-		if w := r.send("GET", path, ""); w.Code != 503 || value(t, w, "code") != "limits_unavailable" || w.Header().Get("Retry-After") == "" {
+		if w := r.send("GET", path, ""); fields(w) != `429 "closed";q=5;w=1|-|-|-|-|1` || value(t, w, "code") != "limits_unavailable" {
 			t.Errorf("closed: %s %s", fields(w), w.Body)
 		}
 	}
-	if w := r.send("POST", "/limits/closed/check", `{"key":"a"}`); w.Code != 503 {
+	if w := r.send("POST", "/limits/closed/check", `{"key":"a"}`); value(t, w, "code") != "limits_unavailable" {
 		t.Errorf("closed: %s", fields(w))
 	}
 	for range 9 {
@@ -311,7 +312,7 @@ func (broken) Sources(string) ([]limit.Source, bool) { return nil, true }
 
 func TestWhatShouldNotHappen(t *testing.T) {
 	t.Parallel()
-	callers, err := caller.New(caller.Options{Address: caller.Address(nil)})
+	callers, err := caller.New(caller.Options{Address: address.Finder(nil)})
 	must(t, err)
 	h := openapitest.Limits.Handler(t, routes(gate.NewHTTP(gate.New(broken{}, callers))))
 	r := &room{http: h}
@@ -331,7 +332,7 @@ func TestAddressIsEchos(t *testing.T) {
 	trusted := netip.MustParsePrefix("10.0.0.0/8")
 	theirs := echo.ExtractIPFromXFFHeader(echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
 		echo.TrustIPRange(ipNet(trusted)))
-	ours := caller.Address([]netip.Prefix{trusted})
+	ours := address.Finder([]netip.Prefix{trusted})
 	entry := rapid.SampledFrom([]string{"10.0.0.1", "10.9.9.9", "203.0.113.9", "2001:db8::1", "[2001:db8::1]", "garbage", "192.0.2.1:80", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
@@ -339,7 +340,7 @@ func TestAddressIsEchos(t *testing.T) {
 		for range rapid.IntRange(0, 2).Draw(t, "fields") {
 			r.Header.Add("X-Forwarded-For", strings.Join(rapid.SliceOfN(entry, 1, 4).Draw(t, "entries"), ", "))
 		}
-		if caller.ByAddress(ours(r)) != caller.ByAddress(theirs(r)) {
+		if address.Key(ours(r)) != address.Key(theirs(r)) {
 			t.Fatalf("%q: %q, echo's %q", r.Header, ours(r), theirs(r))
 		}
 	})

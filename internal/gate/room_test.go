@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/limit"
@@ -83,7 +84,7 @@ func makeRoom(keys string) (*room, error) {
 	limits := limiter.New(limiter.Options{Store: r.store, Local: r.local, Now: r.clock.Now})
 	limits.Use(policies)
 	callers, err := caller.New(caller.Options{
-		Address: caller.Address([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keys,
+		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keys,
 	})
 	if err != nil {
 		return nil, err

@@ -35,8 +35,7 @@ type Service struct {
 func New(limits Limits, callers Callers) *Service { return &Service{limits: limits, callers: callers} }
 
 // Check decides a question whose key the one who asks has named. It returns a
-// *answer.FieldError, limiter.ErrPolicyUnknown, or limit.ErrStoreUnavailable where
-// the store is away and the policy is closed. A refusal is no error.
+// *answer.FieldError or limiter.ErrPolicyUnknown. A refusal is no error.
 func (s *Service) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
 	if q.Tier != "" && !limit.ValidName(q.Tier) {
 		return limiter.Answer{}, &answer.FieldError{Field: "tier", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
@@ -66,8 +65,6 @@ func (s *Service) ask(ctx context.Context, q limiter.Question) (limiter.Answer, 
 		}
 	case err != nil:
 		return a, fmt.Errorf("gate: %w", err)
-	case !a.Allowed && a.Source == limiter.SourceClosed:
-		return a, fmt.Errorf("gate: policy %s is closed meanwhile: %w", a.Policy, limit.ErrStoreUnavailable)
 	}
 	return a, nil
 }

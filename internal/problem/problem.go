@@ -77,8 +77,11 @@ func describe(k *kind, err error) Problem {
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
 		Challenge: k.challenge,
 	}
-	if told, ok := errors.AsType[*limit.RefusedError](err); ok && k == &rateLimited {
-		p.RetryAfterSeconds = int(quota.RetrySeconds(told.RetryMillis))
+	if k.exact {
+		p.RetryAfterSeconds = k.retryMin
+		if told, ok := errors.AsType[*limit.RefusedError](err); ok {
+			p.RetryAfterSeconds = int(quota.RetrySeconds(told.RetryMillis))
+		}
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
 	}

@@ -26,9 +26,14 @@ type kind struct {
 	// random choice between them keeps those who were refused in one moment
 	// from coming back in one moment.
 	retryMin, retryMax int
+	// exact: the error knows when to come back, and nothing is random.
+	exact bool
 	// challenge is the WWW-Authenticate that a 401 has to carry.
 	challenge string
 }
+
+// maxRetry is how long the slowest bucket takes to have room for its largest cost.
+const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
 
 // The problems of the contract, and those that any HTTP server has.
 var (
@@ -111,12 +116,11 @@ var (
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 	}
-	// rateLimited is told to the second: see limit.RefusedError. These are the bounds.
 	rateLimited = kind{
 		status: http.StatusTooManyRequests, code: quota.Code,
 		title:    quota.Title,
 		detail:   quota.Detail,
-		retryMin: 1, retryMax: limit.MaxLimit * limit.MaxWindowSeconds,
+		retryMin: 1, retryMax: maxRetry, exact: true,
 	}
 	lineFull = kind{
 		status: http.StatusTooManyRequests, code: "line_full",
@@ -124,11 +128,13 @@ var (
 		detail:   "No place was taken. Try again when Retry-After has passed.",
 		retryMin: 5, retryMax: 10,
 	}
+	// limitsUnavailable is a 4xx since gateways take a 5xx for a failure of whom
+	// they ask, and may be set to let the request through then.
 	limitsUnavailable = kind{
-		status: http.StatusServiceUnavailable, code: "limits_unavailable",
-		title:    "The limit cannot be looked up",
-		detail:   "Nothing is let through meanwhile. Send the same request again when Retry-After has passed.",
-		retryMin: 1, retryMax: 3,
+		status: http.StatusTooManyRequests, code: quota.ClosedCode,
+		title:    quota.ClosedTitle,
+		detail:   quota.ClosedDetail,
+		retryMin: 1, retryMax: maxRetry, exact: true,
 	}
 	internalError = kind{
 		status: http.StatusInternalServerError, code: "internal_error",

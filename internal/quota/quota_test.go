@@ -103,12 +103,18 @@ func TestFieldsAreTheirOwn(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	t.Parallel()
-	var got map[string]any
-	if err := json.Unmarshal(quota.AppendRefusal(nil, "api", 1234), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got["code"] != "rate_limited" || got["policy"] != "api" || got["retryAfterMillis"] != 1234.0 || got["status"] != 429.0 {
-		t.Errorf("%v", got)
+	for source, code := range map[limiter.Source]string{
+		limiter.SourceStore: "rate_limited", limiter.SourceMemory: "rate_limited", limiter.SourceLocal: "rate_limited",
+		limiter.SourceClosed: "limits_unavailable",
+	} {
+		var got map[string]any
+		a := answer(source, []limit.Rule{minute}, limit.Verdict{RetryMillis: 1234})
+		if err := json.Unmarshal(quota.AppendRefusal(nil, a), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got["code"] != code || got["policy"] != "api" || got["retryAfterMillis"] != 1234.0 || got["status"] != 429.0 {
+			t.Errorf("%s: %v", source, got)
+		}
 	}
 }
 

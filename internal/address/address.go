@@ -1,4 +1,6 @@
-package caller
+// Package address finds the address that a request came from, and makes of it the
+// key that counts its requests.
+package address
 
 import (
 	"net"
@@ -15,11 +17,11 @@ const prefixIPv6 = 64
 // forwardedFor is the header in which each proxy adds whom it was asked by.
 const forwardedFor = "X-Forwarded-For"
 
-// Address returns how to find the client's address: that of the connection or,
+// Finder returns how to find the client's address: that of the connection or,
 // where that is a trusted proxy's, the last in X-Forwarded-For that no trusted
 // proxy has. What stands before it was written by the client, who can write
 // anything. Where an entry is no address, the connection's counts.
-func Address(trusted []netip.Prefix) func(*http.Request) string {
+func Finder(trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		direct := r.RemoteAddr
 		if host, _, err := net.SplitHostPort(direct); err == nil {
@@ -51,9 +53,9 @@ func within(trusted []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// ByAddress is the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64".
+// Key is the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64".
 // All that is no address has one key.
-func ByAddress(address string) string {
+func Key(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return "ip:unknown"
