@@ -32,7 +32,7 @@ demo: build ## watch a crowd of 20,000 go through, in seconds of virtual time
 
 .PHONY: build
 build: ## build the one static binary, bin/queue-server
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/queue-server ./cmd/queue-server
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$$(scripts/version.sh flags)" -o bin/queue-server ./cmd/queue-server
 
 ##@ Check it
 
@@ -122,6 +122,12 @@ microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for s
 k6: ## run the k6 burst against a server of its own (STAGE1_TARGET=... etc.)
 	@scripts/k6.sh "$$(scripts/go-tool.sh $(K6))" loadtest/k6/burst.js
 
+##@ Ship it
+
+.PHONY: release
+release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
+	@scripts/release.sh dist
+
 ##@ Keep house
 
 .PHONY: fmt
@@ -135,7 +141,7 @@ tools: ## build the pinned tools now, rather than on first use
 
 .PHONY: clean
 clean: ## remove what was built; data and tools stay
-	rm -rf bin coverage.*
+	rm -rf bin dist coverage.*
 	$(GO) clean -testcache
 
 .PHONY: help

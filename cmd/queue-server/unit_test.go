@@ -96,6 +96,7 @@ func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 	examples := map[string]string{
 		"QUEUE_CONFIG":          "/etc/queue-server/zones.yaml",
 		"QUEUE_DATA_DIR":        "/var/lib/queue-server",
+		"QUEUE_REDIS_CA":        "/etc/queue-server/redis-ca.pem",
 		"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8", "QUEUE_ALLOWED_ORIGINS": "https://shop.example",
 	}
 	lines := bufio.NewScanner(deployed(t, "debian/environment"))

@@ -3,30 +3,47 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // unknown stands for what a build does not say, as with go run.
 const unknown = "unknown"
 
+// What the Makefile stamps into the binary with the linker's -X, from
+// scripts/version.sh. A go install of a version has them in its build info.
+var stampedVersion, stampedRevision string
+
 // build is what is running.
 type build struct{ version, revision, goVersion string }
 
-// readBuild returns what the go command wrote into the binary.
+// readBuild returns what is stamped into the binary, else what the go command
+// wrote into it.
 func readBuild() build {
-	b := build{version: unknown, revision: unknown, goVersion: unknown}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.goVersion = info.GoVersion
-	if info.Main.Version != "" {
-		b.version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			b.revision = s.Value
+	info, _ := debug.ReadBuildInfo()
+	return describeBuild(info, stampedVersion, stampedRevision)
+}
+
+// describeBuild says what a build is. info may be nil.
+func describeBuild(info *debug.BuildInfo, version, revision string) build {
+	b := build{version: unknown, revision: unknown, goVersion: runtime.Version()}
+	if info != nil {
+		// "(devel)" is what the go command calls a tree that it knows nothing of.
+		if v := strings.Trim(info.Main.Version, "()"); v != "" {
+			b.version = strings.TrimPrefix(v, "v")
 		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.revision = s.Value
+			}
+		}
+	}
+	if version != "" {
+		b.version = version
+	}
+	if revision != "" {
+		b.revision = revision
 	}
 	return b
 }
@@ -37,6 +54,7 @@ type versionCommand struct{}
 // Run prints the version.
 func (versionCommand) Run(out io.Writer) error {
 	b := readBuild()
-	_, err := fmt.Fprintf(out, "queue-server %s (revision %s, %s)\n", b.version, b.revision, b.goVersion)
+	_, err := fmt.Fprintf(out, "queue-server %s (revision %s, %s, %s/%s)\n",
+		b.version, b.revision, b.goVersion, runtime.GOOS, runtime.GOARCH)
 	return err
 }
