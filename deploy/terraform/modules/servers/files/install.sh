@@ -7,8 +7,11 @@
 # Reads  /etc/queue-server/instance
 set -euo pipefail
 
+# The tests run it on a folder of their own.
+root=${QUEUE_ROOT:-}
+
 # shellcheck source=/dev/null
-. /etc/queue-server/instance
+. "$root/etc/queue-server/instance"
 export AWS_DEFAULT_REGION AWS_PAGER= DEBIAN_FRONTEND=noninteractive
 
 work=$(mktemp -d)
@@ -26,7 +29,10 @@ again() {
 	done
 }
 
-install() { apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold "$@"; }
+# A fresh Debian updates itself at the same time: its lock is waited for.
+install() {
+	apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=180 -o Dpkg::Options::=--force-confold "$@"
+}
 
 # download fetches a package, and wants it to be the one that was named.
 download() {
@@ -83,7 +89,7 @@ sysctl --quiet --system
 while IFS='= ' read -r key value; do
 	is=$(sysctl -n "$key" | tr -s '\t ' ' ')
 	[ "$is" = "$value" ] || { say "$key is $is, must be $value"; exit 1; }
-done < <(grep -E '^[a-z]' /usr/lib/sysctl.d/60-queue-server.conf)
+done < <(grep -E '^[a-z]' "$root/usr/lib/sysctl.d/60-queue-server.conf")
 
 systemctl daemon-reload
 systemctl enable queue-server-secrets.service queue-server.service
