@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -74,6 +75,18 @@ func TestPermissions(t *testing.T) {
 	changes, err2 := s.Changes(t.Context(), "")
 	if err != nil || err2 != nil || len(zones) != 1 || len(changes) != 1 {
 		t.Errorf("%v, %v, %v, %v", zones, err, changes, err2)
+	}
+	for _, a := range limit.Algorithms {
+		q := limit.Request{Policy: "p", Tier: "t", Subject: "s", Cost: 1,
+			Rules: []limit.Rule{{Algorithm: a, Limit: 1, WindowSeconds: 1}}}
+		for _, allowed := range []bool{true, false, true} {
+			if v, err := s.Take(t.Context(), q); err != nil || v.Allowed != allowed {
+				t.Errorf("%s: %+v, %v, want allowed %t", a, v, err, allowed)
+			}
+			if !allowed {
+				clock.Add(2 * time.Second)
+			}
+		}
 	}
 	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
 	s.now = nil

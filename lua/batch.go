@@ -5,91 +5,75 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-const (
-	// maxBatch is how many visitors travel in one call: past 256 the fixed
-	// cost of a call is below 2 % of it, and its time stays near 2 ms.
-	maxBatch = 256
-	// maxInFlight is how many calls of one zone are under way: one that
-	// Redis works on, and one on the wire; or one whose reply seems lost, and
-	// one that goes on without it.
-	maxInFlight = 2
-	// maxPending is how many visitors of a zone wait for a call. It is half
-	// a second's work for one Redis: whoever comes on top would time out,
-	// and is better told so at once.
-	maxPending = 50_000
-)
+// maxInFlight is how many calls of one batch are under way: one that Redis works
+// on, and one on the wire; or one whose reply seems lost, and one that goes on
+// without it.
+const maxInFlight = 2
 
-// ask is one visitor's request, waiting for its answer.
-type ask struct {
-	op    op
-	place line.Place      // of one who polls or leaves
-	what  string          // of the others: an argument of visit.lua
-	ctx   context.Context // the caller's, to drop those that went away
-	done  chan struct{}
-
-	// glance: the answer is worked out already, and good if the visitor is in
-	// the line.
-	glance bool
-	answer line.Answer
-	stats  line.Totals
-	waits  []int64
-	err    error
+// caller waits for the answer to its request. It is part of each request.
+type caller struct {
+	ctx  context.Context // to drop those that went away
+	done chan struct{}
+	err  error
 }
 
-// batch gathers the requests of one zone. When no call is under way a request
-// is sent at once; those that come meanwhile travel together in the next call.
-// Zones have nothing in common but the connections.
-type batch struct {
-	zoneID string
-	keys   []string
-	view   view
+func (c *caller) waits() *caller { return c }
+
+// request is what a batch gathers.
+type request interface{ waits() *caller }
+
+// batch gathers requests that can travel together: those of one zone, or of one
+// lane of limits. When no call is under way a request is sent at once; those that
+// come meanwhile travel together in the next call. Batches have nothing in common
+// but the connections.
+type batch[R request] struct {
+	terms[R]
 
 	mu       sync.Mutex
-	pending  []*ask
+	pending  []R
 	inFlight int
 	sent     time.Time // when the latest call was
 }
 
-func (s *Store) batch(zoneID string) *batch {
-	s.mu.RLock()
-	b := s.batches[zoneID]
-	s.mu.RUnlock()
-	if b != nil {
-		return b
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b = s.batches[zoneID]; b == nil {
-		b = &batch{zoneID: zoneID, keys: s.keys(zoneID)}
-		s.batches[zoneID] = b
-	}
-	return b
+// terms are how a batch is sent.
+type terms[R request] struct {
+	// send makes one call, and gives each its answer or its error. An error that
+	// it returns is that of all.
+	send func(ctx context.Context, requests []R) error
+	// most is how many travel in one call.
+	most int
+	// maxPending is how many wait for a call. Whoever comes on top would time out,
+	// and is better told so at once, with the error full.
+	maxPending int
+	full       error
+	// sizes and seconds get how many travelled, and how long it took.
+	sizes, seconds prometheus.Observer
 }
 
 // do sends a request with others, and waits for its answer or for the caller's
 // context. A caller that goes away is not sent if it still waits for a call.
-func (s *Store) do(ctx context.Context, zoneID string, a *ask) error {
+func do[R request](ctx context.Context, s *Store, b *batch[R], r R) error {
+	a := r.waits()
 	a.ctx, a.done = ctx, make(chan struct{})
-	b := s.batch(zoneID)
 	b.mu.Lock()
-	if len(b.pending) >= maxPending {
+	if len(b.pending) >= b.maxPending {
 		b.mu.Unlock()
 		s.metrics.overflows.Inc()
-		return line.ErrStoreUnavailable
+		return b.full
 	}
-	b.pending = append(b.pending, a)
+	b.pending = append(b.pending, r)
 	start := b.inFlight == 0 ||
-		b.inFlight < maxInFlight && (len(b.pending) >= maxBatch || b.stuck())
+		b.inFlight < maxInFlight && (len(b.pending) >= b.most || b.stuck())
 	if start {
 		b.inFlight++
 		s.work.Add(1)
 	}
 	b.mu.Unlock()
 	if start {
-		go s.drive(b)
+		go drive(s, b)
 	}
 	select {
 	case <-a.done:
@@ -100,21 +84,21 @@ func (s *Store) do(ctx context.Context, zoneID string, a *ask) error {
 }
 
 // drive sends calls until nobody waits.
-func (s *Store) drive(b *batch) {
+func drive[R request](s *Store, b *batch[R]) {
 	defer s.work.Done()
 	for {
-		asks := b.take()
-		if asks == nil {
+		requests := b.take()
+		if requests == nil {
 			return
 		}
-		s.metrics.batch.Observe(float64(len(asks)))
+		b.sizes.Observe(float64(len(requests)))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
 		start := time.Now()
-		err := s.visit(ctx, b, asks)
+		err := b.send(ctx, requests)
 		took := time.Since(start)
-		s.metrics.seconds.WithLabelValues("visit").Observe(took.Seconds())
+		b.seconds.Observe(took.Seconds())
 		cancel()
-		finish(asks, err)
+		finish(requests, err)
 		if err != nil && took > patience {
 			finish(b.abandon(), err)
 		}
@@ -122,8 +106,9 @@ func (s *Store) drive(b *batch) {
 }
 
 // finish tells those of a call how it ended.
-func finish(asks []*ask, err error) {
-	for _, a := range asks {
+func finish[R request](requests []R, err error) {
+	for _, r := range requests {
+		a := r.waits()
 		if err != nil {
 			a.err = err
 		}
@@ -132,40 +117,40 @@ func finish(asks []*ask, err error) {
 }
 
 // stuck reports whether all calls under way take too long. The caller holds mu.
-func (b *batch) stuck() bool { return time.Since(b.sent) > patience }
+func (b *batch[R]) stuck() bool { return time.Since(b.sent) > patience }
 
 // abandon removes everybody from the queue, unless another call makes progress:
 // they have waited for one that timed out, and one more is more than they were
 // promised to wait.
-func (b *batch) abandon() []*ask {
+func (b *batch[R]) abandon() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.stuck() {
 		return nil
 	}
-	asks := b.pending
+	requests := b.pending
 	b.pending = nil
-	return asks
+	return requests
 }
 
-// take removes the next batch from the queue, without those who went away. Nil
-// ends the call's turn.
-func (b *batch) take() []*ask {
+// take removes the next call's requests from the queue, without those who went
+// away. Nil ends the call's turn.
+func (b *batch[R]) take() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.pending) > 0 {
-		n := min(maxBatch, len(b.pending))
-		asks := make([]*ask, 0, n)
-		for _, a := range b.pending[:n] {
-			if a.ctx.Err() == nil {
-				asks = append(asks, a)
+		n := min(b.most, len(b.pending))
+		requests := make([]R, 0, n)
+		for _, r := range b.pending[:n] {
+			if r.waits().ctx.Err() == nil {
+				requests = append(requests, r)
 			}
 		}
 		clear(b.pending[:n])
 		b.pending = b.pending[n:]
-		if len(asks) > 0 {
+		if len(requests) > 0 {
 			b.sent = time.Now()
-			return asks
+			return requests
 		}
 	}
 	b.pending = nil

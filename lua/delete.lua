@@ -15,6 +15,7 @@
 -- too many for one call. Run twice, the second changes nothing.
 
 --@include rates
+--@include clock
 --@include zone
 --@include crowd
 --@include loss

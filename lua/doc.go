@@ -21,6 +21,13 @@
 //	zones           set     the zones' names; a list for people, not on any path
 //	records         set     the names of zones with changes, deleted ones included
 //
+// What a client has taken of a limit, each with a time to live of its own:
+//
+//	{:policy:tier:subject}:lN    zset    sliding_log of N seconds
+//	{:policy:tier:subject}:cN    string  sliding_counter; tN, qN, fN: token_bucket,
+//	                                     leaky_bucket, fixed_window
+//	{:policy:tier:subject:2}:lN          the same, of part 2 of a policy with shards
+//
 // Of a deleted zone the hash stays for a day, to say so, and the changes stay for
 // 400 days.
 //
@@ -39,6 +46,11 @@
 // Of those far from the door, most are answered with what the server remembers of
 // the line between two marks, and Redis only notes that they were there
 // (glance.go; docs/decisions/0010-marks.md).
+//
+// Decisions on limits are one script each, for their keys are in slots of their own;
+// those that arrive while a call is in flight travel in one pipeline, in lanes by
+// slot (take.go), so that a master that hangs holds up its own lanes alone. When
+// Redis has reached maxmemory none is made, and the policy says what then.
 //
 // # Scripts
 //

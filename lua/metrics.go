@@ -11,6 +11,7 @@ import (
 // metrics of the Redis store.
 type metrics struct {
 	batch     prometheus.Histogram
+	decisions prometheus.Histogram
 	seconds   *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	reloaded  prometheus.Counter
@@ -25,9 +26,14 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			Help:    "Visitors that travelled in one script call.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
+		decisions: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "queue_redis_pipeline_decisions",
+			Help:    "Decisions on limits that travelled in one pipeline.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 8),
+		}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "queue_redis_call_seconds",
-			Help:                        "Time of one script call, as this server saw it.",
+			Help:                        "Time of one script call, or of a pipeline of them, as this server saw it.",
 			Buckets:                     prometheus.ExponentialBuckets(0.000125, 2, 13),
 			NativeHistogramBucketFactor: 1.1,
 		}, []string{"script"}),
@@ -48,11 +54,12 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			Help: "Polls from far away, answered with the position that others between the same marks had.",
 		}),
 	}
-	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping"} {
+	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping", "take"} {
 		m.failures.WithLabelValues(call)
 	}
 	m.seconds.WithLabelValues("visit")
 	m.seconds.WithLabelValues("sweep")
+	m.seconds.WithLabelValues("take")
 	if reg == nil {
 		return m, nil
 	}
@@ -62,7 +69,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 	}
 	var errs []error
 	for _, c := range []prometheus.Collector{
-		m.batch, m.seconds, m.failures, m.reloaded, m.overflows, m.glances,
+		m.batch, m.decisions, m.seconds, m.failures, m.reloaded, m.overflows, m.glances,
 		gauge("queue_redis_connections", "Open connections.",
 			func(p *redis.PoolStats) uint32 { return p.TotalConns }),
 		gauge("queue_redis_connections_idle", "Open connections that are idle.",

@@ -13,7 +13,7 @@ import (
 //go:embed *.lua include/*.lua
 var sources embed.FS
 
-var includeLine = regexp.MustCompile(`(?m)^--@include ([a-z]+)$`)
+var includeLine = regexp.MustCompile(`(?m)^--@include ([a-z_]+)$`)
 
 // script is a script as Redis gets it.
 type script struct {
@@ -29,8 +29,9 @@ var (
 	sweepScript  = load("sweep")
 	settleScript = load("settle")
 	deleteScript = load("delete")
+	takeScript   = load("take")
 
-	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript}
+	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript}
 )
 
 func load(name string) *script {

@@ -16,6 +16,7 @@
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ
 
 --@include rates
+--@include clock
 --@include zone
 --@include lifetime
 --@include crowd

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -73,7 +74,12 @@ type Store struct {
 	timeouts timeouts
 
 	mu      sync.RWMutex
-	batches map[string]*batch
+	batches map[string]*zoneBatch
+	// lanes gather the decisions on limits.
+	lanes [limit.Lanes]*batch[*decision]
+	// linger is how long a limit's key is kept beyond its use: lingerFor, but longer
+	// in tests, whose clock is not that by which Redis removes keys.
+	linger time.Duration
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
@@ -91,7 +97,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, settleTimeout},
-		batches:  make(map[string]*batch),
+		linger:   lingerFor,
+		batches:  make(map[string]*zoneBatch),
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
@@ -100,6 +107,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.metrics, err = newMetrics(o.Registerer, client); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
+	s.openLanes()
 	if err := s.warm(ctx); err != nil {
 		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
 	}
@@ -134,10 +142,15 @@ func (s *Store) warm(ctx context.Context) error {
 	}
 }
 
-// failed turns an error of the client into the store's. A network error makes a
-// cluster client ask at once which nodes are there: by itself it would notice
-// a killed master a minute later.
+// failed turns an error of the client into the store's.
 func (s *Store) failed(ctx context.Context, call string, err error) error {
+	return s.failedAs(ctx, line.ErrStoreUnavailable, call, err)
+}
+
+// failedAs turns an error of the client into one that wraps another. A network
+// error makes a cluster client ask at once which nodes are there: by itself it
+// would notice a killed master a minute later.
+func (s *Store) failedAs(ctx context.Context, as error, call string, err error) error {
 	s.metrics.failures.WithLabelValues(call).Inc()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return err
@@ -145,7 +158,7 @@ func (s *Store) failed(ctx context.Context, call string, err error) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && s.mayReload() {
 		cluster.ReloadState(ctx)
 	}
-	return fmt.Errorf("%w: %s: %w", line.ErrStoreUnavailable, call, err)
+	return fmt.Errorf("%w: %s: %w", as, call, err)
 }
 
 func (s *Store) mayReload() bool {

@@ -22,6 +22,7 @@
 -- second finds less to do.
 
 --@include rates
+--@include clock
 --@include zone
 --@include lifetime
 --@include crowd

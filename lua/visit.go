@@ -77,7 +77,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err := s.do(ctx, zoneID, a); err != nil {
 		return line.Stats{}, err
 	}
-	return line.Stats{State: a.answer.State, Totals: a.stats, EstimateMillis: a.answer.EstimateMillis, Waits: a.waits}, nil
+	return line.Stats{State: a.answer.State, Totals: a.stats, EstimateMillis: a.answer.EstimateMillis, Waits: a.histogram}, nil
 }
 
 // result must not touch the answer of a caller that did not wait for it.
@@ -91,7 +91,7 @@ func (a *ask) result(err error) (line.Answer, error) {
 // visit sends a batch and gives each its answer. Those who are only glanced at
 // go first, then those who poll. Who could not be glanced at after all polls in
 // a second call, whose error is theirs alone.
-func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
+func (s *Store) visit(ctx context.Context, b *zoneBatch, asks []*ask) error {
 	now := s.wall()
 	s.metrics.glances.Add(float64(b.view.glance(now, asks)))
 	missed, err := s.afford(ctx, b, asks, now)
@@ -114,7 +114,7 @@ func (s *Store) visit(ctx context.Context, b *batch, asks []*ask) error {
 // leaves or is swept gives some back. So a call without joins is allowed when
 // memory is out, and one that was refused for its joins, hence did nothing, is
 // sent again without them.
-func (s *Store) afford(ctx context.Context, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
+func (s *Store) afford(ctx context.Context, b *zoneBatch, asks []*ask, now time.Time) ([]*ask, error) {
 	slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.turn(), b.turn()) })
 	joins := slices.IndexFunc(asks, func(a *ask) bool { return a.op == opJoin })
 	if joins < 0 {
@@ -132,7 +132,7 @@ func (s *Store) afford(ctx context.Context, b *batch, asks []*ask, now time.Time
 
 // send makes one call, of those who ask by turn. It returns those glanced at whom
 // the script did not find far from the door.
-func (s *Store) send(ctx context.Context, sc *script, b *batch, asks []*ask, now time.Time) ([]*ask, error) {
+func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask, now time.Time) ([]*ask, error) {
 	const fixed = 4
 	args := make([]any, fixed, fixed+3*len(asks))
 	glances, polls, least := 0, 0, int64(0)
@@ -239,7 +239,7 @@ func distribute(asks []*ask, state line.State, flat, waits []int64) error {
 		a.read(flat[:width])
 		a.answer.State = state
 		if a.op == opStats {
-			a.waits = slices.Clone(waits)
+			a.histogram = slices.Clone(waits)
 		}
 		flat = flat[width:]
 	}
@@ -294,7 +294,7 @@ func (a *ask) read(v []int64) {
 
 // forget drops the queue of a zone that is not there, so that names that
 // attackers invent take no memory. Whoever waits in it is still served.
-func (s *Store) forget(b *batch) {
+func (s *Store) forget(b *zoneBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.batches[b.zoneID] == b {

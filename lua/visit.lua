@@ -33,6 +33,7 @@
 -- it gives the same places and admissions. A visitor's refusal writes nothing.
 
 --@include rates
+--@include clock
 --@include zone
 --@include lifetime
 --@include crowd

@@ -56,16 +56,6 @@ local function save_zone(key, z)
   end
 end
 
--- time is the store's (or, in tests, the given) time.
-local function time(override)
-  local raw = tonumber(override)
-  if not raw then
-    local t = redis.call('TIME')
-    raw = t[1] * 1000000 + t[2]
-  end
-  return raw
-end
-
 -- tick moves the zone's clock on to the store's time: never backwards, and a
 -- tenth slower while it is ahead.
 local function tick(z, override)
