@@ -1,0 +1,143 @@
+// room: the waiting room's contract, as a visitor can check it alone: the shape
+// of every answer, and that no answer takes back what an earlier one said.
+import http from 'k6/http';
+import exec from 'k6/execution';
+import { check } from 'k6';
+import { Counter, Trend } from 'k6/metrics';
+import { baseURL } from './settings.js';
+
+// requestTimeout is far beyond any right answer: a poll takes milliseconds.
+const requestTimeout = '10s';
+
+export const waitRequests = new Counter('wait_requests_total');
+export const entryRequests = new Counter('entry_requests_total');
+export const entered = new Counter('can_enter_true_count');
+export const mustWait = new Counter('can_enter_false_count');
+export const wrongAnswers = new Counter('wrong_answers_total');
+// tooMany are refusals for coming too often, noAnswers requests that broke off:
+// wrong, but for the scenarios that bring them about.
+export const tooMany = new Counter('too_many_requests_total');
+export const noAnswers = new Counter('no_answers_total');
+const waitDuration = new Trend('wait_duration', true);
+const entryDuration = new Trend('entry_duration', true);
+
+// counters are those that thresholds may name.
+export const counters = [waitRequests, entryRequests, entered, mustWait, wrongAnswers, tooMany, noAnswers];
+
+// request makes what http.batch takes.
+export function request(path, body) {
+  return ['POST', baseURL + path, JSON.stringify(body), {
+    headers: { 'Content-Type': 'application/json' },
+    tags: { name: path },
+    timeout: requestTimeout,
+  }];
+}
+
+// ask sends requests to one path at once, and returns their responses.
+export function ask(path, bodies) {
+  const responses = bodies.length === 1
+    ? [http.request(...request(path, bodies[0]))]
+    : http.batch(bodies.map((body) => request(path, body)));
+  responses.forEach((res) => {
+    const joins = path === '/traffic/wait';
+    (joins ? waitRequests : entryRequests).add(1);
+    if (!broken(res)) {
+      (joins ? waitDuration : entryDuration).add(res.timings.duration);
+    }
+  });
+  return responses;
+}
+
+// broken reports whether a request got no answer, or only a part of one.
+export const broken = (res) => res.status === 0 || res.error_code !== 0 && res.status === 200;
+
+// refused reports whether a refusal is the limit's, in the form of the contract.
+export function limited(res) {
+  const problem = res.status === 429 ? parse(res.body) : null;
+  return problem !== null && problem.code === 'too_many_requests' && Number(res.headers['Retry-After']) >= 1;
+}
+
+// judge checks a response against the contract and against the visitor's last
+// answer (null for the first join). It returns the answer, or null for what
+// cannot be used. may says which failures the scenario brings about.
+export function judge(res, last, zoneId, may) {
+  if (may.break && broken(res)) {
+    noAnswers.add(1);
+    return null;
+  }
+  if (may.limit && limited(res)) {
+    tooMany.add(1);
+    return null;
+  }
+  const answer = res.status === 200 && !broken(res) ? parse(res.body) : null;
+  const right = check(answer, {
+    'status is 200': () => res.status === 200 && !broken(res),
+    'shape is the contract\'s': (a) => a === null ? res.status !== 200 : hasShape(a, zoneId),
+    'Retry-After is the polling period': (a) => !isWaiting(a) || retryAfterFits(res, a),
+    'token and place are the same': (a) => !a || !last || samePlace(last, a),
+    'position never rises': (a) => !isWaiting(a) || !isWaiting(last) || a.waiting.position <= last.waiting.position,
+    'entry comes with a pass': (a) => !a || a.canEnter !== true || hasPass(a),
+    'once in, always the same admission': (a) => !a || !last || last.canEnter !== true || sameAdmission(last, a),
+  });
+  if (!right) {
+    wrongAnswers.add(1);
+    // The tenth wrong answer tells no more than the first nine.
+    if (exec.vu.idInTest < 10) {
+      console.error(`wrong answer: ${res.status} ${res.error || res.body}${last ? ` after ${JSON.stringify(last)}` : ''}`);
+    }
+  }
+  if (!answer || !hasShape(answer, zoneId)) {
+    return null;
+  }
+  (answer.canEnter ? entered : mustWait).add(1);
+  return answer;
+}
+
+function parse(body) {
+  try {
+    return JSON.parse(body);
+  } catch (notJSON) {
+    return null;
+  }
+}
+
+function isWaiting(a) {
+  return a !== null && a.canEnter === false && typeof a.waiting === 'object' && a.waiting !== null;
+}
+
+function hasShape(a, zoneId) {
+  if (a === null || a.zoneId !== zoneId || typeof a.token !== 'string' || a.token === '') {
+    return false;
+  }
+  if (a.canEnter === true) {
+    return a.waiting === undefined
+      && whole(a.admission && a.admission.admittedAt, 1)
+      && whole(a.admission.expiresAt, a.admission.admittedAt + 1);
+  }
+  const w = a.waiting;
+  return a.canEnter === false && a.admission === undefined && typeof w === 'object' && w !== null
+    && whole(w.position, 1) && whole(w.total, w.position)
+    && whole(w.estimatedWait, 0) && whole(w.pollingPeriod, 1) && whole(w.arrivedAtMicros, 1);
+}
+
+function whole(value, least) {
+  return Number.isSafeInteger(value) && value >= least;
+}
+
+function retryAfterFits(res, a) {
+  return Number(res.headers['Retry-After']) === Math.ceil(a.waiting.pollingPeriod / 1000);
+}
+
+function samePlace(last, a) {
+  return a.token === last.token
+    && (!isWaiting(a) || !isWaiting(last) || a.waiting.arrivedAtMicros === last.waiting.arrivedAtMicros);
+}
+
+function sameAdmission(last, a) {
+  return a.canEnter === true && ['admittedAt', 'expiresAt', 'pass'].every((k) => a.admission[k] === last.admission[k]);
+}
+
+function hasPass(a) {
+  return typeof a.admission === 'object' && a.admission !== null
+    && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(a.admission.pass);
+}

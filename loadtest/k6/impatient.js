@@ -1,0 +1,55 @@
+// impatient: a crowd that ignores pollingPeriod. Each polls two or three times a
+// second, now and then twice at once; joins again while it waits; and asks again
+// after it was let in. Whatever it repeats, it must be told of one place and one
+// admission, and nobody gets in earlier for it.
+//
+// The server may refuse those who come too often: 429 too_many_requests with
+// Retry-After is a right answer here, and the one thing that they do obey.
+//
+// Environment: see crowd/settings.js.
+import { counters } from './crowd/room.js';
+import { begin, everyone, promises, summaryTrendStats, thresholds } from './crowd/settings.js';
+import { summarise } from './crowd/summary.js';
+import { Visitor } from './crowd/visitor.js';
+
+const zoneId = __ENV.ZONE_ID || 'LOAD_IMPATIENT';
+const arriveMillis = 3000;
+const seconds = 80;
+// pauseMillis is between two polls: from the least to three times as much.
+const leastPauseMillis = 200;
+const mostPauseMillis = 600;
+// Of ten requests, one is a join and one is sent twice at once.
+const rejoins = 0.1;
+const doubles = 0.1;
+
+export const options = {
+  scenarios: { impatient: everyone(400, seconds) },
+  thresholds: thresholds({}),
+  summaryTrendStats,
+};
+
+export const setup = () => begin('impatient', zoneId, { ...promises, capacityUsed: 0.93 }, counters);
+
+export default function (run) {
+  const visitor = new Visitor(run, zoneId, seconds * 1000, { limit: true });
+  visitor.due += Math.random() * arriveMillis;
+  while (visitor.stay() && visitor.step(Math.random() < doubles ? 2 : 1)) {
+    if (visitor.last !== null && !visitor.refused && Math.random() < rejoins) {
+      visitor.again(true);
+    }
+    if (visitor.in) {
+      break;
+    }
+    if (!visitor.refused) {
+      visitor.due = visitor.now() + leastPauseMillis + Math.random() * (mostPauseMillis - leastPauseMillis);
+    }
+  }
+  if (visitor.in) {
+    visitor.again(false);
+    visitor.again(true);
+    visitor.again(false);
+  }
+  visitor.tell();
+}
+
+export const handleSummary = (data) => summarise('impatient', zoneId, data);

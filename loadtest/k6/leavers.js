@@ -1,0 +1,45 @@
+// leavers: of a crowd, 35 % go away without a word while they wait.
+//
+// They leave at a moment drawn evenly over the wait that they are told, less the
+// share that leaves, so that the line finds out only when their polls do not come.
+// Their places must not be wasted, and the others' estimates must take them into
+// account.
+//
+// Environment: see crowd/settings.js.
+import { counters } from './crowd/room.js';
+import { begin, everyone, promises, summaryTrendStats, thresholds } from './crowd/settings.js';
+import { summarise } from './crowd/summary.js';
+import { Visitor } from './crowd/visitor.js';
+
+const zoneId = __ENV.ZONE_ID || 'LOAD_LEAVERS';
+const share = 0.35;
+// The crowd comes within arriveMillis, and is in within seconds.
+const arriveMillis = 15000;
+const seconds = 90;
+
+export const options = {
+  scenarios: { leavers: everyone(1500, seconds) },
+  thresholds: thresholds({}),
+  summaryTrendStats,
+};
+
+export const setup = () => begin('leavers', zoneId, { ...promises, capacityUsed: 0.96 }, counters);
+
+export default function (run) {
+  const visitor = new Visitor(run, zoneId, seconds * 1000);
+  visitor.due += Math.random() * arriveMillis;
+  const leaves = Math.random() < share;
+  let leavesAt = Infinity;
+  while (visitor.stay() && visitor.step()) {
+    if (leaves && leavesAt === Infinity) {
+      leavesAt = visitor.now() + Math.random() * (1 - share) * visitor.last.waiting.estimatedWait;
+    }
+    if (visitor.due > leavesAt) {
+      visitor.leave();
+      break;
+    }
+  }
+  visitor.tell();
+}
+
+export const handleSummary = (data) => summarise('leavers', zoneId, data);
