@@ -118,9 +118,16 @@ scaling: ## compute docs/scaling.md, and the tables of deploy/terraform, from do
 microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
 	@scripts/bench.sh '$(BENCH)'
 
+.PHONY: loadtest
+loadtest: ## six crowds on both stores, judged, into docs/performance.md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
+	@scripts/install-debian.sh redis-server
+	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
+	@exec bin/queue-bench loadtest --k6 "$$(scripts/go-tool.sh $(K6))" $(addprefix --only=,$(ONLY)) $(addprefix --store=,$(STORE)) \
+		$(addprefix --size=,$(SIZE)) $(if $(SERIAL),--serial) $(if $(ONLY)$(STORE)$(SIZE)$(SERIAL),,--docs docs)
+
 .PHONY: k6
-k6: ## run the k6 burst against a server of its own (STAGE1_TARGET=... etc.)
-	@scripts/k6.sh "$$(scripts/go-tool.sh $(K6))" loadtest/k6/burst.js
+k6: ## the burst alone, judged, on both stores (STAGE1_TARGET=... etc.)
+	@$(MAKE) --no-print-directory loadtest ONLY=burst
 
 ##@ Ship it
 

@@ -30,6 +30,8 @@ type page struct {
 	FarPeriod, AppendOnly                      string
 	Carries                                    []carriesRow
 	PerMinute                                  int64
+	// LoadTest is a section that another command writes.
+	LoadTest string
 }
 
 type (
@@ -58,7 +60,12 @@ func (r *results) write(dir string) error {
 		filepath.Join(images, "perf-sweep.svg"):   r.plotSweep(),
 	}
 	var text strings.Builder
-	if err := performance.Execute(&text, r.page()); err != nil {
+	p := r.page()
+	var err error
+	if p.LoadTest, err = presentSection(dir); err != nil {
+		return err
+	}
+	if err := performance.Execute(&text, p); err != nil {
 		return err
 	}
 	files[filepath.Join(dir, "performance.md")] = text.String()

@@ -163,6 +163,11 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return fetch(req)
+}
+
+// fetch sends a request to a server of ours.
+func fetch(req *http.Request) ([]byte, error) {
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
@@ -170,7 +175,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	defer func() { _ = res.Body.Close() }() // read to its end, or given up
 	body, err := io.ReadAll(res.Body)
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", url, res.Status)
+		err = fmt.Errorf("%s: %s", req.URL, res.Status)
 	}
 	return body, err
 }

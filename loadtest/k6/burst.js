@@ -6,9 +6,9 @@
 // Every answer is checked against the contract; one wrong answer fails the run.
 //
 // Environment: see crowd/settings.js, and
-//   STAGE1_DURATION, _TARGET     5s     1000    the crowd comes
-//   STAGE2_DURATION, _TARGET     15s    2000    and grows
-//   STAGE3_DURATION, _TARGET     20s    2000    and stays
+//   STAGE1_DURATION, _TARGET     5s     750     the crowd comes
+//   STAGE2_DURATION, _TARGET     12s    1500    and grows
+//   STAGE3_DURATION, _TARGET     15s    1500    and stays
 //   STAGE4_DURATION, _TARGET     5s     0       and goes
 // where the targets are those of a crowd of SIZE 1.
 //
@@ -31,7 +31,7 @@ function stage(n, duration, target) {
   };
 }
 
-const stages = [stage(1, '5s', 1000), stage(2, '15s', 2000), stage(3, '20s', 2000), stage(4, '5s', 0)];
+const stages = [stage(1, '5s', 750), stage(2, '12s', 1500), stage(3, '15s', 1500), stage(4, '5s', 0)];
 const totalSeconds = stages.reduce((sum, s) => sum + inSeconds(s.duration), 0);
 
 export const options = {

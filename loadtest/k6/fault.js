@@ -20,7 +20,7 @@ const seconds = 90;
 const cut = new Rate('cut_requests');
 
 export const options = {
-  scenarios: { fault: everyone(1000, seconds) },
+  scenarios: { fault: everyone(800, seconds) },
   thresholds: thresholds({ cut_requests: ['rate>0.03', 'rate<0.07'] }),
   summaryTrendStats,
 };

@@ -23,12 +23,15 @@ const rejoins = 0.1;
 const doubles = 0.1;
 
 export const options = {
-  scenarios: { impatient: everyone(400, seconds) },
+  scenarios: { impatient: everyone(300, seconds) },
   thresholds: thresholds({}),
   summaryTrendStats,
 };
 
-export const setup = () => begin('impatient', zoneId, { ...promises, capacityUsed: 0.93 }, counters);
+// The order is promised to those who poll when told to, which nobody does here.
+const held = { ...promises, overtakenP99: 0.75, capacityUsed: 0.93 };
+
+export const setup = () => begin('impatient', zoneId, held, counters);
 
 export default function (run) {
   const visitor = new Visitor(run, zoneId, seconds * 1000, { limit: true });

@@ -23,18 +23,26 @@ const darknesses = new Counter('darknesses_total');
 const samePlace = new Rate('same_place_after_darkness');
 
 export const options = {
-  scenarios: { tunnel: everyone(1300, seconds) },
+  scenarios: { tunnel: everyone(1200, seconds) },
   thresholds: thresholds({ darknesses_total: ['count>0'], same_place_after_darkness: ['rate==1'] }),
   summaryTrendStats,
 };
 
-export const setup = () => begin('tunnel', zoneId, { ...promises, capacityUsed: 0.96 }, counters);
+// The room cannot know that those who miss their polls will be back: it tells the
+// others of a line without them, and looks for the next among fewer. So estimates
+// are held to a third here, and order to three quarters of a window's worth.
+const held = { ...promises, estimateError: 0.33, overtakenP99: 0.75, capacityUsed: 0.96 };
+
+export const setup = () => begin('tunnel', zoneId, held, counters);
 
 export default function (run) {
   const visitor = new Visitor(run, zoneId, seconds * 1000);
   visitor.due += Math.random() * arriveMillis;
   let darkAt = Math.random() < share ? -1 : Infinity;
   while (visitor.stay() && visitor.step()) {
+    if (visitor.last === null) {
+      continue; // no answer yet
+    }
     if (darkAt < 0) {
       darkAt = visitor.now() + Math.random() * darkWithin * visitor.last.waiting.estimatedWait;
     }

@@ -3,7 +3,7 @@
 import http from 'k6/http';
 import exec from 'k6/execution';
 import { check } from 'k6';
-import { Counter, Trend } from 'k6/metrics';
+import { Counter, Rate, Trend } from 'k6/metrics';
 import { baseURL } from './settings.js';
 
 // requestTimeout is far beyond any right answer: a poll takes milliseconds.
@@ -18,6 +18,9 @@ export const wrongAnswers = new Counter('wrong_answers_total');
 // wrong, but for the scenarios that bring them about.
 export const tooMany = new Counter('too_many_requests_total');
 export const noAnswers = new Counter('no_answers_total');
+// unavailable is the share of refusals because the store did not answer in time:
+// the place is kept, and a machine that stalls for a moment may cause some.
+export const unavailable = new Rate('store_unavailable');
 const waitDuration = new Trend('wait_duration', true);
 const entryDuration = new Trend('entry_duration', true);
 
@@ -51,22 +54,28 @@ export function ask(path, bodies) {
 // broken reports whether a request got no answer, or only a part of one.
 export const broken = (res) => res.status === 0 || res.error_code !== 0 && res.status === 200;
 
-// refused reports whether a refusal is the limit's, in the form of the contract.
-export function limited(res) {
-  const problem = res.status === 429 ? parse(res.body) : null;
-  return problem !== null && problem.code === 'too_many_requests' && Number(res.headers['Retry-After']) >= 1;
+// refused reports whether an answer is that refusal, in the form of the contract.
+function refused(res, status, code) {
+  const problem = res.status === status ? parse(res.body) : null;
+  return problem !== null && problem.code === code && Number(res.headers['Retry-After']) >= 1;
 }
 
 // judge checks a response against the contract and against the visitor's last
 // answer (null for the first join). It returns the answer, or null for what
-// cannot be used. may says which failures the scenario brings about.
-export function judge(res, last, zoneId, may) {
+// cannot be used. joins says that the request was a join, may which failures the
+// scenario brings about.
+export function judge(res, last, zoneId, joins, may) {
   if (may.break && broken(res)) {
     noAnswers.add(1);
     return null;
   }
-  if (may.limit && limited(res)) {
+  if (may.limit && refused(res, 429, 'too_many_requests')) {
     tooMany.add(1);
+    return null;
+  }
+  const away = refused(res, 503, 'store_unavailable');
+  unavailable.add(away);
+  if (away) {
     return null;
   }
   const answer = res.status === 200 && !broken(res) ? parse(res.body) : null;
@@ -74,7 +83,7 @@ export function judge(res, last, zoneId, may) {
     'status is 200': () => res.status === 200 && !broken(res),
     'shape is the contract\'s': (a) => a === null ? res.status !== 200 : hasShape(a, zoneId),
     'Retry-After is the polling period': (a) => !isWaiting(a) || retryAfterFits(res, a),
-    'token and place are the same': (a) => !a || !last || samePlace(last, a),
+    'token and place are the same': (a) => !a || !last || samePlace(last, a, joins),
     'position never rises': (a) => !isWaiting(a) || !isWaiting(last) || a.waiting.position <= last.waiting.position,
     'entry comes with a pass': (a) => !a || a.canEnter !== true || hasPass(a),
     'once in, always the same admission': (a) => !a || !last || last.canEnter !== true || sameAdmission(last, a),
@@ -128,8 +137,9 @@ function retryAfterFits(res, a) {
   return Number(res.headers['Retry-After']) === Math.ceil(a.waiting.pollingPeriod / 1000);
 }
 
-function samePlace(last, a) {
-  return a.token === last.token
+// samePlace: a join after admission may name the visitor by another token.
+function samePlace(last, a, joins) {
+  return (a.token === last.token || joins && a.canEnter)
     && (!isWaiting(a) || !isWaiting(last) || a.waiting.arrivedAtMicros === last.waiting.arrivedAtMicros);
 }
 

@@ -66,6 +66,7 @@ export function thresholds(more) {
     can_enter_true_count: ['count>0'],
     wait_duration: ['p(95)<1000', 'p(99)<3000'],
     entry_duration: ['p(95)<1000', 'p(99)<3000'],
+    store_unavailable: ['rate<0.005'],
     ...more,
   };
 }

@@ -97,7 +97,7 @@ export class Visitor {
     const before = this.last;
     responses.forEach((res, i) => {
       const took = responses.length === 1 ? this.now() - sent : Math.round(res.timings.duration);
-      const answer = judge(res, before, this.zoneId, this.may);
+      const answer = judge(res, before, this.zoneId, path === '/traffic/wait', this.may);
       this.note(i === 0 ? kind : REPEAT, due, sent, took, res, answer);
       this.take(res, answer);
     });

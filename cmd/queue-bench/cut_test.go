@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// What the proxy says that it cut is what the visitor and the server saw: requests
+// that never came, and answers that were lost, whole or in part.
+func TestCutter(t *testing.T) {
+	t.Parallel()
+	const requests, body = 2000, `{"zoneId":"Z"}`
+	answer := strings.Repeat("x", 1000)
+	var seen atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err == nil && string(text) == body {
+			seen.Add(1)
+		}
+		w.Header().Set("Retry-After", "7")
+		_, _ = io.WriteString(w, answer) // the proxy reads all of it
+	}))
+	defer server.Close()
+	c, addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	var whole, part, none int64
+	for range requests {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/traffic/wait", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := transport.RoundTrip(req)
+		if err != nil {
+			none++
+			continue
+		}
+		text, err := io.ReadAll(res.Body)
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF) && len(text) < len(answer):
+			part++
+		case err == nil && string(text) == answer && res.Header.Get("Retry-After") == "7":
+			whole++
+		default:
+			t.Fatalf("%d bytes, %v", len(text), err)
+		}
+	}
+	if err := c.stop(); err != nil {
+		t.Error(err)
+	}
+	before, after, middle := c.before.Load(), c.after.Load(), c.middle.Load()
+	if whole != c.passed.Load() || part != middle || none != before+after || seen.Load() != requests-before {
+		t.Errorf("visitors got %d whole, %d in part, %d none, the server saw %d; the proxy cut %d before, %d after, %d in the middle",
+			whole, part, none, seen.Load(), before, after, middle)
+	}
+	// Of 600, with room for chance: the odds against are beyond a million to one.
+	for name, n := range map[string][3]int64{"before": {before, 170, 310}, "after": {after, 170, 310}, "middle": {middle, 70, 180}} {
+		if n[0] < n[1] || n[0] > n[2] {
+			t.Errorf("%s: %d cut, want %d to %d", name, n[0], n[1], n[2])
+		}
+	}
+}
+
+// What only asks for the zone, and what need not be cut, passes.
+func TestCutterPassesReads(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer server.Close()
+	c, addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	res, err := http.Get("http://" + addr + "/traffic/zones/Z")
+	if err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusTeapot {
+		t.Errorf("got %v, %v", res, err)
+	}
+	if res, err := http.Post("http://"+addr+"/traffic/wait", "", nil); err == nil {
+		_ = res.Body.Close()
+		t.Errorf("a POST got %s where all are cut", res.Status)
+	}
+}

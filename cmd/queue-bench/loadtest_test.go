@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/acceptance"
+)
+
+// Each scenario has a script and a zone, and each script is a scenario.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	zones, err := readZones("../../loadtest/k6/zones.yaml", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := zones["LOAD_BURST"]; got.PerMinute != 9000 || got.WindowSeconds != 6 {
+		t.Errorf("LOAD_BURST at size 2: %+v", got)
+	}
+	scripts, err := filepath.Glob("../../loadtest/k6/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, name := range scripts {
+		names = append(names, strings.TrimSuffix(filepath.Base(name), ".js"))
+	}
+	want := slices.Sorted(slices.Values(scenarios))
+	if !slices.Equal(names, want) || len(zones) != len(scenarios) {
+		t.Errorf("scripts %v, zones %d, scenarios %v", names, len(zones), want)
+	}
+}
+
+func TestReadZonesRefuses(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"no yaml":           "zones: [",
+		"a scenario's zone": "zones: [{zoneId: LOAD_BURST, perMinute: 60}]",
+		"a limit":           "zones: [{zoneId: LOAD_BURST, perMinute: -1}]",
+	} {
+		file := filepath.Join(t.TempDir(), "zones.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if zones, err := readZones(file, 1); err == nil {
+			t.Errorf("%s: read as %v", name, zones)
+		}
+	}
+}
+
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		c    loadTestCommand
+		want []string
+	}{
+		{loadTestCommand{}, scenarios},
+		{loadTestCommand{Docs: "docs"}, scenarios},
+		{loadTestCommand{Only: []string{"fault", "burst"}}, []string{"fault", "burst"}},
+		{loadTestCommand{Only: []string{"flood"}}, nil},
+		{loadTestCommand{Only: []string{"fault"}, Docs: "docs"}, nil},
+	} {
+		got, err := tt.c.chosen()
+		if !slices.Equal(got, tt.want) || (err == nil) != (tt.want != nil) {
+			t.Errorf("%+v: %v, %v", tt.c, got, err)
+		}
+	}
+}
+
+// loadTested is a run that all went well in.
+func loadTested() *acceptance.Summary {
+	r := &acceptance.Run{
+		Store: "Redis",
+		Story: &acceptance.Story{Scenario: "burst", ZoneID: "LOAD_BURST", Promises: &acceptance.Promises{}},
+		Verdict: &acceptance.Verdict{
+			Came: 6000, In: 4500, Limit: 450, MostWindow: 450, PerMinute: 4500, MostMinute: 4400, LongestWait: 20_900,
+			OvertakenP99: 0.01, OvertakenMost: 0.29, EstimateError: 0.078, Capacity: 0.999, Requests: 20_000, LatencyP99: 12,
+		},
+		Cost: acceptance.Cost{Server: 2 * time.Second, Redis: time.Second, ServerBytes: 90 << 20},
+	}
+	return &acceptance.Summary{When: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Took: 5 * time.Minute, Size: "1", Runs: []*acceptance.Run{r}}
+}
+
+// The two that write performance.md leave each other's part alone.
+func TestSection(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "performance.md")
+	read := func() string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if err := found().write(dir); err != nil {
+		t.Fatal(err)
+	}
+	bench := read()
+	if !strings.Contains(bench, noSection) {
+		t.Fatal("a new page has no place for the load test")
+	}
+	if err := writeSection(dir, loadTested(), machine{cores: 2, processor: "slow"}); err != nil {
+		t.Fatal(err)
+	}
+	both := read()
+	for _, want := range []string{
+		"| burst | Redis | 6,000 | 4,500 | 450 of 450 | 4,400 of 4,500 | 21 s | 0 | 0.01, 0.29 | 7.8 % | 99.9 % |",
+		"| burst | Redis | 20,000 | 0 ms | 12 ms | 100 µs | 50.0 µs | 90 MB |",
+		"4 May 2026, 5m0s, crowds of size 1", "Everything that was promised was kept",
+	} {
+		if !strings.Contains(both, want) {
+			t.Errorf("no %q in\n%s", want, both)
+		}
+	}
+	if err := found().write(dir); err != nil || read() != both {
+		t.Errorf("make bench has changed the load test's section: %v", err)
+	}
+	before, _, behind, err := cutSection(both)
+	if err != nil || before+noSection+behind != bench {
+		t.Errorf("the load test has changed more than its section: %v", err)
+	}
+	if costsIn(both) != costsIn(bench) {
+		t.Error("the load test's tables are taken for the bench's")
+	}
+	if err := os.WriteFile(file, []byte("# Performance\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSection(dir, loadTested(), machine{}); !errors.Is(err, errNoSection) || read() != "# Performance\n" {
+		t.Errorf("a page without a section: %v, now %q", err, read())
+	}
+}

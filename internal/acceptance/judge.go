@@ -1,0 +1,399 @@
+package acceptance
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// punctuality is how late a visitor may ask, in milliseconds, and still count as
+// one who polls when told to. The room grants a second; half of it is for the way.
+const punctuality = window.GraceMillis / 2
+
+// mostStrained is the share of requests, sent or answered late, beyond which the
+// crowd was not the one that the scenario describes, and what depends on its being
+// on time shows nothing. On a quiet machine it is 0.
+const mostStrained = 0.01
+
+// mostUnavailable is the share of requests that may be told that the store is away:
+// a shared machine may stall for longer than the server waits for Redis.
+const mostUnavailable = 0.005
+
+// Counts are the server's own, of the zone, since its data began.
+type Counts struct {
+	Joined   int64 `json:"joined"`
+	Admitted int64 `json:"admitted"`
+}
+
+// Finding is one promise, held against what was seen.
+type Finding struct {
+	Promise, Measured, Wanted string
+	Kept                      bool
+	// Exact: it holds however late the crowd was, and so must the measurement.
+	Exact bool
+}
+
+// Verdict is what the crowd's story shows. Times are in milliseconds, what was
+// overtaken is in windows' worth, errors and capacity are shares.
+type Verdict struct {
+	Findings []Finding
+
+	// Came is how many asked. Each of them is in, has left, waited to the end or
+	// lost the place.
+	Came, In, Left, Waiting, Lost int
+	Limit, PerMinute              int64
+	MostWindow, MostMinute        int
+	MedianWait, LongestWait       int64
+	// Punctual is how many polled when told to, and so were looked at for order.
+	Punctual                    int
+	OvertakenP99, OvertakenMost float64
+	// Dark is how many were silent on purpose; BackMost is by how many later
+	// arrivals one of them was overtaken once back.
+	Dark     int
+	BackMost float64
+	// Rose counts positions that rose.
+	Rose          int
+	EstimateError float64
+	// Capacity is -1 if there never were two windows' worth for a window's time.
+	Capacity float64
+	// Requests were sent, NoAnswers of them got none, TooMany were refused for
+	// coming too often. Latencies are of those answered. Unavailable were
+	// told that the store is away, Odd have a status that the contract has not.
+	Requests, NoAnswers, TooMany, Unavailable, Odd int
+	LatencyP50, LatencyP99                         int64
+	PollsMean                                      float64
+	// Strained is the share of requests that were sent, or answered, more than half
+	// a second late.
+	Strained float64
+	// Span is from the first request to the last answer.
+	Span int64
+}
+
+// Kept reports whether every promise was.
+func (v *Verdict) Kept() bool {
+	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept })
+}
+
+// Busy reports whether the machine was too busy to play the crowd: what was broken,
+// if anything, is broken only of what a crowd on time would have shown. Another
+// run may show it.
+func (v *Verdict) Busy() bool {
+	return v.Strained > mostStrained &&
+		!slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept && f.Exact })
+}
+
+// Judge judges a story by the settings of its zone. The server's counts are not
+// looked at if they are nil.
+func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
+	rates := window.RatesOf(settings)
+	v := &Verdict{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}
+	v.people(s)
+	times := admissions(s)
+	v.MostWindow = most(times, rates.WindowMillis)
+	v.MostMinute = most(times, window.MinuteMillis)
+	v.requests(s)
+	v.order(s, float64(rates.Limit))
+	v.EstimateError = estimateError(s, rates.WindowMillis)
+	v.Capacity = capacityUsed(s, times, rates)
+	v.find(s, counts)
+	return v
+}
+
+// find holds the figures against the promises.
+func (v *Verdict) find(s *Story, counts *Counts) {
+	p := s.Promises
+	add := func(promise string, kept bool, measured, wanted string) {
+		v.Findings = append(v.Findings, Finding{Promise: promise, Measured: measured, Wanted: wanted, Kept: kept})
+	}
+	exact := func(promise string, kept bool, measured, wanted string) {
+		v.Findings = append(v.Findings, Finding{promise, measured, wanted, kept, true})
+	}
+	atMost := func(promise string, n int, limit int64) {
+		exact(promise, int64(n) <= limit, count(n), "at most "+count(int(limit)))
+	}
+	exact("somebody was let in", v.In > 0, count(v.In), "at least 1")
+	atMost("never over the limit of a window", v.MostWindow, v.Limit)
+	atMost("never over the limit of a minute", v.MostMinute, v.PerMinute)
+	atMost("nobody lost the place", v.Lost, 0)
+	if p.EverybodyIn {
+		add("nobody was left waiting", v.Waiting == 0, count(v.Waiting), "at most 0")
+	}
+	atMost("no place belongs to two", twins(s), 0)
+	if counts != nil {
+		exact("the server counts the places that visitors were told of", counts.Joined == int64(v.Came),
+			count(int(counts.Joined)), count(v.Came))
+		exact("the server counts the admissions that visitors were told of", counts.Admitted == int64(v.In),
+			count(int(counts.Admitted)), count(v.In))
+	}
+	atMost("no answer but the contract's", v.Odd, 0)
+	away := float64(v.Unavailable) / math.Max(1, float64(v.Requests))
+	add("the store is there", away < mostUnavailable, exactly(away), "less than "+exactly(mostUnavailable))
+	atMost("no position rose", v.Rose, 0)
+	worth := func(x float64) string { return fmt.Sprintf("%.2f windows' worth", x) }
+	add("first come, first served: overtaken, one of a hundred", v.OvertakenP99 <= p.OvertakenP99,
+		worth(v.OvertakenP99), "at most "+worth(p.OvertakenP99))
+	add("first come, first served: overtaken, the most", v.OvertakenMost <= p.OvertakenMost,
+		worth(v.OvertakenMost), "at most "+worth(p.OvertakenMost))
+	if v.Dark > 0 {
+		add("who comes back goes first: overtaken once back, the most", v.BackMost <= p.OvertakenMost,
+			worth(v.BackMost), "at most "+worth(p.OvertakenMost))
+	}
+	add("the estimate is honest: median error", v.EstimateError >= 0 && v.EstimateError <= p.EstimateError,
+		exactly(v.EstimateError), "at most "+exactly(p.EstimateError))
+	if p.CapacityUsed > 0 {
+		add("no place is wasted: capacity used", v.Capacity >= p.CapacityUsed,
+			exactly(v.Capacity), "at least "+exactly(p.CapacityUsed))
+	}
+}
+
+// people counts who came to what end, and how long it took.
+func (v *Verdict) people(s *Story) {
+	var waits []int64
+	polls := 0
+	for i := range s.Visitors {
+		o := &s.Visitors[i]
+		if o.Dark != nil {
+			v.Dark++
+		}
+		switch {
+		case o.End == endIn && o.Admitted > 0:
+			v.In++
+			waits = append(waits, o.heard()-o.Asked[0].Due)
+			polls += len(o.Asked) - 1
+		case o.End == endLeft:
+			v.Left++
+		case o.End == endWaiting:
+			v.Waiting++
+		default: // lost, and whatever this package does not know
+			v.Lost++
+		}
+	}
+	slices.Sort(waits)
+	v.MedianWait, v.LongestWait = percentile(waits, 50), percentile(waits, 100)
+	v.PollsMean = float64(polls) / math.Max(1, float64(v.In))
+}
+
+// heard is when the visitor was first told that it is in: the first answer from
+// which on no position is named any more.
+func (o *Visitor) heard() int64 {
+	at := o.last()
+	for _, r := range slices.Backward(o.Asked) {
+		if !r.answered() {
+			continue
+		}
+		if r.Position > 0 {
+			break
+		}
+		at = r.told()
+	}
+	return at
+}
+
+// last is when the visitor was last told anything, or last asked in vain.
+func (o *Visitor) last() int64 { return o.Asked[len(o.Asked)-1].told() }
+
+// punctual reports whether the visitor polled when told to, and was answered.
+func (o *Visitor) punctual() bool {
+	for _, r := range o.Asked {
+		if !r.answered() || r.Sent-r.Due > punctuality || r.told()-r.Due > window.GraceMillis {
+			return false
+		}
+	}
+	return o.Dark == nil
+}
+
+// place is the visitor's arrival in microseconds: one who was let straight in was
+// told of none, and arrived then.
+func (o *Visitor) place() int64 {
+	if o.Arrived == 0 {
+		return o.Admitted * 1000
+	}
+	return o.Arrived
+}
+
+// admissions are the times, sorted.
+func admissions(s *Story) []int64 {
+	var times []int64
+	for i := range s.Visitors {
+		if t := s.Visitors[i].Admitted; t > 0 {
+			times = append(times, t)
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
+// most is the most of the sorted times that lie in any closed interval of so many
+// milliseconds.
+func most(times []int64, span int64) (n int) {
+	from := 0
+	for i, t := range times {
+		for times[from] < t-span {
+			from++
+		}
+		n = max(n, i-from+1)
+	}
+	return n
+}
+
+// twins counts visitors who hold a place that another holds too.
+func twins(s *Story) (n int) {
+	seen := make(map[int64]bool, len(s.Visitors))
+	for i := range s.Visitors {
+		at := s.Visitors[i].Arrived
+		if at == 0 {
+			continue
+		}
+		if seen[at] {
+			n++
+		}
+		seen[at] = true
+	}
+	return n
+}
+
+// requests looks at every answer.
+func (v *Verdict) requests(s *Story) {
+	var took []int64
+	strained := 0
+	first, last := int64(math.MaxInt64), int64(0)
+	for i := range s.Visitors {
+		// Copies that were sent at once may be answered in any order: each is held
+		// against what was known when they were sent.
+		var sent, before, position int64
+		for _, r := range s.Visitors[i].Asked {
+			v.Requests++
+			first, last = min(first, r.Sent), max(last, r.told())
+			switch r.Status {
+			case 0:
+				v.NoAnswers++
+			case http.StatusTooManyRequests:
+				v.TooMany++
+			case http.StatusServiceUnavailable:
+				v.Unavailable++
+			case http.StatusOK:
+			default:
+				v.Odd++
+			}
+			if r.Status != 0 {
+				took = append(took, r.Took)
+			}
+			if r.Sent-r.Due > punctuality || r.Took > punctuality {
+				strained++
+			}
+			if r.Kind != repeat || r.Sent != sent {
+				sent, before = r.Sent, position
+			}
+			if before > 0 && r.Position > before {
+				v.Rose++
+			}
+			if r.Position > 0 && (position == 0 || r.Position < position) {
+				position = r.Position
+			}
+		}
+	}
+	v.Strained = float64(strained) / math.Max(1, float64(v.Requests))
+	slices.Sort(took)
+	v.LatencyP50, v.LatencyP99 = percentile(took, 50), percentile(took, 99)
+	v.Span = max(0, last-first)
+}
+
+// estimateError is the median of |told - real| / real over all answers that were
+// at least a window away from the admission; -1 if there were none. Visitors who
+// were dark have kept themselves waiting, and do not count.
+func estimateError(s *Story, windowMillis int64) float64 {
+	var errs []float64
+	s.estimates(windowMillis, func(_ int64, e float64) { errs = append(errs, e) })
+	if len(errs) == 0 {
+		return -1
+	}
+	slices.Sort(errs)
+	return percentile(errs, 50)
+}
+
+// estimates calls f for each answer that told an estimate, with its time and
+// its error.
+func (s *Story) estimates(windowMillis int64, f func(at int64, err float64)) {
+	for i := range s.Visitors {
+		o := &s.Visitors[i]
+		if o.Admitted == 0 || o.Dark != nil {
+			continue
+		}
+		for _, r := range o.Asked {
+			real := o.Admitted - s.Began - r.told()
+			if r.Position > 0 && real >= windowMillis {
+				f(r.told(), math.Abs(float64(r.Estimate-real))/float64(real))
+			}
+		}
+	}
+}
+
+// change is how many more, or fewer, wait from a time on.
+type change struct {
+	at, by int64
+}
+
+// changes are those of the number who wait and are there: who is dark is not.
+func (s *Story) changes() []change {
+	var all []change
+	for i := range s.Visitors {
+		o := &s.Visitors[i]
+		from, to := o.Asked[0].told(), o.last()
+		if o.Admitted > 0 {
+			to = o.Admitted - s.Began
+		}
+		if to <= from {
+			continue
+		}
+		all = append(all, change{from, 1}, change{to, -1})
+		if d := o.Dark; d != nil && d[0] < to {
+			all = append(all, change{d[0], -1}, change{min(d[1], to), 1})
+		}
+	}
+	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// capacityUsed is the mean share of the places that were taken, from when two
+// windows' worth first waited until they last did. -1 if that was shorter than a
+// window.
+func capacityUsed(s *Story, times []int64, rates window.Rates) float64 {
+	var live, from, to int64
+	began := false
+	for _, c := range s.changes() {
+		if live >= 2*rates.Limit { // until now
+			to = c.at
+		}
+		live += c.by
+		if live >= 2*rates.Limit && !began {
+			from, began = c.at, true
+		}
+	}
+	if !began || to-from < rates.WindowMillis {
+		return -1
+	}
+	taken := int64(0)
+	for _, t := range times {
+		at := t - s.Began
+		taken += max(0, min(to, at+rates.WindowMillis)-max(from, at))
+	}
+	perWindow := float64(rates.PerMinute) * float64(rates.WindowMillis) / window.MinuteMillis
+	return float64(taken) / (perWindow * float64(to-from))
+}
+
+// percentile of sorted values, by the nearest rank.
+func percentile[T int64 | float64](sorted []T, p float64) T {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := int(math.Ceil(p/100*float64(len(sorted)))) - 1
+	return sorted[max(0, min(i, len(sorted)-1))]
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,0 +1,333 @@
+package acceptance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// A judge that convicts nobody proves nothing: each offence is shown to it.
+
+// began is when the stories of these tests begin, in Unix milliseconds.
+const began = 1_795_000_000_000
+
+// tenPer6s is a zone of ten in any 6 s and 95 in any minute.
+func tenPer6s() zone.Settings {
+	z := zone.Defaults("Z")
+	z.PerMinute = 95
+	return z
+}
+
+// orderly is a crowd of n who come within a second, poll once a second on time,
+// are told the right wait, and enter in their order, a millisecond apart, as soon as
+// the window allows it. Nothing is wrong with it.
+func orderly(n int) *Story {
+	s := &Story{Scenario: "burst", ZoneID: "Z", Began: began, Size: 1, Promises: &Promises{
+		OvertakenP99: 0.5, OvertakenMost: 2, EstimateError: 0.15, CapacityUsed: 0.9, EverybodyIn: true,
+	}}
+	for i := range n {
+		s.Visitors = append(s.Visitors, visitorAt(i, int64(1000+6010*(i/10)+i%10)))
+	}
+	return s
+}
+
+// visitorAt is the i-th to come, let in so many milliseconds after the beginning.
+func visitorAt(i int, in int64) Visitor {
+	v := Visitor{
+		Name: fmt.Sprintf("v%d", i), End: endIn, Arrived: 1000*began + int64(i)*1000, Admitted: began + in,
+	}
+	for at := int64(i); at < in; at += 1000 {
+		kind := poll
+		if at == int64(i) {
+			kind = join
+		}
+		position := 1 + in - at // falls, and is never 0
+		v.Asked = append(v.Asked, Request{kind, at, at, 2, 200, position, in - at - 2, 1000})
+	}
+	v.Asked = append(v.Asked, Request{Kind: poll, Due: in, Sent: in, Took: 0, Status: 200})
+	return v
+}
+
+// broken are the promises that a verdict finds broken, shortened to what is before
+// a colon.
+func broken(v *Verdict) []string {
+	var out []string
+	for _, f := range v.Findings {
+		if !f.Kept {
+			out = append(out, f.Promise)
+		}
+	}
+	return out
+}
+
+func TestJudgeAcquits(t *testing.T) {
+	t.Parallel()
+	v := Judge(orderly(90), tenPer6s(), &Counts{Joined: 90, Admitted: 90})
+	if got := broken(v); len(got) > 0 || !v.Kept() {
+		t.Errorf("broken: %v", got)
+	}
+	if v.Came != 90 || v.In != 90 || v.Punctual != 90 || v.MostWindow != 10 || v.MostMinute != 90 ||
+		v.Capacity < 0.95 || v.Capacity > 1.1 || v.EstimateError != 0 || v.OvertakenMost != 0 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestJudgeConvicts(t *testing.T) {
+	t.Parallel()
+	const (
+		window  = "never over the limit of a window"
+		minute  = "never over the limit of a minute"
+		lost    = "nobody lost the place"
+		waiting = "nobody was left waiting"
+		twin    = "no place belongs to two"
+		rose    = "no position rose"
+		away    = "the store is there"
+		odd     = "no answer but the contract's"
+		most    = "first come, first served: overtaken, the most"
+		p99     = "first come, first served: overtaken, one of a hundred"
+		back    = "who comes back goes first: overtaken once back, the most"
+		wait    = "the estimate is honest: median error"
+		idle    = "no place is wasted: capacity used"
+		joined  = "the server counts the places that visitors were told of"
+		counted = "the server counts the admissions that visitors were told of"
+	)
+	right := Counts{Joined: 90, Admitted: 90}
+	tests := []struct {
+		name   string
+		change func(s *Story)
+		counts Counts
+		want   []string
+	}{
+		{"one more in a closed window", func(s *Story) { s.Visitors[10].Admitted = began + 7000 }, right, []string{window}},
+		{"one more, a millisecond after the window", func(s *Story) { s.Visitors[10].Admitted = began + 7001 }, right, nil},
+		{"a minute's worth and one", func(s *Story) {
+			for i := range 6 {
+				s.Visitors = append(s.Visitors, visitorAt(90+i, 61_000))
+			}
+		}, Counts{96, 96}, []string{minute}},
+		{"the same, a millisecond later", func(s *Story) {
+			for i := range 6 {
+				s.Visitors = append(s.Visitors, visitorAt(90+i, 61_001))
+			}
+		}, Counts{96, 96}, nil},
+		{"a place that was lost", func(s *Story) { s.Visitors[89].End, s.Visitors[89].Admitted = endLost, 0 },
+			Counts{90, 89}, []string{lost}},
+		{"an end that nobody knows", func(s *Story) { s.Visitors[89].End = "?" }, right, []string{lost, counted}},
+		{"one who still waits", func(s *Story) { s.Visitors[89].End, s.Visitors[89].Admitted = endWaiting, 0 },
+			Counts{90, 89}, []string{waiting}},
+		{"one who still waits, where some may", func(s *Story) {
+			s.Promises.EverybodyIn = false
+			s.Visitors[89].End, s.Visitors[89].Admitted = endWaiting, 0
+		}, Counts{90, 89}, nil},
+		{"two in one place", func(s *Story) { s.Visitors[4].Arrived = s.Visitors[3].Arrived }, right, []string{twin}},
+		{"a position that rose", func(s *Story) { s.Visitors[50].Asked[3].Position += 2000 }, right, []string{rose}},
+		{"a repeat that is told more than was known", func(s *Story) {
+			v := &s.Visitors[50]
+			v.Asked = slices.Insert(v.Asked, 3, Request{repeat, 2500, 2500, 2, 200, v.Asked[2].Position + 1, 1, 1})
+		}, right, []string{rose}},
+		{"a copy that was answered before the other", func(s *Story) {
+			v := &s.Visitors[50]
+			copied := v.Asked[3]
+			copied.Kind, copied.Position = repeat, v.Asked[2].Position
+			v.Asked = slices.Insert(v.Asked, 4, copied)
+		}, right, nil},
+		{"a copy that is told more than was known", func(s *Story) {
+			v := &s.Visitors[50]
+			copied := v.Asked[3]
+			copied.Kind, copied.Position = repeat, v.Asked[2].Position+1
+			v.Asked = slices.Insert(v.Asked, 4, copied)
+		}, right, []string{rose}},
+		{"an answer that is none", func(s *Story) { s.Visitors[50].Asked[3].Status = 500 }, right, []string{odd}},
+		{"the store away, once", func(s *Story) { s.Visitors[50].Asked[3].Status = 503 }, right, nil},
+		{"the store away, one request in a hundred", func(s *Story) {
+			for i := range 30 {
+				s.Visitors[60+i].Asked[3].Status = 503
+			}
+		}, right, []string{away}},
+		{"no answer, and too many", func(s *Story) {
+			s.Visitors[50].Asked[3].Status, s.Visitors[51].Asked[3].Status = 0, 429
+		}, right, nil},
+		{"overtaken by two windows' worth", overtaken(20), right, []string{p99}},
+		{"overtaken by one more", overtaken(21), right, []string{p99, most}},
+		{"overtaken, but late", func(s *Story) {
+			overtaken(21)(s)
+			s.Visitors[0].Asked[1].Sent += punctuality + 1
+		}, right, nil},
+		{"overtaken, but its answer was late", func(s *Story) {
+			overtaken(21)(s)
+			s.Visitors[0].Asked[1].Took = 1001
+		}, right, nil},
+		{"never let in, while others pass", func(s *Story) {
+			v := visitorAt(0, 55_000)
+			v.End, v.Admitted, v.Asked = endWaiting, 0, v.Asked[:len(v.Asked)-1]
+			s.Visitors[0], s.Promises.EverybodyIn = v, false
+		}, Counts{90, 89}, []string{p99, most}},
+		{"back from the dark, and passed", func(s *Story) {
+			overtaken(21)(s)
+			s.Visitors[0].Dark = &[2]int64{500, 800}
+		}, right, []string{back}},
+		{"back from the dark when its turn was over", func(s *Story) {
+			overtaken(21)(s)
+			s.Visitors[0].Dark = &[2]int64{500, 54_000}
+		}, right, nil},
+		{"estimates a fifth too long", func(s *Story) { estimate(s, 1.2) }, right, []string{wait}},
+		{"estimates a fifth too short", func(s *Story) { estimate(s, 0.8) }, right, []string{wait}},
+		{"estimates a tenth too long", func(s *Story) { estimate(s, 1.1) }, right, nil},
+		{"no estimates", func(s *Story) {
+			for i := range s.Visitors {
+				v := &s.Visitors[i]
+				v.Asked = []Request{v.Asked[0], v.Asked[len(v.Asked)-1]}
+				v.Asked[0].Position = 0
+			}
+		}, right, []string{wait}},
+		{"a window that idles", func(s *Story) {
+			for i := range s.Visitors[40:] {
+				s.Visitors[40+i] = visitorAt(40+i, s.Visitors[40+i].Admitted-began+12_000)
+			}
+		}, right, []string{idle}},
+		{"never two windows' worth", func(s *Story) { s.Visitors = s.Visitors[:15] }, Counts{15, 15}, []string{idle}},
+		{"a place that nobody heard of", func(*Story) {}, Counts{91, 90}, []string{joined}},
+		{"an admission that nobody heard of", func(*Story) {}, Counts{90, 91}, []string{counted}},
+		{"nobody let in", func(s *Story) {
+			s.Promises = &Promises{EstimateError: 1}
+			for i := range s.Visitors {
+				s.Visitors[i].End, s.Visitors[i].Admitted = endLeft, 0
+			}
+		}, Counts{90, 0}, []string{"somebody was let in", wait}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := orderly(90)
+			tt.change(s)
+			v := Judge(s, tenPer6s(), &tt.counts)
+			if got := broken(v); !slices.Equal(got, tt.want) {
+				t.Errorf("broken: %s; want %s\n%+v", strings.Join(got, ", "), strings.Join(tt.want, ", "), v)
+			}
+			if v.Kept() != (len(tt.want) == 0) {
+				t.Errorf("kept: %t", v.Kept())
+			}
+		})
+	}
+}
+
+// A crowd that was late itself shows nothing of what depends on its being on time;
+// what is exact is never excused.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name           string
+		change         func(s *Story)
+		late           int64
+		busy, excusing bool
+	}{
+		{"on time", func(*Story) {}, punctuality, false, false},
+		{"late, and nothing broken", func(*Story) {}, punctuality + 1, true, false},
+		{"late, and the estimate wrong", func(s *Story) { estimate(s, 2) }, punctuality + 1, true, true},
+		{"on time, and the estimate wrong", func(s *Story) { estimate(s, 2) }, 0, false, false},
+		{"late, and a place lost", func(s *Story) { s.Visitors[0].End = endLost }, punctuality + 1, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := orderly(90)
+			tt.change(s)
+			for i := range s.Visitors {
+				s.Visitors[i].Asked[0].Due -= tt.late
+			}
+			r := &Run{Story: s, Verdict: Judge(s, tenPer6s(), nil)}
+			if r.Verdict.Busy() != tt.busy || r.Excused() != tt.excusing {
+				t.Errorf("busy %t, excused %t", r.Verdict.Busy(), r.Excused())
+			}
+			r.Crossed = []string{"position never rises: 1 of 2"}
+			if r.Excused() {
+				t.Error("a wrong answer is excused")
+			}
+		})
+	}
+}
+
+// overtaken has the first visitor be let in after n others.
+func overtaken(n int) func(s *Story) {
+	return func(s *Story) {
+		// In the place of the n+1-th, each of whom moves up by one.
+		times := admissions(s)
+		for i := range n {
+			s.Visitors[1+i] = visitorAt(1+i, times[i]-began)
+		}
+		s.Visitors[0] = visitorAt(0, times[n]-began)
+	}
+}
+
+func estimate(s *Story, factor float64) {
+	for i := range s.Visitors {
+		for j := range s.Visitors[i].Asked {
+			r := &s.Visitors[i].Asked[j]
+			r.Estimate = int64(float64(r.Estimate) * factor)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	const head = `{"scenario":"burst","zoneId":"Z","began":1795000000000,"size":1,"promises":{"overtakenP99":0.5,"everybodyIn":true}}`
+	const visitor = `{"visitor":"a","end":"in","arrived":7,"admitted":8,"dark":[3,4],"asked":[[0,1,2,3,200,5,6,7],[2,9,9,1,0,0,0,0]]}`
+	s, err := Read(strings.NewReader("wrong answer: 500\n" + head + "\n\n" + visitor + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Request{join, 1, 2, 3, 200, 5, 6, 7}
+	v := s.Visitors[0]
+	if s.Scenario != "burst" || s.Promises.OvertakenP99 != 0.5 || len(s.Visitors) != 1 || v.Asked[0] != want ||
+		v.Asked[1].Kind != repeat || *v.Dark != [2]int64{3, 4} || !slices.Equal(s.Remarks, []string{"wrong answer: 500"}) {
+		t.Errorf("got %+v", s)
+	}
+	for name, text := range map[string]string{
+		"empty":                          "",
+		"no head":                        visitor,
+		"a head without a zone":          `{"scenario":"burst","began":1,"promises":{}}`,
+		"without promises":               `{"scenario":"burst","zoneId":"Z","began":1}`,
+		"half a line":                    head + "\n" + visitor[:40],
+		"a visitor who asked of nothing": head + "\n" + `{"visitor":"a","end":"in","asked":[]}`,
+		"a request too short":            head + "\n" + `{"visitor":"a","end":"in","asked":[[0,1,2]]}`,
+		"a request of no kind":           head + "\n" + `{"visitor":"a","end":"in","asked":[[3,1,2,3,200,5,6,7]]}`,
+	} {
+		if s, err := Read(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: read as %+v", name, s)
+		}
+	}
+}
+
+// Two machines' stories are one, on the clock of the earlier.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	whole, part := orderly(90), orderly(90)
+	whole.Visitors, part.Visitors = whole.Visitors[:40], part.Visitors[40:]
+	part.Began += 500
+	part.shift(-500)
+	for _, stories := range [][2]*Story{{whole, part}, {part, whole}} {
+		a, b := *stories[0], *stories[1]
+		a.Visitors, b.Visitors = clone(a.Visitors), clone(b.Visitors)
+		if err := a.Add(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := broken(Judge(&a, tenPer6s(), nil)); len(got) > 0 || a.Began != began || len(a.Visitors) != 90 {
+			t.Errorf("broken: %v; began %d, %d visitors", got, a.Began-began, len(a.Visitors))
+		}
+	}
+	other := orderly(1)
+	other.ZoneID = "Y"
+	if err := whole.Add(other); err == nil {
+		t.Error("stories of two zones became one")
+	}
+}
+
+func clone(all []Visitor) []Visitor {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Asked = slices.Clone(out[i].Asked)
+	}
+	return out
+}
