@@ -24,7 +24,7 @@ type commands struct {
 	Measure  measureCommand  `cmd:"" default:"withargs" help:"Measure, print the table, write the document."`
 	LoadTest loadTestCommand `cmd:"" name:"loadtest" help:"Run the scenarios of loadtest/k6 on both stores, and judge them."`
 	Judge    judgeCommand    `cmd:"" help:"Judge what k6 has written down elsewhere (--console-output)."`
-	Scaling  scalingCommand  `cmd:"" help:"Compute docs/scaling.md from docs/performance.md."`
+	Scaling  scalingCommand  `cmd:"" help:"Compute docs/scaling.md, and the tables of deploy/terraform/examples, from docs/performance.md."`
 	Bare     bareCommand     `cmd:"" hidden:"" help:"Serve as the yardstick for HTTP."`
 }
 

@@ -25,15 +25,19 @@ type scalingCommand struct {
 	Docs string `default:"docs" placeholder:"DIR" help:"Where performance.md is, and scaling.md is written."`
 }
 
-// Run writes scaling.md.
+// Run writes scaling.md, and the tables of deploy/terraform/examples.
 func (c *scalingCommand) Run() error { return writeScaling(c.Docs) }
 
+// writeScaling writes all that is computed from performance.md in that folder.
 func writeScaling(dir string) error {
 	text, err := scalingPage(dir)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "scaling.md"), []byte(text), 0o644)
+	if err := os.WriteFile(filepath.Join(dir, "scaling.md"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	return writeClouds(dir)
 }
 
 // scalingPage fills the template from performance.md; with what is not there

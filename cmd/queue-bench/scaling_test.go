@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openqueue/waitingroom/deploy/terraform"
 )
 
 // The costs are found again in the page that they were written to.
@@ -74,5 +76,44 @@ func TestScalingIsFresh(t *testing.T) {
 	}
 	if string(got) != want {
 		t.Error("docs/scaling.md is not what docs/performance.md makes it: make scaling")
+	}
+}
+
+// So are the examples' tables, and what their groups grow by.
+func TestExamplesAreFresh(t *testing.T) {
+	t.Parallel()
+	const docs = "../../docs"
+	measured, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for example := range cloudCrowds {
+		dir := filepath.Join(docs, examplesDir, example)
+		got, err := os.ReadFile(filepath.Join(dir, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := cloudReadme(docs, example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("%s/README.md is not what docs/performance.md makes it: make scaling", dir)
+		}
+		s, _, err := readSetup(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := terraform.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, diags := m.Of("module", "servers")[0].Body.Attributes["requests_target"].Expr.Value(nil)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got, _ := target.AsBigFloat().Int64(); int(got) != requestsTarget(costsIn(string(measured)), s.server) {
+			t.Errorf("%s grows at %d requests a minute and server, should at %d", dir, got, requestsTarget(costsIn(string(measured)), s.server))
+		}
 	}
 }

@@ -1,0 +1,24 @@
+output "balancer_name" {
+  description = "Point the name that visitors use at this one, unless host_name did."
+  value       = module.balancer.dns_name
+}
+
+output "servers" {
+  description = "The group of the servers. Which there are: aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names NAME"
+  value       = module.servers.autoscaling_group_name
+}
+
+output "admin_token" {
+  description = "Where the operators' token is: aws secretsmanager get-secret-value --query SecretString --output text --secret-id ARN"
+  value       = module.secrets.admin_token_arn
+}
+
+output "redis_certificates" {
+  description = "Run this once, in modules/redis, after the first run: the nodes wait for it. Null with a Redis of your own."
+  value       = one(module.redis[*].certificate_command)
+}
+
+output "log_bucket" {
+  description = "Where the balancer's log is."
+  value       = module.balancer.log_bucket
+}

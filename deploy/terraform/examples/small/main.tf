@@ -1,0 +1,106 @@
+# A small event: the same parts as a large one, each as small as it can be, with
+# one NAT gateway for all three zones. What it carries and costs: README.md.
+
+module "network" {
+  source = "../../modules/network"
+
+  name      = var.name
+  nat       = "one"
+  endpoints = false
+}
+
+module "balancer" {
+  source = "../../modules/balancer"
+
+  name     = var.name
+  vpc_id   = module.network.vpc_id
+  subnet_a = module.network.public_subnet_ids[0]
+  subnet_b = module.network.public_subnet_ids[1]
+  subnet_c = module.network.public_subnet_ids[2]
+
+  certificate_arn = var.certificate_arn
+  host_name       = var.host_name
+  hosted_zone_id  = var.hosted_zone_id
+
+  deregistration_delay_seconds = module.servers.deregistration_delay_seconds
+  protected                    = false
+}
+
+module "secrets" {
+  source = "../../modules/secrets"
+
+  name            = var.name
+  signing_version = var.signing_version
+  recovery_days   = 0
+}
+
+# Three masters and their replicas; none if there is a Redis already.
+module "redis" {
+  source = "../../modules/redis"
+  count  = var.redis_url == "" ? 1 : 0
+
+  name     = var.name
+  vpc_id   = module.network.vpc_id
+  subnet_a = module.network.private_subnet_ids[0]
+  subnet_b = module.network.private_subnet_ids[1]
+  subnet_c = module.network.private_subnet_ids[2]
+
+  client_security_group_id = module.servers.security_group_id
+  instance_type            = var.redis_type
+  ami_id                   = var.ami_id
+  protected                = false
+  recovery_days            = 0
+}
+
+module "servers" {
+  source = "../../modules/servers"
+
+  name     = var.name
+  vpc_id   = module.network.vpc_id
+  vpc_cidr = module.network.cidr
+  subnet_a = module.network.private_subnet_ids[0]
+  subnet_b = module.network.private_subnet_ids[1]
+  subnet_c = module.network.private_subnet_ids[2]
+
+  balancer_security_group_id   = module.balancer.security_group_id
+  target_group_arn             = module.balancer.target_group_arn
+  request_count_label          = module.balancer.request_count_label
+  port                         = module.balancer.server_port
+  monitoring_security_group_id = aws_security_group.monitoring.id
+
+  package_url    = var.package_url
+  package_sha256 = var.package_sha256
+  instance_type  = var.server_type
+  ami_id         = var.ami_id
+
+  config_yaml     = file("${path.module}/zones.yaml")
+  allowed_origins = var.allowed_origins
+
+  redis_url                 = var.redis_url == "" ? module.redis[0].url : var.redis_url
+  redis_user                = var.redis_url == "" ? module.redis[0].user : var.redis_user
+  redis_password_secret_arn = var.redis_url == "" ? module.redis[0].password_secret_arn : var.redis_password_secret_arn
+  redis_ca_secret_arn       = var.redis_url == "" ? module.redis[0].ca_secret_arn : var.redis_ca_secret_arn
+  redis_cidr                = var.redis_cidr
+
+  signing_secret_arn     = module.secrets.signing_arn
+  signing_order          = var.signing_order
+  admin_token_secret_arn = module.secrets.admin_token_arn
+  secrets_revision       = module.secrets.revision
+
+  min_size        = var.min_servers
+  max_size        = var.max_servers
+  requests_target = 1100000
+  event_start     = var.event_start
+  event_end       = var.event_end
+}
+
+# Whoever is in this group may scrape the operators' port.
+resource "aws_security_group" "monitoring" {
+  name_prefix = "${var.name}-monitoring-"
+  description = "Prometheus"
+  vpc_id      = module.network.vpc_id
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
