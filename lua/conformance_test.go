@@ -81,3 +81,11 @@ func (s *Store) footprint(t conformance.TB, zoneID string) map[string]int {
 	}
 	return sizes
 }
+
+func TestBooks(t *testing.T) {
+	t.Parallel()
+	conformance.RunBooks(t, func(t *testing.T, now func() time.Time) conformance.Books {
+		t.Helper()
+		return openStore(t, now)
+	})
+}

@@ -20,6 +20,8 @@
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
 //	records         set     the names of zones with changes, deleted ones included
+//	{:limits}:book  hash    the policies of limits: their version, all as JSON
+//	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //
 // What a client has taken of a limit, each with a time to live of its own:
 //

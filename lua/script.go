@@ -30,8 +30,9 @@ var (
 	settleScript = load("settle")
 	deleteScript = load("delete")
 	takeScript   = load("take")
+	bookScript   = load("book")
 
-	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript}
+	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript}
 )
 
 func load(name string) *script {

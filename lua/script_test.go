@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -203,6 +204,9 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			other.PerMinute++
 			_, err := sc.store.PutZone(sc.Context(), other, &other, "")
 			sc.fails(err, line.ErrZoneChanged)
+		},
+		"a change of other policies than there are": func(sc *scene) {
+			sc.fails(sc.store.PutBook(sc.Context(), limit.Book{Version: 3}, 2, ""), limit.ErrBookChanged)
 		},
 		"putting back a zone that is there": func(sc *scene) {
 			other := sc.zone

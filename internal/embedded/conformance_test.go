@@ -57,3 +57,25 @@ func (s *Store) footprint(zoneID string) map[string]int {
 	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
 	return all
 }
+
+func TestBooks(t *testing.T) {
+	t.Parallel()
+	conformance.RunBooks(t, func(t *testing.T, now func() time.Time) conformance.Books {
+		t.Helper()
+		return openIn(t, t.TempDir(), now)
+	})
+}
+
+func openIn(t conformance.TB, dir string, now func() time.Time) *Store {
+	t.Helper()
+	s, err := Open(Options{Dir: dir, Now: now})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}

@@ -22,7 +22,7 @@ const rememberEvery = time.Second
 
 // Options of a store.
 type Options struct {
-	// Dir holds zones.json. Empty: nothing is kept (tests, the simulator).
+	// Dir holds zones.json and limits.json. Empty: nothing is kept (tests, the simulator).
 	Dir string
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
@@ -47,6 +47,8 @@ type Store struct {
 	deleted map[string]deleted
 	// record holds the changes of each zone, deleted ones too, newest first.
 	record map[string][]zone.Change
+
+	rules rules
 
 	stop chan struct{}
 	done chan struct{}
@@ -77,6 +79,10 @@ func Open(o Options) (*Store, error) {
 	s.file = f
 	had, err := f.load()
 	if err != nil {
+		_ = f.close() // the error of load says more
+		return nil, err
+	}
+	if err := s.rules.load(o.Dir); err != nil {
 		_ = f.close() // the error of load says more
 		return nil, err
 	}

@@ -21,6 +21,15 @@ type Book struct {
 	Deleted []string `json:"deleted,omitempty"`
 }
 
+// Clone returns a copy that shares nothing with b.
+func (b Book) Clone() Book {
+	b.Policies, b.Deleted = slices.Clone(b.Policies), slices.Clone(b.Deleted)
+	for i, p := range b.Policies {
+		b.Policies[i] = p.Clone()
+	}
+	return b
+}
+
 // Find returns the policy of that name.
 func (b Book) Find(name string) (Policy, bool) {
 	for _, p := range b.Policies {

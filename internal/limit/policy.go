@@ -185,8 +185,8 @@ func (p Policy) validateRules(tier string, rules []Rule) error {
 		bad("%d rules, must be between 1 and %d", len(rules), MaxRules)
 	}
 	for i, r := range rules {
-		if err := r.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("tier %s: rule %d: %w", tier, i+1, err))
+		for _, fault := range r.faults() {
+			bad("rule %d: %s", i+1, fault)
 		}
 		if p.Shards > 1 && (r.Limit < p.Shards || r.Permits() < p.Shards) {
 			bad("rule %d has fewer permits than there are shards", i+1)

@@ -81,9 +81,19 @@ func (r Rule) Quota() int64 {
 // Validate reports what is out of range, in one error that wraps ErrInvalid.
 func (r Rule) Validate() error {
 	var errs []error
+	for _, fault := range r.faults() {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrInvalid, fault))
+	}
+	return errors.Join(errs...)
+}
+
+// faults are what is out of range, a sentence each.
+func (r Rule) faults() []string {
+	var all []string
+	bad := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
 	between := func(name string, v, lo, hi int64) {
 		if v < lo || v > hi {
-			errs = append(errs, fmt.Errorf("%w: %s is %d, must be between %d and %d", ErrInvalid, name, v, lo, hi))
+			bad("%s is %d, must be between %d and %d", name, v, lo, hi)
 		}
 	}
 	most := int64(MaxLimit)
@@ -92,16 +102,16 @@ func (r Rule) Validate() error {
 		most = MaxLogLimit
 	case SlidingCounter, TokenBucket, LeakyBucket, FixedWindow:
 	default:
-		errs = append(errs, fmt.Errorf("%w: algorithm %q must be one of %v", ErrInvalid, r.Algorithm, Algorithms))
+		bad("algorithm %q must be one of %v", r.Algorithm, Algorithms)
 	}
 	between("limit", r.Limit, 1, most)
 	between("windowSeconds", r.WindowSeconds, 1, MaxWindowSeconds)
 	if r.Algorithm == TokenBucket || r.Algorithm == LeakyBucket {
 		between("burst", r.Burst, 0, MaxLimit)
 	} else if r.Burst != 0 {
-		errs = append(errs, fmt.Errorf("%w: burst is for token_bucket and leaky_bucket only", ErrInvalid))
+		bad("burst is for token_bucket and leaky_bucket only")
 	}
-	return errors.Join(errs...)
+	return all
 }
 
 // Share is the rule for one of n that divide it among themselves; the i-th, from

@@ -1,0 +1,72 @@
+package embedded
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+)
+
+func aBook() limit.Book {
+	return limit.Book{}.Put(limit.Policy{
+		Name: "a", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}},
+	})
+}
+
+func TestPoliciesSurviveARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutBook(t.Context(), aBook(), 0, "Ada"); err != nil {
+		t.Fatal(err)
+	}
+	changes, _ := s.BookChanges(t.Context())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openIn(t, dir, nil)
+	b, _ := again.Book(t.Context())
+	was, _ := again.BookChanges(t.Context())
+	if !reflect.DeepEqual(b, aBook()) || len(was) != 1 || !reflect.DeepEqual(was, changes) {
+		t.Errorf("%+v, %+v", b, was)
+	}
+}
+
+func TestAPolicyThatCannotBeKeptIsNotInForce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir, nil)
+	// A folder in the way, which not even root can write a file over.
+	if err := os.Mkdir(filepath.Join(dir, rulesName+".new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutBook(t.Context(), aBook(), 0, ""); err == nil {
+		t.Error("no error")
+	}
+	if b, _ := s.Book(t.Context()); b.Version != 0 {
+		t.Errorf("in force: %+v", b)
+	}
+}
+
+func TestADamagedFileOfPoliciesIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"book":`, `{"book":{"version":1,"policies":[{"name":"a b"}]}}`} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, rulesName)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), rulesName) {
+			t.Errorf("Open: %v", err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("the file is %q, %v", got, err)
+		}
+	}
+}

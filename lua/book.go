@@ -1,0 +1,117 @@
+package lua
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+)
+
+// bookDiffers is what book.lua returns for a version that is another.
+const bookDiffers = 1
+
+// bookKeys are the book of policies and the record of its changes. A colon is in
+// no zone's name, so that they are no zone's.
+func (s *Store) bookKeys() []string {
+	tag := s.prefix + "{:limits}:"
+	return []string{tag + "book", tag + "audit"}
+}
+
+// Book returns the policies; one of version 0 where there are none.
+func (s *Store) Book(ctx context.Context) (limit.Book, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	text, err := s.client.HGet(ctx, s.bookKeys()[0], "json").Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return limit.Book{}, nil
+	case err != nil:
+		return limit.Book{}, s.failed(ctx, "book", err)
+	}
+	var b limit.Book
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return limit.Book{}, fmt.Errorf("lua: the policies are damaged: %w", err)
+	}
+	return b, nil
+}
+
+// PutBook replaces the policies, if their version is still the one that was read:
+// else limit.ErrBookChanged. The record says that it was done by the one of that
+// name.
+func (s *Store) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
+	before, err := s.Book(ctx)
+	if err != nil {
+		return err
+	}
+	// With the version of b itself, it was this call that was made before, and
+	// whose reply was lost.
+	if before.Version != was && before.Version != b.Version {
+		return limit.ErrBookChanged
+	}
+	changes, err := json.Marshal(limit.Changes(before, b, by))
+	if err != nil {
+		return fmt.Errorf("lua: %w", err)
+	}
+	return s.setBook(ctx, "put", b, was, string(changes))
+}
+
+// RestoreBook puts back policies that the store has lost: if it has none, or an
+// older version. Else it changes nothing.
+func (s *Store) RestoreBook(ctx context.Context, b limit.Book) error {
+	if err := s.setBook(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrBookChanged) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) setBook(ctx context.Context, how string, b limit.Book, was int64, changes string) error {
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("lua: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
+	defer cancel()
+	reply, err := s.run(ctx, bookScript, s.bookKeys(),
+		s.clock(), how, was, b.Version, string(text), changes, limit.MaxChanges)
+	switch {
+	case err != nil:
+		return err
+	case reply == int64(bookDiffers):
+		return limit.ErrBookChanged
+	case reply != int64(0):
+		return fmt.Errorf("lua: book: reply is %v", reply)
+	}
+	return nil
+}
+
+// BookChanges returns the record of changes of policies, the newest first.
+func (s *Store) BookChanges(ctx context.Context) ([]limit.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
+	defer cancel()
+	entries, err := s.client.LRange(ctx, s.bookKeys()[1], 0, -1).Result()
+	if err != nil {
+		return nil, s.failed(ctx, "changes", err)
+	}
+	var all []limit.Change
+	for _, text := range entries {
+		var e struct {
+			AtMillis int64          `json:"at"`
+			Changes  []limit.Change `json:"changes"`
+		}
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			return nil, fmt.Errorf("lua: the record of policies is damaged: %w", err)
+		}
+		for _, c := range e.Changes {
+			c.AtMillis = e.AtMillis
+			all = append(all, c)
+		}
+	}
+	return all[:min(len(all), limit.MaxChanges)], nil
+}

@@ -1,0 +1,43 @@
+#!lua flags=allow-oom
+-- book: change the policies of limits, or put back a book that was lost.
+--
+-- KEYS[1]  hash  book   the policies: their version, and all of them as JSON
+-- KEYS[2]  list  audit  changes as JSON, the newest first
+-- ARGV[1]  clock override in microseconds, '' for the server's clock
+-- ARGV[2]  put: only if the version is ARGV[3]; restore: only if it is below ARGV[4]
+-- ARGV[3]  put: the version that was read, 0 for no book
+-- ARGV[4]  the version of this book
+-- ARGV[5]  the book, as JSON
+-- ARGV[6]  put: what changes, a JSON array of objects
+-- ARGV[7]  how many changes are kept
+--
+-- Returns  0 done, 1 the version is another
+--
+-- Run twice, the second changes nothing and says that it is done.
+
+local BOOK, AUDIT = KEYS[1], KEYS[2]
+local is = redis.call('HMGET', BOOK, 'version', 'json')
+local version = tonumber(is[1] or 0)
+if version == tonumber(ARGV[4]) and is[2] == ARGV[5] then
+  return 0
+end
+if ARGV[2] == 'put' then
+  if version ~= tonumber(ARGV[3]) then
+    return 1
+  end
+elseif version >= tonumber(ARGV[4]) then
+  return 1
+end
+redis.call('HSET', BOOK, 'version', ARGV[4], 'json', ARGV[5])
+if ARGV[2] == 'put' then
+  local millis = tonumber(ARGV[1])
+  if millis then
+    millis = math.floor(millis / 1000)
+  else
+    local t = redis.call('TIME')
+    millis = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  redis.call('LPUSH', AUDIT, string.format('{"at":%.0f,"changes":%s}', millis, ARGV[6]))
+  redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[7]) - 1)
+end
+return 0
