@@ -12,18 +12,29 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// zonesKey is the one key of the file that is no setting.
-const zonesKey = "zones"
+// The keys of the file that are no settings.
+const (
+	zonesKey  = "zones"
+	limitsKey = "limits"
+)
 
 // configFile is what the YAML file says: settings by the names of their flags,
-// and the zones to create when absent.
+// and what to create when absent.
 type configFile struct {
 	path     string
 	settings map[string]configEntry
-	zones    []zone.Settings
+	seeds
+}
+
+// seeds are what a server creates when it is absent.
+type seeds struct {
+	zones  []zone.Settings
+	limits []limit.Policy
 }
 
 // configEntry is one setting and the line that it is in. A list is joined by
@@ -56,7 +67,7 @@ func parseConfig(path string, text []byte, keys []string) (*configFile, error) {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: holds more than one YAML document; keep the first", path)
 	}
-	r := &configReader{configFile: f, keys: append(slices.Clone(keys), zonesKey)}
+	r := &configReader{configFile: f, keys: append(slices.Clone(keys), zonesKey, limitsKey)}
 	r.file(doc.Content[0])
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
@@ -89,6 +100,8 @@ func (r *configReader) file(root *yaml.Node) {
 		case isNull(value):
 		case key.Value == zonesKey:
 			r.allZones(value)
+		case key.Value == limitsKey:
+			r.allLimits(value)
 		default:
 			r.setting(key, value)
 		}
@@ -149,6 +162,29 @@ func (r *configReader) allZones(list *yaml.Node) {
 		}
 		lines[s.ZoneID] = n.Line
 		r.zones = append(r.zones, s)
+	}
+}
+
+func (r *configReader) allLimits(list *yaml.Node) {
+	if list.Kind != yaml.SequenceNode {
+		r.fault(list, "limits must be a list, each begun by a dash: - name: api")
+		return
+	}
+	lines := make(map[string]int)
+	for _, n := range list.Content {
+		p, faults := rulebook.Read(n)
+		for _, f := range faults {
+			r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.path, f.Line, f.Text))
+		}
+		if first, twice := lines[p.Name]; twice {
+			r.fault(n, "policy %q is in line %d already", p.Name, first)
+		} else if len(faults) == 0 {
+			lines[p.Name] = n.Line
+			r.limits = append(r.limits, p)
+		}
+	}
+	if len(r.limits) > limit.MaxPolicies {
+		r.fault(list, "%d policies, at most %d", len(r.limits), limit.MaxPolicies)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
@@ -25,6 +26,7 @@ type rooms struct {
 	wait     *wait.HTTP
 	entry    *entry.HTTP
 	operator *operator.HTTP
+	limits   *rulebook.HTTP
 	console  http.Handler
 	health   *health
 	registry *prometheus.Registry
@@ -78,6 +80,11 @@ func (r rooms) operators() http.Handler {
 	admin.GET("/zones/:zoneId/history", r.operator.History)
 	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
 	admin.GET("/audit", r.operator.Changes)
+	admin.GET("/limits", r.limits.List)
+	admin.GET("/limits/:name", r.limits.Get)
+	admin.PUT("/limits/:name", r.limits.Put)
+	admin.DELETE("/limits/:name", r.limits.Delete)
+	admin.GET("/limits/:name/stats", r.limits.Stats)
 	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)
 	e.GET("/", echo.WrapHandler(r.console))

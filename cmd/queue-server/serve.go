@@ -17,10 +17,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // shutdownTimeout is how long answers in the making may take after the drain
@@ -39,17 +39,17 @@ func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) 
 		return err
 	}
 	tuneGC(src.getenv)
-	var seeds []zone.Settings
+	var from seeds
 	if src.file != nil {
-		seeds = src.file.zones
+		from = src.file.seeds
 	}
-	return serve(ctx, s, seeds, stderr)
+	return serve(ctx, s, from, stderr)
 }
 
 // serve wires the server, runs it until ctx ends, and drains it. What is
 // deferred here runs from the bottom up: listeners, fallback, sweeper, watch,
 // registry, store.
-func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writer) (err error) {
+func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
 	keys, err := loadKeys(s, log, stderr)
 	if err != nil {
@@ -81,7 +81,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	measured := metrics.Measure(opened)
 
 	zones := registry.New(registry.Options{
-		Store: measured, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
+		Store: measured, Seeds: from.zones, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
 	})
 	zones.Start(ctx)
 	defer zones.Stop()
@@ -106,6 +106,13 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 	lines.Start(ctx)
 	defer lines.Stop()
 
+	limits, err := newLimits(s, opened, from.limits, keys.secrets[0], metrics, log)
+	if err != nil {
+		return err
+	}
+	limits.start(ctx)
+	defer limits.stop()
+
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	desk := operator.New(zones, seen, log)
 	operators, err := operator.NewHTTP(desk, keys.adminToken)
@@ -126,6 +133,7 @@ func serve(ctx context.Context, s checked, seeds []zone.Settings, stderr io.Writ
 		wait:     wait.NewHTTP(wait.New(lines, keys.tokens, issuer, metrics, nil)),
 		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
+		limits:   rulebook.NewHTTP(limits.book, limits),
 		console:  consoles.Handler(),
 		health:   health,
 		registry: reg,

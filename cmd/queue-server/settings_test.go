@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,7 @@ func TestParseConfig(t *testing.T) {
 	tests := []struct {
 		name, text string
 		zones      []zone.Settings
+		limits     []string
 		says       []string // of the error
 	}{
 		{name: "empty", text: ""},
@@ -238,7 +240,7 @@ func TestParseConfig(t *testing.T) {
 `, zones: []zone.Settings{a, all}},
 		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
 		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",
-			says: []string{`x.yaml:2: unknown key "zone"; did you mean "zones"?`, `x.yaml:4: unknown key "frobnicate"; known are addr, log-level, zones`}},
+			says: []string{`x.yaml:2: unknown key "zone"; did you mean "zones"?`, `x.yaml:4: unknown key "frobnicate"; known are addr, log-level, zones, limits`}},
 		{name: "unknown keys of a zone", text: "zones:\n  - zoneId: A\n    perminute: 3\n    pass_ttl: 5\n",
 			says: []string{`x.yaml:3: unknown key "perminute"; did you mean "perMinute"?`, `x.yaml:4: unknown key "pass_ttl"; known are zoneId, perMinute`}},
 		{name: "the file's own name", text: "config: y.yaml\n", says: []string{`x.yaml:1: unknown key "config"`}},
@@ -252,6 +254,15 @@ func TestParseConfig(t *testing.T) {
 		{name: "out of range", text: "zones:\n  - zoneId: A\n  - {zoneId: B, windowSeconds: 61, mode: ajar}\n",
 			says: []string{"x.yaml:3: ", "windowSeconds is 61, must be between 1 and 60", `mode "ajar" must be queue, open or closed`}},
 		{name: "no name", text: "zones:\n  - perMinute: 5\n", says: []string{`x.yaml:2: `, `zoneId "" must be 1 to 64`}},
+		{name: "limits", text: "limits:\n  - name: api\n    rules: [{algorithm: sliding_log, limit: 100, windowSeconds: 60}]\n",
+			limits: []string{"api"}},
+		{name: "faults of limits", text: "limits:\n  - name: api\n    rules: [{algorithm: sliding_lock, limit: 0, windowSeconds: 60}]\n" +
+			"  - name: b\n    shard: 1\n    rules: 7\nzones:\n  - A\n",
+			says: []string{`x.yaml:2: tier default: rule 1: algorithm "sliding_lock" must be one of`, "x.yaml:2: tier default: rule 1: limit is 0",
+				`x.yaml:5: "shard" is not a setting of a policy`, "x.yaml:6: rules must be a list", "x.yaml:8: a zone must be settings"}},
+		{name: "a policy twice", text: "limits:\n  - &a {name: api, rules: [{algorithm: sliding_log, limit: 1, windowSeconds: 60}]}\n  - *a\n",
+			says: []string{`x.yaml:3: policy "api" is in line 2 already`}},
+		{name: "limits is no list", text: "limits: {name: api}\n", says: []string{"x.yaml:1: limits must be a list"}},
 		{name: "no YAML", text: "addr: [\n", says: []string{"x.yaml: yaml: line"}},
 		{name: "two documents", text: "addr: :1\n---\naddr: :2\n", says: []string{"more than one YAML document"}},
 	}
@@ -268,6 +279,13 @@ func TestParseConfig(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			var limits []string
+			for _, p := range got.limits {
+				limits = append(limits, p.Name)
+			}
+			if !slices.Equal(limits, tt.limits) {
+				t.Errorf("limits %q, want %q", limits, tt.limits)
 			}
 			if len(got.zones) != len(tt.zones) {
 				t.Fatalf("%d zones, want %d", len(got.zones), len(tt.zones))

@@ -11,12 +11,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/lua"
 )
 
 // store is either of the two.
 type store interface {
 	metric.Calls
+	rulebook.Store
 	Close() error
 }
 

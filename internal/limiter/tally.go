@@ -211,6 +211,9 @@ type Stats struct {
 	Policy limit.Policy
 	// Tiers begin with the default one; the others by name.
 	Tiers []TierStats
+	// Failing is how many of the store's lanes are answered by failure policies
+	// now.
+	Failing int
 	// RecentSeconds is how many seconds Recent is of: up to 60.
 	RecentSeconds int
 	// History is second by second, the oldest first.
@@ -226,7 +229,7 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}
-	out := Stats{Policy: p.is.Clone(), Busiest: p.busiest.top(l.millis())}
+	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), Busiest: p.busiest.top(l.millis())}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.tiers() {

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -17,6 +18,10 @@ const (
 	// DefaultChanges is how many changes a list shows if it is not said.
 	DefaultChanges = 100
 )
+
+// ReadBy returns the name that a request gives in ByHeader; "" if it gives none.
+// It returns a *answer.FieldError for what can be no name.
+func ReadBy(r *http.Request) (string, error) { return readBy(r.Header.Values(ByHeader)) }
 
 // readBy returns the name in the values of the ByHeader; "" if there are none.
 // It returns a *answer.FieldError for what can be no name.

@@ -34,16 +34,29 @@ type Condition struct{ IfMatch, IfNoneMatch string }
 // allows reports whether a zone with these settings may be changed; nil is a
 // zone that is not there.
 func (c Condition) allows(s *zone.Settings) bool {
-	return (c.IfMatch == "" || named(c.IfMatch, s)) && (c.IfNoneMatch == "" || !named(c.IfNoneMatch, s))
+	if c == (Condition{}) {
+		return true
+	}
+	version := ""
+	if s != nil {
+		version = Version(*s)
+	}
+	return c.Allows(version)
 }
 
-// named reports whether a list of versions, or *, names these settings.
-func named(list string, s *zone.Settings) bool {
-	if s == nil {
+// Allows reports whether what has this version may be changed; "" is what is not
+// there.
+func (c Condition) Allows(version string) bool {
+	return (c.IfMatch == "" || named(c.IfMatch, version)) && (c.IfNoneMatch == "" || !named(c.IfNoneMatch, version))
+}
+
+// named reports whether a list of versions, or *, names this one.
+func named(list, version string) bool {
+	if version == "" {
 		return false
 	}
 	for each := range strings.SplitSeq(list, ",") {
-		if each = strings.TrimSpace(each); each == "*" || each == Version(*s) {
+		if each = strings.TrimSpace(each); each == "*" || each == version {
 			return true
 		}
 	}

@@ -89,8 +89,8 @@ func send(c echo.Context, status int, s zone.Settings) error {
 	return c.JSON(status, s)
 }
 
-// condition reads when a change may be made.
-func condition(h http.Header) Condition {
+// ConditionOf reads when a change may be made.
+func ConditionOf(h http.Header) Condition {
 	return Condition{
 		IfMatch:     strings.Join(h.Values("If-Match"), ","),
 		IfNoneMatch: strings.Join(h.Values("If-None-Match"), ","),
@@ -103,7 +103,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, condition(c.Request().Header))
+	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (h *HTTP) Patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, condition(c.Request().Header))
+	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, condition(c.Request().Header)); err != nil {
+	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/quota"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -86,14 +87,14 @@ var (
 	}
 	conflict = kind{
 		status: http.StatusConflict, code: "conflict",
-		title:    "Others are changing the zone",
-		detail:   "Nothing was changed. Look at the zone, and send the change again.",
+		title:    "Others are changing it",
+		detail:   "Nothing was changed. Look at what it is now, and send the change again.",
 		retryMin: 1, retryMax: 3,
 	}
 	preconditionFailed = kind{
 		status: http.StatusPreconditionFailed, code: "precondition_failed",
-		title:  "The zone is not as you have seen it",
-		detail: "Nothing was changed. Look at the zone, and decide anew.",
+		title:  "It is not as you have seen it",
+		detail: "Nothing was changed. Look at what it is now, and decide anew.",
 	}
 	tokenExpired = kind{
 		status: http.StatusGone, code: "token_expired",
@@ -181,6 +182,9 @@ var table = []struct {
 	{limit.ErrRefused, &rateLimited},
 	{limit.ErrStoreUnavailable, &limitsUnavailable},
 	{limiter.ErrPolicyUnknown, &policyUnknown},
+	{rulebook.ErrPrecondition, &preconditionFailed},
+	{rulebook.ErrUnknown, &policyUnknown},
+	{limit.ErrBookChanged, &conflict},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},
 	{line.ErrZoneChanged, &conflict},

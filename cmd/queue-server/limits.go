@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"log/slog"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limit/local"
+	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/rulebook"
+)
+
+// limits are what every door asks, and the policies that it goes by.
+type limits struct {
+	*limiter.Limiter
+	book *rulebook.Rulebook
+}
+
+// newLimits makes the limits. opened keeps the policies; where it counts, too, it
+// counts for all servers, else this one counts for itself. seeds are the policies
+// to make when absent.
+func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+	meter, err := metrics.LimitMeter()
+	if err != nil {
+		return nil, err
+	}
+	// Names of keys for the store, from the secret that all servers have; not the
+	// secret itself, which signs tokens.
+	named := hmac.New(sha256.New, secret)
+	named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
+	o := limiter.Options{
+		Local: local.New(local.Options{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
+	}
+	if shared, ok := opened.(limiter.Store); ok {
+		o.Store = shared
+	}
+	l := &limits{Limiter: limiter.New(o)}
+	l.book = rulebook.New(rulebook.Options{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
+	return l, metrics.ShowLimits(l)
+}
+
+// start begins to keep up with the policies and the store; stop ends it.
+func (l *limits) start(ctx context.Context) {
+	l.book.Start(ctx)
+	l.Start(ctx)
+}
+
+func (l *limits) stop() {
+	l.Stop()
+	l.book.Stop()
+}
