@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/fallback"
+	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/lua"
@@ -21,6 +22,10 @@ type store interface {
 	rulebook.Store
 	Close() error
 }
+
+// The Redis store counts what clients take, too, for all servers; the embedded one
+// leaves it to internal/limit/local.
+var _ limiter.Store = (*lua.Store)(nil)
 
 // within is how long a visitor's call may wait for the store. The embedded one
 // has no waiting, and is spared the timer.
