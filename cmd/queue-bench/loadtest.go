@@ -80,7 +80,7 @@ func (c *loadTestCommand) Run(ctx context.Context, out output) error {
 	}
 	m := describeMachine()
 	summary := &acceptance.Summary{
-		When: time.Now(), Machine: fmt.Sprintf("%d cores, %s", m.cores, m.processor),
+		When: time.Now(), Machine: fmt.Sprintf("%d cores (%s) for load generators, servers and Redis", m.cores, m.processor),
 		Size: strconv.FormatFloat(c.Size, 'g', -1, 64),
 	}
 	if summary.Runs, err = c.all(ctx, work, names, zones, out); err != nil {
@@ -114,11 +114,11 @@ func (c *loadTestCommand) finish(summary *acceptance.Summary, m machine, out out
 	if err := summary.Write(out.table); err != nil {
 		return err
 	}
-	text := filepath.Join(c.Out, "summary.txt")
-	if err := writeFile(text, summary.Write); err != nil {
+	text, page := filepath.Join(c.Out, "summary.txt"), filepath.Join(c.Out, "report.html")
+	if err := errors.Join(writeFile(text, summary.Write), writeFile(page, summary.Report)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out.progress, "\nthe summary is in %s\n", text)
+	fmt.Fprintf(out.progress, "\nthe same is in %s, and with charts in %s\n", text, page)
 	if !summary.Kept() {
 		return errBroken
 	}

@@ -173,7 +173,10 @@ func (s *Summary) bad() []*Run {
 // Headline is the whole in a sentence.
 func (s *Summary) Headline() string {
 	bad := s.bad()
-	if len(bad) == 0 {
+	switch {
+	case len(bad) == 0 && len(s.Runs) == 1:
+		return "Everything that was promised was kept."
+	case len(bad) == 0:
 		return fmt.Sprintf("Everything that was promised was kept, in all %d runs.", len(s.Runs))
 	}
 	names := make([]string, len(bad))

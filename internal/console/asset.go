@@ -5,12 +5,16 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/uplot"
 )
 
 //go:embed assets templates
@@ -39,15 +43,28 @@ type asset struct {
 func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]asset{}}
 	sum := sha256.New()
-	err := fs.WalkDir(files, "assets", func(name string, entry fs.DirEntry, err error) error {
+	own, err := fs.Sub(files, "assets")
+	if err == nil {
+		err = errors.Join(a.load(own, "", sum), a.load(uplot.Files, "vendor/", sum))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
+	return a, nil
+}
+
+// load takes in a folder's files, under the prefix.
+func (a *assets) load(from fs.FS, prefix string, sum io.Writer) error {
+	return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := files.ReadFile(name)
+		text, err := fs.ReadFile(from, name)
 		if err != nil {
 			return err
 		}
-		short := name[len("assets/"):]
+		short := prefix + name
 		kind, ok := assetTypes[path.Ext(name)]
 		if !ok {
 			if kind = mime.TypeByExtension(path.Ext(name)); kind == "" {
@@ -59,11 +76,6 @@ func loadAssets() (*assets, error) {
 		a.files[short] = asset{kind: kind, text: text}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
-	return a, nil
 }
 
 // url is where a browser gets the file. It returns an error for a file that is

@@ -57,7 +57,7 @@ func findParts(ctx context.Context, info *buildinfo.BuildInfo) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	plot, err := plotPart("internal/console/assets/vendor")
+	plot, err := plotPart("internal/uplot")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func goPart(ctx context.Context, version string) (part, error) {
 	return p, nil
 }
 
-// plotPart is the one script of the console that is not our own.
+// plotPart is the one script of our pages that is not our own.
 func plotPart(folder string) (part, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "uPlot.iife.min.js"))
 	if err != nil {
