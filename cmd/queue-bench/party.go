@@ -222,13 +222,14 @@ func (p *party) startServer(ctx context.Context, dir string, redis *yardstick.Se
 	return start(ctx, "queue-server, "+p.store, addr, admin, cmd)
 }
 
-// limits are the settings of what one client may take: on for the impatient, off
-// for all others, who come from one address.
+// limits are the settings of what one client may take: on for the impatient, each
+// of whom the server sees at an address of its own, and off for all others, as it is
+// for a load test from one machine.
 func (p *party) limits() []string {
 	if p.scenario == impatient {
-		return nil
+		return []string{"QUEUE_TRUSTED_PROXIES=127.0.0.1/32"}
 	}
-	return []string{"QUEUE_LIMITS=off"}
+	return []string{"QUEUE_DOOR_LIMITS=off"}
 }
 
 // withoutSettings leaves the settings of another server out.

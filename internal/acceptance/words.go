@@ -80,7 +80,7 @@ func (r *Run) Sentences() []string {
 		say("%s LOST THE PLACE.", count(v.Lost))
 	}
 	if v.Punctual > 0 {
-		say("Of those who asked when told to, nobody was passed by more than %s who came later.",
+		say("Of those who asked in time, nobody was passed by more than %s who came later.",
 			count(int(math.Round(v.OvertakenMost*float64(v.Limit)))))
 	}
 	if v.EstimateError >= 0 {

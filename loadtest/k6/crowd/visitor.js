@@ -38,7 +38,8 @@ export class Visitor {
     this.may = may || {};
     const n = exec.vu.idInTest;
     this.name = `k6-${run.run}-${n}-${exec.vu.iterationInInstance}`;
-    this.ip = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+    // Of the addresses that are set apart for benchmarks (RFC 2544).
+    this.ip = `198.${18 + ((n >> 16) & 1)}.${(n >> 8) & 255}.${n & 255}`;
     this.last = null;
     this.due = this.now();
     this.broke = 0;
@@ -93,7 +94,7 @@ export class Visitor {
       : { zoneId: this.zoneId, token: this.last.token };
     const sent = this.now();
     const due = kind === REPEAT ? sent : Math.round(this.due);
-    const responses = ask(path, Array(copies).fill(body));
+    const responses = ask(path, this.ip, Array(copies).fill(body));
     const before = this.last;
     responses.forEach((res, i) => {
       const took = responses.length === 1 ? this.now() - sent : Math.round(res.timings.duration);
