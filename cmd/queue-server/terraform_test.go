@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -67,8 +68,8 @@ func TestTheBalancerClosesBeforeTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	maps.Copy(sample, values)
-	if _, err := m.Evaluate(terraform.Given{Variables: sample}); err == nil {
-		t.Errorf("the balancer's module takes an idle timeout of %v, which is the server's", idleTimeout)
+	if _, err := m.Evaluate(terraform.Given{Variables: sample}); !errors.Is(err, terraform.ErrRefused) {
+		t.Errorf("the balancer's module takes an idle timeout of %v, which is the server's: %v", idleTimeout, err)
 	}
 }
 
@@ -77,6 +78,14 @@ func TestTheBalancerWaitsForTheDrain(t *testing.T) {
 	delay := inSeconds(t, servers, "var.drain_delay_seconds")
 	if noticed := inSeconds(t, balancer, "local.noticed_seconds"); delay <= noticed {
 		t.Errorf("a server drains for %v, the balancer notices within %v", delay, noticed)
+	}
+	tooShort, err := servers.Sample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tooShort["drain_delay_seconds"] = cty.NumberIntVal(int64(inSeconds(t, balancer, "local.noticed_seconds") / time.Second))
+	if _, err := servers.Evaluate(terraform.Given{Variables: tooShort}); !errors.Is(err, terraform.ErrRefused) {
+		t.Errorf("the servers' module takes a drain delay of %#v: %v", tooShort["drain_delay_seconds"], err)
 	}
 	out := servers.Of("output", "deregistration_delay_seconds")
 	v, err := servers.Argument(out[0], "value")

@@ -1,6 +1,8 @@
 package terraform
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -55,6 +57,14 @@ func functions(dir, now string) map[string]function.Function {
 		"base64encode": ofStrings(cty.String, func(a ...string) (any, error) {
 			return base64.StdEncoding.EncodeToString([]byte(a[0])), nil
 		}, "string"),
+		"base64gzip": ofStrings(cty.String, func(a ...string) (any, error) {
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			_, err := w.Write([]byte(a[0]))
+			err = errors.Join(err, w.Close())
+			return base64.StdEncoding.EncodeToString(packed.Bytes()), err
+		}, "string"),
+		"one":           one,
 		"plantimestamp": ofStrings(cty.String, func(...string) (any, error) { return now, nil }),
 		"timecmp":       ofStrings(cty.Number, func(a ...string) (any, error) { return compareTimes(a[0], a[1]) }, "a", "b"),
 		"file": ofStrings(cty.String, func(a ...string) (any, error) {
@@ -137,6 +147,22 @@ func ofBools(f func(n, all int) bool) function.Function {
 		},
 	})
 }
+
+// one is the only element of a list, or null where there is none.
+var one = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Type:   function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		switch elements := args[0].AsValueSlice(); len(elements) {
+		case 0:
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		case 1:
+			return elements[0], nil
+		default:
+			return cty.DynamicVal, fmt.Errorf("there are %d", len(elements))
+		}
+	},
+})
 
 // length is that of a collection, or of a string.
 var length = function.New(&function.Spec{

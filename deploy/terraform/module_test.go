@@ -140,3 +140,43 @@ func isFalse(expr hclsyntax.Expression) bool {
 	v, diags := expr.Value(nil)
 	return !diags.HasErrors() && v.Type() == cty.Bool && v.False()
 }
+
+// Every expression can be worked out as far as it is known: what it refers to is
+// there, and functions are given what they take.
+func TestExpressions(t *testing.T) {
+	t.Parallel()
+	for dir, m := range all(t) {
+		e, err := m.Evaluate(Given{Variables: inputs(t, m), Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range m.Of("locals") {
+			for name := range b.Body.Attributes {
+				if _, err := e.Value("local." + name); err != nil {
+					t.Errorf("%s: %v", dir, err)
+				}
+			}
+			checkArguments(t, e, b)
+		}
+		for _, kind := range []string{"resource", "data", "ephemeral", "module", "output"} {
+			for _, b := range m.Of(kind) {
+				checkArguments(t, e, b)
+			}
+		}
+	}
+}
+
+func checkArguments(t *testing.T, e *Evaluated, b *hclsyntax.Block) {
+	t.Helper()
+	for name := range b.Body.Attributes {
+		if name == "depends_on" || name == "ignore_changes" {
+			continue // names, not values
+		}
+		if _, err := e.Argument(b, name); err != nil {
+			t.Errorf("%s: %s of %s: %v", e.Dir, name, Address(b), err)
+		}
+	}
+	for _, inner := range b.Body.Blocks {
+		checkArguments(t, e, inner)
+	}
+}

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -213,6 +215,32 @@ func TestInstall(t *testing.T) {
 				t.Errorf("it does not say %q:\n%s", tt.says, said)
 			}
 		})
+	}
+}
+
+// The script gives up before the group does, and says why.
+func TestInstallGivesUpFirst(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("modules/servers/files/install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`"\$SECONDS" -lt (\d+)`).FindSubmatch(script)
+	if found == nil {
+		t.Fatal("the script waits for ever")
+	}
+	gives, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := servers(t, now, nil)
+	hook := Inner(e.Of("resource", "aws_autoscaling_group", "this")[0], "initial_lifecycle_hook")
+	v, err := e.Argument(hook[0], "heartbeat_timeout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if group, _ := v.AsBigFloat().Int64(); int64(gives)+60 > group {
+		t.Errorf("the script gives up after %d s, the group after %d s", gives, group)
 	}
 }
 

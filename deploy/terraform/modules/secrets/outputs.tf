@@ -1,11 +1,15 @@
 output "signing_arn" {
   description = "The signing secret's ARN. It is there once it has a value."
-  value       = aws_secretsmanager_secret_version.signing.arn
+  value       = aws_secretsmanager_secret.signing.arn
+
+  depends_on = [aws_secretsmanager_secret_version.signing]
 }
 
 output "admin_token_arn" {
   description = "The operators' token's ARN. It is there once it has a value."
-  value       = aws_secretsmanager_secret_version.admin_token.arn
+  value       = aws_secretsmanager_secret.admin_token.arn
+
+  depends_on = [aws_secretsmanager_secret_version.admin_token]
 }
 
 output "revision" {
