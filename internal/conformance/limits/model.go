@@ -159,6 +159,9 @@ const farAway = 1 << 51
 
 // until is in how many milliseconds after now the cost fits.
 func (m *model) until(now, cost int64) int64 {
+	if m.fits(m.moment(now), cost) {
+		return 0
+	}
 	return int64(sort.Search(farAway, func(d int) bool { return m.fits(m.moment(now+int64(d)), cost) }))
 }
 
