@@ -59,7 +59,7 @@ func (s *Store) footprint(t conformance.TB, zoneID string) map[string]int {
 	t.Helper()
 	ctx, sizes := t.Context(), make(map[string]int)
 	for _, key := range s.allKeys(t, "{"+zoneID+"}:") {
-		_, name, _ := strings.Cut(key, "}:")
+		name := key[strings.LastIndex(key, "}:")+2:] // the prefix may be a hash tag, too
 		var n int64
 		var err error
 		switch kind := s.client.Type(ctx, key).Val(); {

@@ -196,8 +196,9 @@ func (s *Store) allKeys(t conformance.TB, begin string) []string {
 	t.Helper()
 	var all []string
 	seen := make(map[string]bool) // SCAN may name a key twice
+	node := s.node(t)
 	for cursor := uint64(0); ; {
-		keys, next, err := s.client.Scan(context.Background(), cursor, s.prefix+begin+"*", 1_000).Result()
+		keys, next, err := node.Scan(context.Background(), cursor, s.prefix+begin+"*", 1_000).Result()
 		if err != nil {
 			t.Fatalf("scan: %v", err)
 		}
@@ -211,4 +212,19 @@ func (s *Store) allKeys(t conformance.TB, begin string) []string {
 			return all
 		}
 	}
+}
+
+// node is the server that has the store's keys. In a cluster the prefix is a hash
+// tag, so that all are on one.
+func (s *Store) node(t conformance.TB) redis.Cmdable {
+	t.Helper()
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if !ok {
+		return s.client
+	}
+	node, err := cluster.MasterForKey(context.Background(), s.prefix)
+	if err != nil {
+		t.Fatalf("no master for %s: %v", s.prefix, err)
+	}
+	return node
 }

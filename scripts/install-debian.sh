@@ -17,6 +17,9 @@ for program in "$@"; do
 	gcc) missing+=(gcc libc6-dev) ;; # for the race detector
 	chromium) missing+=(chromium fonts-dejavu-core) ;; # for the console's tests; without a font it shows boxes
 	prometheus | promtool) missing+=(prometheus) ;;
+	openssl) missing+=(openssl) ;;
+	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
+	systemd-analyze) missing+=(systemd) ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2

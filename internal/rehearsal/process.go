@@ -41,23 +41,23 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start starts a program, which is killed with the test. What it said is in the
+// begin starts a program, which is killed with the test. What it said is in the
 // test's log if that fails.
-func start(t testing.TB, program string, args ...string) *process {
+func begin(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(program, args...), said: new(output)}
-	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
-	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("%s, which this test needs: %v", program, err)
+	p := &process{cmd: cmd, said: new(output)}
+	cmd.Stdout, cmd.Stderr = p.said, p.said
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%s, which this test needs: %v", cmd.Path, err)
 	}
 	p.kill = sync.OnceFunc(func() {
-		_ = p.cmd.Process.Kill() // it may have ended by itself
-		_ = p.cmd.Wait()
+		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Wait()
 	})
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("%s %s:\n%s", program, strings.Join(args, " "), last(p.said.String(), 30))
+			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), last(p.said.String(), 60))
 		}
 	})
 	return p

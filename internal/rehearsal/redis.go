@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/deploy/terraform"
 )
 
 const (
@@ -36,6 +38,7 @@ type Redis struct {
 	secrets string
 	// addresses are host:port.
 	addresses []string
+	module    *terraform.Evaluated
 }
 
 // Node is one of its machines: a folder in the place of /, and a process.
@@ -79,6 +82,12 @@ func NewRedis(t testing.TB) *Redis {
 	return r
 }
 
+// put gives a secret another value, as Terraform and Secrets Manager would.
+func (r *Redis) put(t testing.TB, secret, value string) {
+	t.Helper()
+	r.script(t, folder("testdata/aws"), "secretsmanager", "put-secret-value", "--secret-id", arn(secret), "--secret-string", value)
+}
+
 // arn is the name of a secret; the stand-in takes what follows the last colon.
 func arn(secret string) string {
 	return "arn:aws:secretsmanager:" + region + ":123456789012:secret:" + secret
@@ -118,12 +127,14 @@ func (n *Node) write(t testing.TB, k int, addresses []map[string]any) {
 	decode(t, m, "local.places", &places)
 	decode(t, m, "local.user_data", &userData)
 	n.Shard, n.Subnet = places[k].Shard, places[k].Subnet
-	writeFiles(t, userData[k])
+	writeFiles(t, "", userData[k])
+	n.redis.module = m
 	mkdir(t, n.Data())
 }
 
-// writeFiles does with the write_files of cloud-init's user data what it would.
-func writeFiles(t testing.TB, userData string) {
+// writeFiles does with the write_files of cloud-init's user data what it would, below
+// a folder.
+func writeFiles(t testing.TB, root, userData string) {
 	t.Helper()
 	var config struct {
 		WriteFiles []struct {
@@ -143,8 +154,8 @@ func writeFiles(t testing.TB, userData string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mkdir(t, filepath.Dir(f.Path))
-		writeFile(t, f.Path, f.Content, os.FileMode(mode))
+		mkdir(t, filepath.Dir(root+f.Path))
+		writeFile(t, root+f.Path, f.Content, os.FileMode(mode))
 	}
 }
 
@@ -212,7 +223,7 @@ func (n *Node) Start(t testing.TB) {
 	if said, err := n.Guard(t.Context()); err != nil {
 		t.Fatalf("redis-guard: %v\n%s", err, said)
 	}
-	n.running = start(t, "redis-server", n.Etc("redis.conf"))
+	n.running = begin(t, exec.Command("redis-server", n.Etc("redis.conf")))
 	Await(t, startTimeout, "a node answers", func() bool {
 		_, err := n.Admin(t.Context(), "ping")
 		return err == nil
@@ -246,6 +257,10 @@ func (n *Node) Admin(ctx context.Context, args ...string) (string, error) {
 
 // As runs a command as one of the users, with redis-cli. An error reply is an error.
 func (n *Node) As(ctx context.Context, user string, args ...string) (string, error) {
+	return n.with(ctx, user, passwords[user], args...)
+}
+
+func (n *Node) with(ctx context.Context, user, password string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	all := append([]string{
@@ -253,7 +268,7 @@ func (n *Node) As(ctx context.Context, user string, args ...string) (string, err
 		"--tls", "--cacert", n.Etc("ca.pem"), "--user", user,
 	}, args...)
 	cmd := exec.CommandContext(ctx, "redis-cli", all...)
-	cmd.Env = append(os.Environ(), "REDISCLI_AUTH="+passwords[user])
+	cmd.Env = append(os.Environ(), "REDISCLI_AUTH="+password)
 	out, err := cmd.CombinedOutput()
 	said := strings.TrimSpace(string(out))
 	if err != nil {

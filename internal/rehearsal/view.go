@@ -17,6 +17,8 @@ type Member struct {
 	Linked        bool
 	// Slots are the ranges that it serves: "0-5460".
 	Slots string
+	// bus is the port of the cluster's bus.
+	bus string
 }
 
 // Failed reports whether the others have given the node up.
@@ -38,7 +40,8 @@ func (n *Node) Members(t testing.TB) []Member {
 			t.Fatalf("CLUSTER NODES: %q", l)
 		}
 		m := Member{ID: f[0], Flags: f[2], Master: f[3], Linked: f[7] == "connected", Slots: strings.Join(f[8:], " ")}
-		addr, _, _ := strings.Cut(f[1], "@")
+		addr, bus, _ := strings.Cut(f[1], "@")
+		m.bus = bus
 		for i, a := range n.redis.addresses {
 			if a == addr {
 				m.Node = n.redis.Nodes[i]

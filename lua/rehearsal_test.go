@@ -1,0 +1,106 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/rehearsal"
+)
+
+// TestConformanceOnInstances tells every story to the cluster that the templates of
+// deploy/terraform make: over TLS, as the user that servers have there.
+func TestConformanceOnInstances(t *testing.T) {
+	t.Parallel()
+	r := rehearsal.StartRedis(t)
+	queue, admin := dial(t, r, "queue"), dial(t, r, "admin")
+	t.Cleanup(func() { deniedNothing(t, r) })
+	conformance.Run(t, func(t conformance.TB, now func() time.Time) conformance.Harness {
+		t.Helper()
+		// A hash tag, so that a user with keys that begin with { may have it.
+		prefix := fmt.Sprintf("{test%d}:", prefixes.Add(1))
+		s, keys := storeOn(t, queue, prefix, now), storeOn(t, admin, prefix, now)
+		t.Cleanup(func() {
+			s.work.Wait()
+			keys.forgetAll(t)
+		})
+		return conformance.Harness{
+			Store: s,
+			Lose: func(t conformance.TB) conformance.Store {
+				t.Helper()
+				keys.forgetAll(t)
+				return s
+			},
+			Footprint: keys.footprint,
+		}
+	})
+}
+
+// deniedNothing: no node has refused a command or a key to anybody.
+func deniedNothing(t *testing.T, r *rehearsal.Redis) {
+	t.Helper()
+	for k, n := range r.Nodes {
+		denied, err := n.Admin(context.WithoutCancel(t.Context()), "acl", "log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(denied, "\n")
+		for i, l := range lines {
+			if l == "object" && !strings.HasPrefix(lines[i+1], "client") { // the client's name, for people
+				t.Errorf("node %d denied %s", k, lines[i+1])
+			}
+		}
+	}
+}
+
+// dial makes a patient client of the cluster for one of its users.
+func dial(t *testing.T, r *rehearsal.Redis, user string) *redis.ClusterClient {
+	t.Helper()
+	roots, err := ReadRoots(r.CAFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := Client(r.URL(user), roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		t.Fatalf("the client is a %T", client)
+	}
+	o := *cluster.Options()
+	if err := cluster.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient
+	cluster = redis.NewClusterClient(&o)
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
+
+// storeOn makes a store on a client that others use as well.
+func storeOn(t conformance.TB, client redis.UniversalClient, prefix string, now func() time.Time) *Store {
+	t.Helper()
+	m, err := newMetrics(nil, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{
+		client: client, prefix: prefix, now: now, logger: slog.New(slog.DiscardHandler), metrics: m,
+		timeouts: timeouts{patient, patient}, batches: make(map[string]*batch),
+	}
+	if err := s.warm(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
