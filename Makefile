@@ -41,7 +41,7 @@ check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, 
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium prometheus
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -49,6 +49,12 @@ test: ## run all tests, with the race detector, in random order
 faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
 	@scripts/install-debian.sh redis-server
 	@scripts/faults.sh
+
+.PHONY: rehearsal
+rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
+	@scripts/install-debian.sh redis-server prometheus openssl python3 systemd-analyze
+	$(GO) test -count=1 -v -tags rehearsal ./internal/rehearsal
+	$(GO) test -count=1 -run OnInstances ./lua
 
 .PHONY: storm
 storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
