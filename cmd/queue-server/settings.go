@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -55,6 +56,13 @@ type settings struct {
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
 	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
 	AllowedOrigins []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only pages of this server's own site when absent."`
+	LimitsAddr     string        `name:"limits-addr" setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Limits' listener, where services and gateways ask whether a client may go on, such as 127.0.0.1:8082. Not for the public. None when absent."`
+	LimitsAPIKeys  string        `name:"limits-api-keys" setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" complete:"file" help:"The X-API-Keys that count as clients of their own: on each line the SHA-256 of one in hexadecimal, and its tier. Or any, if whoever asks has checked them. None when absent."`
+	LimitsJWKS     string        `name:"limits-jwks" setting:"QUEUE_LIMITS_JWKS" placeholder:"FILE|URL" complete:"file" help:"The keys that bearer tokens verify with: a JWK set, as a file or at an https URL. No token is looked at when absent."`
+	LimitsIssuer   string        `name:"limits-jwt-issuer" setting:"QUEUE_LIMITS_JWT_ISSUER" placeholder:"TEXT" help:"What iss of a bearer token must be. Not checked when absent."`
+	LimitsAudience string        `name:"limits-jwt-audience" setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
+	LimitsClaim    string        `name:"limits-jwt-claim" setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
+	LimitsTier     string        `name:"limits-jwt-tier-claim" setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
 	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
 	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat      string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
@@ -99,6 +107,18 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	}
 	if err := checkAddr(s.AdminAddr); err != nil {
 		fault("admin-addr", "%w", err)
+	}
+	if s.LimitsAddr != "" {
+		if err := checkAddr(s.LimitsAddr); err != nil {
+			fault("limits-addr", "%w", err)
+		}
+	}
+	// Read here only to see that they can be.
+	if _, err := caller.New(caller.Options{JWKS: s.LimitsJWKS}); err != nil {
+		fault("limits-jwks", "%w", err)
+	}
+	if _, err := caller.New(caller.Options{APIKeys: s.LimitsAPIKeys}); err != nil {
+		fault("limits-api-keys", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {

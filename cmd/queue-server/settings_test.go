@@ -33,6 +33,14 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			says: []string{`QUEUE_ADDR: ":70000" has no port between 0 and 65535`}},
 		{name: "operators' address", env: map[string]string{"QUEUE_ADMIN_ADDR": "8081"},
 			says: []string{`QUEUE_ADMIN_ADDR: "8081" is no address`}},
+		{name: "limits' address", args: []string{"--limits-addr=8082"}, says: []string{`--limits-addr: "8082" is no address`}},
+		{name: "keys that others can change", env: map[string]string{"QUEUE_LIMITS_JWKS": "http://id.example/jwks.json"},
+			says: []string{`QUEUE_LIMITS_JWKS: caller: unusable key set: "http://id.example/jwks.json" is no https URL`}},
+		{name: "no key set", args: []string{"--limits-jwks=settings_test.go"}, says: []string{"--limits-jwks: caller: unusable key set"}},
+		{name: "no API keys", env: map[string]string{"QUEUE_LIMITS_API_KEYS": "/there/is/none"},
+			says: []string{"QUEUE_LIMITS_API_KEYS: caller: unusable list of API keys", "/there/is/none"}},
+		{name: "API keys themselves", args: []string{"--limits-api-keys=settings_test.go"},
+			says: []string{"--limits-api-keys: ", "line 1: no SHA-256 in hexadecimal"}},
 		{name: "store", env: map[string]string{"QUEUE_STORE": "mysql"},
 			says: []string{`QUEUE_STORE: "mysql" is none of embedded, redis`}},
 		{name: "no Redis URL", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "localhost:6379"},
@@ -169,7 +177,8 @@ func TestDefaults(t *testing.T) {
 	if got := c.settings; got.Addr != want.Addr || got.AdminAddr != want.AdminAddr || got.Store != want.Store ||
 		got.RedisURL != want.RedisURL || got.DataDir != want.DataDir || got.SweepEvery != want.SweepEvery ||
 		got.DrainDelay != want.DrainDelay || got.LogLevel != want.LogLevel || got.LogFormat != want.LogFormat ||
-		got.Secret != "" || got.AdminToken != "" || got.Config != "" || len(got.TrustedProxies) > 0 {
+		got.Secret != "" || got.AdminToken != "" || got.Config != "" || len(got.TrustedProxies) > 0 ||
+		got.LimitsAddr != "" || got.LimitsAPIKeys != "" || got.LimitsJWKS != "" || got.LimitsClaim != "sub" || got.LimitsTier != "tier" {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
@@ -186,6 +195,13 @@ secret:
   - another secret of 32 bytes or more
 admin-token: `+operatorToken+`
 data-dir: /var/lib/queue
+limits-addr: 127.0.0.1:3
+limits-api-keys: any
+limits-jwks: https://id.example/jwks.json
+limits-jwt-issuer: https://id.example
+limits-jwt-audience: shop
+limits-jwt-claim: customer
+limits-jwt-tier-claim: plan
 sweep-every: 1m
 trusted-proxies: [10.0.0.0/8, "2001:db8::/32", 192.0.2.7]
 drain-delay: 0s
@@ -200,7 +216,9 @@ zones:
 		t.Fatal(err)
 	}
 	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
-		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" {
+		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
+		c.LimitsAddr != "127.0.0.1:3" || c.LimitsAPIKeys != "any" || c.LimitsJWKS != "https://id.example/jwks.json" ||
+		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {
 		t.Errorf("got %+v", c)
 	}
 	if len(src.file.zones) != 1 || src.file.zones[0] != zone.Defaults("A") {

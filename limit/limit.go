@@ -1,0 +1,206 @@
+package limit
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limit/local"
+	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/quota"
+	"github.com/openqueue/waitingroom/lua"
+)
+
+// Errors of Allow. Compare with errors.Is.
+var (
+	// ErrPolicyUnknown: no policy of that name is in force.
+	ErrPolicyUnknown = limiter.ErrPolicyUnknown
+	// ErrCost: the cost is below 1, or more than a rule can ever permit at once.
+	ErrCost = limiter.ErrCost
+	// ErrKey: the key is empty.
+	ErrKey = limiter.ErrKey
+)
+
+// Options of Open.
+type Options struct {
+	// Policies are in force at once; see SetPolicies.
+	Policies []Policy
+	// RedisURL is where the counts are: redis://host:port, rediss:// for TLS, several
+	// hosts with commas for a cluster, redis+sentinel://hosts/master for Sentinel.
+	// Empty: in this process's memory, for one server.
+	RedisURL string
+	// RedisRoots are the authorities that sign Redis's certificates. Nil: those that
+	// this machine trusts.
+	RedisRoots *x509.CertPool
+	// Servers is the most servers that share Redis at a time: with FailLocal each
+	// enforces one part in so many while Redis is away. 0: 1.
+	Servers int64
+	// Secret goes into the hash of keys, so that whoever reads Redis learns of no
+	// address or account. The same on all servers; at most 64 bytes of it count.
+	Secret []byte
+	// Logger is told when Redis goes away, and when it is back. Nil: nobody is.
+	Logger *slog.Logger
+}
+
+// Limiter decides. Its methods may be called from any goroutine.
+type Limiter struct {
+	limits *limiter.Limiter
+	local  *local.Store
+	redis  *lua.Store // nil without one
+	log    *slog.Logger
+}
+
+// Open returns a limiter, which is to be closed. Redis need not be there yet. The
+// error wraps ErrInvalid where a policy is wrong.
+func Open(ctx context.Context, o Options) (*Limiter, error) {
+	l := &Limiter{log: o.Logger, local: local.New(local.Options{})}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	settings := limiter.Options{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
+	if o.RedisURL != "" {
+		var err error
+		if l.redis, err = lua.Open(ctx, lua.Options{URL: o.RedisURL, Roots: o.RedisRoots, Logger: l.log}); err != nil {
+			return nil, fmt.Errorf("limit: redis: %w", err)
+		}
+		settings.Store = l.redis
+	}
+	l.limits = limiter.New(settings)
+	if err := l.SetPolicies(o.Policies...); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.limits.Start(ctx)
+	return l, nil
+}
+
+// Close ends what Open began. Questions that are still asked get an error, or what
+// their policy says.
+func (l *Limiter) Close() error {
+	l.limits.Stop()
+	l.local.Close()
+	if l.redis == nil {
+		return nil
+	}
+	return l.redis.Close()
+}
+
+// SetPolicies puts these policies into force, in place of all before. What clients
+// have taken by a rule stays, unless the rule's algorithm or window is another. It
+// changes nothing where it returns an error, which wraps ErrInvalid.
+func (l *Limiter) SetPolicies(policies ...Policy) error {
+	b, err := book(policies)
+	if err != nil {
+		return fmt.Errorf("limit: %w", err)
+	}
+	l.limits.Use(b)
+	return nil
+}
+
+// Request is a question.
+type Request struct {
+	// Policy is the name of one that is in force.
+	Policy string
+	// Key is who asks; all with one key are counted together. Not empty.
+	Key string
+	// Tier chooses the policy's rules; one that it does not have is as none.
+	Tier string
+	// Cost is how many permits it takes; 0 for 1.
+	Cost int64
+}
+
+// Source is what has decided.
+type Source string
+
+// The sources.
+const (
+	// SourceStore: the count in Redis or, without one, in this process.
+	SourceStore = Source(limiter.SourceStore)
+	// SourceMemory: a refusal that was known to hold still.
+	SourceMemory = Source(limiter.SourceMemory)
+	// SourceLocal: this server's own count.
+	SourceLocal = Source(limiter.SourceLocal)
+	// SourceOpen and SourceClosed: nothing was counted, since Redis is away.
+	SourceOpen   = Source(limiter.SourceOpen)
+	SourceClosed = Source(limiter.SourceClosed)
+)
+
+// Decision is the answer.
+type Decision struct {
+	// Allowed: it may go on, and was counted by every rule; else by none.
+	Allowed bool
+	// RetryAfter is in how long a refused request would be allowed, if nobody else
+	// took anything until then: exact, to the millisecond. 0 if Allowed.
+	RetryAfter time.Duration
+	// Delay is how long an allowed request should wait, for a LeakyBucket to flow
+	// evenly. 0 without one.
+	Delay time.Duration
+	// Remaining is what is left of the rule with least left; -1 when it is not known.
+	Remaining int64
+	// Source is what has decided.
+	Source Source
+
+	answer limiter.Answer
+}
+
+// Allow decides a request, and counts it if it is allowed. A refusal is no error, and
+// neither is it that Redis is away. Errors are ErrPolicyUnknown, ErrKey, ErrCost, and
+// the context's.
+func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
+	a, err := l.limits.Check(ctx, limiter.Question{Policy: r.Policy, Key: short(r.Key), Tier: r.Tier, Cost: r.Cost})
+	if err != nil {
+		return Decision{}, fmt.Errorf("limit: %w", err)
+	}
+	d := Decision{
+		Allowed: a.Allowed, Source: Source(a.Source), Remaining: -1, answer: a,
+		RetryAfter: time.Duration(a.RetryMillis) * time.Millisecond,
+		Delay:      time.Duration(a.DelayMillis) * time.Millisecond,
+	}
+	if i := a.Tightest(a.Rules); i >= 0 {
+		d.Remaining = a.Quotas[i].Remaining
+	} else if a.Source == limiter.SourceMemory {
+		d.Remaining = 0
+	}
+	return d, nil
+}
+
+// short is a key that the limiter takes.
+func short(key string) string {
+	if len(key) <= limiter.MaxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// SetHeader sets the fields that tell the client of the decision: RateLimit-Policy,
+// RateLimit, X-RateLimit-Limit, -Remaining and -Reset and, with a refusal,
+// Retry-After. It leaves all others alone.
+func (d *Decision) SetHeader(h http.Header) { quota.SetFields(h, &d.answer) }
+
+// Problem is the document that tells of a refusal, as application/problem+json
+// (RFC 9457). Its code is rate_limited, or limits_unavailable where Redis is away and
+// the policy is FailClosed.
+func (d *Decision) Problem() []byte { return quota.AppendRefusal(nil, &d.answer) }
+
+// Wait waits for the delay of a LeakyBucket, but no longer than most, and returns
+// the context's error if that ends before.
+func (d *Decision) Wait(ctx context.Context, most time.Duration) error {
+	delay := min(d.Delay, most)
+	if delay <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,104 @@
+package limit
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/address"
+	"github.com/openqueue/waitingroom/internal/quota"
+)
+
+// KeyFunc says who asks, and in which tier, or "" for none. A request whose key is
+// "" is not limited: for health checks and the like.
+type KeyFunc func(r *http.Request) (key, tier string)
+
+// ByIP counts by the client's address, of IPv6 by the network of 64 bits, which is
+// one subscriber's. X-Forwarded-For is believed as far as proxies in these networks
+// wrote it; with none, the address is the connection's.
+func ByIP(trusted ...netip.Prefix) KeyFunc {
+	find := address.Finder(trusted)
+	return func(r *http.Request) (key, tier string) { return address.Key(find(r)), "" }
+}
+
+// Option of a middleware.
+type Option func(*Settings)
+
+// Settings are what options set. Package echolimit reads them.
+type Settings struct {
+	// MaxWait is how long a request may wait for a LeakyBucket to flow evenly.
+	MaxWait time.Duration
+	// Cost is what a request costs; nil: 1.
+	Cost func(r *http.Request) int64
+}
+
+// MaxWait has requests wait until they leave a LeakyBucket, but no longer than d each.
+// Without it they go on at once. One whose client hangs up meanwhile goes nowhere; its
+// permit is spent.
+func MaxWait(d time.Duration) Option { return func(s *Settings) { s.MaxWait = d } }
+
+// Cost says how many permits a request takes: at least 1, and at most what every rule
+// permits at once. It must not be the client's choice.
+func Cost(of func(r *http.Request) int64) Option { return func(s *Settings) { s.Cost = of } }
+
+// Apply returns what options set.
+func Apply(options []Option) Settings {
+	var s Settings
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// Middleware lets requests through as a policy allows. A refusal is a 429; what a
+// programmer got wrong, such as a policy that is not there, is logged, and a 500.
+func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func(http.Handler) http.Handler {
+	s := Apply(options)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			who, tier := key(r)
+			if who == "" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			q := Request{Policy: policy, Key: who, Tier: tier}
+			if s.Cost != nil {
+				q.Cost = s.Cost(r)
+			}
+			d, err := l.Allow(r.Context(), q)
+			if err != nil {
+				l.fail(w, r, policy, err)
+				return
+			}
+			d.SetHeader(w.Header())
+			if !d.Allowed {
+				refuse(w, r, &d)
+				return
+			}
+			if d.Wait(r.Context(), s.MaxWait) == nil {
+				next.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// fail answers what the client cannot help. One who hung up is told nothing.
+func (l *Limiter) fail(w http.ResponseWriter, r *http.Request, policy string, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	l.log.ErrorContext(r.Context(), "a request could not be limited", "policy", policy, "error", err)
+	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, d *Decision) {
+	body, h := d.Problem(), w.Header()
+	h.Set("Content-Type", quota.ContentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusTooManyRequests)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // to one who may have hung up
+	}
+}
