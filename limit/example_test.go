@@ -3,7 +3,6 @@ package limit_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -24,9 +23,10 @@ func Example() {
 		}},
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer limits.Close()
+	defer func() { _ = limits.Close() }()
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	mux := http.NewServeMux()
@@ -51,14 +51,16 @@ func ExampleLimiter_Allow() {
 		Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.FixedWindow, Limit: 1000, Window: 24 * time.Hour}}},
 	}}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer limits.Close()
+	defer func() { _ = limits.Close() }()
 
 	for _, tier := range []string{"", "pro"} {
 		d, err := limits.Allow(context.Background(), limit.Request{Policy: "exports", Key: "account:7", Tier: tier, Cost: 8})
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(d.Allowed, d.Remaining)
 	}
@@ -76,9 +78,10 @@ func ExampleLimiter_Middleware() {
 		OnStoreFailure: limit.FailOpen,
 	}}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer limits.Close()
+	defer func() { _ = limits.Close() }()
 
 	type accountKey struct{}
 	byAddress := limit.ByIP()
@@ -89,6 +92,13 @@ func ExampleLimiter_Middleware() {
 		return byAddress(r)
 	}
 	// Requests leave evenly, one each 20 ms; none is kept for longer than 400 ms.
-	orders := limits.Middleware("orders", byAccount, limit.MaxWait(400*time.Millisecond))
-	http.Handle("/orders", orders(http.NotFoundHandler()))
+	limited := limits.Middleware("orders", byAccount, limit.MaxWait(400*time.Millisecond))
+	orders := limited(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
+
+	request := httptest.NewRequest(http.MethodPost, "/orders", http.NoBody)
+	answer := httptest.NewRecorder()
+	orders.ServeHTTP(answer, request.WithContext(context.WithValue(request.Context(), accountKey{}, "7")))
+	fmt.Println(answer.Code, answer.Header().Get("RateLimit"))
+	// Output:
+	// 201 "orders";r=20;t=1
 }

@@ -17,6 +17,11 @@ var (
 	stores     = []string{"internal/embedded", "internal/limit/local", "lua"}
 )
 
+// publicNeeds are what package limit, which anybody may import, is made of.
+var publicNeeds = []string{
+	"internal/address", "internal/limit", "internal/limiter", "internal/quota", "lua", "limit",
+}
+
 // rule forbids an import; why is what the reader of a failure needs to know.
 type rule struct {
 	name string
@@ -92,6 +97,21 @@ var rules = []rule{
 			return ours(to, "internal/console") && !withinAny(from.pkg, []string{"internal/console", "cmd/queue-server"})
 		},
 		why: "it shows what the others know, and knows nothing itself",
+	},
+	{
+		name: "the public package brings no server with it",
+		breaks: func(from source, to string) bool {
+			return !from.isTest() && within(from.pkg, "limit") && !isStandard(to) && !ours(to, publicNeeds...) &&
+				(from.pkg != "limit/echolimit" || !within(to, "github.com/labstack/echo"))
+		},
+		why: "whoever imports limit gets the limiter, its two stores and what they need; echo comes with echolimit alone",
+	},
+	{
+		name: "nothing of the server imports the public package",
+		breaks: func(from source, to string) bool {
+			return ours(to, "limit") && !within(from.pkg, "limit")
+		},
+		why: "limit is for services of others; what it is made of is in internal",
 	},
 	{
 		name: "nothing imports cmd",
@@ -170,6 +190,12 @@ func TestRulesBite(t *testing.T) {
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/openapi/openapitest"), false},
 		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/console"), false},
 		{"nothing imports the console", "internal/operator", "http.go", own("internal/console"), true},
+		{"the public package brings no server with it", "limit", "limit.go", own("internal/limiter"), false},
+		{"the public package brings no server with it", "limit", "middleware.go", "github.com/labstack/echo/v4", true},
+		{"the public package brings no server with it", "limit", "limit.go", own("internal/problem"), true},
+		{"the public package brings no server with it", "limit/echolimit", "http.go", "github.com/labstack/echo/v4", false},
+		{"nothing of the server imports the public package", "internal/gate", "http.go", own("limit"), true},
+		{"nothing of the server imports the public package", "limit/echolimit", "http.go", own("limit"), false},
 		{"nothing imports cmd", "internal/wait", "service.go", own("cmd/queue-server"), true},
 		{"nothing imports cmd", "cmd/queue-server", "main.go", own("internal/wait"), false},
 	}

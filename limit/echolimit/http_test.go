@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -127,9 +126,10 @@ func Example() {
 		Rules: []limit.Rule{{Algorithm: limit.SlidingCounter, Limit: 2, Window: time.Minute}},
 	}}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer limits.Close()
+	defer func() { _ = limits.Close() }()
 
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPDirect() // or ExtractIPFromXFFHeader, behind proxies
