@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of both listeners.
+// Limits of all listeners.
 const (
 	// readHeaderTimeout and readTimeout end those who send a byte a second.
 	// A poll is 300 bytes; 10 s carry it over the worst of mobile networks.
@@ -33,8 +33,9 @@ const (
 type listener struct {
 	name string
 	net.Listener
-	server  *http.Server
-	running sync.WaitGroup
+	headerBytes int
+	server      *http.Server
+	running     sync.WaitGroup
 }
 
 // listen opens an address. Connections wait until serve.
@@ -43,7 +44,7 @@ func listen(ctx context.Context, name, addr string) (*listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
-	return &listener{name: name, Listener: l}, nil
+	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes}, nil
 }
 
 // serve begins to answer with h, until drain or close. If it ends on its own,
@@ -55,7 +56,7 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      write,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		MaxHeaderBytes:    l.headerBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	l.running.Go(func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
@@ -27,6 +28,7 @@ type rooms struct {
 	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *rulebook.HTTP
+	gate     *gate.HTTP // nil without the limits' listener
 	console  http.Handler
 	health   *health
 	registry *prometheus.Registry
@@ -97,6 +99,24 @@ func (r rooms) operators() http.Handler {
 	e.GET("/debug/pprof/profile", wrap(pprof.Profile))
 	e.GET("/debug/pprof/trace", wrap(pprof.Trace))
 	e.Match([]string{http.MethodGet, http.MethodPost}, "/debug/pprof/symbol", wrap(pprof.Symbol))
+	return e
+}
+
+// gateway are the routes of the limits' listener. Gateways ask with the method of
+// their client's request, which can be any word: a route that is not found is one
+// with another method.
+func (r rooms) gateway() http.Handler {
+	e := r.newEcho()
+	e.Use(r.health.closing)
+	e.POST("/limits/:policy/check", r.gate.Check)
+	for _, path := range []string{"/limits/:policy/auth", "/limits/:policy/auth/*"} {
+		e.Match(reading, path, r.gate.Auth)
+		e.RouteNotFound(path, r.gate.Auth)
+	}
+	e.Match(reading, "/healthz", alive)
+	e.Match(reading, "/readyz", r.standing)
+	e.Match(reading, "/openapi.yaml", openapi.Limits.ServeYAML)
+	e.Match(reading, "/openapi.json", openapi.Limits.ServeJSON)
 	return e
 }
 
@@ -179,6 +199,14 @@ func (r rooms) ready(c echo.Context) error {
 			fmt.Sprintf("ready, without the store: zones that this server admits to by itself: %d\n", zones))
 	}
 	return fmt.Errorf("not ready: %w", err)
+}
+
+// standing is GET /readyz of the limits' listener: it answers without the store, too.
+func (r rooms) standing(c echo.Context) error {
+	if r.health.draining.Load() {
+		return echo.ErrServiceUnavailable
+	}
+	return c.String(http.StatusOK, "ready\n")
 }
 
 func (r rooms) metrics() http.Handler {

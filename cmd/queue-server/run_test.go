@@ -67,6 +67,7 @@ func TestHelpAndVersion(t *testing.T) {
 // server is a running queue-server, whose log the test can read.
 type server struct {
 	public, operators string // base URLs
+	limits            string // "" without that listener
 	stop              context.CancelFunc
 	status            chan int
 	log               *logReader
@@ -100,6 +101,10 @@ func start(t *testing.T, env map[string]string) *server {
 	s.operators = fmt.Sprintf("http://%v", listening["operators"])
 	documents.Store(listening["public"], openapitest.Public)
 	documents.Store(listening["operators"], openapitest.Operators)
+	if listening["limits"] != "none" {
+		s.limits = fmt.Sprintf("http://%v", listening["limits"])
+		documents.Store(listening["limits"], openapitest.Limits)
+	}
 	return s
 }
 

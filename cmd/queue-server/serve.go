@@ -47,7 +47,7 @@ func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) 
 }
 
 // serve wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: listeners, fallback, sweeper, watch,
+// deferred here runs from the bottom up: listeners, limits, fallback, sweeper, watch,
 // registry, store.
 func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
@@ -66,6 +66,11 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, operatorListener.close()) }()
+	gates, err := openGateway(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gates.close()) }()
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
@@ -112,6 +117,8 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	}
 	limits.start(ctx)
 	defer limits.stop()
+	gates.start(ctx)
+	defer gates.stop()
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	desk := operator.New(zones, seen, log)
@@ -134,6 +141,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
 		limits:   rulebook.NewHTTP(limits.book, limits),
+		gate:     gates.room(limits),
 		console:  consoles.Handler(),
 		health:   health,
 		registry: reg,
@@ -142,14 +150,15 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		log:      log,
 	}
 
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
+	listeners := append([]*listener{publicListener, operatorListener}, gates.serve(r.gateway, log, failed)...)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "store", s.Store)
+		"operators", operatorListener.Addr().String(), "limits", gates.address(), "store", s.Store)
 	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"
@@ -162,7 +171,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: not ready any more, still answering; another signal ends it at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, listeners...))
 	if err == nil {
 		log.Info("drained")
 	}
@@ -194,7 +203,12 @@ func newLogger(w io.Writer, s checked) *slog.Logger {
 
 // warnIfPublic warns when other machines can reach the operators' listener.
 func warnIfPublic(log *slog.Logger, addr string) {
-	if a, err := netip.ParseAddrPort(addr); err == nil && !a.Addr().IsLoopback() {
+	if !isLoopback(addr) {
 		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
 	}
+}
+
+func isLoopback(addr string) bool {
+	a, err := netip.ParseAddrPort(addr)
+	return err != nil || a.Addr().IsLoopback()
 }
