@@ -11,6 +11,13 @@ data "aws_availability_zones" "available" {
     name   = "opt-in-status"
     values = ["opt-in-not-required"]
   }
+
+  lifecycle {
+    postcondition {
+      condition     = length(self.names) >= 3
+      error_message = "This region has fewer than three zones of availability: choose another."
+    }
+  }
 }
 
 locals {
