@@ -97,8 +97,9 @@ func storeOn(t conformance.TB, client redis.UniversalClient, prefix string, now 
 	}
 	s := &Store{
 		client: client, prefix: prefix, now: now, logger: slog.New(slog.DiscardHandler), metrics: m,
-		timeouts: timeouts{patient, patient}, batches: make(map[string]*batch),
+		timeouts: timeouts{patient, patient}, batches: make(map[string]*zoneBatch),
 	}
+	s.openLanes()
 	if err := s.warm(context.Background()); err != nil {
 		t.Fatal(err)
 	}
