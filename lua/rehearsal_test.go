@@ -91,15 +91,11 @@ func dial(t *testing.T, r *rehearsal.Redis, user string) *redis.ClusterClient {
 // storeOn makes a store on a client that others use as well.
 func storeOn(t conformance.TB, client redis.UniversalClient, prefix string, now func() time.Time) *Store {
 	t.Helper()
-	m, err := newMetrics(nil, client)
+	s, err := openOn(client, Options{Prefix: prefix, Now: now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{
-		client: client, prefix: prefix, now: now, logger: slog.New(slog.DiscardHandler), metrics: m,
-		timeouts: timeouts{patient, patient}, batches: make(map[string]*zoneBatch),
-	}
-	s.openLanes()
+	s.timeouts = timeouts{patient, patient}
 	if err := s.warm(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
+	s, err := openOn(client, o)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	if err := s.warm(ctx); err != nil {
+		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
+	}
+	return s, nil
+}
+
+// openOn makes a store on a client that is there. Its scripts are not loaded yet.
+func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
+	s = &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, settleTimeout},
 		linger:   lingerFor,
@@ -105,12 +117,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
 	if s.metrics, err = newMetrics(o.Registerer, client); err != nil {
-		return nil, errors.Join(err, client.Close())
+		return nil, err
 	}
 	s.openLanes()
-	if err := s.warm(ctx); err != nil {
-		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
-	}
 	return s, nil
 }
 
