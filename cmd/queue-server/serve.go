@@ -126,6 +126,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	if err != nil {
 		return err
 	}
+	operators.ShowPolicies(limits.book)
 	consoles, err := console.New(console.Options{
 		Zones: desk, Watch: seen, Forecast: desk, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})

@@ -56,6 +56,7 @@ func TestExpressionsNameWhatThereIs(t *testing.T) {
 	e := startEngine(t)
 	s := startServer(t, serverOptions{redisURL: e.url()})
 	s.put(t, busy("BUSY"))
+	s.limit(t, "api", `{"rules":[{"algorithm":"fixed_window","limit":1,"windowSeconds":60}]}`)
 	var exported series
 	await(t, settleTimeout, "the zone is shown", func() bool {
 		exported = s.series(t)

@@ -144,6 +144,12 @@ func (s *server) hold(t testing.TB, zoneID string) {
 	s.operate(t, http.MethodPatch, zoneID, `{"perMinute":0}`, http.StatusOK)
 }
 
+// limit makes a policy of limits.
+func (s *server) limit(t testing.TB, name, policy string) {
+	t.Helper()
+	s.send(t, http.MethodPut, "/admin/limits/"+name, policy, http.StatusCreated)
+}
+
 // knows reports whether this server knows the zone.
 func (s *server) knows(ctx context.Context, zoneID string) bool {
 	status, _, err := s.get(ctx, s.operators+"/admin/zones/"+zoneID)
@@ -152,12 +158,17 @@ func (s *server) knows(ctx context.Context, zoneID string) bool {
 
 func (s *server) operate(t testing.TB, method, zoneID, body string, want int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.operators+"/admin/zones/"+zoneID, strings.NewReader(body))
+	s.send(t, method, "/admin/zones/"+zoneID, body, want)
+}
+
+func (s *server) send(t testing.TB, method, path, body string, want int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.operators+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if status, text, err := s.do(req); err != nil || status != want {
-		t.Fatalf("%s %s: %d %s %v", method, zoneID, status, text, err)
+		t.Fatalf("%s %s: %d %s %v", method, path, status, text, err)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// Lanes bounds what Store.Lane returns.
-	Lanes = 64
 	// ProbeEvery is how often a store that failed is asked whether it is back.
 	ProbeEvery = 250 * time.Millisecond
 	// successes in a row, without which it is not believed: a store that is
@@ -46,7 +44,7 @@ type lane struct {
 }
 
 func (l *Limiter) lane(r limit.Request) *lane {
-	return &l.lanes[l.store.Lane(r)%Lanes]
+	return &l.lanes[l.store.Lane(r)%limit.Lanes]
 }
 
 // failed has the lane fail.

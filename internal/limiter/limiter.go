@@ -37,7 +37,7 @@ type Store interface {
 	// Take decides a request. An error is a failure of the store, unless the
 	// context has ended.
 	Take(ctx context.Context, r limit.Request) (limit.Verdict, error)
-	// Lane says which requests fail together: from 0, below Lanes.
+	// Lane says which requests fail together: from 0, below limit.Lanes.
 	Lane(r limit.Request) int
 }
 
@@ -122,7 +122,7 @@ type Limiter struct {
 	book   atomic.Pointer[book]
 	mu     sync.Mutex
 	memory *memory
-	lanes  [Lanes]lane
+	lanes  [limit.Lanes]lane
 
 	cancel context.CancelFunc
 	done   chan struct{}

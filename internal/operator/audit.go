@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -38,35 +39,76 @@ func readBy(values []string) (string, error) {
 	return values[0], nil
 }
 
-// readChangesQuery reads zoneId and limit from a query. It returns a *answer.FieldError for
-// anything else, and for a limit that is none.
-func readChangesQuery(raw string) (zoneID string, limit int, err error) {
+// changesQuery is which changes are to be listed.
+type changesQuery struct {
+	// zoneID and policy are "" for all. With one, the others' are left out.
+	zoneID, policy string
+	limit          int
+}
+
+// readChangesQuery reads a query. It returns a *answer.FieldError for anything
+// else, and for a limit that is none.
+func readChangesQuery(raw string) (q changesQuery, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return "", 0, &answer.FieldError{Field: "the query", Reason: "is not well-formed"}
+		return q, &answer.FieldError{Field: "the query", Reason: "is not well-formed"}
 	}
-	limit = DefaultChanges
+	q.limit = DefaultChanges
 	for name, values := range query {
-		switch {
-		case name != "zoneId" && name != "limit":
-			// What was sent is not repeated, and a list of faults is not worth it.
-			return "", 0, &answer.FieldError{Field: "the query", Reason: "may hold zoneId and limit, nothing else"}
-		case len(values) > 1:
-			return "", 0, &answer.FieldError{Field: name, Reason: "is given twice"}
-		case name == "zoneId":
-			zoneID = values[0]
-			err = answer.CheckZoneID(zoneID)
-		default:
-			if limit, err = strconv.Atoi(values[0]); err != nil || limit < 1 || limit > zone.MaxChangesListed {
+		if len(values) > 1 && (name == "zoneId" || name == "policy" || name == "limit") {
+			return q, &answer.FieldError{Field: name, Reason: "is given twice"}
+		}
+		switch name {
+		case "zoneId":
+			q.zoneID = values[0]
+			err = answer.CheckZoneID(q.zoneID)
+		case "policy":
+			if q.policy = values[0]; !limit.ValidName(q.policy) {
+				err = &answer.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
+			}
+		case "limit":
+			if q.limit, err = strconv.Atoi(values[0]); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
 				reason := fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)
 				err = &answer.FieldError{Field: name, Reason: reason}
 			}
+		default:
+			// What was sent is not repeated, and a list of faults is not worth it.
+			err = &answer.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 		}
 		if err != nil {
-			return "", 0, err
+			return q, err
 		}
 	}
-	return zoneID, limit, nil
+	if q.zoneID != "" && q.policy != "" {
+		return q, &answer.FieldError{Field: "the query", Reason: "may hold zoneId or policy, not both"}
+	}
+	return q, nil
+}
+
+// changeLists are the latest changes, the newest first in each list.
+type changeLists struct {
+	Zones    []zone.Change  `json:"changes"`
+	Policies []limit.Change `json:"policyChanges"`
+}
+
+// changes reads what is to be listed.
+func (h *HTTP) changes(ctx context.Context, q changesQuery) (all changeLists, err error) {
+	all = changeLists{Zones: []zone.Change{}, Policies: []limit.Change{}} // empty lists, not null
+	if q.policy == "" {
+		changes, err := h.service.Changes(ctx, q.zoneID, q.limit)
+		if err != nil {
+			return all, err
+		}
+		all.Zones = append(all.Zones, changes...)
+	}
+	if q.zoneID == "" && h.policies != nil {
+		changes, err := h.policies.Changes(ctx, q.policy, q.limit)
+		if err != nil {
+			return all, err
+		}
+		all.Policies = append(all.Policies, changes...)
+	}
+	return all, nil
 }
 
 // Changes returns the latest changes of a zone, or for "" of all zones: the

@@ -31,7 +31,7 @@ func (c changes) brief() string {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	if w := r.send("GET", "/admin/audit", ""); w.Code != 200 || w.Body.String() != `{"changes":[]}`+"\n" {
+	if w := r.send("GET", "/admin/audit", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[]}`+"\n" {
 		t.Errorf("of no zones: %d %s", w.Code, w.Body)
 	}
 	for _, step := range []struct{ method, zoneID, body, by string }{
@@ -68,7 +68,7 @@ func TestChangesOfAZoneWithoutAny(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	must(t, r.store.RestoreZone(t.Context(), zone.Defaults("Z"), line.Memory{}))
-	if w := r.send("GET", "/admin/audit?zoneId=Z", ""); w.Code != 200 || w.Body.String() != `{"changes":[]}`+"\n" {
+	if w := r.send("GET", "/admin/audit?zoneId=Z", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[]}`+"\n" {
 		t.Errorf("of a zone that was put back: %d %s", w.Code, w.Body)
 	}
 	if w := r.send("GET", "/admin/audit?zoneId=Y", ""); w.Code != 404 || read[refusal](t, w).Code != "zone_unknown" {
@@ -89,9 +89,13 @@ func TestChangesQueryIsRefused(t *testing.T) {
 		"limit=1&limit=2":     "limit is given twice",
 		"zoneId=a+b":          "zoneId must be",
 		"zoneId=":             "zoneId is missing",
+		"policy=a+b":          "policy must be",
+		"policy=":             "policy must be",
+		"policy=a&policy=b":   "policy is given twice",
+		"policy=a&zoneId=Z":   "the query may hold zoneId or policy, not both",
 		"zoneId=Z&zoneId=Y":   "zoneId is given twice",
 		"limit=%zz":           "the query is not well-formed",
-		"zone=Z":              "the query may hold zoneId and limit",
+		"zone=Z":              "the query may hold zoneId or policy, and limit",
 		"zoneId=Z&since=2026": "the query may hold",
 	} {
 		w := r.send("GET", "/admin/audit?"+query, "")

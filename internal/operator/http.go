@@ -2,6 +2,7 @@ package operator
 
 import (
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -32,7 +34,20 @@ type HTTP struct {
 	// the length of what was sent.
 	token   [sha256.Size]byte
 	origins *http.CrossOriginProtection
+	// policies may be nil.
+	policies Policies
 }
+
+// Policies has the record of changes of the policies of limits.
+type Policies interface {
+	// Changes are those of one policy, or for "" of all: the newest first, most of
+	// them at most.
+	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
+}
+
+// ShowPolicies has the record of changes show those of policies, too. To be called
+// before the first request.
+func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
 
 // NewHTTP returns the handlers of the room, behind this token. An empty token
 // is an error: it would let everybody in.
@@ -150,18 +165,15 @@ func (h *HTTP) Delete(c echo.Context) error {
 
 // Changes is GET /admin/audit.
 func (h *HTTP) Changes(c echo.Context) error {
-	zoneID, limit, err := readChangesQuery(c.Request().URL.RawQuery)
+	q, err := readChangesQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	changes, err := h.service.Changes(c.Request().Context(), zoneID, limit)
+	all, err := h.changes(c.Request().Context(), q)
 	if err != nil {
 		return err
 	}
-	if changes == nil {
-		changes = []zone.Change{} // an empty list, not null
-	}
-	return c.JSON(http.StatusOK, map[string][]zone.Change{"changes": changes})
+	return c.JSON(http.StatusOK, all)
 }
 
 // Stats is GET /admin/zones/:zoneId/stats.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const secret = "a token for operators"
@@ -78,14 +80,16 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen rulebook.Seen) {
-	guard, err := operator.NewHTTP(operator.New(nil, nil, slog.New(slog.DiscardHandler)), secret)
+	guard, err := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), secret)
 	if err != nil {
 		r.Fatal(err)
 	}
+	guard.ShowPolicies(r.book)
 	h := rulebook.NewHTTP(r.book, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
 	admin := e.Group("/admin/limits", guard.Guard)
+	e.GET("/admin/audit", guard.Changes, guard.Guard)
 	admin.GET("", h.List)
 	admin.GET("/:name", h.Get)
 	admin.PUT("/:name", h.Put)
@@ -147,9 +151,31 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 	if list := r.send(200, "GET", "/admin/limits", nil); strings.TrimSpace(list.Body.String()) != `{"limits":[]}` {
 		t.Errorf("list: %s", list.Body)
 	}
-	changes, err := r.book.Changes(t.Context(), "", 10)
-	if err != nil || len(changes) != 3 || changes[0].By != "Bob" || changes[2].By != "Ada" {
-		t.Errorf("%+v, %v", changes, err)
+	r.send(201, "PUT", "/admin/limits/other", text(usual))
+	if _, err := r.store.PutZone(t.Context(), zone.Defaults("Z"), nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"":                    "1 zones, other , api Bob, api , api Ada",
+		"?policy=api":         "0 zones, api Bob, api , api Ada",
+		"?policy=api&limit=1": "0 zones, api Bob",
+		"?policy=none":        "0 zones",
+		"?zoneId=Z":           "1 zones",
+	} {
+		var all struct {
+			Zones    []zone.Change  `json:"changes"`
+			Policies []limit.Change `json:"policyChanges"`
+		}
+		if err := json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all); err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(len(all.Zones), " zones")
+		for _, c := range all.Policies {
+			got += ", " + c.Policy + " " + c.By
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
 	}
 }
 
