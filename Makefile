@@ -41,7 +41,7 @@ check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, 
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -141,6 +141,21 @@ k6: ## the burst alone, judged, on both stores (STAGE1_TARGET=... etc.)
 release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
 	@scripts/release.sh dist
 
+.PHONY: release-twice
+release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
+	@scripts/release-twice.sh dist
+
+.PHONY: package-test
+package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
+	@scripts/install-debian.sh debootstrap lintian dpkg-deb curl ss
+	@ONLY=linux/$$($(GO) env GOARCH) scripts/release.sh bin/package
+	@scripts/package-test.sh bin/package
+
+.PHONY: image
+image: ## build the container image, queue-server (needs Docker)
+	docker buildx build -f deploy/docker/Dockerfile -t queue-server --load \
+		--build-arg VERSION="$$(scripts/version.sh version)" --build-arg REVISION="$$(scripts/version.sh revision)" .
+
 ##@ Keep house
 
 .PHONY: fmt
@@ -161,4 +176,4 @@ clean: ## remove what was built; data and tools stay
 help: ## print this
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

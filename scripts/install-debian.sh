@@ -2,7 +2,7 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool)
+# prometheus, promtool, debootstrap, lintian, dpkg-deb, curl, ss)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -20,6 +20,9 @@ for program in "$@"; do
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
 	systemd-analyze) missing+=(systemd) ;;
+	dpkg-deb) missing+=(dpkg) ;;
+	ss) missing+=(iproute2) ;;
+	debootstrap | lintian | curl) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2

@@ -19,4 +19,10 @@ _queue_server() {
 	(( $#open )) && _describe queue-server open -S ''
 	return 0
 }
-compdef _queue_server queue-server
+# A file _queue-server on the fpath, as packages have it, is read at the first
+# completion, and is to complete at once.
+if [[ ${funcstack[1]-} == _queue-server ]]; then
+	_queue_server
+else
+	compdef _queue_server queue-server
+fi
