@@ -21,6 +21,8 @@ var samples = map[string]cty.Value{
 	"client_security_group_id":     cty.StringVal("sg-0123456789abcdef0"),
 	"balancer_security_group_id":   cty.StringVal("sg-0123456789abcdef1"),
 	"monitoring_security_group_id": cty.StringVal("sg-0123456789abcdef2"),
+	"server_security_group_id":     cty.StringVal("sg-0123456789abcdef3"),
+	"autoscaling_group_name":       cty.StringVal("room-servers"),
 	"certificate_arn":              cty.StringVal("arn:aws:acm:eu-central-1:123456789012:certificate/0f"),
 	"target_group_arn":             cty.StringVal("arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/queue-/01"),
 	"request_count_label":          cty.StringVal("app/room/0123456789abcdef/targetgroup/queue-/0123456789abcdef"),

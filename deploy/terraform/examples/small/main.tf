@@ -66,7 +66,7 @@ module "servers" {
   target_group_arn             = module.balancer.target_group_arn
   request_count_label          = module.balancer.request_count_label
   port                         = module.balancer.server_port
-  monitoring_security_group_id = aws_security_group.monitoring.id
+  monitoring_security_group_id = module.monitoring.security_group_id
 
   package_url    = var.package_url
   package_sha256 = var.package_sha256
@@ -94,13 +94,17 @@ module "servers" {
   event_end       = var.event_end
 }
 
-# Whoever is in this group may scrape the operators' port.
-resource "aws_security_group" "monitoring" {
-  name_prefix = "${var.name}-monitoring-"
-  description = "Prometheus"
-  vpc_id      = module.network.vpc_id
+# Prometheus and Grafana; people reach them through Session Manager.
+module "monitoring" {
+  source = "../../modules/monitoring"
 
-  lifecycle {
-    create_before_destroy = true
-  }
+  name      = var.name
+  vpc_id    = module.network.vpc_id
+  subnet_id = module.network.private_subnet_ids[0]
+  ami_id    = var.ami_id
+
+  server_security_group_id = module.servers.security_group_id
+  autoscaling_group_name   = module.servers.autoscaling_group_name
+  admin_port               = module.servers.admin_port
+  alert_topic_arn          = var.alert_topic_arn
 }

@@ -22,3 +22,13 @@ output "log_bucket" {
   description = "Where the balancer's log is."
   value       = module.balancer.log_bucket
 }
+
+output "grafana" {
+  description = "Run this, and Grafana is at http://127.0.0.1:3000 for as long."
+  value       = module.monitoring.grafana_command
+}
+
+output "grafana_password" {
+  description = "Where the password of Grafana's user admin is: aws secretsmanager get-secret-value --query SecretString --output text --secret-id ARN"
+  value       = module.monitoring.password_secret_arn
+}

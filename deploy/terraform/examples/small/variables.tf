@@ -257,3 +257,15 @@ variable "signing_order" {
     error_message = "The order is current, previous,current or current,previous."
   }
 }
+
+variable "alert_topic_arn" {
+  description = "SNS topic that alerts are sent to, by its ARN: subscribe the people on duty to it. Empty: alerts are only shown."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.alert_topic_arn == "" || can(regex("^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$", var.alert_topic_arn))
+    error_message = "The topic is an ARN such as arn:aws:sns:eu-central-1:123456789012:duty, or empty."
+  }
+}

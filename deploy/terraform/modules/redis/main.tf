@@ -186,7 +186,7 @@ resource "aws_instance" "node" {
   # nothing.
   depends_on = [
     aws_iam_role_policy.this,
-    aws_vpc_security_group_egress_rule.https,
+    aws_vpc_security_group_egress_rule.web,
     aws_secretsmanager_secret_version.password,
   ]
 }

@@ -48,13 +48,17 @@ resource "aws_vpc_security_group_egress_rule" "nodes" {
   to_port                      = local.bus_port
 }
 
-resource "aws_vpc_security_group_egress_rule" "https" {
+# Packages, Secrets Manager, Session Manager. Debian's mirrors are asked over HTTP
+# too: what they hold is signed.
+resource "aws_vpc_security_group_egress_rule" "web" {
+  for_each = { http = 80, https = 443 }
+
   security_group_id = aws_security_group.this.id
-  description       = "Packages, Secrets Manager and Session Manager"
+  description       = "Packages and AWS's own interfaces (${each.key})"
   cidr_ipv4         = "0.0.0.0/0"
   ip_protocol       = "tcp"
-  from_port         = 443
-  to_port           = 443
+  from_port         = each.value
+  to_port           = each.value
 }
 
 # A node's address outlives its instance: certificates, the servers' settings and
