@@ -2,12 +2,14 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, debootstrap, lintian, dpkg-deb, curl, ss)
+# prometheus, promtool, nginx, debootstrap, lintian, dpkg-deb, curl, ss)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
 set -euo pipefail
 
+# Where Debian has nginx, and not everybody's PATH leads to.
+PATH=$PATH:/usr/sbin
 missing=()
 for program in "$@"; do
 	command -v "$program" >/dev/null && continue
@@ -16,6 +18,7 @@ for program in "$@"; do
 	luacheck) missing+=(lua-check) ;;
 	gcc) missing+=(gcc libc6-dev) ;; # for the race detector
 	chromium) missing+=(chromium fonts-dejavu-core) ;; # for the console's tests; without a font it shows boxes
+	nginx) missing+=(nginx-light) ;; # for the test of deploy/limits/nginx.conf
 	prometheus | promtool) missing+=(prometheus) ;;
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
