@@ -142,33 +142,40 @@ func (c *loadTestCommand) all(ctx context.Context, work string, names []string, 
 	// A scenario that cannot be run ends the others: nothing is learnt from half.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	lanes := [][]string{c.Store}
-	if !c.Serial {
-		lanes = nil
-		for _, store := range c.Store {
-			lanes = append(lanes, []string{store})
-		}
-	}
 	told := &teller{w: out.progress, began: time.Now()}
 	runs := make([]*acceptance.Run, len(names)*len(c.Store))
 	var all sync.WaitGroup
-	for _, stores := range lanes {
+	for _, stores := range c.lanes() {
+		var parties []*party
+		var places []int
+		for i, name := range names {
+			for _, store := range stores {
+				parties = append(parties, &party{
+					loadTestCommand: c, work: work, scenario: name, store: store, zone: zones["LOAD_"+strings.ToUpper(name)],
+				})
+				places = append(places, i*len(c.Store)+slices.Index(c.Store, store))
+			}
+		}
 		all.Go(func() {
-			for i, name := range names {
-				for _, store := range stores {
-					p := &party{loadTestCommand: c, work: work, scenario: name, store: store, zone: zones["LOAD_"+strings.ToUpper(name)]}
-					r, err := p.run(ctx, told)
-					if err != nil {
-						cancel(fmt.Errorf("%s on %s: %w", name, store, err))
-						return
-					}
-					runs[i*len(c.Store)+slices.Index(c.Store, store)] = r
-				}
+			if err := lane(ctx, parties, told, func(i int, r *acceptance.Run) { runs[places[i]] = r }); err != nil {
+				cancel(err)
 			}
 		})
 	}
 	all.Wait()
 	return runs, context.Cause(ctx)
+}
+
+// lanes are the stores that are loaded at once.
+func (c *loadTestCommand) lanes() [][]string {
+	if c.Serial {
+		return [][]string{c.Store}
+	}
+	var lanes [][]string
+	for _, store := range c.Store {
+		lanes = append(lanes, []string{store})
+	}
+	return lanes
 }
 
 // teller says how far the run is, a line for each scenario.

@@ -20,22 +20,128 @@ import (
 	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
-// party is one scenario on one store: a server of its own, Redis if it wants one,
-// and k6.
+// party is one scenario on one store.
 type party struct {
 	*loadTestCommand
 	work, scenario, store string
 	zone                  zone.Settings
-	adminToken            string
 }
 
-// stores are how the two are called in tables.
+// storeNames are how the two are called in tables.
 var storeNames = map[string]string{"embedded": "Embedded", "redis": "Redis"}
 
-// run plays the scenario until the machine was quiet enough to show something.
-func (p *party) run(ctx context.Context, told *teller) (run *acceptance.Run, err error) {
-	for range attempts {
-		if run, err = p.attempt(ctx); err != nil {
+// venue is what a crowd comes to: a server of its own, before a Redis of its own
+// if it is on that store, and behind a proxy that cuts if the scenario wants it.
+type venue struct {
+	server *process
+	// redis is nil on the embedded store.
+	redis *yardstick.Server
+	cut   *cutter
+	// base is host:port of where visitors go.
+	base       string
+	adminToken string
+}
+
+// opening is a venue to be, or why there is none.
+type opening struct {
+	venue *venue
+	err   error
+}
+
+// open opens a venue while something else goes on; the one who receives it stops it.
+func (p *party) open(ctx context.Context) <-chan opening {
+	out := make(chan opening, 1)
+	go func() {
+		v, err := p.venue(ctx)
+		out <- opening{v, err}
+	}()
+	return out
+}
+
+// venue opens one, and waits until it can let somebody in.
+func (p *party) venue(ctx context.Context) (v *venue, err error) {
+	v = &venue{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, v.stop())
+		}
+	}()
+	dir, err := os.MkdirTemp(p.work, p.scenario)
+	if err != nil {
+		return nil, err
+	}
+	if p.store == "redis" {
+		log := &tail{}
+		if v.redis, err = yardstick.Start(ctx, p.Redis, log); err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, log)
+		}
+	}
+	if err := p.startServer(ctx, dir, v); err != nil {
+		return nil, err
+	}
+	v.base = v.server.addr
+	if p.scenario == fault {
+		if v.cut, v.base, err = startCutter(ctx, v.server.addr, cutShare); err != nil {
+			return nil, err
+		}
+	}
+	// A store that is new takes its window for full, since it might have lost what
+	// was in it: the crowd comes when that is over.
+	return v, pause(ctx, p.zone.Window()+time.Second)
+}
+
+// stop ends what was started, the last first.
+func (v *venue) stop() error {
+	var errs []error
+	if v.cut != nil {
+		errs = append(errs, v.cut.stop())
+	}
+	if v.server != nil {
+		errs = append(errs, v.server.stop())
+	}
+	if v.redis != nil {
+		errs = append(errs, v.redis.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// lane has the parties take turns, and calls done with each run. The next venue is
+// opened while the crowd is at the one before.
+func lane(ctx context.Context, parties []*party, told *teller, done func(i int, r *acceptance.Run)) error {
+	next := parties[0].open(ctx)
+	for i, p := range parties {
+		at := <-next
+		next = nil
+		if i+1 < len(parties) && at.err == nil {
+			next = parties[i+1].open(ctx)
+		}
+		r, err := p.run(ctx, at, told)
+		if err != nil {
+			err = fmt.Errorf("%s on %s: %w", p.scenario, p.store, err)
+			if next != nil {
+				if unused := <-next; unused.err == nil {
+					err = errors.Join(err, unused.venue.stop())
+				}
+			}
+			return err
+		}
+		done(i, r)
+	}
+	return nil
+}
+
+// run plays the scenario until the machine was quiet enough to show something: at
+// the venue given, and then at others.
+func (p *party) run(ctx context.Context, at opening, told *teller) (run *acceptance.Run, err error) {
+	for n := range attempts {
+		if n > 0 {
+			at = <-p.open(ctx)
+		}
+		if at.err != nil {
+			return nil, at.err
+		}
+		run, err = p.judged(ctx, at.venue)
+		if err = errors.Join(err, at.venue.stop()); err != nil {
 			return nil, err
 		}
 		told.tell(run)
@@ -46,66 +152,32 @@ func (p *party) run(ctx context.Context, told *teller) (run *acceptance.Run, err
 	return run, nil
 }
 
-// attempt starts all, lets the crowd come, judges, and ends all.
-func (p *party) attempt(ctx context.Context) (run *acceptance.Run, err error) {
-	dir, err := os.MkdirTemp(p.work, p.scenario)
-	if err != nil {
-		return nil, err
+// spent is the processor time of the servers so far.
+func (v *venue) spent(ctx context.Context) (server, redis time.Duration, err error) {
+	if v.redis != nil {
+		redis, err = v.redis.CPU(ctx)
 	}
-	var redis *yardstick.Server
-	if p.store == "redis" {
-		log := &tail{}
-		if redis, err = yardstick.Start(ctx, p.Redis, log); err != nil {
-			return nil, fmt.Errorf("%w\n%s", err, log)
-		}
-		defer func() { err = errors.Join(err, redis.Stop()) }()
-	}
-	server, err := p.startServer(ctx, dir, redis)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	base := server.addr
-	if p.scenario == fault {
-		cut, addr, err := startCutter(ctx, server.addr, cutShare)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = cut.stop() }() // nobody asks it any more
-		base = addr
-	}
-	// A store that is new takes its window for full, since it might have lost what
-	// was in it: the crowd comes when that is over.
-	if err := pause(ctx, p.zone.Window()+time.Second); err != nil {
-		return nil, err
-	}
-	return p.judged(ctx, base, server, redis)
+	return v.server.cpu(), redis, err
 }
 
-// judged has the crowd come to a server, and judges what it saw.
-func (p *party) judged(ctx context.Context, base string, server *process, redis *yardstick.Server) (*acceptance.Run, error) {
-	spent := func() (server1, redis1 time.Duration, err error) {
-		if redis != nil {
-			redis1, err = redis.CPU(ctx)
-		}
-		return server.cpu(), redis1, err
-	}
-	server0, redis0, err := spent()
+// judged has the crowd come, and judges what it saw.
+func (p *party) judged(ctx context.Context, at *venue) (*acceptance.Run, error) {
+	server0, redis0, err := at.spent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	file := filepath.Join(p.Out, p.scenario+"-"+p.store+".ndjson")
-	crossed, err := p.runK6(ctx, base, file)
+	crossed, err := p.runK6(ctx, at.base, file)
 	if err != nil {
-		return nil, fmt.Errorf("%w\nthe server's last words:\n%s", err, server.log)
+		return nil, fmt.Errorf("%w\nthe server's last words:\n%s", err, at.server.log)
 	}
 	took := time.Since(began)
-	server1, redis1, err := spent()
+	server1, redis1, err := at.spent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := p.settled(ctx, server)
+	counts, err := p.settled(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +188,7 @@ func (p *party) judged(ctx context.Context, base string, server *process, redis 
 	return &acceptance.Run{
 		Store: storeNames[p.store], Story: story, Verdict: acceptance.Judge(story, p.zone, counts),
 		Cost: acceptance.Cost{
-			Server: server1 - server0, Redis: redis1 - redis0, Took: took, ServerBytes: server.peakBytes(),
+			Server: server1 - server0, Redis: redis1 - redis0, Took: took, ServerBytes: at.server.peakBytes(),
 		},
 		Crossed: crossed, WindowSeconds: p.zone.WindowSeconds, Columns: acceptance.ColumnsOf(story, p.zone),
 	}, nil
@@ -124,7 +196,7 @@ func (p *party) judged(ctx context.Context, base string, server *process, redis 
 
 // settled are the server's counts when they no longer change: it reads them from
 // the store once a second.
-func (p *party) settled(ctx context.Context, server *process) (*acceptance.Counts, error) {
+func (p *party) settled(ctx context.Context, at *venue) (*acceptance.Counts, error) {
 	var was acceptance.Counts
 	for {
 		if err := pause(ctx, settleEvery); err != nil {
@@ -133,7 +205,7 @@ func (p *party) settled(ctx context.Context, server *process) (*acceptance.Count
 		var stats struct {
 			Totals acceptance.Counts `json:"totals"`
 		}
-		text, err := p.ask(ctx, "http://"+server.admin+"/admin/zones/"+p.zone.ZoneID+"/stats")
+		text, err := at.ask(ctx, "/admin/zones/"+p.zone.ZoneID+"/stats")
 		if err != nil {
 			return nil, err
 		}
@@ -151,12 +223,12 @@ func (p *party) settled(ctx context.Context, server *process) (*acceptance.Count
 const settleEvery = 1300 * time.Millisecond
 
 // ask asks the operators' listener.
-func (p *party) ask(ctx context.Context, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (v *venue) ask(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.server.admin+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+p.adminToken)
+	req.Header.Set("Authorization", "Bearer "+v.adminToken)
 	return fetch(req)
 }
 
@@ -190,36 +262,37 @@ func readStory(files ...string) (*acceptance.Story, error) {
 }
 
 // startServer starts a queue-server with the scenario's zone.
-func (p *party) startServer(ctx context.Context, dir string, redis *yardstick.Server) (*process, error) {
+func (p *party) startServer(ctx context.Context, dir string, v *venue) error {
 	addr, err := freeAddr(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	admin, err := freeAddr(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config, err := yaml.Marshal(map[string]any{"zones": []map[string]any{{
 		"zoneId": p.zone.ZoneID, "perMinute": p.zone.PerMinute, "windowSeconds": p.zone.WindowSeconds,
 	}}})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	file := filepath.Join(dir, "zones.yaml")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
-		return nil, err
+		return err
 	}
 	flags := []string{
 		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--data-dir=" + dir, "--config=" + file,
 		"--drain-delay=0s", "--log-level=warn", "--store=" + p.store,
 	}
-	if redis != nil {
-		flags = append(flags, "--redis-url="+redis.URL())
+	if v.redis != nil {
+		flags = append(flags, "--redis-url="+v.redis.URL())
 	}
 	cmd := exec.CommandContext(ctx, p.Server, flags...)
-	p.adminToken = rand.Text()
-	cmd.Env = append(append(withoutSettings(os.Environ()), "QUEUE_ADMIN_TOKEN="+p.adminToken), p.limits()...)
-	return start(ctx, "queue-server, "+p.store, addr, admin, cmd)
+	v.adminToken = rand.Text()
+	cmd.Env = append(append(withoutSettings(os.Environ()), "QUEUE_ADMIN_TOKEN="+v.adminToken), p.limits()...)
+	v.server, err = start(ctx, "queue-server, "+p.store, addr, admin, cmd)
+	return err
 }
 
 // limits are the settings of what one client may take: on for the impatient, each

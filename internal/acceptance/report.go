@@ -66,7 +66,11 @@ func (s *Summary) Report(w io.Writer) error {
 			})
 		}
 		last := &f.Scenarios[len(f.Scenarios)-1]
-		last.Runs = append(last.Runs, reportRun{anchor, r.Store, r.Kept(), r.Broken(), r.Sentences(), v.Findings})
+		sentences := r.Sentences()
+		for i := range sentences {
+			sentences[i] = strings.ReplaceAll(sentences[i], " %", "\u00a0%") // not on a line of its own
+		}
+		last.Runs = append(last.Runs, reportRun{anchor, r.Store, r.Kept(), r.Broken(), sentences, v.Findings})
 	}
 	if err := f.embed(); err != nil {
 		return err

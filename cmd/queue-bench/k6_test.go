@@ -1,0 +1,167 @@
+//go:build bench
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// The scripts' own checks, too, must be able to fail: a room that offends in one way
+// each time is shown to them, and one that does not.
+
+// offender is a room in which everybody waits for three polls, and then enters.
+type offender struct {
+	offence string
+	mu      sync.Mutex
+	// asked counts each token's polls, and tokens are known by clientId.
+	asked  map[string]int
+	tokens map[string]string
+}
+
+// admittedAt is when everybody is let in.
+const admittedAt = 1_795_000_000_000
+
+func (o *offender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		_, _ = w.Write([]byte(`{}`)) // k6 asks whether the zone is there
+		return
+	}
+	var body struct {
+		Token    string `json:"token"`
+		ClientID string `json:"clientId"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	token := body.Token
+	if token == "" {
+		if token = o.tokens[body.ClientID]; token == "" || o.offence == "another place for a repeated join" {
+			token = fmt.Sprintf("t%d", len(o.asked))
+			o.tokens[body.ClientID] = token
+		}
+	}
+	n := o.asked[token]
+	o.asked[token]++
+	o.answer(w, token, n)
+}
+
+func (o *offender) answer(w http.ResponseWriter, token string, n int) {
+	position, period, arrived, retry := 10-min(n, 9), 100, 1_795_000_000_000_000, "1"
+	named, pass, at := token, "a.b.c", int64(admittedAt)
+	switch {
+	case o.offence == "a position that rises" && n == 2:
+		position = 10
+	case o.offence == "another token" && n > 0:
+		named = token + "x"
+	case o.offence == "another arrival":
+		arrived += n
+	case o.offence == "a Retry-After that is not the period":
+		retry = "2"
+	case o.offence == "a status" && n == 1:
+		http.Error(w, "{}", http.StatusInternalServerError)
+		return
+	case o.offence == "a place that is lost" && n == 2:
+		http.Error(w, `{"code":"token_expired"}`, http.StatusGone)
+		return
+	case o.offence == "no place at all":
+		position = 0
+	case o.offence == "no pass":
+		pass = "none"
+	case o.offence == "another admission":
+		at += int64(n)
+	case o.offence == "too many" && n == 1:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, `{"code":"too_many_requests"}`, http.StatusTooManyRequests)
+		return
+	}
+	answer := map[string]any{"zoneId": "Z", "token": named, "canEnter": n > 3}
+	if n > 3 && o.offence != "nobody in" {
+		answer["admission"] = map[string]any{"admittedAt": at, "expiresAt": at + 300_000, "pass": pass}
+	} else {
+		answer["canEnter"] = false
+		w.Header().Set("Retry-After", retry)
+		answer["waiting"] = map[string]any{
+			"position": position, "total": 10, "estimatedWait": 1000, "pollingPeriod": period, "arrivedAtMicros": arrived,
+		}
+	}
+	_ = json.NewEncoder(w).Encode(answer) // to k6, which says so if it does not come
+}
+
+func TestScriptsConvict(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := regexp.MustCompile(`(?m)^K6 +:= (\S+)$`).FindSubmatch(makefile)
+	if pinned == nil {
+		t.Fatal("the Makefile pins no k6")
+	}
+	k6, err := exec.Command("../../scripts/go-tool.sh", string(pinned[1])).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		offence, script string
+		// want begins one of the lines that tell what failed; "" when nothing may.
+		want string
+	}{
+		{"none", "burst", ""},
+		{"none", "impatient", ""},
+		{"a position that rises", "burst", "position never rises:"},
+		{"another token", "burst", "token and place are the same:"},
+		{"another arrival", "burst", "token and place are the same:"},
+		{"another place for a repeated join", "impatient", "token and place are the same:"},
+		{"a Retry-After that is not the period", "burst", "Retry-After is the polling period:"},
+		{"a status", "burst", "status is 200:"},
+		{"a place that is lost", "burst", "status is 200:"},
+		{"no place at all", "burst", "shape is the contract's:"},
+		{"no pass", "burst", "entry comes with a pass:"},
+		{"another admission", "impatient", "once in, always the same admission:"},
+		{"nobody in", "burst", "threshold can_enter_true_count count>0"},
+		{"too many", "impatient", ""},
+		{"too many", "burst", "status is 200:"},
+		// There is no proxy that cuts, and nobody is dark.
+		{"none", "fault", "threshold cut_requests rate>0.03"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.script+": "+tt.offence, func(t *testing.T) {
+			room := httptest.NewServer(&offender{offence: tt.offence, asked: map[string]int{}, tokens: map[string]string{}})
+			defer room.Close()
+			for name, value := range map[string]string{
+				"STAGE1_DURATION": "1s", "STAGE2_DURATION": "1s", "STAGE3_DURATION": "3s", "STAGE4_DURATION": "1s",
+			} {
+				t.Setenv(name, value)
+			}
+			p := &party{
+				loadTestCommand: &loadTestCommand{
+					K6: strings.TrimSpace(string(k6)), Scripts: "../../loadtest/k6", Out: t.TempDir(), Size: 0.01,
+				},
+				scenario: tt.script, store: "embedded", zone: zone.Settings{ZoneID: "Z"},
+			}
+			crossed, err := p.runK6(t.Context(), strings.TrimPrefix(room.URL, "http://"), filepath.Join(p.Out, "story.ndjson"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := slices.ContainsFunc(crossed, func(line string) bool { return strings.HasPrefix(line, tt.want) })
+			if tt.want == "" && len(crossed) > 0 || tt.want != "" && !found {
+				t.Errorf("k6 found %q, want %q", crossed, tt.want)
+			}
+		})
+	}
+}
