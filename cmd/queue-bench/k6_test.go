@@ -85,6 +85,12 @@ func (o *offender) answer(w http.ResponseWriter, token string, n int) {
 		pass = "none"
 	case o.offence == "another admission":
 		at += int64(n)
+	case o.offence == "no answer" && n == 1:
+		panic(http.ErrAbortHandler)
+	case o.offence == "the store away" && n == 1:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, `{"code":"store_unavailable"}`, http.StatusServiceUnavailable)
+		return
 	case o.offence == "too many" && n == 1:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, `{"code":"too_many_requests"}`, http.StatusTooManyRequests)
@@ -136,8 +142,10 @@ func TestScriptsConvict(t *testing.T) {
 		{"nobody in", "burst", "threshold can_enter_true_count count>0"},
 		{"too many", "impatient", ""},
 		{"too many", "burst", "status is 200:"},
+		{"no answer", "burst", "threshold unanswered rate<=0.005"},
+		{"the store away", "burst", "threshold unanswered rate<=0.005"},
 		// There is no proxy that cuts, and nobody is dark.
-		{"none", "fault", "threshold cut_requests rate>0.03"},
+		{"none", "fault", "threshold unanswered rate>=0.03"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.script+": "+tt.offence, func(t *testing.T) {

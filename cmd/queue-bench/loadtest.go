@@ -178,6 +178,9 @@ func (c *loadTestCommand) lanes() [][]string {
 	return lanes
 }
 
+// mostRemarks are shown of a run: the third wrong answer tells no more.
+const mostRemarks = 2
+
 // teller says how far the run is, a line for each scenario.
 type teller struct {
 	mu    sync.Mutex
@@ -192,6 +195,9 @@ func (t *teller) tell(r *acceptance.Run) {
 	fmt.Fprintf(t.w, "[%d:%02d] %-20s %s\n", int(took.Minutes()), int(took.Seconds())%60, r.Name(), heads[r.Kept()])
 	for _, b := range r.Broken() {
 		fmt.Fprintf(t.w, "       %s\n", b)
+	}
+	for _, remark := range r.Story.Remarks[:min(mostRemarks, len(r.Story.Remarks))] {
+		fmt.Fprintf(t.w, "       %s\n", remark)
 	}
 	if r.Excused() {
 		fmt.Fprintln(t.w, "       once more, then")

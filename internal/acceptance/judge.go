@@ -21,10 +21,6 @@ const punctuality = window.GraceMillis / 2
 // on time shows nothing. On a quiet machine it is 0.
 const mostStrained = 0.01
 
-// mostUnavailable is the share of requests that may be told that the store is away:
-// a shared machine may stall for longer than the server waits for Redis.
-const mostUnavailable = 0.005
-
 // Counts are the server's own, of the zone, since its data began.
 type Counts struct {
 	Joined   int64 `json:"joined"`
@@ -132,8 +128,8 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 			count(int(counts.Admitted)), count(v.In))
 	}
 	atMost("no answer but the contract's", v.Odd, 0)
-	away := float64(v.Unavailable) / math.Max(1, float64(v.Requests))
-	add("the store is there", away < mostUnavailable, exactly(away), "less than "+exactly(mostUnavailable))
+	none := float64(v.NoAnswers+v.Unavailable) / math.Max(1, float64(v.Requests))
+	add("who asks is answered: requests that were not", none <= p.Unanswered, exactly(none), "at most "+exactly(p.Unanswered))
 	atMost("no position rose", v.Rose, 0)
 	worth := func(x float64) string { return fmt.Sprintf("%.2f windows' worth", x) }
 	add("first come, first served: overtaken, one of a hundred", v.OvertakenP99 <= p.OvertakenP99,

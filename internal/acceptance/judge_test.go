@@ -26,7 +26,7 @@ func tenPer6s() zone.Settings {
 // the window allows it. Nothing is wrong with it.
 func orderly(n int) *Story {
 	s := &Story{Scenario: "burst", ZoneID: "Z", Began: began, Size: 1, Promises: &Promises{
-		OvertakenP99: 0.5, OvertakenMost: 2, EstimateError: 0.15, CapacityUsed: 0.9, EverybodyIn: true,
+		OvertakenP99: 0.5, OvertakenMost: 2, EstimateError: 0.15, CapacityUsed: 0.9, EverybodyIn: true, Unanswered: 0.005,
 	}}
 	for i := range n {
 		s.Visitors = append(s.Visitors, visitorAt(i, int64(1000+6010*(i/10)+i%10)))
@@ -84,7 +84,7 @@ func TestJudgeConvicts(t *testing.T) {
 		waiting = "nobody was left waiting"
 		twin    = "no place belongs to two"
 		rose    = "no position rose"
-		away    = "the store is there"
+		away    = "who asks is answered: requests that were not"
 		odd     = "no answer but the contract's"
 		most    = "first come, first served: overtaken, the most"
 		p99     = "first come, first served: overtaken, one of a hundred"
@@ -147,6 +147,17 @@ func TestJudgeConvicts(t *testing.T) {
 				s.Visitors[60+i].Asked[3].Status = 503
 			}
 		}, right, []string{away}},
+		{"no answer to one request in a hundred", func(s *Story) {
+			for i := range 30 {
+				s.Visitors[60+i].Asked[3].Status = 0
+			}
+		}, right, []string{away}},
+		{"the same, where they are cut", func(s *Story) {
+			s.Promises.Unanswered = 0.02
+			for i := range 30 {
+				s.Visitors[60+i].Asked[3].Status = 0
+			}
+		}, right, nil},
 		{"no answer, and too many", func(s *Story) {
 			s.Visitors[50].Asked[3].Status, s.Visitors[51].Asked[3].Status = 0, 429
 		}, right, nil},

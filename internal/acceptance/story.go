@@ -27,6 +27,9 @@ type Promises struct {
 	CapacityUsed float64 `json:"capacityUsed"`
 	// EverybodyIn: nobody who did not leave may still wait at the end.
 	EverybodyIn bool `json:"everybodyIn"`
+	// Unanswered is the greatest share of requests that may get no answer, or be
+	// told that the store is away.
+	Unanswered float64 `json:"unanswered"`
 }
 
 // Story is what the visitors of one run saw.

@@ -35,9 +35,12 @@ type Run struct {
 // Kept reports whether k6 and the judge found nothing.
 func (r *Run) Kept() bool { return r.Verdict.Kept() && len(r.Crossed) == 0 }
 
-// excusable are k6's complaints that a machine may be to blame for: latencies, and
-// answers that did not come in time.
-var excusable = []string{"threshold ", "status is 200:"}
+// excusable are k6's complaints that a machine may be to blame for: latencies,
+// arrivals that were late, answers that did not come in time.
+var excusable = []string{
+	"threshold wait_duration", "threshold entry_duration", "threshold join_from_intended", "threshold from_intended",
+	"threshold dropped_iterations", "threshold unanswered",
+}
 
 // Excused reports whether the run failed for no other reason than that the machine
 // was too busy to play the crowd: then it may be repeated.
@@ -90,7 +93,10 @@ func (r *Run) Sentences() []string {
 		say("While enough people waited, %s of the places were used.", percent(v.Capacity))
 	}
 	if v.NoAnswers > 0 {
-		say("%s of %s requests got no answer.", count(v.NoAnswers), count(v.Requests))
+		say("%s of %s requests got no answer, and were repeated.", count(v.NoAnswers), count(v.Requests))
+	}
+	if v.Unavailable > 0 {
+		say("%s of %s requests were told to come again, the store being busy.", count(v.Unavailable), count(v.Requests))
 	}
 	if v.TooMany > 0 {
 		say("%s of %s requests were refused for coming too often.", count(v.TooMany), count(v.Requests))

@@ -45,8 +45,9 @@ export function everyone(n, seconds) {
 //   capacityUsed                 least share of the places that were taken while
 //                                two windows' worth waited
 //   everybodyIn                  nobody may still wait at the end
+//   unanswered                   most requests that get no answer, or 503
 export const promises = {
-  overtakenP99: 0.5, overtakenMost: 2, estimateError: 0.15, capacityUsed: 0.97, everybodyIn: true,
+  overtakenP99: 0.5, overtakenMost: 2, estimateError: 0.15, capacityUsed: 0.97, everybodyIn: true, unanswered: 0.005,
 };
 
 // hopeless is how many wrong answers end a run: what follows adds nothing.
@@ -66,7 +67,7 @@ export function thresholds(more) {
     can_enter_true_count: ['count>0'],
     wait_duration: ['p(95)<1000', 'p(99)<3000'],
     entry_duration: ['p(95)<1000', 'p(99)<3000'],
-    store_unavailable: ['rate<0.005'],
+    unanswered: [`rate<=${promises.unanswered}`],
     ...more,
   };
 }
