@@ -188,6 +188,7 @@ func readSetup(dir string) (s setup, names map[string]string, err error) {
 		return n
 	}
 	s.server, s.redis = typed("server", dir, "var.server_type"), typed("redis", dir, "var.redis_type")
+	s.monitoring = typed("monitoring", filepath.Join(dir, "../../modules/monitoring"), "var.instance_type")
 	s.least, s.most = number("var.min_servers"), number("var.max_servers")
 	if err != nil {
 		return s, nil, err

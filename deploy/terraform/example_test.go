@@ -37,6 +37,10 @@ var made = map[string]map[string]cty.Value{
 		"security_group_id": samples["client_security_group_id"], "autoscaling_group_name": cty.StringVal("room-servers"),
 		"admin_port": cty.NumberIntVal(8081), "deregistration_delay_seconds": cty.NumberIntVal(35),
 	},
+	"monitoring": {
+		"security_group_id": samples["monitoring_security_group_id"], "grafana_command": cty.StringVal("aws ssm"),
+		"password_secret_arn": cty.StringVal("arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-grafana-1"),
+	},
 }
 
 // What the examples hand to a module it accepts: with the values of their
