@@ -107,4 +107,5 @@ module "monitoring" {
   autoscaling_group_name   = module.servers.autoscaling_group_name
   admin_port               = module.servers.admin_port
   alert_topic_arn          = var.alert_topic_arn
+  recovery_days            = 0
 }
