@@ -57,7 +57,7 @@ func begin(t testing.TB, cmd *exec.Cmd) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), last(p.said.String(), 60))
+			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), last(p.said.String(), 90))
 		}
 	})
 	return p

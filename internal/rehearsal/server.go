@@ -41,20 +41,7 @@ func (r *Redis) StartServer(t testing.TB) *Server {
 	public, operators := freePort(t), freePort(t)
 	r.put(t, "signing", signingSecret)
 	r.put(t, "admin-token", adminToken)
-	m := evaluate(t, "servers", map[string]any{
-		"name": "event", "vpc_id": "vpc-01", "vpc_cidr": "127.0.0.0/8",
-		"subnet_a": "subnet-0a", "subnet_b": "subnet-0b", "subnet_c": "subnet-0c",
-		"balancer_security_group_id": "sg-01", "monitoring_security_group_id": "sg-02",
-		"target_group_arn":    "arn:aws:elasticloadbalancing:" + region + ":123456789012:targetgroup/event/01",
-		"request_count_label": "app/event/0123456789abcdef/targetgroup/event/0123456789abcdef",
-		"package_url":         "https://releases.example/queue-server_1.0.0_amd64.deb", "package_sha256": strings.Repeat("0a", 32),
-		"signing_secret_arn": arn("signing"), "admin_token_secret_arn": arn("admin-token"),
-		"redis_url": r.output(t, "url"), "redis_user": r.output(t, "user"),
-		"redis_password_secret_arn": arn("queue"), "redis_ca_secret_arn": arn("ca"),
-	}, nil, map[string]any{"data.aws_region.current.region": region})
-	var userData string
-	decode(t, m, "local.user_data", &userData)
-	writeFiles(t, root, userData)
+	writeFiles(t, root, servers(t, r))
 
 	mkdir(t, root+runFolder)
 	mkdir(t, root+dataFolder)
@@ -81,6 +68,25 @@ func (r *Redis) StartServer(t testing.TB) *Server {
 		return status == http.StatusOK
 	})
 	return s
+}
+
+// servers is the user data of an instance of modules/servers, on this cluster.
+func servers(t testing.TB, r *Redis) string {
+	t.Helper()
+	m := evaluate(t, "servers", map[string]any{
+		"name": "event", "vpc_id": "vpc-01", "vpc_cidr": "127.0.0.0/8",
+		"subnet_a": "subnet-0a", "subnet_b": "subnet-0b", "subnet_c": "subnet-0c",
+		"balancer_security_group_id": "sg-01", "monitoring_security_group_id": "sg-02",
+		"target_group_arn":    "arn:aws:elasticloadbalancing:" + region + ":123456789012:targetgroup/event/01",
+		"request_count_label": "app/event/0123456789abcdef/targetgroup/event/0123456789abcdef",
+		"package_url":         "https://releases.example/queue-server_1.0.0_amd64.deb", "package_sha256": strings.Repeat("0a", 32),
+		"signing_secret_arn": arn("signing"), "admin_token_secret_arn": arn("admin-token"),
+		"redis_url": r.output(t, "url"), "redis_user": r.output(t, "user"),
+		"redis_password_secret_arn": arn("queue"), "redis_ca_secret_arn": arn("ca"),
+	}, nil, map[string]any{"data.aws_region.current.region": region})
+	var userData string
+	decode(t, m, "local.user_data", &userData)
+	return userData
 }
 
 // output is what modules/redis hands on, for these nodes.
