@@ -141,6 +141,11 @@ token=$(join second | sed 's/.*"token":"\([^"]*\)".*/\1/')
 poll() { ask http://127.0.0.1:8080/traffic/entry -d '{"zoneId":"TEST_ZONE","token":"'"$token"'"}'; }
 
 echo "== stop"
+# A unit that gives it less time than it takes: systemd waits as long as it asks for.
+inside mkdir /run/systemd/system/queue-server.service.d
+inside bash -c 'printf "[Service]\nTimeoutStopSec=2s\n" >/run/systemd/system/queue-server.service.d/hasty.conf'
+inside systemctl daemon-reload
+expect "its unit is in a hurry" is 2s property TimeoutStopUSec
 begun=$SECONDS
 inside systemctl stop --no-block queue-server
 expect "while it drains it is not ready" soon is 503 ask -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz
@@ -152,6 +157,9 @@ expect "it ends" soon stopped
 echo "      after $((SECONDS - begun)) s"
 expect "by itself, in good order" is success property Result
 expect "all were answered" says '"msg":"drained"' inside journalctl -u queue-server -o cat --no-pager
+
+inside rm -r /run/systemd/system/queue-server.service.d
+inside systemctl daemon-reload
 
 echo "== upgrade"
 expect "systemctl start" inside systemctl start queue-server
