@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- sweep: remove some of those who have not polled for longer than the idle
+-- sweep: remove some of those who have been missed for longer than the idle
 -- timeout, and forget expired admissions.
 --
 -- KEYS[1..9]  see include/crowd.lua
@@ -15,8 +15,10 @@
 -- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, or
 --          {0, next cursor or 0 when done, examined, removed}
 --
--- Whoever was told to come back after more than a third of the timeout, which was
--- longer then, has three times as long as that.
+-- A visitor is missed from the time on that it was told to come back at: a server
+-- may have answered polls before then by itself. Whoever was told to come back
+-- after more than a third of the timeout, which was longer then, is missed for
+-- twice as long as that.
 --
 -- Bounded by its arguments, whatever the length of the line. Run twice, the
 -- second finds less to do.
@@ -70,7 +72,7 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   for i = 1, #all, 2 do
     examined = examined + 1
     local polled, period = struct.unpack('>I6I2', all[i + 1])
-    if polled + max(z.idle, 3 * period) < t.now and #idle < room then
+    if polled + period + max(z.idle, 2 * period) < t.now and #idle < room then
       idle[#idle + 1] = all[i]
     end
   end

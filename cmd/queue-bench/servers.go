@@ -138,7 +138,7 @@ func (s *servers) startRoom(ctx context.Context, program, name string, secret []
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{
 		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--data-dir=" + dir, "--config=" + config,
-		"--sweep-every=1h", "--drain-delay=0s", "--log-level=warn",
+		"--sweep-every=1h", "--drain-delay=0s", "--log-level=warn", "--door-limits=off",
 	}, flags...)...)
 	cmd.Env = append(os.Environ(),
 		"QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),

@@ -111,7 +111,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	lines.Start(ctx)
 	defer lines.Stop()
 
-	limits, err := newLimits(s, opened, from.limits, keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, doorPolicies(s, from.limits), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,8 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	defer limits.stop()
 	gates.start(ctx)
 	defer gates.stop()
+
+	visited, guard := openDoor(s, lines, zones, limits, metrics, log)
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	desk := operator.New(zones, seen, log)
@@ -138,8 +140,8 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	r := rooms{
-		wait:     wait.NewHTTP(wait.New(lines, keys.tokens, issuer, metrics, nil)),
-		entry:    entry.NewHTTP(entry.New(lines, keys.tokens, issuer, metrics), keys.passes.JWKS()),
+		wait:     wait.NewHTTP(wait.New(visited, guard, keys.tokens, issuer, metrics, nil)),
+		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
 		limits:   rulebook.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),

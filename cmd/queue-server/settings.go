@@ -63,6 +63,7 @@ type settings struct {
 	LimitsAudience string        `name:"limits-jwt-audience" setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
 	LimitsClaim    string        `name:"limits-jwt-claim" setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
 	LimitsTier     string        `name:"limits-jwt-tier-claim" setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
+	DoorLimits     string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
 	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
 	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat      string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
@@ -155,6 +156,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.SweepEvery%time.Second != 0 {
 		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
 	}
+	oneOf("door-limits", s.DoorLimits, doorOn, doorOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
 	for _, p := range s.TrustedProxies {
 		network, err := parseNetwork(p)

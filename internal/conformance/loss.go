@@ -100,7 +100,7 @@ var lossStories = map[string]func(*story){
 		s.join("leaver").waits(1)
 		s.join("silent").waits(2)
 		s.leave("leaver")
-		s.after(minute + milli)
+		s.after(idle)
 		s.equal("swept", s.sweep(), int64(1))
 		s.join("in").enters()
 		s.after(300 * second)
@@ -123,7 +123,7 @@ var lossStories = map[string]func(*story){
 		}
 		s.leave("hasty") // before it was put back
 		s.leave("leaver")
-		in := s.pollAll([]string{"in"}, 250*milli, 61*second)
+		in := s.pollAll([]string{"in"}, 250*milli, idle)
 		s.equal("in", len(in), 1)
 		s.equal("swept", s.sweep(), int64(1))
 		for _, v := range []string{"leaver", "silent", "in", "hasty"} {

@@ -337,7 +337,7 @@ func (m *model) forget(token line.Place) bool {
 func (m *model) sweep(rawMicros int64) (removed int64) {
 	m.tick(rawMicros)
 	for v := range filter(slices.Clone(m.waiting), func(v *visitor) bool {
-		return v.polled+max(m.settings.IdleTimeoutSeconds*1000, 3*(v.due-v.polled)) < m.now
+		return v.due+max(m.settings.IdleTimeoutSeconds*1000, 2*(v.due-v.polled)) < m.now
 	}) {
 		m.forget(v.Place)
 		removed++

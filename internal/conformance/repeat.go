@@ -85,7 +85,7 @@ var repeatStories = map[string]func(*story){
 	"one who comes back has one place, whichever token is shown": func(s *story) {
 		s.full()
 		s.join("a").waits(1)
-		s.after(minute + milli)
+		s.after(idle)
 		s.equal("swept", s.sweep(), int64(1))
 		s.zone(func(z *zone.Settings) { z.PerMinute = 0 })
 		s.join("b").waits(1)

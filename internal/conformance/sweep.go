@@ -13,19 +13,25 @@ import (
 // mostExamined is how many tokens one call of a sweep may look at.
 const mostExamined = 5_000
 
+// idle is after how long whoever is silent may be swept, whatever was told last: the
+// default idle timeout, and the longest period.
+const idle = minute + 20*second
+
 // sweepStories: who fell silent is removed, and nobody else.
 var sweepStories = map[string]func(*story){
-	"silent for longer than the idle timeout": func(s *story) {
+	"missed for longer than the idle timeout": func(s *story) {
 		s.full()
 		s.zone(func(z *zone.Settings) { z.IdleTimeoutSeconds = 5 })
-		s.join("a").waits(1)
+		a := s.join("a")
+		a.waits(1)
 		s.join("b").waits(2)
 		s.after(2 * second)
 		s.poll("b").waits(2)
-		s.after(3 * second)
-		s.equal("silent for as long as that", s.sweep(), int64(0))
+		s.zone(func(z *zone.Settings) { z.PerMinute, z.IdleTimeoutSeconds = 0, 5 })
+		s.after(time.Duration(a.PeriodMillis)*milli + 3*second)
+		s.equal("missed for as long as that", s.sweep(), int64(0))
 		s.after(milli)
-		s.equal("silent for longer", s.sweep(), int64(1))
+		s.equal("missed for longer", s.sweep(), int64(1))
 		s.poll("a").gone()
 		s.poll("b").waits(1)
 		s.totals(line.Totals{Joined: 3, Admitted: 1, Swept: 1})
@@ -68,7 +74,7 @@ var sweepStories = map[string]func(*story){
 			}
 			return id
 		})
-		s.after(5*second + milli)
+		s.after(7 * second)
 		each(people, func(i int) {
 			// Who is silent is spread over the line, and over the ids.
 			if i%(people/silent) != 0 {

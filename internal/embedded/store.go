@@ -178,8 +178,9 @@ func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	return st, nil
 }
 
-// Sweep removes those among the next SweepBatch tokens who have not polled for
-// longer than the idle timeout, and forgets expired admissions. The cursor is
+// Sweep removes those among the next SweepBatch tokens who are missed for longer
+// than the idle timeout after the time at which they were told to poll, and forgets
+// expired admissions. The cursor is
 // 0 to begin with, then what the last call returned. The owner does not
 // matter: a store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
@@ -206,8 +207,9 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 		}
 		out.Examined++
 		last = r.arrived
-		// Who was told a longer period had the timeout of that time.
-		if r.lastPoll()+max(c.settings.IdleTimeoutSeconds*1000, 3*r.period()) < now {
+		// Polls before the time told may have been answered without the store. Who
+		// was told a longer period had the timeout of that time.
+		if r.lastPoll()+r.period()+max(c.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
 			idle = append(idle, r.place())
 		}
 		return true

@@ -20,6 +20,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/problem"
@@ -321,6 +322,29 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 				t.Errorf("metered %q, want %q", r.meter.seen, want)
 			}
 		})
+	}
+}
+
+// TestPollBeforeItsTime is what a door answers, which the room passes on.
+func TestPollBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, tok := r.join(t)
+	r.store.early = &line.Answer{
+		Place: p, Position: 7, EstimateMillis: 42_000, PeriodMillis: 6_100, Early: true, State: line.State{Waiting: 9},
+	}
+	w := r.poll(tok)
+	if d := read(t, w); w.Code != 200 || d.Token != tok || *d.Waiting != (waiting{7, 9, 42_000, 6_100, p.ArrivedAtMicros}) {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	r.store.err = &door.RefusedError{RetryMillis: 6_100}
+	w = r.poll(tok)
+	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "7" {
+		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	want := []string{"poll TEST_ZONE early", "poll TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
+	if !slices.Equal(r.meter.seen, want) {
+		t.Errorf("metered %q, want %q", r.meter.seen, want)
 	}
 }
 

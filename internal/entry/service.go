@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 )
@@ -25,7 +26,8 @@ type Store interface {
 // the zone may be one that was deleted.
 type Meter interface {
 	// Poll counts one poll by outcome: waiting, admitted, admitted_before,
-	// gone or error.
+	// gone or error; early for one that was answered from memory, refused for one
+	// of a flood of those.
 	Poll(zoneID, outcome string)
 	// Admit records how long one who was let in had waited.
 	Admit(zoneID string, waited time.Duration)
@@ -49,36 +51,53 @@ func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Se
 // admission, with the same pass, until that expires.
 //
 // It returns a *answer.FieldError or token.ErrInvalid before the store is
-// asked, ErrGone, or an error of the store.
+// asked, door.ErrRefused, ErrGone, or an error of the store.
 func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
 	p, err := s.place(zoneID, tok)
 	if err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.store.Poll(ctx, zoneID, p)
+	s.meter.Poll(zoneID, outcome(&a, err))
 	if err != nil {
-		s.meter.Poll(zoneID, "error")
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
 	switch a.Status {
-	case line.Waiting:
-		s.meter.Poll(zoneID, "waiting")
 	case line.Admitted:
-		s.meter.Poll(zoneID, "admitted")
 		s.meter.Admit(zoneID, answer.Waited(a))
-	case line.AdmittedBefore:
-		s.meter.Poll(zoneID, "admitted_before")
 	case line.Gone:
-		s.meter.Poll(zoneID, "gone")
 		return answer.Answer{}, answer.InZone(zoneID, ErrGone)
-	default:
-		s.meter.Poll(zoneID, "error")
+	default: // nothing more to count
 	}
 	out, err := s.issuer.Renew(zoneID, tok, a)
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
 	return out, nil
+}
+
+// outcome names what became of a poll, for the meter.
+func outcome(a *line.Answer, err error) string {
+	switch {
+	case errors.Is(err, door.ErrRefused):
+		return "refused"
+	case err != nil:
+		return "error"
+	case a.Early:
+		return "early"
+	}
+	switch a.Status {
+	case line.Waiting:
+		return "waiting"
+	case line.Admitted:
+		return "admitted"
+	case line.AdmittedBefore:
+		return "admitted_before"
+	case line.Gone:
+		return "gone"
+	default:
+		return "error"
+	}
 }
 
 // place returns the place that the token carries. A genuine token says that the

@@ -69,6 +69,9 @@ type Answer struct {
 	// Local: a server let the visitor in by itself, while the store was away.
 	// The store knows nothing of it, so State is not set.
 	Local bool
+	// Early: the poll came before its time, and a server answered it from memory.
+	// Of State, only Waiting is set.
+	Early bool
 	// State is the zone as the call left it.
 	State State
 }

@@ -50,6 +50,7 @@ type Metrics struct {
 	waits, estimateErrors  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
+	door                   doorMeter
 
 	// zones is replaced, never changed; mu guards its replacement.
 	zones atomic.Pointer[map[string]*zoneMeter]
@@ -81,6 +82,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 			errorBuckets, "zone"),
 		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
 			callBuckets, "call"),
+		door:     newDoorMeter(counter),
 		failures: counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
 	}
 	if m.now == nil {
@@ -94,7 +96,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
 		m.waits, m.estimateErrors,
-		m.calls, m.failures, build, newListens(),
+		m.calls, m.failures, m.door.unlimited, m.door.forwarded, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := reg.Register(c); err != nil {

@@ -15,8 +15,8 @@ const other = "other"
 
 // The values that labels take.
 var (
-	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "error", other}
-	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "error", other}
+	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "refused", "error", other}
+	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "early", "refused", "error", other}
 	refusalCodes = []string{
 		"invalid_request", "token_invalid", "zone_unknown", "token_expired", "body_too_large", "zone_closed",
 		"too_many_requests", "line_full", "store_unavailable", "service_unavailable", "internal_error",
@@ -46,11 +46,11 @@ func (m *Metrics) meter(zoneID string) *zoneMeter {
 }
 
 // Join counts one request for a place by outcome: waiting, admitted,
-// admitted_before, closed, full or error.
+// admitted_before, closed, full, refused or error.
 func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outcome) }
 
-// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone or
-// error.
+// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone,
+// early, refused or error.
 func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outcome) }
 
 // Refuse counts one request that ended with a problem, by its code.

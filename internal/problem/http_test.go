@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
@@ -55,6 +56,7 @@ var cases = []struct {
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},
+	{"too often", fmt.Errorf("room: %w", &door.RefusedError{RetryMillis: 6_001}), 429, "too_many_requests", 7, 7, ""},
 	{"busy", operator.ErrBusy, 429, "too_many_requests", 5, 10, ""},
 	{"echo 429", echo.ErrTooManyRequests, 429, "too_many_requests", 5, 10, ""},
 	{"unknown", errors.New("secret"), 500, "internal_error", 0, 0, ""},
@@ -191,7 +193,7 @@ func TestRetryAfter(t *testing.T) {
 				t.Errorf("%s: Retry-After %q, want %d to %d", tt.name, value, tt.retryMin, tt.retryMax)
 			}
 		}
-		if tt.retryMax > 0 && len(seen) < 2 {
+		if tt.retryMax > tt.retryMin && len(seen) < 2 {
 			t.Errorf("%s: Retry-After is always %v", tt.name, seen)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/quota"
@@ -82,6 +83,8 @@ func describe(k *kind, err error) Problem {
 		if told, ok := errors.AsType[*limit.RefusedError](err); ok {
 			p.RetryAfterSeconds = int(quota.RetrySeconds(told.RetryMillis))
 		}
+	} else if told, ok := errors.AsType[*door.RefusedError](err); ok {
+		p.RetryAfterSeconds = told.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/limiter"
@@ -171,6 +172,7 @@ var table = []struct {
 	{answer.ErrTooSlow, &requestTimeout},
 	{answer.ErrInvalid, &invalidRequest},
 	{token.ErrInvalid, &tokenInvalid},
+	{door.ErrRefused, &tooManyRequests},
 	{entry.ErrGone, &tokenExpired},
 	{wait.ErrClosed, &zoneClosed},
 	{wait.ErrFull, &lineFull},

@@ -360,7 +360,7 @@ func (d *dryRun) request(ctx context.Context, i int32) error {
 	if g.leavesAt > 0 && d.now >= g.leavesAt {
 		d.leave(g)
 		silent := d.rng.Int64N(max(1, g.period*1000))
-		d.gone.push(event{d.now - silent + d.zone.IdleTimeout().Microseconds(), i})
+		d.gone.push(event{d.now - silent + g.period*1000 + d.zone.IdleTimeout().Microseconds(), i})
 		return nil
 	}
 	var a line.Answer

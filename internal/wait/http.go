@@ -28,11 +28,17 @@ func (h *HTTP) Join(c echo.Context) error {
 	); err != nil {
 		return err
 	}
+	n.Address, n.Forwarded = c.RealIP(), forwarded(c.Request().Header)
 	a, err := h.service.Join(c.Request().Context(), n)
 	if err != nil {
 		return err
 	}
 	return answer.Send(c, &a)
+}
+
+// forwarded reports whether a proxy says that it passes the request on.
+func forwarded(h http.Header) bool {
+	return len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
 }
 
 // Leave is POST /traffic/leave.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -28,6 +29,7 @@ import (
 func routes(r *room, log *slog.Logger) http.Handler {
 	h := wait.NewHTTP(r.service)
 	e := echo.New()
+	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = problem.Handler(log, r.meter)
 	e.POST("/traffic/wait", h.Join)
 	e.POST("/traffic/leave", h.Leave)
@@ -161,6 +163,43 @@ func TestJoinIsTurnedAway(t *testing.T) {
 				t.Errorf("one who has a place got %+v", again)
 			}
 		})
+	}
+}
+
+// TestJoinIsGuarded: the guard hears who asks, and its word counts.
+func TestJoinIsGuarded(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	send := func(header string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest(http.MethodPost, "/traffic/wait",
+			strings.NewReader(`{"zoneId":"TEST_ZONE","clientId":"c","clientIp":"203.0.113.9"}`))
+		req.RemoteAddr = "198.51.100.7:1234"
+		if header != "" {
+			req.Header.Set(header, "192.0.2.1")
+		}
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, req)
+		return w
+	}
+	for header, forwarded := range map[string]bool{"": false, "X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
+		want := door.Newcomer{ZoneID: zoneID, ClientID: "c", ClientIP: "203.0.113.9", Address: "198.51.100.7", Forwarded: forwarded}
+		if w := send(header); w.Code != 200 || r.newcomer != want {
+			t.Errorf("%q: %d, %+v", header, w.Code, r.newcomer)
+		}
+	}
+	r.refuses = &door.RefusedError{RetryMillis: 12_345}
+	r.meter.told()
+	before := r.stats(t)
+	w := send("")
+	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "13" {
+		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if after := r.stats(t); !reflect.DeepEqual(after, before) {
+		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+	want := []string{"join TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
+	if got := r.meter.told(); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 

@@ -9,13 +9,12 @@ import (
 
 // excused are described, and cannot be got here.
 var excused = map[string]string{
-	"POST /traffic/wait 429 too_many_requests":          limited,
 	"POST /traffic/leave 429 too_many_requests":         limited,
 	"GET /traffic/zones/{zoneId} 429 too_many_requests": limited,
 }
 
 // limited is the reason.
-const limited = "for a limit in front of the room, which itself counts nobody's requests"
+const limited = "for a limit in front of the room, which itself does not count these"
 
 // TestMain wants the tests to have got every answer that is described.
 func TestMain(m *testing.M) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
@@ -40,6 +41,9 @@ type room struct {
 	logs    *bytes.Buffer
 	service *wait.Service
 	http    http.Handler
+	// newcomer is the latest whom the guard saw, refuses what it says.
+	newcomer door.Newcomer
+	refuses  error
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -56,9 +60,15 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(newSecret)
 	must(tb, err)
-	r.service = wait.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
+	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
 	r.http = openapitest.Public.Handler(tb, routes(r, log))
 	return r
+}
+
+// Admits is the guard's.
+func (r *room) Admits(_ context.Context, n door.Newcomer) error {
+	r.newcomer = n
+	return r.refuses
 }
 
 // set changes the zone's settings, from the defaults if there is none.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -37,12 +38,19 @@ type Store interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
+// Guard keeps those out who ask too much.
+type Guard interface {
+	// Admits returns nil for a newcomer who may ask for a place, or an error that
+	// wraps door.ErrRefused.
+	Admits(ctx context.Context, n door.Newcomer) error
+}
+
 // Meter counts what the store says in this room; what does not get as far is
 // counted where it is refused, by package problem. A zoneID is well-formed, but
 // may be invented: the meter must not make a time series of each.
 type Meter interface {
 	// Join counts one join by outcome: waiting, admitted, admitted_before,
-	// closed, full or error.
+	// closed, full or error; refused by the Guard.
 	Join(zoneID, outcome string)
 	// Admit records how long one who was let in had waited.
 	Admit(zoneID string, waited time.Duration)
@@ -51,20 +59,21 @@ type Meter interface {
 // Service takes and gives up places. It is safe for concurrent use.
 type Service struct {
 	store  Store
+	guard  Guard
 	tokens *token.Keys
 	issuer answer.Issuer
 	meter  Meter
 	states states
 }
 
-// New returns the room over this store. now is the clock of the cache behind
-// State; a nil now is time.Now.
-func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
+// New returns the room over this store, behind this guard; a nil guard lets
+// everybody in. now is the clock of the cache behind State; a nil now is time.Now.
+func New(store Store, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
 	return &Service{
-		store: store, tokens: tokens, issuer: issuer, meter: meter,
+		store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter,
 		states: states{now: now, zones: make(map[string]*snapshot)},
 	}
 }
@@ -81,6 +90,11 @@ type Newcomer struct {
 	ClientIP string
 	// ClientAgent is the kind of client, at most MaxClientAgent characters.
 	ClientAgent string
+
+	// Address is where the request came from, as trusted proxies tell; not what
+	// the newcomer says. Forwarded: there is a header that proxies write.
+	Address   string
+	Forwarded bool
 }
 
 // check returns a *answer.FieldError for the first field that is out of bounds.
@@ -104,13 +118,17 @@ func (n *Newcomer) check() error {
 // and, once admitted, the pass (the token may then be another for the same
 // admission). Without one, each call takes a place of its own.
 //
-// It returns a *answer.FieldError before the store is asked, ErrClosed,
-// ErrFull, or an error of the store.
+// It returns a *answer.FieldError or door.ErrRefused before the store is asked,
+// ErrClosed, ErrFull, or an error of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
+	if errors.Is(err, door.ErrRefused) {
+		s.meter.Join(n.ZoneID, "refused")
+		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
+	}
 	if err != nil {
 		s.meter.Join(n.ZoneID, "error")
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
@@ -141,6 +159,13 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 
 // join asks the store for a place under the newcomer's id.
 func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
+	if s.guard != nil {
+		if err := s.guard.Admits(ctx, door.Newcomer{
+			ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded,
+		}); err != nil {
+			return line.Answer{}, err
+		}
+	}
 	if n.ClientID == "" {
 		return s.store.Join(ctx, n.ZoneID, token.NewID())
 	}

@@ -1,0 +1,200 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limiter"
+)
+
+// asked is a limiter that allows everything and notes what it was asked.
+type asked struct{ keys []string }
+
+func (a *asked) Check(_ context.Context, q limiter.Question) (limiter.Answer, error) {
+	a.keys = append(a.keys, q.Policy+" "+q.Key)
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+}
+
+func TestWhoIsCounted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		from  door.Newcomer
+		asked []string
+		seen  string
+		warns bool
+	}{
+		"a subscriber": {door.Newcomer{Address: "203.0.113.9"}, []string{"joins-address ip:203.0.113.9"}, "", false},
+		"what the body says is nobody's proof": {
+			door.Newcomer{Address: "203.0.113.9", ClientIP: "192.0.2.1"}, []string{"joins-address ip:203.0.113.9"}, "", false,
+		},
+		"a network of IPv6": {door.Newcomer{Address: "2001:db8:1:2:3:4:5:6"}, []string{"joins-address ip:2001:db8:1:2::/64"}, "", false},
+		"IPv4 within IPv6":  {door.Newcomer{Address: "::ffff:203.0.113.9"}, []string{"joins-address ip:203.0.113.9"}, "", false},
+		"with a clientId": {
+			door.Newcomer{ZoneID: "Z", ClientID: "c", Address: "203.0.113.9"},
+			[]string{"joins-client client:Z/c", "joins-address ip:203.0.113.9"}, "", false,
+		},
+		"this machine":          {door.Newcomer{Address: "127.0.0.1"}, nil, "unlimited private", false},
+		"a proxy here":          {door.Newcomer{Address: "127.0.0.1", Forwarded: true}, nil, "unlimited private", true},
+		"a private network":     {door.Newcomer{Address: "10.1.2.3"}, nil, "unlimited private", true},
+		"a unique local one":    {door.Newcomer{Address: "fd00::1"}, nil, "unlimited private", true},
+		"a link":                {door.Newcomer{Address: "fe80::1%eth0"}, nil, "unlimited private", true},
+		"a shared space":        {door.Newcomer{Address: "100.64.3.4"}, nil, "unlimited private", true},
+		"no address":            {door.Newcomer{Address: "@"}, nil, "unlimited private", true},
+		"a proxy of ours":       {door.Newcomer{Address: "198.51.100.1", Forwarded: true}, nil, "unlimited trusted", false},
+		"a gateway of ours":     {door.Newcomer{Address: "198.51.100.1", ClientIP: "203.0.113.9"}, []string{"joins-address ip:203.0.113.9"}, "", false},
+		"it says a private one": {door.Newcomer{Address: "198.51.100.1", ClientIP: "10.0.0.1"}, nil, "unlimited trusted", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			var a asked
+			r.door = r.behind(&a)
+			for range 2 {
+				if err := r.door.Admits(t.Context(), tt.from); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := append(slices.Clone(tt.asked), tt.asked...); !slices.Equal(a.keys, want) {
+				t.Errorf("asked %q, want %q", a.keys, want)
+			}
+			seen := strings.Join(slices.Compact(r.meter.seen), ", ")
+			if n := strings.Count(r.logs.String(), "QUEUE_TRUSTED_PROXIES"); seen != tt.seen || n != map[bool]int{true: 1}[tt.warns] {
+				t.Errorf("counted %q, want %q; warned %d times:\n%s", seen, tt.seen, n, r.logs)
+			}
+		})
+	}
+}
+
+func TestALongClientID(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	var a asked
+	r.door = r.behind(&a)
+	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("x", 255) + "y"} {
+		if err := r.door.Admits(t.Context(), door.Newcomer{ZoneID: strings.Repeat("z", 64), ClientID: id, Address: "127.0.0.1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(a.keys) != 2 || a.keys[0] == a.keys[1] || len(a.keys[0]) > limiter.MaxKey {
+		t.Errorf("%q", a.keys)
+	}
+}
+
+// TestASchoolJoins: a thousand at once and more soon, of whom none is turned away
+// for longer than the policy says.
+func TestASchoolJoins(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, door.Policies()...)
+	joined, refused := 0, 0
+	var worst int64
+	for i := range 1200 {
+		err := r.door.Admits(t.Context(), door.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(i), Address: "203.0.113.9"})
+		var refusal *door.RefusedError
+		switch {
+		case err == nil:
+			joined++
+		case errors.As(err, &refusal):
+			refused++
+			worst = max(worst, refusal.RetryMillis)
+		default:
+			t.Fatal(err)
+		}
+	}
+	// 100 ms to the next permit, and up to 3 s so that not all come in that moment.
+	if joined != 1000 || refused != 200 || worst < 1000 || worst >= 3100 {
+		t.Errorf("%d joined, %d refused for up to %d ms", joined, refused, worst)
+	}
+	r.clock.forward(20 * time.Second)
+	for i := range 200 {
+		if err := r.door.Admits(t.Context(), door.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(1000 + i), Address: "203.0.113.9"}); err != nil {
+			t.Fatalf("the %dth of the others: %v", i, err)
+		}
+	}
+	if err := r.door.Admits(t.Context(), door.Newcomer{ZoneID: zoneID, Address: "203.0.113.10"}); err != nil {
+		t.Error("next door:", err)
+	}
+}
+
+func TestARepeatedJoin(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, door.Policies()...)
+	n := door.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "127.0.0.1"}
+	for range 10 {
+		if err := r.door.Admits(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refusal *door.RefusedError
+	if err := r.door.Admits(t.Context(), n); !errors.As(err, &refusal) || refusal.RetryMillis != 3_000 {
+		t.Errorf("%v", err)
+	}
+	n.ZoneID = "OTHER"
+	if err := r.door.Admits(t.Context(), n); err != nil {
+		t.Error("in another zone:", err)
+	}
+}
+
+// TestForwardedJoinsThatAreRefused may be a crowd behind a CDN that nobody named.
+func TestForwardedJoinsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, limit.Policy{Name: door.JoinsAddress, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
+	join := func(n door.Newcomer) { _ = r.door.Admits(t.Context(), n) }
+	for range 3 {
+		join(door.Newcomer{Address: "203.0.113.9"})
+	}
+	if len(r.meter.seen) > 0 || r.logs.Len() > 0 {
+		t.Errorf("not forwarded: %q, %s", r.meter.seen, r.logs)
+	}
+	for range 3 {
+		join(door.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	}
+	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 1 || len(r.meter.seen) != 2 {
+		t.Errorf("%q, warned %d times:\n%s", r.meter.seen, n, r.logs)
+	}
+	r.clock.forward(10 * time.Minute)
+	join(door.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	join(door.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 2 {
+		t.Errorf("warned %d times:\n%s", n, r.logs)
+	}
+}
+
+// failing is a limiter that cannot say.
+type failing struct{ err error }
+
+func (f failing) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+	return limiter.Answer{}, f.err
+}
+
+func TestALimiterThatFails(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.door = r.behind(failing{errors.New("out of order")})
+	n := door.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "203.0.113.9"}
+	if err := r.door.Admits(t.Context(), n); err != nil || !strings.Contains(r.logs.String(), "out of order") {
+		t.Errorf("%v, %s", err, r.logs)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := r.door.Admits(ended, n); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	var b limit.Book
+	for _, p := range door.Policies() {
+		b = b.Put(p)
+	}
+	if err := b.Validate(); err != nil || len(b.Policies) != 3 {
+		t.Errorf("%d policies, %v", len(b.Policies), err)
+	}
+}
