@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/gate"
 )
@@ -26,7 +29,7 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 		return nil, nil
 	}
 	callers, err := caller.New(caller.Options{
-		Address: clientIP(s), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
+		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
 	if err != nil {
@@ -39,6 +42,19 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 	l.headerBytes = gatewayHeaderBytes
 	warnOfGateway(log, s, l.Addr().String())
 	return &gateway{l, callers}, nil
+}
+
+// prefixes are networks as package address has them. What it finds is what clientIP
+// finds; it does so without garbage.
+func prefixes(networks []*net.IPNet) []netip.Prefix {
+	var all []netip.Prefix
+	for _, n := range networks {
+		if a, ok := netip.AddrFromSlice(n.IP); ok {
+			bits, _ := n.Mask.Size()
+			all = append(all, netip.PrefixFrom(a, bits))
+		}
+	}
+	return all
 }
 
 // warnOfGateway warns of what an operator may not have meant.

@@ -31,17 +31,19 @@ func Finder(trusted []netip.Prefix) func(*http.Request) string {
 		if err != nil || !within(trusted, at) {
 			return direct
 		}
-		entries := strings.Split(strings.Join(r.Header.Values(forwardedFor), ","), ",")
 		found := direct
-		for _, entry := range slices.Backward(entries) {
-			entry = strings.TrimSpace(entry)
-			a, err := netip.ParseAddr(strings.Trim(entry, "[]"))
-			if err != nil {
-				return direct
-			}
-			found = a.String()
-			if !within(trusted, a) {
-				break
+		for _, field := range slices.Backward(r.Header[forwardedFor]) {
+			for last := false; !last; {
+				at := strings.LastIndexByte(field, ',')
+				entry := strings.Trim(strings.TrimSpace(field[at+1:]), "[]")
+				field, last = field[:max(0, at)], at < 0
+				a, err := netip.ParseAddr(entry)
+				if err != nil {
+					return direct
+				}
+				if found = entry; !within(trusted, a) {
+					return found
+				}
 			}
 		}
 		return found

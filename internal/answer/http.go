@@ -55,6 +55,21 @@ func Receive(c echo.Context, fields ...Field) error {
 	return Decode(body, fields...)
 }
 
+// ReceiveBody reads the body of a request and hands it to read, which must not keep
+// it. The errors are those of Receive, and read's own.
+func ReceiveBody(c echo.Context, read func(body []byte) error) error {
+	buf, ok := buffers.Get().(*buffer)
+	if !ok {
+		buf = new(buffer)
+	}
+	defer buffers.Put(buf)
+	body, err := readBody(c.Request(), buf)
+	if err != nil {
+		return err
+	}
+	return read(body)
+}
+
 // ReadBody returns the body of a request that is not in a hurry. The errors
 // are those of Receive.
 func ReadBody(c echo.Context) ([]byte, error) {

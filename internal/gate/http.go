@@ -2,7 +2,7 @@ package gate
 
 import (
 	"net/http"
-	"strconv"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,8 +11,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/quota"
 )
 
-// bodyBytes is above what a policy with four rules is told: more allocate.
-const bodyBytes = 512
+// buffer holds an answer that has the usual length: one of a policy with four rules.
+type buffer [512]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // Values of header fields, shared by all answers. They are full, so that an append
 // by a middleware copies them.
@@ -30,12 +32,11 @@ func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 
 // Check is POST /limits/:policy/check.
 func (h *HTTP) Check(c echo.Context) error {
-	body, err := answer.ReadBody(c)
-	if err != nil {
+	var q limiter.Question
+	if err := answer.ReceiveBody(c, func(body []byte) (err error) {
+		q, err = readQuestion(c.Param("policy"), body)
 		return err
-	}
-	q, err := readQuestion(c.Param("policy"), body)
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	a, err := h.service.Check(c.Request().Context(), q)
@@ -62,7 +63,11 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 	h := res.Header()
 	quota.SetFields(h, a)
 	h[echo.HeaderCacheControl] = noStore
-	var buf [bodyBytes]byte
+	buf, ok := buffers.Get().(*buffer)
+	if !ok {
+		buf = new(buffer)
+	}
+	defer buffers.Put(buf)
 	body, status := buf[:0], http.StatusOK
 	switch {
 	case !a.Allowed:
@@ -73,9 +78,9 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 		h[echo.HeaderContentType] = jsonType
 		body = appendAnswer(body, a)
 	}
-	h[echo.HeaderContentLength] = []string{strconv.Itoa(len(body))}
+	// net/http knows the length of what fits its buffer, and writes it itself.
 	res.WriteHeader(status)
-	if c.Request().Method == http.MethodHead {
+	if len(body) == 0 || c.Request().Method == http.MethodHead {
 		return nil
 	}
 	_, err := res.Write(body)

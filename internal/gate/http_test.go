@@ -345,3 +345,15 @@ func TestAddressIsEchos(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkBareEcho is the least that an answer of echo costs.
+func BenchmarkBareEcho(b *testing.B) {
+	e := echo.New()
+	e.GET("/limits/:policy/auth", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	w, req := silent{http.Header{}}, httptest.NewRequest(http.MethodGet, "/limits/api/auth", http.NoBody)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		e.ServeHTTP(w, req)
+	}
+}
