@@ -25,7 +25,7 @@ for program in "$@"; do
 	systemd-analyze) missing+=(systemd) ;;
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
-	debootstrap | lintian | curl) missing+=("$program") ;;
+	debootstrap | lintian | curl | git) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2
