@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 
 	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
@@ -42,19 +40,6 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 	l.headerBytes = gatewayHeaderBytes
 	warnOfGateway(log, s, l.Addr().String())
 	return &gateway{l, callers}, nil
-}
-
-// prefixes are networks as package address has them. What it finds is what clientIP
-// finds; it does so without garbage.
-func prefixes(networks []*net.IPNet) []netip.Prefix {
-	var all []netip.Prefix
-	for _, n := range networks {
-		if a, ok := netip.AddrFromSlice(n.IP); ok {
-			bits, _ := n.Mask.Size()
-			all = append(all, netip.PrefixFrom(a, bits))
-		}
-	}
-	return all
 }
 
 // warnOfGateway warns of what an operator may not have meant.

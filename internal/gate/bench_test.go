@@ -22,7 +22,7 @@ func BenchmarkRefusedFromMemory(b *testing.B) {
 	r, err := makeRoom(keyFile(b))
 	must(b, err)
 	defer r.close()
-	for name, make := range map[string]func() *http.Request{
+	for name, ask := range map[string]func() *http.Request{
 		"auth": func() *http.Request {
 			req := httptest.NewRequest(http.MethodGet, "/limits/api/auth", http.NoBody)
 			req.Header.Set("X-Forwarded-For", "203.0.113.9")
@@ -34,10 +34,10 @@ func BenchmarkRefusedFromMemory(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for range 6 {
-				r.bare.ServeHTTP(httptest.NewRecorder(), make())
+				r.bare.ServeHTTP(httptest.NewRecorder(), ask())
 			}
-			w, req := silent{http.Header{}}, make()
-			again := make().Body
+			w, req := silent{http.Header{}}, ask()
+			again := ask().Body
 			text, err := io.ReadAll(again)
 			must(b, err)
 			body := bytes.NewReader(text)
