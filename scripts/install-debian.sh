@@ -2,7 +2,7 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, nginx, debootstrap, lintian, dpkg-deb, curl, ss)
+# prometheus, promtool, nginx, debootstrap, lintian, dpkg-deb, git, curl, ss)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
