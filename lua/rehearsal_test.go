@@ -2,6 +2,7 @@ package lua
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -19,6 +20,7 @@ import (
 func TestConformanceOnInstances(t *testing.T) {
 	t.Parallel()
 	r := rehearsal.StartRedis(t)
+	strangers(t, r)
 	queue, admin := dial(t, r, "queue"), dial(t, r, "admin")
 	t.Cleanup(func() { deniedNothing(t, r) })
 	conformance.Run(t, func(t conformance.TB, now func() time.Time) conformance.Harness {
@@ -40,6 +42,27 @@ func TestConformanceOnInstances(t *testing.T) {
 			Footprint: keys.footprint,
 		}
 	})
+}
+
+// strangers: nodes that no authority of this machine vouches for are not believed;
+// those that the given one does are.
+func strangers(t *testing.T, r *rehearsal.Redis) {
+	t.Helper()
+	roots, err := ReadRoots(r.CAFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pool := range []*x509.CertPool{nil, roots} {
+		s, err := Open(t.Context(), Options{URL: r.URL("queue"), Roots: pool, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.timeouts = timeouts{patient, patient}
+		if err := s.Ping(t.Context()); (err == nil) != (pool != nil) {
+			t.Errorf("with an authority: %t: %v", pool != nil, err)
+		}
+		s.close(t)
+	}
 }
 
 // deniedNothing: no node has refused a command or a key to anybody.
