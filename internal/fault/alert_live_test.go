@@ -194,7 +194,9 @@ func (a *alarmed) overflow(t *testing.T) {
 	})
 }
 
-var alarms = []alarm{
+var alarms = slices.Concat(zoneAlarms, limitAlarms)
+
+var zoneAlarms = []alarm{
 	{
 		fault: "another program writes 500 live visitors into the zone's keys, who never come", zone: busy("BUSY"), options: shared,
 		breaks: func(t *testing.T, a *alarmed) {
@@ -327,6 +329,7 @@ var alarms = []alarm{
 			a.engine.kill()
 		},
 		must: []string{"QueueStoreFailing", "QueueStoreErrors", "QueueServerNotReady", "QueueSweepOld", "QueueRefusals"},
+		may:  []string{"QueueLimitsStoreFailing"},
 	},
 	{
 		fault: "FLUSHALL", zone: busy("BUSY"), options: shared,
@@ -353,7 +356,9 @@ var alarms = []alarm{
 			a.engine.kill()
 		},
 		must: []string{"QueueLocalAdmissions"},
-		may:  []string{"QueueStoreFailing", "QueueStoreErrors", "QueueSweepOld", "QueueRefusals", "QueueServerNotReady"},
+		may: []string{
+			"QueueStoreFailing", "QueueStoreErrors", "QueueSweepOld", "QueueRefusals", "QueueServerNotReady", "QueueLimitsStoreFailing",
+		},
 	},
 	{
 		fault: "the network to Redis takes 12 ms", zone: busy("BUSY"),

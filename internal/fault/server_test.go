@@ -30,8 +30,9 @@ const (
 // server is a queue-server process.
 type server struct {
 	*process
-	public, operators string // http://host:port
-	client            *http.Client
+	// Its listeners: http://host:port.
+	public, operators, limits string
+	client                    *http.Client
 }
 
 // serverOptions say what kind of server. The zero value is one on the embedded
@@ -52,9 +53,9 @@ type serverOptions struct {
 func startServer(t testing.TB, o serverOptions) *server {
 	t.Helper()
 	dir := t.TempDir()
-	public, operators := local(freePort(t)), local(freePort(t))
+	public, operators, limits := local(freePort(t)), local(freePort(t)), local(freePort(t))
 	args := []string{
-		"serve", "--addr", public, "--admin-addr", operators, "--data-dir", dir,
+		"serve", "--addr", public, "--admin-addr", operators, "--limits-addr", limits, "--data-dir", dir,
 		"--secret", secret, "--admin-token", operatorToken,
 		"--sweep-every", "1s", "--drain-delay", "0s", "--log-format", "json",
 	}
@@ -64,7 +65,7 @@ func startServer(t testing.TB, o serverOptions) *server {
 	all := slices.Concat(o.under, []string{binary(t, o.clockAhead)}, args, o.more)
 	s := &server{
 		process: newProcess(t, all[0], dir, all[1:]...),
-		public:  "http://" + public, operators: "http://" + operators,
+		public:  "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
 		// No connection outlives its request, so that none is left over.
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
@@ -202,8 +203,11 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 		return 0, "", fmt.Errorf("read the answer: %w", err)
 	}
 	document := openapitest.Operators
-	if strings.HasPrefix(req.URL.String(), s.public) {
+	switch url := req.URL.String(); {
+	case strings.HasPrefix(url, s.public):
 		document = openapitest.Public
+	case strings.HasPrefix(url, s.limits):
+		document = openapitest.Limits
 	}
 	if err := held(document, req, sent.String(), res, text); err != nil {
 		return 0, "", err

@@ -38,9 +38,10 @@
 //
 // A question of our own, in the slot of the one that failed, asks the store every
 // 250 ms whether it is back, with visitors or without. Three answers in a row, and
-// the lane is calm again. So a store that hangs keeps those waiting whose questions
-// were on their way when it began to hang, for as long as the store's own time
-// limit allows, and nobody else.
+// the lane is calm again. When a lane begins to fail, all others are asked the same
+// way, once. So a store that hangs keeps those waiting who ask in the first moments:
+// until the first of them has waited for the store's own time limit, and our
+// questions for it once more; and nobody after.
 //
 // # What may be let through in excess
 //

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -134,6 +135,28 @@ func TestAHungStoreHoldsUpNobodyElse(t *testing.T) {
 				t.Fatalf("a question took %v", took)
 			}
 			pass(37 * time.Millisecond)
+		}
+	})
+}
+
+// One client waits for a store that hangs; by then we know of all its lanes.
+func TestWhereOneLaneFailsTheOthersAreAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
+		w.shared.lane = func(r limit.Request) int { return len(r.Subject) % 3 } // clients' have 22 letters
+		w.shared.hangs = true
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		defer cancel()
+		if _, err := w.Check(ctx, Question{Policy: "p", Key: "k"}); err == nil {
+			t.Error("a store that hangs has answered")
+		}
+		if n := w.Failing(); n != 1 {
+			t.Errorf("%d lanes fail, want 1", n)
+		}
+		pass(probeWithin)
+		synctest.Wait()
+		if n := w.Failing(); n != 3 {
+			t.Errorf("%d lanes fail, want 3", n)
 		}
 	})
 }

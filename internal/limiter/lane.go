@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,12 @@ const (
 	longWait = 200
 	// probeWithin bounds a probe, should the store not.
 	probeWithin = time.Second
+	// subjects are how many are tried to find one in each lane: of 16, a thousand
+	// miss none but once in 10^27.
+	subjects = 1000
+	// ownName is the policy and the tier of questions of our own: no policy can be
+	// called so.
+	ownName = "~"
 )
 
 // probeRules are a probe's own. No policy can have the window, so that what a probe
@@ -61,6 +68,10 @@ func (l *Limiter) failed(at *lane, r limit.Request, err error) {
 	l.meter.Failing(at.number, true)
 	l.log.Warn("limits: the store does not answer; the policies say what happens meanwhile",
 		"lane", at.number, "policy", r.Policy, "err", err)
+	select {
+	case l.suspects <- struct{}{}:
+	default: // all are looked at already
+	}
 }
 
 // Failing returns how many lanes are answered by their policies now.
@@ -107,6 +118,8 @@ func (l *Limiter) loop(ctx context.Context) {
 			return
 		case <-probes.C:
 			l.probeAll(ctx, &work)
+		case <-l.suspects:
+			l.probeCalm(ctx, &work)
 		case <-seconds.C:
 			l.note()
 		}
@@ -131,15 +144,47 @@ func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
 	}
 }
 
+// probeCalm asks each lane that is calm once. Where one lane fails, others may, and
+// it is better that we wait for a store that hangs than that each lane's next
+// client does.
+func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
+	found := make(map[int]bool)
+	for n := range subjects {
+		r := limit.Request{Policy: ownName, Tier: ownName, Subject: strconv.Itoa(n), Rules: probeRules, Cost: 1}
+		at := l.lane(r)
+		if found[at.number] {
+			continue
+		}
+		found[at.number] = true
+		at.mu.Lock()
+		ask := !at.probing && !at.failing.Load()
+		at.probing = at.probing || ask
+		at.mu.Unlock()
+		if ask {
+			work.Go(func() { l.probe(ctx, at, r) })
+		}
+	}
+}
+
 func (l *Limiter) probe(ctx context.Context, at *lane, r limit.Request) {
 	bounded, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	_, err := l.store.Take(bounded, r)
 	at.mu.Lock()
-	defer at.mu.Unlock()
 	at.probing = false
-	if err != nil {
+	calm := !at.failing.Load()
+	at.mu.Unlock()
+	if err != nil && ctx.Err() == nil && calm {
+		l.failed(at, r, err)
+		return
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	switch {
+	case err != nil:
 		at.answered = 0
+		return
+	case calm:
 		return
 	}
 	if at.answered++; at.answered < successes {

@@ -123,6 +123,8 @@ type Limiter struct {
 	mu     sync.Mutex
 	memory *memory
 	lanes  [limit.Lanes]lane
+	// suspects: a lane has begun to fail, and others may.
+	suspects chan struct{}
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -134,6 +136,7 @@ func New(o Options) *Limiter {
 	l := &Limiter{
 		store: o.Store, local: o.Local, servers: max(1, o.Servers), secret: o.Secret[:min(len(o.Secret), maxSecret)],
 		meter: o.Meter, log: o.Logger, now: o.Now, memory: newMemory(),
+		suspects: make(chan struct{}, 1),
 	}
 	if l.store == nil {
 		l.store = l.local
