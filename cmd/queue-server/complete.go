@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -22,7 +23,7 @@ const completeWord = "__complete"
 
 const completeFile = ":file"
 
-// completeTag says how an argument or a flag is completed: zone, setting, file.
+// completeTag says how an argument or a flag is completed: zone, policy, setting, file.
 const completeTag = "complete"
 
 // completeTimeout is how long somebody who has pressed a key may be kept waiting
@@ -189,6 +190,8 @@ func (c *completer) values(ctx context.Context, v *kong.Value, word string) []st
 	switch v.Tag.Get(completeTag) {
 	case "zone":
 		return c.zones(ctx)
+	case "policy":
+		return c.policies(ctx)
 	case "setting":
 		return settingValues(word)
 	case "file":
@@ -202,7 +205,13 @@ func (c *completer) values(ctx context.Context, v *kong.Value, word string) []st
 
 // zones are the names of the server's zones, without those that are on the line
 // already.
-func (c *completer) zones(ctx context.Context) []string {
+func (c *completer) zones(ctx context.Context) (names []string) {
+	c.atDesk(ctx, func(ctx context.Context, d *desk) { names = c.zonesOf(ctx, d) })
+	return names
+}
+
+// atDesk asks the server of the command line, but not for long.
+func (c *completer) atDesk(ctx context.Context, ask func(ctx context.Context, d *desk)) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
 	flags := deskFlags{AdminURL: c.adminURL}
@@ -211,9 +220,30 @@ func (c *completer) zones(ctx context.Context) []string {
 	}
 	d, err := flags.open(c.at)
 	if err != nil {
-		return nil
+		return
 	}
 	defer d.Close()
+	ask(ctx, d)
+}
+
+// policies are the names of the server's policies of limits.
+func (c *completer) policies(ctx context.Context) (names []string) {
+	c.atDesk(ctx, func(ctx context.Context, d *desk) {
+		reply, err := d.Limits(ctx)
+		if err != nil {
+			return
+		}
+		for _, p := range reply.Value.Limits {
+			// As for zones: nothing but a name.
+			if limit.ValidName(p.Name) && !slices.Contains(c.args, p.Name) {
+				names = append(names, p.Name+"\t"+ruleWords(p.Rules))
+			}
+		}
+	})
+	return names
+}
+
+func (c *completer) zonesOf(ctx context.Context, d *desk) []string {
 	reply, err := d.Zones(ctx)
 	if err != nil {
 		return nil

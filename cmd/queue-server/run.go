@@ -18,6 +18,7 @@ type commands struct {
 	Simulate    simulateCommand    `cmd:"" help:"Run a crowd through the room in virtual time, and print what the room did."`
 	Demo        demoCommand        `cmd:"" help:"Watch a simulated crowd go through the room."`
 	Zones       zonesCommand       `cmd:"" help:"Look at the zones of a running server, and change them."`
+	Limits      limitsCommand      `cmd:"" help:"Look at what one client may take, and change it."`
 	Stats       statsCommand       `cmd:"" help:"One zone of a running server at this moment."`
 	Audit       auditCommand       `cmd:"" help:"The record of changes: when, who, what was and what is."`
 	Completion  completionCommand  `cmd:"" help:"Print what makes bash, zsh or fish complete commands and names of zones."`

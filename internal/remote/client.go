@@ -216,7 +216,7 @@ func (c *Client) refusal(res *http.Response, text []byte) error {
 		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode
-	if p.Status == http.StatusNotFound && p.Code != codeZoneUnknown {
+	if p.Status == http.StatusNotFound && !p.isUnknown() {
 		// The public listener, or a server that is older than this client.
 		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w, or is older than this command (it has no %s)",
 			errStranger, res.Request.URL.Path)}

@@ -15,9 +15,9 @@ var (
 	ErrInvalid = errors.New("remote: request refused")
 	// ErrUnauthorized: the operators' token is wrong, or may not do this.
 	ErrUnauthorized = errors.New("remote: not allowed")
-	// ErrNotFound: there is no such zone.
-	ErrNotFound = errors.New("remote: no such zone")
-	// ErrConflict: the zone is not as the caller had read it, or is being
+	// ErrNotFound: there is no such zone, or policy.
+	ErrNotFound = errors.New("remote: no such zone or policy")
+	// ErrConflict: the zone or policy is not as the caller had read it, or is being
 	// changed by others. Nothing was changed.
 	ErrConflict = errors.New("remote: changed by others")
 	// ErrUnavailable: the server answers, but cannot do it now, mostly since
@@ -29,7 +29,10 @@ var (
 )
 
 // Codes of problems that this package has to know, besides statuses.
-const codeZoneUnknown = "zone_unknown"
+const (
+	codeZoneUnknown   = "zone_unknown"
+	codePolicyUnknown = "policy_unknown"
+)
 
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
@@ -62,11 +65,15 @@ func (p *ProblemError) Error() string {
 // Is reports whether target is the kind of this problem.
 func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
+// isUnknown reports whether there is no zone or policy of the name, rather than no
+// such path.
+func (p *ProblemError) isUnknown() bool { return p.Code == codeZoneUnknown || p.Code == codePolicyUnknown }
+
 func (p *ProblemError) kind() error {
 	switch {
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
 		return ErrUnauthorized
-	case p.Status == http.StatusNotFound && p.Code == codeZoneUnknown:
+	case p.Status == http.StatusNotFound && p.isUnknown():
 		return ErrNotFound
 	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
 		return ErrConflict

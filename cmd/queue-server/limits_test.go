@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/limiter"
+)
+
+// twoLimits are what most of these tests begin with.
+const twoLimits = `limits:
+  - name: api
+    key: [apiKey, ip]
+    rules:
+      - {algorithm: sliding_log, limit: 1000, windowSeconds: 60}
+      - {algorithm: token_bucket, limit: 20, windowSeconds: 10, burst: 5}
+    tiers:
+      pro: [{algorithm: sliding_counter, limit: 10000, windowSeconds: 60}]
+  - name: search
+    rules: [{algorithm: fixed_window, limit: 5, windowSeconds: 1}]
+    onStoreFailure: closed
+`
+
+func limitsClerk(t *testing.T) clerk {
+	t.Helper()
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, twoLimits)})
+	return clerk{s, map[string]string{
+		"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken, "USER": "anna",
+	}}
+}
+
+func TestLimitsListAndShow(t *testing.T) {
+	c := limitsClerk(t)
+	got := c.types(t, "limits", "list")
+	says(t, "list", got, exitOK,
+		"POLICY", "1,000 in 1 m, 20 in 10 s burst 5", "apiKey,ip", "closed")
+	show := c.types(t, "limits", "show", "api")
+	show.out = regexp.MustCompile(`in the last \d+ s`).ReplaceAllString(show.out, "in the last 0 s")
+	wants(t, "show", show, exitOK, `
+rule            1,000 in 1 m, sliding_log
+rule            20 in 10 s, token_bucket, burst 5
+rule of pro     10,000 in 1 m, sliding_counter
+key             apiKey,ip
+scope           shared
+shards          1
+onStoreFailure  local
+
+On this server, in the last 0 s:
+
+TIER     ALLOWED  REFUSED  OF THESE, FROM MEMORY  WITHOUT THE STORE
+default        0        0                      0                  0
+pro            0        0                      0                  0
+`[1:], "")
+	says(t, "an unknown one", c.types(t, "limits", "show", "serch"), exitNotFound, `there is no policy serch; did you mean "search"?`)
+	for _, tt := range []struct{ path, command string }{
+		{"/admin/limits", "limits list"}, {"/admin/limits/api", "limits show api"},
+	} {
+		want := strings.TrimSpace(c.admin(t, "GET", tt.path, "").body) + "\n"
+		wants(t, tt.command, c.types(t, append(strings.Fields(tt.command), "--json")...), exitOK, want, "")
+	}
+	if got := c.types(t, completeWord, "limits", "show", "se"); got.out != "search\t5 in 1 s\n" {
+		t.Errorf("completed: %q", got.out)
+	}
+}
+
+func TestLimitsApply(t *testing.T) {
+	c := limitsClerk(t)
+	file := config(t, `limits:
+  - {name: search, rules: [{algorithm: fixed_window, limit: 50, windowSeconds: 1}], onStoreFailure: closed}
+  - {name: new, rules: [{algorithm: fixed_window, limit: 1, windowSeconds: 1}]}
+`)
+	shown := "To make " + c.operators + " as " + file + " says:\n" + `
+  search: change
+    - rule            5 in 1 s, fixed_window
+    + rule            50 in 1 s, fixed_window
+
+  new: make
+    + rule            1 in 1 s, fixed_window
+    + key             ip
+    + scope           shared
+    + shards          1
+    + onStoreFailure  local
+
+`
+	wants(t, "check", c.types(t, "limits", "apply", "-f", file, "--check"), exitDiffers, shown, "")
+	says(t, "nobody to ask", c.types(t, "limits", "apply", "-f", file), exitUsage, "say --yes to change policies")
+	wants(t, "no", c.answers(t, 80, "no\n", "limits", "apply", "-f", file), exitFailed, shown,
+		"Type yes to do this: queue-server: not confirmed: nothing was changed\n")
+	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), exitOK,
+		shown+"  search: changed\n  new: made\n", "Type yes to do this: ")
+	wants(t, "again", c.types(t, "limits", "apply", "-f", file), exitOK, "All is as "+file+" says.\n", "")
+	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), exitOK, "api: deleted")
+
+	got := c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes", "--json")
+	var done struct {
+		Steps []limitStep `json:"steps"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &done); err != nil || len(done.Steps) != 2 ||
+		done.Steps[0].Action != actionMake || done.Steps[1].Result != resultDone {
+		t.Errorf("as JSON: %v\n%s", err, got.out)
+	}
+	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
+		t.Errorf("the record: %s", audit)
+	}
+	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), exitUsage, "it holds no limits")
+	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), exitUsage, `:3: "rule" is not a setting of a policy`)
+}
+
+func TestLimitsDelete(t *testing.T) {
+	c := limitsClerk(t)
+	says(t, "nobody to ask", c.types(t, "limits", "delete", "api"), exitUsage, "say --yes")
+	says(t, "no", c.answers(t, 80, "search\n", "limits", "delete", "api"), exitFailed, "not confirmed")
+	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), exitOK, "Deleted policy api.")
+	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), exitNotFound, "there is no policy api")
+	says(t, "from then on", c.types(t, "limits", "show", "api"), exitNotFound, "there is no policy api")
+}
+
+// The counts of the command line are all that the limiter has.
+func TestLimitCountsAreWhole(t *testing.T) {
+	c := limitsClerk(t)
+	body := c.admin(t, "GET", "/admin/limits/api/stats", "").body
+	var stats struct {
+		Tiers []struct {
+			Total map[string]int `json:"total"`
+		} `json:"tiers"`
+	}
+	if err := json.Unmarshal([]byte(body), &stats); err != nil || len(stats.Tiers[0].Total) != len(limiter.Outcomes) {
+		t.Errorf("%v\n%s", err, body)
+	}
+}
