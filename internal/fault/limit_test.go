@@ -16,7 +16,7 @@ func limitOf(perMinute int, onStoreFailure string) string {
 		perMinute, onStoreFailure)
 }
 
-// asks asks the server whether a client may go on, and returns how long that took.
+// asks has the server say whether a client may go on, and returns how long that took.
 func (s *server) asks(ctx context.Context, policy, key string) (allowed bool, took time.Duration, err error) {
 	body := strings.NewReader(fmt.Sprintf(`{"key":%q}`, key))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.limits+"/limits/"+policy+"/check", body)
@@ -53,9 +53,9 @@ func (s *server) failing(t testing.TB) int {
 // waited is how long an answer takes, at least, that waits for a store which hangs.
 const waited = 300 * time.Millisecond
 
-// allowed asks the servers by turns, so many times, and counts the permits, and
+// permitted asks the servers by turns, so many times, and counts the permits, and
 // the answers that waited for the store.
-func allowed(t testing.TB, servers []*server, policy string, times int) (n, slow int) {
+func permitted(t testing.TB, servers []*server, policy string, times int) (n, slow int) {
 	t.Helper()
 	for i := range times {
 		ok, took, err := servers[i%len(servers)].asks(t.Context(), policy, "ip:203.0.113.9")
@@ -90,14 +90,14 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 			status, _, err := servers[1].get(t.Context(), servers[1].operators+"/admin/limits/"+p+"/stats")
 			return err == nil && status == http.StatusOK
 		})
-		if n, _ := allowed(t, servers, p, 4); n != 4 {
+		if n, _ := permitted(t, servers, p, 4); n != 4 {
 			t.Errorf("%s: %d of 4 allowed", p, n)
 		}
 	}
 
 	e.hang()
 	// Who asks first waits for the store's own time limit.
-	if _, slow := allowed(t, servers, "local", len(servers)); slow < 1 {
+	if _, slow := permitted(t, servers, "local", len(servers)); slow < 1 {
 		t.Error("nobody waited for the store: does it hang?")
 	}
 	for _, s := range servers {
@@ -105,7 +105,7 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 	}
 	during := map[string]int{}
 	for _, p := range policies {
-		n, slow := allowed(t, servers, p, times)
+		n, slow := permitted(t, servers, p, times)
 		during[p] = n
 		// None, on a machine that has nothing else to do.
 		if slow > times/10 {
@@ -121,7 +121,7 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 	}
 
 	e.kill()
-	allowed(t, servers, "local", 4)
+	permitted(t, servers, "local", 4)
 	e.start(t) // empty
 	for _, s := range servers {
 		await(t, settleTimeout, "the store is believed again", func() bool { return s.failing(t) == 0 })
@@ -130,7 +130,7 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 		return e.do(t, "EXISTS", "{:limits}:book") == "1"
 	})
 	for _, p := range policies {
-		if n, _ := allowed(t, servers, p, times); n != limit {
+		if n, _ := permitted(t, servers, p, times); n != limit {
 			t.Errorf("%s: when all is well again, %d of %d allowed, want %d", p, n, times, limit)
 		}
 	}

@@ -67,7 +67,9 @@ func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
 // isUnknown reports whether there is no zone or policy of the name, rather than no
 // such path.
-func (p *ProblemError) isUnknown() bool { return p.Code == codeZoneUnknown || p.Code == codePolicyUnknown }
+func (p *ProblemError) isUnknown() bool {
+	return p.Code == codeZoneUnknown || p.Code == codePolicyUnknown
+}
 
 func (p *ProblemError) kind() error {
 	switch {
