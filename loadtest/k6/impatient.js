@@ -1,6 +1,6 @@
 // impatient: a crowd that ignores pollingPeriod. Each polls two or three times a
-// second, now and then twice at once; joins again while it waits; and asks again
-// after it was let in. Whatever it repeats, it must be told of one place and one
+// second, and one in ten some ten times; now and then twice at once. They join again
+// while they wait, and ask again after they were let in. Whatever it repeats, it must be told of one place and one
 // admission, and nobody gets in earlier for it.
 //
 // The server may refuse those who come too often: 429 too_many_requests with
@@ -15,9 +15,10 @@ import { Visitor } from './crowd/visitor.js';
 const zoneId = __ENV.ZONE_ID || 'LOAD_IMPATIENT';
 const arriveMillis = 3000;
 const seconds = 80;
-// pauseMillis is between two polls: from the least to three times as much.
+// Between two polls are 200 to 600 ms, and a quarter of that for those who flood.
 const leastPauseMillis = 200;
 const mostPauseMillis = 600;
+const floods = 0.1;
 // Of ten requests, one is a join and one is sent twice at once.
 const rejoins = 0.1;
 const doubles = 0.1;
@@ -38,6 +39,7 @@ export const setup = () => begin('impatient', zoneId, held, counters);
 export default function (run) {
   const visitor = new Visitor(run, zoneId, seconds * 1000, { limit: true });
   visitor.due += Math.random() * arriveMillis;
+  const haste = Math.random() < floods ? 0.25 : 1;
   while (visitor.stay() && visitor.step(Math.random() < doubles ? 2 : 1)) {
     if (visitor.last !== null && !visitor.refused && Math.random() < rejoins) {
       visitor.again(true);
@@ -46,13 +48,11 @@ export default function (run) {
       break;
     }
     if (!visitor.refused) {
-      visitor.due = visitor.now() + leastPauseMillis + Math.random() * (mostPauseMillis - leastPauseMillis);
+      visitor.due = visitor.now() + haste * (leastPauseMillis + Math.random() * (mostPauseMillis - leastPauseMillis));
     }
   }
-  if (visitor.in) {
-    visitor.again(false);
-    visitor.again(true);
-    visitor.again(false);
+  for (const joins of visitor.in ? [false, true, false] : []) {
+    visitor.again(joins);
   }
   visitor.tell();
 }

@@ -50,7 +50,7 @@
         { ...axis, size: 60, values: (_, ticks) => ticks.map(show) },
       ],
       series: [
-        { label: "", value: (_, v) => (v === null ? "" : `at ${v} s`) },
+        { label: "\u00a0", value: (_, v) => (v === null ? "" : `at ${v} s`) },
         ...lines.map((line) => ({
           label: line.label, stroke: color(line.color), width: 2, dash: dashes[line.dash],
           fill: line.fill ? color("--plot-fill") : undefined, points: { show: false }, spanGaps: true,
