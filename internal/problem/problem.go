@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/quota"
 )
@@ -78,12 +77,7 @@ func describe(k *kind, err error) Problem {
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
 		Challenge: k.challenge,
 	}
-	if k.exact {
-		p.RetryAfterSeconds = k.retryMin
-		if told, ok := errors.AsType[*limit.RefusedError](err); ok {
-			p.RetryAfterSeconds = int(quota.RetrySeconds(told.RetryMillis))
-		}
-	} else if told, ok := errors.AsType[*door.RefusedError](err); ok {
+	if told, ok := errors.AsType[*door.RefusedError](err); ok {
 		p.RetryAfterSeconds = told.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)

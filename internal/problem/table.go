@@ -11,7 +11,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/quota"
 	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -28,14 +27,9 @@ type kind struct {
 	// random choice between them keeps those who were refused in one moment
 	// from coming back in one moment.
 	retryMin, retryMax int
-	// exact: the error knows when to come back, and nothing is random.
-	exact bool
 	// challenge is the WWW-Authenticate that a 401 has to carry.
 	challenge string
 }
-
-// maxRetry is how long the slowest bucket takes to have room for its largest cost.
-const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
 
 // The problems of the contract, and those that any HTTP server has.
 var (
@@ -118,25 +112,11 @@ var (
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 	}
-	rateLimited = kind{
-		status: http.StatusTooManyRequests, code: quota.Code,
-		title:    quota.Title,
-		detail:   quota.Detail,
-		retryMin: 1, retryMax: maxRetry, exact: true,
-	}
 	lineFull = kind{
 		status: http.StatusTooManyRequests, code: "line_full",
 		title:    "The line is full",
 		detail:   "No place was taken. Try again when Retry-After has passed.",
 		retryMin: 5, retryMax: 10,
-	}
-	// limitsUnavailable is a 4xx since gateways take a 5xx for a failure of whom
-	// they ask, and may be set to let the request through then.
-	limitsUnavailable = kind{
-		status: http.StatusTooManyRequests, code: quota.ClosedCode,
-		title:    quota.ClosedTitle,
-		detail:   quota.ClosedDetail,
-		retryMin: 1, retryMax: maxRetry, exact: true,
 	}
 	internalError = kind{
 		status: http.StatusInternalServerError, code: "internal_error",
@@ -181,8 +161,7 @@ var table = []struct {
 	{operator.ErrConflict, &conflict},
 	{operator.ErrBusy, &tooManyRequests},
 	{operator.ErrPrecondition, &preconditionFailed},
-	{limit.ErrRefused, &rateLimited},
-	{limit.ErrStoreUnavailable, &limitsUnavailable},
+	{limit.ErrStoreUnavailable, &storeUnavailable},
 	{limiter.ErrPolicyUnknown, &policyUnknown},
 	{rulebook.ErrPrecondition, &preconditionFailed},
 	{rulebook.ErrUnknown, &policyUnknown},
