@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limit/local"
+	"github.com/openqueue/waitingroom/lua"
+)
+
+const (
+	// limitSubjects are the clients whose decisions are measured.
+	limitSubjects = 10_000
+	// deepSubjects share the same load, so that their logs are long.
+	deepSubjects = 100
+	// bytesSubjects are those whose memory is.
+	bytesSubjects = 100_000
+	// quickPart is how much smaller a quick run's crowds are.
+	quickPart = 20
+)
+
+// limitsCost is what decisions on limits cost.
+type limitsCost struct {
+	// decisions are what they cost Redis, by what was decided.
+	decisions series
+	// keys are the bytes of one who took one permit, by algorithm, in Redis and in
+	// a server's memory.
+	keys, ownKeys map[limit.Algorithm]float64
+	// logs are the bytes of one permit in a log, by how many it has.
+	logs, ownLogs map[int]float64
+	// longest are the longest script calls of what takes longest.
+	longest map[string]time.Duration
+	shards  []shardUse
+	http    limitsHTTP
+}
+
+// logSizes are how many permits the measured logs have.
+var logSizes = []int{10, 100, 1_000, limit.MaxLogLimit}
+
+// decision names a contender for Redis.
+func decision(a limit.Algorithm, how string) string { return string(a) + ", " + how }
+
+// How the measured decisions end.
+const (
+	allowed = "allowed"
+	refusal = "refused"
+	deepLog = "allowed, long log"
+)
+
+// subject is a client's name, as long as a hash of its key is.
+func subject(i int) string { return fmt.Sprintf("%022d", i) }
+
+// limitQuestion asks for one permit under one rule.
+func limitQuestion(policy string, client int, r limit.Rule) limit.Request {
+	return limit.Request{Policy: policy, Tier: limit.DefaultTier, Subject: subject(client), Rules: []limit.Rule{r}, Cost: 1}
+}
+
+// limits measures decisions on limits.
+func (b *bench) limits(ctx context.Context) (err error) {
+	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	b.progress.begin("bytes of limits in Redis and in memory")
+	if err := b.limitBytes(ctx, store); err != nil {
+		return err
+	}
+	b.progress.begin("the longest script calls of limits")
+	if err := b.longestDecisions(ctx); err != nil {
+		return err
+	}
+	b.progress.begin("processor time of Redis a decision")
+	if err := b.decisions(ctx, store); err != nil {
+		return err
+	}
+	b.progress.begin("how far limits in parts are used")
+	b.out.limits.shards, err = shardUses(ctx)
+	return err
+}
+
+// decisions measures what one costs Redis: of clients who are allowed, of clients
+// who are refused, and of logs with thousands of permits.
+func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
+	const window, plenty = 10, 5_000
+	ask := func(policy string, clients int, r limit.Rule, allowed bool) task {
+		return task{pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
+			v, err := store.Take(ctx, limitQuestion(policy, rng.IntN(clients), r))
+			if err == nil && v.Allowed != allowed {
+				err = fmt.Errorf("%w: %s: allowed is %t", errAnswer, policy, v.Allowed)
+			}
+			return 1, err
+		}}
+	}
+	var all []turn
+	for _, a := range limit.Algorithms {
+		many := limit.Rule{Algorithm: a, Limit: plenty, WindowSeconds: window}
+		if a == limit.LeakyBucket {
+			many.Burst = plenty
+		}
+		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: 3600}
+		for i := range limitSubjects {
+			if i >= limitSubjects/quickPart && b.Quick {
+				break
+			}
+			if _, err := store.Take(ctx, limitQuestion("full", i, one)); err != nil {
+				return err
+			}
+		}
+		refused := limitSubjects
+		if b.Quick {
+			refused /= quickPart
+		}
+		all = append(all,
+			turn{decision(a, allowed), b.burden(ask("many", limitSubjects, many, true))},
+			turn{decision(a, refusal), b.burden(ask("full", refused, one, false))})
+	}
+	long := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: window}
+	all = append(all, turn{decision(limit.SlidingLog, deepLog), b.burden(ask("long", deepSubjects, long, true))})
+	b.out.limits.decisions, err = b.interleave(ctx, b.plan.rounds, all)
+	return err
+}
+
+// limitBytes measures memory: of clients with one permit, and of logs.
+func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
+	out := &b.out.limits
+	out.keys, out.ownKeys = make(map[limit.Algorithm]float64), make(map[limit.Algorithm]float64)
+	out.logs, out.ownLogs = make(map[int]float64), make(map[int]float64)
+	clients := bytesSubjects
+	if b.Quick {
+		clients /= quickPart
+	}
+	for _, a := range limit.Algorithms {
+		r := limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: 3600}
+		bytes, own, err := b.bytesOf(ctx, store, "bytes", clients, 1, r)
+		if err != nil {
+			return err
+		}
+		out.keys[a], out.ownKeys[a] = bytes/float64(clients), own/float64(clients)
+	}
+	for _, n := range logSizes {
+		r := limit.Rule{Algorithm: limit.SlidingLog, Limit: int64(n), WindowSeconds: 3600}
+		logs := max(1, clients/n)
+		bytes, own, err := b.bytesOf(ctx, store, "log"+strconv.Itoa(n), logs, n, r)
+		if err != nil {
+			return err
+		}
+		out.logs[n], out.ownLogs[n] = bytes/float64(logs*n), own/float64(logs*n)
+	}
+	return nil
+}
+
+// bytesOf has clients take permits of a rule, in Redis and in a store of this
+// process, and returns by how much each has grown.
+func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
+	before, err := b.redis.UsedMemory(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	take := func(ctx context.Context, i int) error {
+		v, err := store.Take(ctx, limitQuestion(policy, i%clients, r))
+		if err == nil && !v.Allowed {
+			err = fmt.Errorf("%w: %s: refused", errAnswer, policy)
+		}
+		return err
+	}
+	if err := each(ctx, clients*permits, take); err != nil {
+		return 0, 0, err
+	}
+	after, err := b.redis.UsedMemory(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	heap := heapBytes()
+	mine := local.New(local.Options{})
+	defer mine.Close()
+	for i := range clients * permits {
+		if _, err := mine.Take(ctx, limitQuestion(policy, i%clients, r)); err != nil {
+			return 0, 0, err
+		}
+	}
+	return float64(after - before), float64(heapBytes() - heap), nil
+}
+
+// What takes a decision longest.
+const (
+	logForgets = "most of a log of 10,000 permits has left it at once"
+	clockIsSet = "a log of 10,000 permits, after the clock was set back"
+	eightRules = "8 rules, 8,000 permits"
+)
+
+// longestDecisions measures the script calls that do most, on a clock that is set.
+func (b *bench) longestDecisions(ctx context.Context) (err error) {
+	b.out.limits.longest = make(map[string]time.Duration)
+	ahead := newClock(time.Now())
+	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL(), Now: ahead.now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	const window = time.Hour
+	full := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: int64(window.Seconds())}
+	fill := func(policy string) error {
+		return each(ctx, limit.MaxLogLimit-1, func(ctx context.Context, _ int) error {
+			_, err := store.Take(ctx, limitQuestion(policy, 0, full))
+			return err
+		})
+	}
+	watch := func(name string, q limit.Request) error {
+		if err := b.redis.WatchCalls(ctx, 0); err != nil {
+			return err
+		}
+		if _, err := store.Take(ctx, q); err != nil {
+			return err
+		}
+		calls, err := b.redis.ScriptCalls(ctx)
+		for _, took := range calls {
+			b.out.limits.longest[name] = max(b.out.limits.longest[name], took)
+		}
+		return err
+	}
+	if err := fill("forgets"); err != nil {
+		return err
+	}
+	ahead.advance(window / 2)
+	q := limitQuestion("forgets", 0, full)
+	if _, err := store.Take(ctx, q); err != nil { // stays
+		return err
+	}
+	ahead.advance(window/2 + time.Second)
+	if err := watch(logForgets, q); err != nil {
+		return err
+	}
+	if err := fill("set"); err != nil {
+		return err
+	}
+	ahead.advance(-2 * window)
+	if err := watch(clockIsSet, limitQuestion("set", 0, full)); err != nil {
+		return err
+	}
+	q = limitQuestion("eight", 0, full)
+	q.Rules, q.Cost = nil, limit.MaxLogCost
+	for i := range limit.MaxRules {
+		r := full
+		r.WindowSeconds -= int64(i)
+		q.Rules = append(q.Rules, r)
+	}
+	return watch(eightRules, q)
+}

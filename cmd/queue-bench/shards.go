@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limit/local"
+	"github.com/openqueue/waitingroom/internal/limiter"
+)
+
+// shardUse is how much of a limit in so many parts was used.
+type shardUse struct {
+	parts int64
+	// used is the share of what could have passed that did, by load: what came, as
+	// a share of the limit.
+	used []float64
+}
+
+const (
+	// shardLimit a shardWindow is what is split.
+	shardLimit  = 1_000
+	shardWindow = 10 * time.Second
+	// shardWindows is for how many windows.
+	shardWindows = 12
+	shardServers = 2
+)
+
+var (
+	shardParts = []int64{1, 4, 16, 64}
+	shardLoads = []float64{0.5, 0.8, 0.9, 1, 1.2, 2}
+)
+
+// shardUses has one client of a split limit ask at random moments, on two servers in
+// turn, in virtual time.
+func shardUses(ctx context.Context) ([]shardUse, error) {
+	var out []shardUse
+	for _, parts := range shardParts {
+		use := shardUse{parts: parts}
+		for _, load := range shardLoads {
+			used, err := shardUsed(ctx, parts, load)
+			if err != nil {
+				return nil, err
+			}
+			use.used = append(use.used, used)
+		}
+		out = append(out, use)
+	}
+	return out, nil
+}
+
+func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) {
+	clock := newClock(time.Unix(1_800_000_000, 0))
+	store := local.New(local.Options{Now: clock.now})
+	defer store.Close()
+	policy := limit.Policy{
+		Name: "hot", Shards: parts,
+		Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: shardLimit, WindowSeconds: int64(shardWindow.Seconds())}},
+	}
+	var servers [shardServers]*limiter.Limiter
+	for i := range servers {
+		servers[i] = limiter.New(limiter.Options{Store: store, Local: store, Servers: shardServers, Now: clock.now})
+		servers[i].Use(limit.Book{}.Put(policy))
+	}
+	rng := rand.New(rand.NewPCG(uint64(parts), uint64(100*load)))
+	rate := load * shardLimit / shardWindow.Seconds()
+	asked, passed := 0, 0
+	for left := shardWindows * shardWindow.Seconds(); ; asked++ {
+		pause := rng.ExpFloat64() / rate
+		if left -= pause; left < 0 {
+			break
+		}
+		clock.advance(time.Duration(pause * float64(time.Second)))
+		a, err := servers[asked%shardServers].Check(ctx, limiter.Question{Policy: "hot", Key: "all"})
+		if err != nil {
+			return 0, err
+		}
+		if a.Allowed {
+			passed++
+		}
+	}
+	return float64(passed) / min(float64(asked), shardWindows*shardLimit), nil
+}
