@@ -106,10 +106,10 @@ pictures: ## take the console's pictures anew, into docs/img (look at them)
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short look, writes nothing)
+bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short look, writes nothing; ONLY=limits)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
-	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs)
+	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
 
 .PHONY: pgo
 pgo: ## take anew the profile that the compiler optimises with

@@ -32,6 +32,8 @@ type page struct {
 	PerMinute                                  int64
 	// LoadTest is a section that another command writes.
 	LoadTest string
+	// Limits are a section that can be measured by itself.
+	Limits string
 }
 
 type (
@@ -63,6 +65,9 @@ func (r *results) write(dir string) error {
 	p := r.page()
 	var err error
 	if p.LoadTest, err = presentSection(dir); err != nil {
+		return err
+	}
+	if p.Limits, err = r.limitsSection(); err != nil {
 		return err
 	}
 	if err := performance.Execute(&text, p); err != nil {

@@ -62,6 +62,7 @@ func limitQuestion(policy string, client int, r limit.Rule) limit.Request {
 
 // limits measures decisions on limits.
 func (b *bench) limits(ctx context.Context) (err error) {
+	began := time.Now()
 	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
 	if err != nil {
 		return err
@@ -80,7 +81,11 @@ func (b *bench) limits(ctx context.Context) (err error) {
 		return err
 	}
 	b.progress.begin("how far limits in parts are used")
-	b.out.limits.shards, err = shardUses(ctx)
+	if b.out.limits.shards, err = shardUses(ctx); err != nil {
+		return err
+	}
+	err = b.limitsOverHTTP(ctx)
+	b.out.limitsTook = time.Since(began)
 	return err
 }
 

@@ -15,7 +15,7 @@ type measureCommand struct {
 	Docs   string `placeholder:"DIR" help:"Where performance.md and img/ are written. Nowhere when absent."`
 	Server string `placeholder:"FILE" help:"The queue-server to measure. Built from this checkout when absent."`
 	Redis  string `default:"redis-server" placeholder:"FILE" help:"The redis-server to measure with."`
-	Only   string `hidden:"" enum:"all,http,redis,embedded" default:"all" help:"Measure a part (all, http, redis or embedded)."`
+	Only   string `hidden:"" enum:"all,http,redis,embedded,limits" default:"all" help:"Measure a part (all, http, redis, embedded or limits)."`
 }
 
 // plan is how much is measured.
@@ -68,6 +68,9 @@ func (c *measureCommand) Run(ctx context.Context, to output) error {
 	if err := out.print(to.table); err != nil {
 		return err
 	}
+	if c.Docs != "" && c.Only == "limits" {
+		return out.writeLimits(c.Docs)
+	}
 	if c.Docs == "" || c.Only != "all" {
 		return nil
 	}
@@ -79,7 +82,7 @@ func (c *measureCommand) Run(ctx context.Context, to output) error {
 
 // measure runs the plan.
 func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out results, err error) {
-	b := &bench{measureCommand: c, plan: p, progress: newProgress(says, 3*len(p.sizes)+7)}
+	b := &bench{measureCommand: c, plan: p, progress: newProgress(says, 3*len(p.sizes)+13)}
 	defer b.progress.end()
 	b.out = results{began: time.Now(), plan: p}
 	b.out.machine = describeMachine()
@@ -95,6 +98,7 @@ func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out
 		in  []string
 		run func(context.Context) error
 	}{
+		{[]string{"all", "limits"}, b.limits},
 		{[]string{"all", "http"}, b.http},
 		{[]string{"redis"}, b.onlyCrowd},
 		{[]string{"all", "redis"}, b.scripts},

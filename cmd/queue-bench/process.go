@@ -29,11 +29,12 @@ const (
 // process is a server that is measured: a child of this process.
 type process struct {
 	name string
-	// addr is the public listener, admin the operators', "" for none.
-	addr, admin string
-	cmd         *exec.Cmd
-	log         *tail
-	exited      chan struct{} // closed when it has ended
+	// addr is the public listener, admin the operators', limits the limits'; "" for
+	// none.
+	addr, admin, limits string
+	cmd                 *exec.Cmd
+	log                 *tail
+	exited              chan struct{} // closed when it has ended
 }
 
 // start starts a program that listens on addr, and waits until it is ready. It

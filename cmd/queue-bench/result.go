@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -23,6 +24,8 @@ type results struct {
 	minimalBytes float64
 	redisSweep   sweepCost
 	inProcess    inProcessCost
+	limits       limitsCost
+	limitsTook   time.Duration
 }
 
 // step is what was found at one size of the crowd.
@@ -165,7 +168,7 @@ func (r *results) print(w io.Writer) error {
 	for _, t := range r.targets() {
 		row("%s\t%s\t%s\t%s\t", t.name, figure(t.value, t.unit), t.wanted(), t.verdict())
 	}
-	return table.Flush()
+	return errors.Join(table.Flush(), r.printLimits(w))
 }
 
 func printRows(row func(string, ...any), waiting, what string, s, latency series) {

@@ -128,22 +128,31 @@ func (s *servers) startRoom(ctx context.Context, program, name string, secret []
 	if err != nil {
 		return nil, err
 	}
+	limits, err := freeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(s.dir, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	config := filepath.Join(dir, "zones.yaml")
-	if err := os.WriteFile(config, zonesFile(benchZone, warmZone), 0o600); err != nil {
+	if err := os.WriteFile(config, append(zonesFile(benchZone, warmZone), limitsFile()...), 0o600); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{
-		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--data-dir=" + dir, "--config=" + config,
+		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--limits-addr=" + limits, "--data-dir=" + dir, "--config=" + config,
 		"--sweep-every=1h", "--drain-delay=0s", "--log-level=warn", "--door-limits=off",
 	}, flags...)...)
 	cmd.Env = append(os.Environ(),
 		"QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
 		"QUEUE_ADMIN_TOKEN="+base64.RawURLEncoding.EncodeToString(secret))
-	return start(ctx, name, addr, admin, cmd)
+	p, err := start(ctx, name, addr, admin, cmd)
+	if err != nil {
+		return nil, err
+	}
+	p.limits = limits
+	return p, nil
 }
 
 // zonesFile is a configuration with these zones.
