@@ -26,15 +26,12 @@
 
 --@include clock
 --@include arithmetic
+--@include counter
 --@include fixed_window
 --@include sliding_counter
 --@include token_bucket
 --@include leaky_bucket
 --@include sliding_log
-
-local ALGORITHMS = {
-  f = fixed_window, c = sliding_counter, t = token_bucket, q = leaky_bucket, l = sliding_log,
-}
 
 local now, cost = floor(time(ARGV[1]) / 1000), tonumber(ARGV[3])
 local rules, retry, delay = {}, 0, 0

@@ -12,6 +12,10 @@
 
 local floor, max = math.floor, math.max
 
+-- Those that the script has, by letter. To make them costs more than to use one, so
+-- a script for requests of one algorithm has no other.
+local ALGORITHMS = {}
+
 -- text is a whole number as Redis reads it.
 local function text(n)
   return string.format('%.0f', n)

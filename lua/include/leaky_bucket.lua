@@ -10,3 +10,5 @@ function leaky_bucket.take(r, now, cost)
   token_bucket.take(r, now, cost)
   return delay
 end
+
+ALGORITHMS.q = leaky_bucket

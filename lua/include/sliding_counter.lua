@@ -25,3 +25,5 @@ function sliding_counter.left(r)
   end
   return floor(((r.limit - r.held) * w - r.before * (w - e)) / w), reset
 end
+
+ALGORITHMS.c = sliding_counter

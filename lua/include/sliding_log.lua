@@ -5,6 +5,9 @@
 -- and how many of them were its own (10 bits). So members are unique and in order,
 -- a request of a thousand permits is one member, and how many there are between two
 -- is a subtraction.
+--
+-- What has left the window is dropped, and the key's time to live renewed, with the
+-- first permit in each quarter of a window of the clock.
 
 local OWN, WRAP = 1024, 2 ^ 38
 -- Of one member, when many are made one.
@@ -16,6 +19,10 @@ local sliding_log = {}
 local function granted(member)
   local n = struct.unpack('>I6', member)
   return floor(n / OWN), n % OWN
+end
+
+local function quarter(r, at)
+  return floor(4 * at / r.window)
 end
 
 local function add(r, at, own)
@@ -70,6 +77,7 @@ function sliding_log.short(r, cost)
 end
 
 function sliding_log.take(r, _, cost)
+  r.fresh = not r.oldest or quarter(r, r.at) ~= quarter(r, r.newest)
   r.held, r.last, r.newest, r.own = r.held + cost, r.last + cost, r.at, cost
 end
 
@@ -88,7 +96,7 @@ function sliding_log.keep(r, ttl)
   else
     if r.old and not r.oldest then
       redis.call('UNLINK', r.key)
-    elseif r.old then
+    elseif r.old and r.fresh then
       redis.call('ZREMRANGEBYSCORE', r.key, '-inf', text(r.at - r.window))
     end
     if r.last >= WRAP then
@@ -97,5 +105,9 @@ function sliding_log.keep(r, ttl)
     end
     add(r, r.newest, r.own)
   end
-  redis.call('PEXPIRE', r.key, ttl)
+  if r.fresh or r.mended then
+    redis.call('PEXPIRE', r.key, text(ttl + r.window / 4))
+  end
 end
+
+ALGORITHMS.l = sliding_log

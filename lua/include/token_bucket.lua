@@ -42,3 +42,5 @@ end
 function token_bucket.keep(r, ttl)
   redis.call('SET', r.key, struct.pack(BUCKET, r.at, r.held), 'PX', ttl)
 end
+
+ALGORITHMS.t = token_bucket
