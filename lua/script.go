@@ -32,11 +32,14 @@ var (
 	takeScript   = load("take")
 	bookScript   = load("book")
 
-	scripts = []*script{visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript}
+	scripts = append([]*script{
+		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript,
+	}, singleTakeScripts()...)
 )
 
-func load(name string) *script {
-	text := Expand(name)
+func load(name string) *script { return newScript(name, Expand(name)) }
+
+func newScript(name, text string) *script {
 	return &script{name: name, text: text, sha: redis.NewScript(text).Hash()}
 }
 
@@ -54,8 +57,18 @@ func Expand(name string) string {
 	if err != nil {
 		panic("lua: " + err.Error())
 	}
-	return includeLine.ReplaceAllStringFunc(string(text), func(l string) string {
-		part, err := sources.ReadFile("include/" + includeLine.FindStringSubmatch(l)[1] + ".lua")
+	return expand(string(text), func(string) bool { return true })
+}
+
+// expand replaces the lines that include something, and removes those of which it
+// is not wanted.
+func expand(text string, wanted func(include string) bool) string {
+	return includeLine.ReplaceAllStringFunc(text, func(l string) string {
+		name := includeLine.FindStringSubmatch(l)[1]
+		if !wanted(name) {
+			return ""
+		}
+		part, err := sources.ReadFile("include/" + name + ".lua")
 		if err != nil {
 			panic("lua: " + err.Error())
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,6 +31,35 @@ const (
 var letters = map[limit.Algorithm]string{
 	limit.SlidingLog: "l", limit.SlidingCounter: "c", limit.TokenBucket: "t",
 	limit.LeakyBucket: "q", limit.FixedWindow: "f",
+}
+
+// takes are take.lua for requests of one algorithm alone, by letter.
+var takes = map[string]*script{
+	"l": takeWith("sliding_log"), "c": takeWith("counter", "sliding_counter"), "f": takeWith("counter", "fixed_window"),
+	"t": takeWith("token_bucket"), "q": takeWith("token_bucket", "leaky_bucket"),
+}
+
+// takeWith is take.lua with some of its includes.
+func takeWith(includes ...string) *script {
+	text, err := sources.ReadFile("take.lua")
+	if err != nil {
+		panic("lua: " + err.Error())
+	}
+	includes = append(includes, "clock", "arithmetic")
+	return newScript("take", expand(string(text), func(name string) bool { return slices.Contains(includes, name) }))
+}
+
+// singleTakeScripts are those of takes.
+func singleTakeScripts() []*script { return slices.Collect(maps.Values(takes)) }
+
+// takeScriptFor is the one that has what the rules need, and least else.
+func takeScriptFor(rules []limit.Rule) *script {
+	for _, r := range rules[1:] {
+		if r.Algorithm != rules[0].Algorithm {
+			return takeScript
+		}
+	}
+	return takes[letters[rules[0].Algorithm]]
 }
 
 // decision is one request, waiting for its verdict.
@@ -87,11 +118,11 @@ func (s *Store) openLanes() {
 
 // decide makes the decisions of one lane, and gives each its verdict or its error.
 func (s *Store) decide(ctx context.Context, all []*decision) error {
-	missing := s.pipeline(ctx, all, "evalsha", takeScript.sha)
+	missing := s.pipeline(ctx, all, false)
 	if len(missing) > 0 {
 		// NOSCRIPT is an answer, so nothing has run there.
 		s.metrics.reloaded.Inc()
-		s.pipeline(ctx, missing, "eval", takeScript.text)
+		s.pipeline(ctx, missing, true)
 	}
 	failed, cause := 0, error(nil)
 	for _, d := range all {
@@ -114,13 +145,14 @@ func (s *Store) decide(ctx context.Context, all []*decision) error {
 	return nil
 }
 
-// pipeline sends decisions, and reads the replies. It returns those for which the
+// pipeline sends decisions, by their script's hash or with its text, and reads the
+// replies. It returns those for which the
 // node does not have the script.
-func (s *Store) pipeline(ctx context.Context, all []*decision, command, what string) (missing []*decision) {
+func (s *Store) pipeline(ctx context.Context, all []*decision, withText bool) (missing []*decision) {
 	pipe := s.client.Pipeline()
 	cmds := make([]once, len(all))
 	for i, d := range all {
-		cmds[i] = once{redis.NewCmd(ctx, s.takeArgs(d, command, what)...)}
+		cmds[i] = once{redis.NewCmd(ctx, s.takeArgs(d, withText)...)}
 		_ = pipe.Process(ctx, cmds[i]) // adds it
 	}
 	_, _ = pipe.Exec(ctx) // each has its own error
@@ -138,7 +170,12 @@ func (s *Store) pipeline(ctx context.Context, all []*decision, command, what str
 }
 
 // takeArgs is the command of one decision.
-func (s *Store) takeArgs(d *decision, command, what string) []any {
+func (s *Store) takeArgs(d *decision, withText bool) []any {
+	script := takeScriptFor(d.Rules)
+	command, what := "evalsha", script.sha
+	if withText {
+		command, what = "eval", script.text
+	}
 	const fixed, each = 6, 5
 	args := make([]any, 0, fixed+each*len(d.Rules))
 	args = append(args, command, what, len(d.Rules))

@@ -60,7 +60,7 @@ for _, r in ipairs(rules) do
     reset = reset + r.at - now
   end
   if allowed or r.mended then
-    r.algorithm.keep(r, text(reset + ARGV[2]))
+    r.algorithm.keep(r, reset + ARGV[2])
   end
   reply[#reply + 1] = max(0, remaining)
   reply[#reply + 1] = reset

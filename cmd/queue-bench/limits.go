@@ -18,10 +18,6 @@ const (
 	limitSubjects = 10_000
 	// deepSubjects share the same load, so that their logs are long.
 	deepSubjects = 100
-	// bytesSubjects are those whose memory is.
-	bytesSubjects = 100_000
-	// quickPart is how much smaller a quick run's crowds are.
-	quickPart = 20
 )
 
 // limitsCost is what decisions on limits cost.
@@ -109,17 +105,11 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 			many.Burst = plenty
 		}
 		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: 3600}
-		for i := range limitSubjects {
-			if i >= limitSubjects/quickPart && b.Quick {
-				break
-			}
+		refused := min(limitSubjects, b.plan.limitClients)
+		for i := range refused {
 			if _, err := store.Take(ctx, limitQuestion("full", i, one)); err != nil {
 				return err
 			}
-		}
-		refused := limitSubjects
-		if b.Quick {
-			refused /= quickPart
 		}
 		all = append(all,
 			turn{decision(a, allowed), b.burden(ask("many", limitSubjects, many, true))},
@@ -136,10 +126,7 @@ func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
 	out := &b.out.limits
 	out.keys, out.ownKeys = make(map[limit.Algorithm]float64), make(map[limit.Algorithm]float64)
 	out.logs, out.ownLogs = make(map[int]float64), make(map[int]float64)
-	clients := bytesSubjects
-	if b.Quick {
-		clients /= quickPart
-	}
+	clients := b.plan.limitClients
 	for _, a := range limit.Algorithms {
 		r := limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: 3600}
 		bytes, own, err := b.bytesOf(ctx, store, "bytes", clients, 1, r)

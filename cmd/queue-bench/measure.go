@@ -32,16 +32,20 @@ type plan struct {
 	joinRounds int
 	// idle of the largest crowd are swept.
 	idle int
+	// limitClients are those whose limits' memory is measured.
+	limitClients int
 }
 
 var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, conns: 256,
 		warm: 300 * time.Millisecond, span: 2200 * time.Millisecond, rounds: 5, joinRounds: 5, idle: 200_000,
+		limitClients: 100_000,
 	}
 	quickPlan = plan{
 		sizes: []int{1_000, 10_000, 50_000}, conns: 256,
 		warm: 200 * time.Millisecond, span: 800 * time.Millisecond, rounds: 3, joinRounds: 2, idle: 10_000,
+		limitClients: 5_000,
 	}
 )
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/limit"
 )
 
 // TestMeasure runs the whole of it, at a size that takes seconds: real
@@ -16,7 +18,7 @@ func TestMeasure(t *testing.T) {
 	t.Parallel()
 	p := plan{
 		sizes: []int{200, 500}, conns: 8, warm: 10 * time.Millisecond, span: 60 * time.Millisecond,
-		rounds: 2, joinRounds: 2, idle: 100,
+		rounds: 2, joinRounds: 2, idle: 100, limitClients: 200,
 	}
 	var says bytes.Buffer
 	out, err := measure(t.Context(), measureCommand{Redis: "redis-server", Only: "all"}, p, &says)
@@ -54,6 +56,10 @@ func TestMeasure(t *testing.T) {
 	}
 	if len(out.targets()) != 9 {
 		t.Errorf("%d targets, want 9", len(out.targets()))
+	}
+	if l := out.limits; len(l.targets()) != 3 || l.http.decisions.median("sliding_log", perSecond) <= 0 ||
+		l.decisions.median(decision(limit.SlidingLog, refusal), redisMicros) <= 0 || len(l.shards) == 0 {
+		t.Errorf("limits: %+v", l)
 	}
 	if err := out.write(t.TempDir()); err != nil {
 		t.Error(err)

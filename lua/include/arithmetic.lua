@@ -9,17 +9,14 @@
 --   take(r, now, cost)  takes it; returns the delay, if there can be one
 --   left(r)             what remains, and in how many ms after at all is there again
 --   keep(r, ttl)        writes, for so many ms
+--
+-- A number that is an argument of a command is written by Redis, with 17 digits.
 
 local floor, max = math.floor, math.max
 
 -- Those that the script has, by letter. To make them costs more than to use one, so
 -- a script for requests of one algorithm has no other.
 local ALGORITHMS = {}
-
--- text is a whole number as Redis reads it.
-local function text(n)
-  return string.format('%.0f', n)
-end
 
 -- ceil is a/b, rounded up, of what is not negative.
 local function ceil(a, b)

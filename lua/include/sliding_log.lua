@@ -21,12 +21,8 @@ local function granted(member)
   return floor(n / OWN), n % OWN
 end
 
-local function quarter(r, at)
-  return floor(4 * at / r.window)
-end
-
 local function add(r, at, own)
-  redis.call('ZADD', r.key, text(at), struct.pack('>I6', r.last * OWN + own))
+  redis.call('ZADD', r.key, at, struct.pack('>I6', r.last * OWN + own))
 end
 
 function sliding_log.advance(r, now)
@@ -41,7 +37,7 @@ function sliding_log.advance(r, now)
     oldest, r.newest, r.mended = redis.call('ZRANGE', r.key, 0, 0), now, true
   else
     r.at = max(now, r.newest)
-    oldest = redis.call('ZRANGEBYSCORE', r.key, '(' .. text(r.at - r.window), '+inf', 'LIMIT', 0, 1)
+    oldest = redis.call('ZRANGEBYSCORE', r.key, r.at - r.window + 1, '+inf', 'LIMIT', 0, 1)
   end
   if #oldest > 0 then
     local with, own = granted(oldest[1])
@@ -77,7 +73,8 @@ function sliding_log.short(r, cost)
 end
 
 function sliding_log.take(r, _, cost)
-  r.fresh = not r.oldest or quarter(r, r.at) ~= quarter(r, r.newest)
+  local quarter = r.window / 4
+  r.fresh = not r.oldest or r.at - r.at % quarter > r.newest
   r.held, r.last, r.newest, r.own = r.held + cost, r.last + cost, r.at, cost
 end
 
@@ -97,7 +94,7 @@ function sliding_log.keep(r, ttl)
     if r.old and not r.oldest then
       redis.call('UNLINK', r.key)
     elseif r.old and r.fresh then
-      redis.call('ZREMRANGEBYSCORE', r.key, '-inf', text(r.at - r.window))
+      redis.call('ZREMRANGEBYSCORE', r.key, '-inf', r.at - r.window)
     end
     if r.last >= WRAP then
       -- Past the others of this millisecond, which have higher numbers.
@@ -106,7 +103,7 @@ function sliding_log.keep(r, ttl)
     add(r, r.newest, r.own)
   end
   if r.fresh or r.mended then
-    redis.call('PEXPIRE', r.key, text(ttl + r.window / 4))
+    redis.call('PEXPIRE', r.key, ttl + r.window / 4)
   end
 end
 
