@@ -12,26 +12,28 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/conformance/limits"
 	"github.com/openqueue/waitingroom/internal/rehearsal"
 )
 
-// TestConformanceOnInstances tells every story to the cluster that the templates of
-// deploy/terraform make: over TLS, as the user that servers have there.
+// TestConformanceOnInstances tells every story, of lines and of limits, to the cluster
+// that the templates of deploy/terraform make: over TLS, as the user that servers have
+// there.
 func TestConformanceOnInstances(t *testing.T) {
 	t.Parallel()
 	r := rehearsal.StartRedis(t)
 	strangers(t, r)
 	queue, admin := dial(t, r, "queue"), dial(t, r, "admin")
 	t.Cleanup(func() { deniedNothing(t, r) })
-	conformance.Run(t, func(t conformance.TB, now func() time.Time) conformance.Harness {
+	limits.Property(t, func(t conformance.TB, now func() time.Time) limits.Store {
 		t.Helper()
-		// A hash tag, so that a user with keys that begin with { may have it.
-		prefix := fmt.Sprintf("{test%d}:", prefixes.Add(1))
-		s, keys := storeOn(t, queue, prefix, now), storeOn(t, admin, prefix, now)
-		t.Cleanup(func() {
-			s.work.Wait()
-			keys.forgetAll(t)
-		})
+		s, _ := fresh(t, queue, admin, now)
+		s.linger = time.Hour
+		return s
+	})
+	open := func(t conformance.TB, now func() time.Time) conformance.Harness {
+		t.Helper()
+		s, keys := fresh(t, queue, admin, now)
 		return conformance.Harness{
 			Store: s,
 			Lose: func(t conformance.TB) conformance.Store {
@@ -41,7 +43,9 @@ func TestConformanceOnInstances(t *testing.T) {
 			},
 			Footprint: keys.footprint,
 		}
-	})
+	}
+	conformance.Property(t, open, openEmbedded)
+	conformance.Run(t, open)
 }
 
 // strangers: nodes that no authority of this machine vouches for are not believed;
@@ -109,6 +113,20 @@ func dial(t *testing.T, r *rehearsal.Redis, user string) *redis.ClusterClient {
 		}
 	})
 	return cluster
+}
+
+// fresh makes an empty store for the servers' user, and the same for the admin, who
+// may list and remove its keys. They go with the test.
+func fresh(t conformance.TB, queue, admin redis.UniversalClient, now func() time.Time) (s, keys *Store) {
+	t.Helper()
+	// A hash tag, so that a user with keys that begin with { may have it.
+	prefix := fmt.Sprintf("{test%d}:", prefixes.Add(1))
+	s, keys = storeOn(t, queue, prefix, now), storeOn(t, admin, prefix, now)
+	t.Cleanup(func() {
+		s.work.Wait()
+		keys.forgetAll(t)
+	})
+	return s, keys
 }
 
 // storeOn makes a store on a client that others use as well.
