@@ -56,6 +56,7 @@ type Finder struct {
 	claim, tierClaim string
 	parser           *jwt.Parser
 	log              *slog.Logger
+	now              func() time.Time
 
 	anyAPIKey bool
 	keyFile   string
@@ -65,6 +66,7 @@ type Finder struct {
 	isURL  bool
 	http   *http.Client
 	keys   atomic.Pointer[[]verifyKey]
+	proven proven
 	// missed is told of a key that is not in the set.
 	missed chan struct{}
 
@@ -88,7 +90,7 @@ func New(o Options) (*Finder, error) {
 	client := *o.HTTP
 	client.Timeout, client.CheckRedirect = fetchTimeout, onlyTLS
 	f := &Finder{
-		address: o.Address, claim: o.Claim, tierClaim: o.TierClaim, parser: newParser(o), log: o.Logger,
+		address: o.Address, claim: o.Claim, tierClaim: o.TierClaim, parser: newParser(o), log: o.Logger, now: o.Now,
 		anyAPIKey: o.APIKeys == AnyAPIKey, keySet: o.JWKS, isURL: strings.Contains(o.JWKS, "://"),
 		http: &client, missed: make(chan struct{}, 1),
 	}
