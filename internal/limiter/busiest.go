@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,9 +55,10 @@ func newBusiest() *busiest { return &busiest{} }
 // refused counts a refusal. Of a flood it looks at some, and of two at once at
 // one: so it holds nobody up.
 func (b *busiest) refused(l *Limiter, key string) {
-	n, weight := b.seen.Add(1), int64(1)
-	if n > everyone {
-		if n%sampled != 0 {
+	weight := int64(1)
+	if b.seen.Add(1) > everyone {
+		// By chance: who floods in step with a count would be seen always, or never.
+		if rand.Uint32N(sampled) != 0 {
 			return
 		}
 		weight = sampled
