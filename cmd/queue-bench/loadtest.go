@@ -188,7 +188,7 @@ type teller struct {
 	began time.Time
 }
 
-func (t *teller) tell(r *acceptance.Run) {
+func (t *teller) tell(r *acceptance.Run, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	took := time.Since(t.began).Round(time.Second)
@@ -199,7 +199,7 @@ func (t *teller) tell(r *acceptance.Run) {
 	for _, remark := range r.Story.Remarks[:min(mostRemarks, len(r.Story.Remarks))] {
 		fmt.Fprintf(t.w, "       %s\n", remark)
 	}
-	if r.Excused() {
+	if again {
 		fmt.Fprintln(t.w, "       once more, then")
 	}
 }

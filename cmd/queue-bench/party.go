@@ -144,8 +144,9 @@ func (p *party) run(ctx context.Context, at opening, told *teller) (run *accepta
 		if err = errors.Join(err, at.venue.stop()); err != nil {
 			return nil, err
 		}
-		told.tell(run)
-		if !run.Excused() {
+		again := run.Excused() && n+1 < attempts
+		told.tell(run, again)
+		if !again {
 			break
 		}
 	}
