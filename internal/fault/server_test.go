@@ -58,6 +58,8 @@ func startServer(t testing.TB, o serverOptions) *server {
 		"serve", "--addr", public, "--admin-addr", operators, "--limits-addr", limits, "--data-dir", dir,
 		"--secret", secret, "--admin-token", operatorToken,
 		"--sweep-every", "1s", "--drain-delay", "0s", "--log-format", "json",
+		// In the end everybody polls at once, and is to be told what the store says.
+		"--door-limits", "off",
 	}
 	if o.redisURL != "" {
 		args = append(args, "--store", "redis", "--redis-url", o.redisURL)
