@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/remote"
@@ -143,26 +144,26 @@ func (d *desk) showLimitSteps(steps []*limitStep, file string) {
 	d.say("To make %s as %s says:", d.URL(), file)
 	for _, s := range steps {
 		d.say("\n  %s: %s", s.Policy, s.Action)
-		lines := func(mark string, p *limit.Policy, other *limit.Policy) {
-			if p == nil {
-				return
-			}
-			known := map[string]bool{}
-			if other != nil {
-				for _, text := range policyLines(*other) {
-					known[text] = true
-				}
-			}
-			for _, text := range policyLines(*p) {
-				if !known[text] {
+		was, now := linesOf(s.Was), linesOf(s.Now)
+		show := func(mark string, lines, other []string) {
+			for _, text := range lines {
+				if !slices.Contains(other, text) {
 					d.say("    %s %s", mark, text)
 				}
 			}
 		}
-		lines("-", s.Was, s.Now)
-		lines("+", s.Now, s.Was)
+		show("-", was, now)
+		show("+", now, was)
 	}
 	d.say("")
+}
+
+// linesOf are the lines of a policy; none of none.
+func linesOf(p *limit.Policy) []string {
+	if p == nil {
+		return nil
+	}
+	return policyLines(*p)
 }
 
 func (d *desk) printLimitSteps(steps []*limitStep) error {

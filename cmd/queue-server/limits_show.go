@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/remote"
@@ -17,6 +18,7 @@ type limitsCommand struct {
 	List   limitListCommand   `cmd:"" help:"All policies."`
 	Show   limitShowCommand   `cmd:"" help:"One policy, what the server has seen of it in the last minute, and who was refused most."`
 	Apply  limitApplyCommand  `cmd:"" help:"Make the policies match a file; shows the differences first."`
+	Audit  limitAuditCommand  `cmd:"" help:"The record of changes of policies: when, who, what was and what is."`
 	Delete limitDeleteCommand `cmd:"" help:"Delete a policy: who asks for it is told that there is none."`
 }
 
@@ -75,6 +77,66 @@ func keyWords(key []limit.Source) string {
 		all[i] = string(k)
 	}
 	return strings.Join(all, ",")
+}
+
+// limitAuditCommand is queue-server limits audit.
+type limitAuditCommand struct {
+	Policy string `arg:"" optional:"" help:"Name of the policy, also of one that was deleted; all policies when absent." complete:"policy"`
+	Limit  int    `short:"n" default:"50" help:"The most changes that are shown, newest first."`
+	deskFlags
+}
+
+// Run prints the record of changes of policies.
+func (c limitAuditCommand) Run(ctx context.Context, at *surroundings) error {
+	if c.Limit < 1 {
+		return usage("--limit is %d, must be 1 or more", c.Limit)
+	}
+	return c.at(at, func(d *desk) error {
+		reply, err := d.LimitChanges(ctx, c.Policy, c.Limit)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return d.printJSON(reply.JSON)
+		}
+		if len(reply.Value.Changes) == 0 {
+			d.say("The record has no such changes.")
+			return nil
+		}
+		t := &table{columns: []column{{title: "POLICY"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
+		for _, change := range reply.Value.Changes {
+			who := change.By
+			if who == "" {
+				who = "-"
+			}
+			for _, what := range policyChange(change) {
+				t.add(change.Policy, time.UnixMilli(change.AtMillis).Format(time.DateTime), who, what)
+			}
+		}
+		return t.print(d.stdout, d.columns())
+	})
+}
+
+// policyChange says what a change did, one setting each: - what was, + what is.
+func policyChange(c limit.Change) []string {
+	switch {
+	case c.Now == nil:
+		return []string{"deleted"}
+	case c.Was == nil:
+		return []string{"made: " + ruleWords(c.Now.Rules)}
+	}
+	var all []string
+	was, now := policyLines(*c.Was), policyLines(*c.Now)
+	add := func(mark string, lines, other []string) {
+		for _, text := range lines {
+			if !slices.Contains(other, text) {
+				all = append(all, mark+" "+strings.Join(strings.Fields(text), " "))
+			}
+		}
+	}
+	add("-", was, now)
+	add("+", now, was)
+	return all
 }
 
 // limitShowCommand is queue-server limits show.

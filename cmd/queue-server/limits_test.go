@@ -104,6 +104,12 @@ func TestLimitsApply(t *testing.T) {
 	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
 		t.Errorf("the record: %s", audit)
 	}
+	got = c.types(t, "limits", "audit", "search")
+	says(t, "audit", got, exitOK, "anna", "- rule 5 in 1 s, fixed_window", "+ rule 50 in 1 s, fixed_window",
+		"QUEUE_CONFIG", "made: 5 in 1 s")
+	says(t, "audit of all", c.types(t, "limits", "audit"), exitOK, "api ", "deleted", "new ")
+	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), exitOK, "no such changes")
+	says(t, "audit, badly", c.types(t, "limits", "audit", "-n", "0"), exitUsage, "must be 1 or more")
 	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), exitUsage, "it holds no limits")
 	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), exitUsage, `:3: "rule" is not a setting of a policy`)
 }
