@@ -36,7 +36,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		must(t, err)
 		defer func() { must(t, lines.Close()) }()
 		settings := zone.Defaults(zoneID)
-		settings.PerMinute = 60
+		settings.PerMinute = 10
 		_, err = lines.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
 		d := door.New(door.Options{
@@ -46,12 +46,12 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 				return s, err == nil
 			},
 		})
-		visitors := make([]*told, 12)
+		visitors := make([]*told, 8)
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			clock.forward(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 250, 999, 1000, 3000, 9000}).Draw(t, "ms")) * time.Millisecond)
 			n := rapid.IntRange(0, len(visitors)-1).Draw(t, "visitor")
 			v := visitors[n]
-			switch rapid.SampledFrom([]string{"poll", "poll", "poll", "poll", "join", "leave", "change", "sweep"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"poll", "poll", "poll", "poll", "poll", "join", "join", "leave", "change", "sweep"}).Draw(t, "step") {
 			case "join":
 				a, err := d.Join(t.Context(), zoneID, line.ID{byte(n), 7})
 				must(t, err)
@@ -78,7 +78,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 				}
 			case "change":
 				changed := settings
-				changed.PerMinute = rapid.SampledFrom([]int64{0, 60, 600}).Draw(t, "per minute")
+				changed.PerMinute = rapid.SampledFrom([]int64{0, 10, 10, 100}).Draw(t, "per minute")
 				_, err := lines.PutZone(t.Context(), changed, &settings, "")
 				must(t, err)
 				settings = changed
