@@ -104,7 +104,7 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 		if a == limit.LeakyBucket {
 			many.Burst = plenty
 		}
-		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: 3600}
+		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
 		refused := min(limitSubjects, b.plan.limitClients)
 		for i := range refused {
 			if _, err := store.Take(ctx, limitQuestion("full", i, one)); err != nil {

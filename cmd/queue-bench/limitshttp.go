@@ -38,7 +38,7 @@ func limitsFile() []byte {
 		text = fmt.Appendf(text, "  - {name: allow-%s, rules: [{algorithm: %s, limit: %d, windowSeconds: %d, burst: %d}]}\n",
 			a, a, httpPlenty, httpWindow, burst)
 	}
-	return fmt.Appendf(text, "  - {name: refuse, rules: [{algorithm: %s, limit: 1, windowSeconds: 3600}]}\n", limit.SlidingLog)
+	return fmt.Appendf(text, "  - {name: refuse, rules: [{algorithm: %s, limit: 1, windowSeconds: 86400}]}\n", limit.SlidingLog)
 }
 
 // checks ask for clients at random.

@@ -31,20 +31,20 @@ var errNoLimits = errors.New("performance.md has no section for limits: run make
 
 type (
 	limitsPage struct {
-		When, Took, Processor, System, Go, RedisVersion                             string
-		Cores, Conns, ShardServers                                                  int
-		Clients, Refusals, RefusalsRatio, EchoAnswers, RefusalCPU, EchoCPU, DeepLog string
-		ShardLimit, ShardWindow                                                     string
-		Targets                                                                     []targetRow
-		HTTP                                                                        []limitRow
-		Redis                                                                       []limitRow
-		Logs                                                                        []logRow
-		Longest                                                                     []longestRow
-		ShardLoads                                                                  []string
-		Shards                                                                      []shardRow
+		When, Took, Processor, System, Go, RedisVersion                                           string
+		Cores, Conns, ShardServers                                                                int
+		Clients, Refusals, RefusalsRatio, EchoAnswers, RefusalByCPU, RefusalCPU, EchoCPU, DeepLog string
+		ShardLimit, ShardWindow                                                                   string
+		Targets                                                                                   []targetRow
+		HTTP                                                                                      []limitRow
+		Redis                                                                                     []limitRow
+		Logs                                                                                      []logRow
+		Longest                                                                                   []longestRow
+		ShardLoads                                                                                []string
+		Shards                                                                                    []shardRow
 	}
 	limitRow struct {
-		Name, PerSecond, Ratio, ServerCPU, RedisCPU, Allowed, Refused, Bytes, Own string
+		Name, PerSecond, Ratio, ByCPU, ServerCPU, RedisCPU, Allowed, Refused, Bytes, Own string
 	}
 	logRow     struct{ Permits, Bytes, Own string }
 	longestRow struct{ Name, Took string }
@@ -81,6 +81,7 @@ func (r *results) limitsPage() limitsPage {
 		Cores: r.machine.cores, Conns: r.plan.conns, ShardServers: shardServers, Clients: count(httpClients),
 		Refusals:      count(int(l.http.refusals.median(refusals, perSecond))),
 		RefusalsRatio: figure(l.http.refusals.ratio(refusals, bareEcho, perSecond), ""),
+		RefusalByCPU:  figure(l.http.refusals.ratio(bareEcho, refusals, allMicros), ""),
 		EchoAnswers:   count(int(l.http.refusals.median(bareEcho, perSecond))),
 		RefusalCPU:    figure(l.http.refusals.median(refusals, serverMicros), "µs"),
 		EchoCPU:       figure(l.http.refusals.median(bareEcho, serverMicros), "µs"),
@@ -95,6 +96,7 @@ func (r *results) limitsPage() limitsPage {
 		p.HTTP = append(p.HTTP, limitRow{
 			Name: string(a), PerSecond: count(int(s.median(string(a), perSecond))),
 			Ratio:     figure(s.ratio(string(a), string(limit.FixedWindow), perSecond), ""),
+			ByCPU:     figure(s.ratio(string(limit.FixedWindow), string(a), allMicros), ""),
 			ServerCPU: figure(s.median(string(a), serverMicros), "µs"), RedisCPU: figure(s.median(string(a), redisMicros), "µs"),
 		})
 		p.Redis = append(p.Redis, limitRow{

@@ -25,12 +25,13 @@ var Algorithms = []Algorithm{SlidingLog, SlidingCounter, TokenBucket, LeakyBucke
 const (
 	// MaxLimit with MaxWindowSeconds keeps the arithmetic below 2^53.
 	MaxLimit = 10_000_000
-	// MaxLogLimit bounds what a log keeps: one key then takes at most a megabyte,
+	// MaxLogLimit bounds what a log keeps: one key takes a megabyte, two at worst,
 	// and dropping all of it at once a few milliseconds of Redis.
 	MaxLogLimit = 10_000
 	// MaxWindowSeconds is a day.
 	MaxWindowSeconds = 86_400
-	// MaxLogCost bounds how many entries one request adds to a log.
+	// MaxLogCost bounds how many permits one request adds to a log: Redis has ten
+	// bits for it.
 	MaxLogCost = 1_000
 )
 
