@@ -130,7 +130,8 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	}
 	operators.ShowPolicies(limits.book)
 	consoles, err := console.New(console.Options{
-		Zones: desk, Watch: seen, Forecast: desk, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
+		Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -41,11 +42,14 @@ type Watch interface {
 	Wait(ctx context.Context, after int64) (tick int64, err error)
 }
 
-// Options of a Console.
+// Options of a Console. All but Now are required.
 type Options struct {
 	Zones    Zones
 	Watch    Watch
 	Forecast Forecaster
+	// Policies are those of limits, Decisions what became of who asked.
+	Policies  Policies
+	Decisions Decisions
 	// Token is the operators' token; another one ends all sessions.
 	Token string
 	// Secrets sign the sessions, newest first.
@@ -61,6 +65,8 @@ type Console struct {
 	zones    Zones
 	watch    Watch
 	forecast Forecaster
+	policies Policies
+	seen     Decisions
 	gate     *gate
 	throttle *throttle
 	assets   *assets
@@ -69,6 +75,9 @@ type Console struct {
 	meter    problem.Meter
 	log      *slog.Logger
 	now      func() time.Time
+
+	zoneDesk  *desk[zone.Settings]
+	limitDesk *desk[limit.Policy]
 
 	streams chan struct{} // holds one for each open stream
 }
@@ -91,12 +100,13 @@ func New(o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		zones: o.Zones, watch: o.Watch, forecast: o.Forecast,
+		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
 		gate: newGate(o.Token, o.Secrets, o.Now), throttle: newThrottle(o.Now),
 		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
 		streams: make(chan struct{}, maxStreams),
 	}
-	c.frames = newFrames(o.Zones, o.Watch)
+	c.frames = newFrames(&o)
+	c.zoneDesk, c.limitDesk = newZoneDesk(c), newLimitDesk(c)
 	return c, nil
 }
 
@@ -123,11 +133,22 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}/events":   c.zoneEvents,
 		"GET /console/zones/{zoneId}/history":  c.history,
 		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
-		"GET /console/zones/{zoneId}/change":   c.changePage,
-		"POST /console/zones/{zoneId}/change":  c.change,
-		"POST /console/zones/{zoneId}/undo":    c.undo,
-		"GET /console/zones/{zoneId}/delete":   c.deletePage,
-		"POST /console/zones/{zoneId}/delete":  c.remove,
+		"GET /console/zones/{zoneId}/change":   c.zoneDesk.changePage,
+		"POST /console/zones/{zoneId}/change":  c.zoneDesk.change,
+		"POST /console/zones/{zoneId}/undo":    c.zoneDesk.undo,
+		"GET /console/zones/{zoneId}/delete":   c.zoneDesk.deletePage,
+		"POST /console/zones/{zoneId}/delete":  c.zoneDesk.deleteIt,
+		"GET /console/limits":                  c.limitsPage,
+		"GET /console/limits-events":           c.limitsEvents,
+		"GET /console/limits-history":          c.limitsHistory,
+		"GET /console/limits/{name}":           c.limitPage,
+		"GET /console/limits/{name}/events":    c.limitEvents,
+		"GET /console/limits/{name}/history":   c.limitHistory,
+		"GET /console/limits/{name}/change":    c.limitDesk.changePage,
+		"POST /console/limits/{name}/change":   c.limitDesk.change,
+		"POST /console/limits/{name}/undo":     c.limitDesk.undo,
+		"GET /console/limits/{name}/delete":    c.limitDesk.deletePage,
+		"POST /console/limits/{name}/delete":   c.limitDesk.deleteIt,
 		"/console/":                            c.nothing,
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -23,8 +24,9 @@ type pages struct {
 
 func loadPages(a *assets) (*pages, error) {
 	layout, err := template.New("layout").Funcs(template.FuncMap{
-		"asset": a.url, "zonePath": zonePath, "count": count, "figure": newFigure, "lower": strings.ToLower,
-		"dry": func(z zone.Settings) string { return zonePath(z.ZoneID) + "/forecast" },
+		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
+		"count": count, "figure": newFigure, "lower": strings.ToLower,
+		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("console: templates: %w", err)
@@ -46,6 +48,11 @@ func loadPages(a *assets) (*pages, error) {
 		p.byName[short] = t
 	}
 	return p, nil
+}
+
+// pathIn makes paths of pages out of names.
+func pathIn(folder string) func(name string) string {
+	return func(name string) string { return root + folder + url.PathEscape(name) }
 }
 
 // page is what the layout shows.
@@ -114,21 +121,21 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 		return err
 	}
 	// Without the record the page has its figures and controls all the same.
-	changes, err := c.zones.Changes(ctx, current.ZoneID, zone.MaxChanges)
+	changes, err := c.zoneDesk.changes(ctx, current.ZoneID, zone.MaxChanges)
 	if err != nil {
 		c.log.WarnContext(ctx, "record of changes not read", "zone", current.ZoneID, "error", err)
 	}
 	v := zoneView{
-		Zone: current, Frame: c.frames.zone(current), Fields: fieldsOf(current),
+		Zone: current, Frame: c.frames.zone(current), Fields: fieldsOf(settings, current),
 		Hour: hourOf(c.watch.History(current.ZoneID)),
 	}
 	if v.Paused() {
 		v.Resume = resumeTo(changes)
 	}
 	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
-		v.Done = &entriesOf([]zone.Change{done}, &current)[0]
+		v.Done = &c.zoneDesk.entries([]change[zone.Settings]{done}, &current)[0]
 	}
-	v.Entries = entriesOf(changes[:min(len(changes), shownChanges)], &current)
+	v.Entries = c.zoneDesk.entries(changes[:min(len(changes), shownChanges)], &current)
 	c.render(w, r, http.StatusOK, "zone", s, current.ZoneID, v)
 	return nil
 }
@@ -176,26 +183,26 @@ func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	v := zonesView{Roll: c.frames.roll(list)}
-	if id := r.URL.Query().Get("deleted"); zone.ValidID(id) {
-		changes, err := c.zones.Changes(ctx, id, recentChanges)
-		if err == nil && len(changes) > 0 && changes[0].Now == nil {
-			v.Deleted = &entriesOf(changes[:1], nil)[0]
-		}
-	}
+	v := zonesView{Roll: c.frames.roll(list), Deleted: c.zoneDesk.deleted(r)}
 	c.render(w, r, http.StatusOK, "zones", s, "All zones", v)
 	return nil
 }
 
-// allChanges is how many changes the record of all zones shows.
+// allChanges is how many changes the record of all shows.
 const allChanges = 200
 
-// changesPage is GET /console/changes.
+// changesPage is GET /console/changes: of zones and of policies.
 func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	changes, err := c.zones.Changes(r.Context(), "", allChanges)
+	zones, err := c.zoneDesk.changes(r.Context(), "", allChanges)
 	if err != nil {
 		return err
 	}
-	c.render(w, r, http.StatusOK, "changes", s, "Record of changes", entriesOf(changes, nil))
+	policies, err := c.limitDesk.changes(r.Context(), "", allChanges)
+	if err != nil {
+		return err
+	}
+	all := append(c.zoneDesk.entries(zones, nil), c.limitDesk.entries(policies, nil)...)
+	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At.Time) })
+	c.render(w, r, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 	return nil
 }

@@ -5,6 +5,7 @@ package console_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,13 +16,18 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/simulate"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // pictured are the pages that docs/img shows.
-var pictured = map[string]string{"zones": "", "zone": "zones/TICKETS-2026"}
+var pictured = map[string]string{
+	"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "limit": "limits/orders-api",
+}
 
 // TestPictures takes the pictures of docs/img, of a simulated crowd: 36,000
 // arrive within 18 minutes, a quarter of whom leave. It is run by make pictures,
@@ -71,8 +77,52 @@ func TestPictures(t *testing.T) {
 	r.mu.Lock()
 	r.at = now
 	r.mu.Unlock()
+	r.flood(now)
 	take(t, r)
 	r.seen.stop()
+}
+
+// flood makes policies, of which one is flooded for a quarter of an hour.
+func (r *room) flood(now time.Time) {
+	orders := api()
+	orders.Name = "orders-api"
+	r.putPolicy(orders, "config")
+	for _, p := range door.Policies() {
+		r.putPolicy(p, "config")
+		r.decided.set(p.Name, limiter.Stats{
+			RecentSeconds: 60, Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: limiter.Counts{limiter.Allowed: 412}}},
+		})
+	}
+	slower := orders.Clone()
+	slower.Rules[0].Limit = 60
+	r.putPolicy(slower, "Bea Winter")
+	seen := busyLimit(now)
+	var hour limiter.Counts
+	seen.History = nil
+	for i := range limiter.HistorySeconds {
+		wave := uint32(120 + 30*math.Sin(float64(i)/500) + 8*math.Sin(float64(i)/37) + 4*math.Sin(float64(i)*1.7))
+		s := limiter.Second{At: now.Unix() - limiter.HistorySeconds + 1 + int64(i), Allowed: wave, Refused: wave / 40}
+		if i > 2500 {
+			s.FromMemory = 3 * wave
+			s.Refused += s.FromMemory
+		}
+		s.FromMemory += (s.Refused - s.FromMemory) / 2
+		seen.History = append(seen.History, s)
+		hour[limiter.Allowed] += uint64(s.Allowed)
+		hour[limiter.Refused] += uint64(s.Refused - s.FromMemory)
+		hour[limiter.RefusedFromMemory] += uint64(s.FromMemory)
+	}
+	seen.Hour = hour
+	recent := limiter.Counts{limiter.Allowed: 7_120, limiter.Refused: 133, limiter.RefusedFromMemory: 6_420}
+	total := hour
+	total[limiter.Allowed] += 2_310_022
+	seen.Tiers[0].Recent, seen.Tiers[0].Total = recent, total
+	seen.Tiers[1].Recent, seen.Tiers[1].Total = limiter.Counts{limiter.Allowed: 310}, limiter.Counts{limiter.Allowed: 18_344}
+	seen.Busiest = nil
+	for i, key := range []string{"mC0Xq2vB", "9u_LkTzE", "Hn3-aaPw", "r7YdQf1s", "Vb8eJxK2", "oP5tZ_cM"} {
+		seen.Busiest = append(seen.Busiest, limiter.Busy{Key: key, Refused: int64(7_900 >> (2 * i))})
+	}
+	r.decided.set(orders.Name, seen)
 }
 
 // film is what a simulated crowd shows of a zone, second by second, up to now.

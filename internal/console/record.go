@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // shownChanges is how many changes a page shows.
@@ -14,10 +12,11 @@ const shownChanges = 50
 
 // entry is one change of the record, as a page shows it.
 type entry struct {
-	ID     string
-	ZoneID string
-	At     moment
-	By     string
+	ID string
+	// Noun and Name are what was changed, Path where its pages are.
+	Noun, Name, Path string
+	At               moment
+	By               string
 	// What is "made", "deleted", or empty for a change of Differences.
 	What        string
 	Differences []difference
@@ -25,13 +24,15 @@ type entry struct {
 	Undo string
 }
 
-// entriesOf shows the record, newest first. current is what the zone is set to
-// now, nil for the record of all zones, which undoes nothing.
-func entriesOf(changes []zone.Change, current *zone.Settings) []entry {
+// entries shows the record, newest first. current is what it is set to now, nil for
+// the record of all, which undoes nothing.
+func (d *desk[T]) entries(changes []change[T], current *T) []entry {
 	all := make([]entry, 0, len(changes))
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
-		e := entry{ID: changeID(c), ZoneID: c.ZoneID, At: millisToMoment(c.AtMillis), By: c.By}
+		e := entry{
+			ID: changeID(c), Noun: d.noun, Name: c.Name, Path: d.path(c.Name), At: millisToMoment(c.AtMillis), By: c.By,
+		}
 		if e.By == "" {
 			e.By = "somebody without a name"
 		}
@@ -39,14 +40,15 @@ func entriesOf(changes []zone.Change, current *zone.Settings) []entry {
 		case c.Was == nil:
 			e.What = "made"
 			if c.Now != nil {
-				e.Differences = differences(zone.Defaults(c.ZoneID), *c.Now)
+				blank := d.blank(c.Name)
+				e.Differences = differences(d.table(blank, *c.Now), blank, *c.Now)
 			}
 		case c.Now == nil:
 			e.What = "deleted"
 		default:
-			e.Differences = differences(*c.Was, *c.Now)
+			e.Differences = differences(d.table(*c.Was, *c.Now), *c.Was, *c.Now)
 			if current != nil && i < lately {
-				e.Undo = undoOf(*current, *c.Was, *c.Now)
+				e.Undo = d.undoOf(*current, *c.Was, *c.Now)
 			}
 		}
 		all = append(all, e)
@@ -54,9 +56,9 @@ func entriesOf(changes []zone.Change, current *zone.Settings) []entry {
 	return all
 }
 
-// sinceMade are the changes since the zone was made, newest first. What is older
-// was another zone of this name, and is not put back into this one.
-func sinceMade(changes []zone.Change) []zone.Change {
+// sinceMade are the changes since it was made, newest first. What is older was
+// another one of this name, and is not put back into this one.
+func sinceMade[T any](changes []change[T]) []change[T] {
 	for i, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			return changes[:i]
@@ -67,24 +69,24 @@ func sinceMade(changes []zone.Change) []zone.Change {
 
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
-func undoOf(current, was, now zone.Settings) string {
-	next, others := merge(current, now, was)
-	if len(others) > 0 || next == current {
+func (d *desk[T]) undoOf(current, was, now T) string {
+	next, others := merge(d.table(current, now, was), d.own(current), now, was)
+	if len(others) > 0 || d.same(next, current) {
 		return ""
 	}
-	back := differences(now, was)
+	back := differences(d.table(now, was), now, was)
 	if len(back) > 1 {
 		return fmt.Sprintf("put back %d settings", len(back))
 	}
-	if back[0].Name == "perMinute" && was.PerMinute > 0 {
+	if back[0].Name == "perMinute" && back[0].NowValue != "0" {
 		return "back to " + back[0].Now
 	}
 	return back[0].Label + " back to " + back[0].Now
 }
 
-// changeID names a change of a zone: its time, and a hash of what it set, for
-// two may be made in one millisecond.
-func changeID(c zone.Change) string {
+// changeID names a change of a zone or policy: its time, and a hash of what it set,
+// for two may be made in one millisecond.
+func changeID[T any](c change[T]) string {
 	text, err := json.Marshal(c)
 	if err != nil { // strings and whole numbers: it cannot happen
 		return ""
@@ -94,36 +96,28 @@ func changeID(c zone.Change) string {
 	return strconv.FormatInt(c.AtMillis, 36) + "-" + strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-func findChange(changes []zone.Change, id string) (zone.Change, bool) {
+func findChange[T any](changes []change[T], id string) (found change[T], ok bool) {
 	for _, c := range changes {
 		if id != "" && changeID(c) == id {
 			return c, true
 		}
 	}
-	return zone.Change{}, false
+	return found, false
 }
 
-// resumeTo is the limit that a paused zone had: the one that the latest change
-// to 0 took away. 0: the record does not say.
-func resumeTo(changes []zone.Change) int64 {
-	for _, c := range sinceMade(changes) {
-		if c.Now.PerMinute == 0 && c.Was.PerMinute > 0 {
-			return c.Was.PerMinute
-		}
-	}
-	return 0
-}
-
-// whoChanged is the latest change that set one of these settings, as a page
-// names it: "Anna".
-func whoChanged(changes []zone.Change, what []difference) (by string, at moment) {
+// whoChanged is who set one of these settings last, as a page names it: "Anna". For
+// settings that are not known it is who set any.
+func (d *desk[T]) whoChanged(changes []change[T], what []difference) (by string, at moment) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
 		}
-		for _, d := range differences(*c.Was, *c.Now) {
+		if what == nil {
+			return c.By, millisToMoment(c.AtMillis)
+		}
+		for _, one := range differences(d.table(*c.Was, *c.Now), *c.Was, *c.Now) {
 			for _, w := range what {
-				if d.Name == w.Name {
+				if one.Name == w.Name {
 					return c.By, millisToMoment(c.AtMillis)
 				}
 			}

@@ -17,7 +17,10 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/console"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -37,6 +40,9 @@ type room struct {
 	meter *meter
 	logs  *bytes.Buffer
 	http  http.Handler
+	// book is the policies of limits, decided what is seen of them.
+	book    *rulebook.Rulebook
+	decided *decided
 
 	mu sync.Mutex
 	at time.Time
@@ -50,8 +56,10 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(store, r.seen, log)
+	r.decided = &decided{all: map[string]limiter.Stats{}}
+	r.book = rulebook.New(rulebook.Options{Store: store, Use: func(limit.Book) {}})
 	c, err := console.New(console.Options{
-		Zones: r.desk, Watch: r.seen, Forecast: r.desk, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Meter: r.meter, Logger: log, Now: r.now,
 	})
 	must(tb, err)
@@ -210,6 +218,29 @@ func (s *sight) History(zoneID string) []watch.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.samples[zoneID])
+}
+
+// decided is what became of those who asked, as the test says.
+type decided struct {
+	mu  sync.Mutex
+	all map[string]limiter.Stats
+}
+
+func (d *decided) set(name string, s limiter.Stats) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[name] = s
+}
+
+func (d *decided) Stats(name string, seconds int) (limiter.Stats, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, ok := d.all[name]
+	if !ok {
+		return limiter.Stats{}, limiter.ErrPolicyUnknown
+	}
+	s.History = s.History[max(0, len(s.History)-seconds):]
+	return s, nil
 }
 
 var errStopped = errors.New("stopped")

@@ -2,32 +2,37 @@ package console
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// setting is one of a zone's settings, as forms and the record of changes show
-// it. All of what the console knows of a setting is in this table.
-type setting struct {
+// setting is one of the settings of a T, a zone's or a policy's, as forms and the
+// record of changes show it. All of what the console knows of a setting is in such
+// a table.
+type setting[T any] struct {
 	// Name is the setting's in JSON and in forms.
 	Name, Label, Hint string
 	// Least and Most bound a number; Choices are all values of a choice.
 	Least, Most int64
 	Choices     []choice
-	// number or text is where it is kept; the other is nil.
-	number func(*zone.Settings) *int64
-	text   func(*zone.Settings) *string
+	// number or text is where it is kept; the other is nil. Both are for what is
+	// no single value, which forms do not set: whole takes it over from another.
+	number func(*T) *int64
+	text   func(*T) *string
+	whole  func(to *T, from T)
 	// say writes the value for a person.
-	say func(zone.Settings) string
+	say func(T) string
 }
 
 type choice struct{ Value, Label string }
 
 func seconds(n int64) string { return count(n) + " s" }
 
-var settings = []setting{
+// settings are a zone's.
+var settings = []setting[zone.Settings]{
 	{
 		Name: "perMinute", Label: "Limit", Hint: "How many may enter in any 60 s. 0 holds everybody.",
 		Least: 0, Most: zone.MaxPerMinute,
@@ -101,15 +106,19 @@ func modeWord(m zone.Mode) string {
 }
 
 // Value is the setting in s, as a form has it.
-func (x *setting) Value(s zone.Settings) string {
-	if x.number != nil {
+func (x *setting[T]) Value(s T) string {
+	switch {
+	case x.number != nil:
 		return strconv.FormatInt(*x.number(&s), 10)
+	case x.text != nil:
+		return *x.text(&s)
+	default:
+		return x.say(s)
 	}
-	return *x.text(&s)
 }
 
 // put sets it in s to what a form says. The fault, if any, is a sentence.
-func (x *setting) put(s *zone.Settings, value string) (fault string) {
+func (x *setting[T]) put(s *T, value string) (fault string) {
 	value = strings.TrimSpace(value)
 	if x.number == nil {
 		for _, c := range x.Choices {
@@ -129,6 +138,33 @@ func (x *setting) put(s *zone.Settings, value string) (fault string) {
 	return ""
 }
 
+// take sets it in s to what it is in another.
+func (x *setting[T]) take(s *T, from T) {
+	switch {
+	case x.number != nil:
+		*x.number(s) = *x.number(&from)
+	case x.text != nil:
+		*x.text(s) = *x.text(&from)
+	default:
+		x.whole(s, from)
+	}
+}
+
+// field is a setting in a form.
+type field struct {
+	Name, Label, Hint, Value string
+	Choices                  []choice
+}
+
+func fieldsOf[T any](table []setting[T], s T) []field {
+	all := make([]field, len(table))
+	for i := range table {
+		x := &table[i]
+		all[i] = field{x.Name, x.Label, x.Hint, x.Value(s), x.Choices}
+	}
+	return all
+}
+
 // difference is one setting that a change sets.
 type difference struct {
 	Name, Label string
@@ -137,11 +173,11 @@ type difference struct {
 	NowValue    string
 }
 
-// differences are what is not the same in two settings of a zone.
-func differences(was, now zone.Settings) []difference {
+// differences are what is not the same in two settings of a zone, or of a policy.
+func differences[T any](table []setting[T], was, now T) []difference {
 	var all []difference
-	for i := range settings {
-		x := &settings[i]
+	for i := range table {
+		x := &table[i]
 		if x.Value(was) != x.Value(now) {
 			all = append(all, difference{
 				Name: x.Name, Label: x.Label, Was: x.say(was), Now: x.say(now),
@@ -152,21 +188,37 @@ func differences(was, now zone.Settings) []difference {
 	return all
 }
 
-// merge sets in current what the change from was to now set, if all of that is
-// still as it was. If not, it returns what somebody else has set meanwhile.
-func merge(current, was, now zone.Settings) (next zone.Settings, others []difference) {
+// merge sets in current, which is the caller's own, what the change from was to now
+// set, if all of that is still as it was. If not, it returns what somebody else has
+// set meanwhile.
+func merge[T any](table []setting[T], current, was, now T) (next T, others []difference) {
 	next = current
-	for i := range settings {
-		x := &settings[i]
-		from, to := x.Value(was), x.Value(now)
-		if from == to {
+	for i := range table {
+		x := &table[i]
+		from := x.Value(was)
+		if from == x.Value(now) {
 			continue
 		}
 		if x.Value(current) != from {
 			others = append(others, difference{Name: x.Name, Label: x.Label, Was: x.say(was), Now: x.say(current)})
 			continue
 		}
-		_ = x.put(&next, to) // it is the value of valid settings
+		x.take(&next, now)
 	}
 	return next, others
+}
+
+// readSettings sets in s, which is the caller's own, what the form has under names
+// with this prefix.
+func readSettings[T any](table []setting[T], form url.Values, prefix string, s T) (T, []string) {
+	var faults []string
+	for i := range table {
+		x := &table[i]
+		if values := form[prefix+x.Name]; len(values) > 0 {
+			if fault := x.put(&s, values[0]); fault != "" {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	return s, faults
 }

@@ -35,7 +35,7 @@ func TestEverySettingIsInTheTable(t *testing.T) {
 
 func TestPutSetting(t *testing.T) {
 	t.Parallel()
-	find := func(name string) *setting {
+	find := func(name string) *setting[zone.Settings] {
 		for i := range settings {
 			if settings[i].Name == name {
 				return &settings[i]
@@ -96,17 +96,17 @@ func TestMerge(t *testing.T) {
 	same := was
 	same.PerMinute = 700
 
-	next, others := merge(other, was, now)
+	next, others := merge(settings, other, was, now)
 	want := other
 	want.PerMinute, want.Burst = 900, 5
 	if next != want || len(others) != 0 {
 		t.Errorf("another setting was changed meanwhile: %+v %+v", next, others)
 	}
-	_, others = merge(same, was, now)
+	_, others = merge(settings, same, was, now)
 	if len(others) != 1 || others[0] != (difference{Name: "perMinute", Label: "Limit", Was: "600 a minute", Now: "700 a minute"}) {
 		t.Errorf("the same setting was: %+v", others)
 	}
-	if _, others = merge(now, was, now); len(others) != 2 {
+	if _, others = merge(settings, now, was, now); len(others) != 2 {
 		t.Errorf("made before: %+v", others)
 	}
 }
@@ -120,12 +120,12 @@ func TestUndo(t *testing.T) {
 	c.MaxWaiting, c.IdleTimeoutSeconds = 100, 90
 	paused := c
 	paused.PerMinute = 0
-	change := func(was, now *zone.Settings, at int64) zone.Change {
-		return zone.Change{AtMillis: at, ZoneID: "Z", By: "Anna", Was: was, Now: now}
+	one := func(was, now *zone.Settings, at int64) []change[zone.Settings] {
+		return []change[zone.Settings]{{AtMillis: at, Name: "Z", By: "Anna", Was: was, Now: now}}
 	}
-	record := []zone.Change{change(&c, &paused, 4), change(&b, &c, 3), change(&a, &b, 2), change(nil, &a, 1)}
+	record := slices.Concat(one(&c, &paused, 4), one(&b, &c, 3), one(&a, &b, 2), one(nil, &a, 1))
 	var got []string
-	for _, e := range entriesOf(record, &paused) {
+	for _, e := range zoneDesk().entries(record, &paused) {
 		got = append(got, e.Undo)
 	}
 	want := []string{"back to 900 a minute", "put back 2 settings", "", ""}
@@ -139,7 +139,7 @@ func TestUndo(t *testing.T) {
 		t.Errorf("never paused: resume to %d", got)
 	}
 	ids := map[string]bool{}
-	for _, c := range append(record, change(&a, &c, 2), change(&a, &b, 3)) {
+	for _, c := range slices.Concat(record, one(&a, &c, 2), one(&a, &b, 3)) {
 		id := changeID(c)
 		if found, ok := findChange(record, id); ok && found.AtMillis != c.AtMillis || ids[id] {
 			t.Errorf("two changes are named %s", id)
@@ -148,5 +148,12 @@ func TestUndo(t *testing.T) {
 	}
 	if _, ok := findChange(record, ""); ok {
 		t.Error("found nothing")
+	}
+}
+
+// zoneDesk is a desk that knows zones, and changes none.
+func zoneDesk() *desk[zone.Settings] {
+	return &desk[zone.Settings]{
+		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -27,83 +28,87 @@ const (
 	recentChanges = 1
 )
 
-// frame is one zone at one second: an event of its stream.
+// frame is one zone or policy at one second: an event of its stream.
 type frame struct {
 	// At is the second, Unix milliseconds; 0 before the first sample.
 	At int64 `json:"at"`
-	// Stamp is another when the zone's settings are.
+	// Stamp is another when the settings are.
 	Stamp string             `json:"stamp"`
 	State state              `json:"state"`
 	Texts map[string]string  `json:"texts"`
 	Shown map[string]float64 `json:"meters"`
-	Point []*float64         `json:"point"`
+	// Points are the newest of the charts, the oldest first; the page ignores
+	// those that it has.
+	Points [][]*float64 `json:"points"`
 }
 
-// roll is all zones at one second: an event of the first page's stream.
+// roll is all zones, or all policies, at one second: an event of their stream.
 type roll struct {
 	At int64 `json:"at"`
-	// Stamp is another when there are other zones.
+	// Stamp is another when there are other rows.
 	Stamp string            `json:"stamp"`
 	Texts map[string]string `json:"texts"`
-	Zones []rollZone        `json:"zones"`
+	Rows  []row             `json:"rows"`
+	// Points are as a frame's; there are none of zones.
+	Points [][]*float64 `json:"points,omitempty"`
 }
 
-// rollZone is a zone's row.
-type rollZone struct {
-	ID    string             `json:"id"`
-	State state              `json:"state"`
-	Texts map[string]string  `json:"texts"`
-	Shown map[string]float64 `json:"meters"`
+// row is a zone's or a policy's.
+type row struct {
+	ID string `json:"id"`
+	// Allows is what a policy allows.
+	Allows string             `json:"-"`
+	State  state              `json:"state"`
+	Texts  map[string]string  `json:"texts"`
+	Shown  map[string]float64 `json:"meters"`
+}
+
+// source is what a stream is made of: content is made once a second, and kept
+// under the key however many streams there are.
+type source struct {
+	key     string
+	content func(ctx context.Context) (any, error)
 }
 
 // frames encodes events, each once a second however many streams there are.
 type frames struct {
-	zones Zones
-	watch Watch
+	zones    Zones
+	watch    Watch
+	policies Policies
+	seen     Decisions
 
 	mu   sync.Mutex
 	tick int64
-	// made are the events of this tick, by zone; that of all zones is at "".
+	// made are the events of this tick, by their sources' keys.
 	made map[string][]byte
 }
 
-func newFrames(z Zones, w Watch) *frames {
-	return &frames{zones: z, watch: w, made: map[string][]byte{}}
+func newFrames(o *Options) *frames {
+	return &frames{zones: o.Zones, watch: o.Watch, policies: o.Policies, seen: o.Decisions, made: map[string][]byte{}}
 }
 
-// of returns the event of a zone, or of all zones for "", in the round of that
-// number. It is not to be written to. line.ErrZoneUnknown: there is no such
-// zone.
-func (f *frames) of(ctx context.Context, tick int64, zoneID string) ([]byte, error) {
+// of returns the event of a source in the round of that number. It is not to be
+// written to. The error is the source's.
+func (f *frames) of(ctx context.Context, tick int64, from source) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if tick > f.tick {
 		f.tick = tick
 		clear(f.made)
 	}
-	if event, ok := f.made[zoneID]; ok {
+	if event, ok := f.made[from.key]; ok {
 		return event, nil
 	}
-	var content any
-	if zoneID == "" {
-		list, err := f.zones.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		content = f.roll(list)
-	} else {
-		s, err := f.zones.Get(ctx, zoneID)
-		if err != nil {
-			return nil, err
-		}
-		content = f.zone(s)
+	content, err := from.content(ctx)
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
 		return nil, fmt.Errorf("console: encode event: %w", err)
 	}
 	event := fmt.Appendf(nil, "id: %d\nevent: figures\ndata: %s\n\n", tick, text)
-	f.made[zoneID] = event
+	f.made[from.key] = event
 	return event, nil
 }
 
@@ -111,22 +116,22 @@ func (f *frames) zone(s zone.Settings) frame {
 	now, seen := f.watch.Latest(s.ZoneID)
 	return frame{
 		At: now.At, Stamp: stampOf(s), State: stateOf(s, now, seen),
-		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Point: point(now),
+		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
 	}
 }
 
 func (f *frames) roll(list []zone.Settings) roll {
-	r := roll{Zones: make([]rollZone, 0, len(list))}
+	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, silent int64
 	names := fnv.New64a()
 	for _, s := range list {
 		now, seen := f.watch.Latest(s.ZoneID)
 		t := texts(s, now, seen)
-		row := rollZone{ID: s.ZoneID, State: stateOf(s, now, seen), Shown: meters(s, now, seen), Texts: map[string]string{}}
+		one := row{ID: s.ZoneID, State: stateOf(s, now, seen), Shown: meters(s, now, seen), Texts: map[string]string{}}
 		for _, key := range rollKeys {
-			row.Texts[key] = t[key]
+			one.Texts[key] = t[key]
 		}
-		r.Zones = append(r.Zones, row)
+		r.Rows = append(r.Rows, one)
 		r.At = max(r.At, now.At)
 		waiting += now.Waiting
 		admitted += now.InMinute
@@ -151,7 +156,7 @@ func (f *frames) roll(list []zone.Settings) roll {
 var rollKeys = []string{"waiting", "minute", "limit", "estimate", "p50", "joins", "polls", "store"}
 
 // stampOf names the settings: another when one of them is.
-func stampOf(s zone.Settings) string {
+func stampOf(s any) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%+v", s) // a hash never fails
 	return strconv.FormatUint(h.Sum64(), 36)
@@ -159,7 +164,13 @@ func stampOf(s zone.Settings) string {
 
 // zonesEvents is GET /console/events.
 func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, "")
+	return c.stream(w, r, s, source{"zones", func(ctx context.Context) (any, error) {
+		list, err := c.zones.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.frames.roll(list), nil
+	}})
 }
 
 // zoneEvents is GET /console/zones/{zoneId}/events.
@@ -168,13 +179,19 @@ func (c *Console) zoneEvents(w http.ResponseWriter, r *http.Request, s session) 
 	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
 		return err
 	}
-	return c.stream(w, r, s, zoneID)
+	return c.stream(w, r, s, source{"zone " + zoneID, func(ctx context.Context) (any, error) {
+		settings, err := c.zones.Get(ctx, zoneID)
+		if err != nil {
+			return nil, err
+		}
+		return c.frames.zone(settings), nil
+	}})
 }
 
 // stream sends an event a second until the browser leaves, the watch is stopped
-// as the server drains, the session ends or the zone is deleted. The last two are
+// as the server drains, the session ends or what is shown is deleted. The last two are
 // said, so that the page can tell the operator what happened.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, zoneID string) error {
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from source) error {
 	select {
 	case c.streams <- struct{}{}:
 		defer func() { <-c.streams }()
@@ -202,9 +219,9 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, zone
 		return nil
 	}
 	for {
-		event, err := c.frames.of(ctx, tick, zoneID)
+		event, err := c.frames.of(ctx, tick, from)
 		switch {
-		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, rulebook.ErrUnknown):
 			send([]byte("event: gone\ndata: {}\n\n"))
 			return nil
 		case err != nil:
@@ -236,8 +253,12 @@ func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) err
 	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
 		return err
 	}
+	return sendChart(w, r, chartOf(columns, c.watch.History(zoneID), point))
+}
+
+func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {
 	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
-	text, err := json.Marshal(chartOf(c.watch.History(zoneID), after))
+	text, err := json.Marshal(ch.since(after))
 	if err != nil {
 		return fmt.Errorf("console: encode history: %w", err)
 	}
@@ -246,24 +267,33 @@ func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) err
 	return nil
 }
 
-// chart is what the charts draw: Columns[i] is Names[i] over time.
+// chart is what the charts draw: Columns[i] is Names[i] over time. The first is
+// the time, in Unix seconds.
 type chart struct {
 	Names   []string     `json:"names"`
 	Columns [][]*float64 `json:"columns"`
 }
 
-func chartOf(samples []watch.Sample, after int64) chart {
-	ch := chart{Names: columns, Columns: make([][]*float64, len(columns))}
+// chartOf makes a chart of samples, the oldest first.
+func chartOf[S any](names []string, samples []S, point func(S) []*float64) chart {
+	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
 	for i := range ch.Columns {
 		ch.Columns[i] = make([]*float64, 0, len(samples))
 	}
 	for _, s := range samples {
-		if s.At <= after*1000 {
-			continue
-		}
 		for i, v := range point(s) {
 			ch.Columns[i] = append(ch.Columns[i], v)
 		}
 	}
 	return ch
+}
+
+// since is the chart without what is not newer than a second.
+func (ch chart) since(after int64) chart {
+	from := sort.Search(len(ch.Columns[0]), func(i int) bool { return *ch.Columns[0][i] > float64(after) })
+	out := chart{ch.Names, make([][]*float64, len(ch.Columns))}
+	for i, column := range ch.Columns {
+		out.Columns[i] = column[from:]
+	}
+	return out
 }

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/watch"
 )
 
@@ -129,8 +130,9 @@ func TestZoneEvents(t *testing.T) {
 			t.Errorf("%s: %v, want %s", key, got, want)
 		}
 	}
-	point, _ := event["point"].([]any)
-	if len(point) != 10 || point[0] != float64(start.Unix()) || point[1] != 12340.0 || point[6] != 1234.0 {
+	points, _ := event["points"].([]any)
+	point, _ := points[0].([]any)
+	if len(points) != 1 || len(point) != 10 || point[0] != float64(start.Unix()) || point[1] != 12340.0 || point[6] != 1234.0 {
 		t.Errorf("point: %v", point)
 	}
 
@@ -166,7 +168,7 @@ func TestAllZonesEvents(t *testing.T) {
 	away := watch.Sample{At: start.UnixMilli(), Store: watch.StoreFailing, FailingSince: start.UnixMilli()}
 	r.seen.round(map[string]watch.Sample{"A": sample(start), "B": away})
 	event := s.wants("figures")
-	zones, _ := event["zones"].([]any)
+	zones, _ := event["rows"].([]any)
 	if len(zones) != 2 || figureIn(event, "zones") != "2" || figureIn(event, "all.waiting") != "12,340" ||
 		figureIn(event, "all.admitted") != "597" || figureIn(event, "all.store.note") != "for 1 of 2 zones" {
 		t.Fatalf("got %v", event)
@@ -299,6 +301,8 @@ func BenchmarkSecond(b *testing.B) {
 		"one zone, 100 consoles":       {"zones/Z%02d/events", 1, 100},
 		"all zones' page, one console": {"events", 1, 1},
 		"50 zones, two consoles each":  {"zones/Z%02d/events", 50, 2},
+		"one policy, one console":      {"limits/api/events", 1, 1},
+		"100 policies, one console":    {"limits-events", 1, 1},
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := newRoom(b)
@@ -309,6 +313,12 @@ func BenchmarkSecond(b *testing.B) {
 				round[zoneID] = sample(start)
 			}
 			r.seen.round(round)
+			policy := api()
+			for i := range limit.MaxPolicies {
+				r.putPolicy(policy, "Bea")
+				r.decided.set(policy.Name, busyLimit(start))
+				policy.Name = fmt.Sprintf("p%02d", i)
+			}
 			p := r.enter("Anna")
 			ctx, cancel := context.WithCancel(b.Context())
 			w := &counted{header: http.Header{}, each: make(chan struct{}, 1)}

@@ -81,8 +81,11 @@ func (c Counts) plus(d Counts) Counts {
 const (
 	// minute is how many seconds are kept of each tier.
 	minute = 60
-	// HistorySeconds is how many are kept of each policy, in 60 KB.
+	// HistorySeconds is how many are kept of each policy, at 24 bytes: 84 KiB once
+	// it is an hour old, 8.3 MiB for as many policies as there may be.
 	HistorySeconds = 3600
+	// marks is how many full minutes the sums of an hour are made of, at 56 bytes.
+	marks = HistorySeconds / minute
 )
 
 // seen is what happened to a policy on this server since it was first put into
@@ -93,15 +96,20 @@ type seen struct {
 	mu      sync.Mutex
 	tallies map[string]*tally
 	history ring[Second]
+	// since are the counts since the last full minute, of pastSeconds; minutes
+	// those of the full ones before.
+	since       Counts
+	pastSeconds int
+	minutes     ring[Counts]
 }
 
 // Second is what happened to a policy in one second, on this server.
 type Second struct {
 	// At is when the second ended, in Unix seconds.
 	At int64
-	// Allowed and Refused count questions; WithoutStore is how many of both the
-	// failure policy answered.
-	Allowed, Refused, WithoutStore uint32
+	// Allowed and Refused count questions; FromMemory is how many were refused so,
+	// WithoutStore how many of both the failure policy answered.
+	Allowed, Refused, FromMemory, WithoutStore uint32
 }
 
 // tally counts the outcomes of one tier.
@@ -114,7 +122,7 @@ type tally struct {
 }
 
 func newSeen() *seen {
-	return &seen{busiest: newBusiest(), tallies: make(map[string]*tally), history: ring[Second]{size: HistorySeconds}}
+	return &seen{busiest: newBusiest(), tallies: make(map[string]*tally), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks}}
 }
 
 // tallyOf returns the tally of a tier, a new one for a new tier.
@@ -166,8 +174,23 @@ func (s *seen) note(at int64) {
 		all = all.plus(in)
 	}
 	s.history.add(Second{
-		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()), WithoutStore: uint32(all.WithoutStore()),
+		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
+		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
 	})
+	s.since = s.since.plus(all)
+	if s.pastSeconds++; s.pastSeconds == minute {
+		s.minutes.add(s.since)
+		s.since, s.pastSeconds = Counts{}, 0
+	}
+}
+
+// hour is what happened in the last hour, to the minute.
+func (s *seen) hour() Counts {
+	all := s.since
+	for _, c := range s.minutes.newest(marks) {
+		all = all.plus(c)
+	}
+	return all
 }
 
 // TierCounts are the counts of one tier since the start of this server.
@@ -214,6 +237,8 @@ type Stats struct {
 	// Failing is how many of the store's lanes are answered by failure policies
 	// now.
 	Failing int
+	// Hour is of the last hour, all tiers together; of up to a minute more.
+	Hour Counts
 	// RecentSeconds is how many seconds Recent is of: up to 60.
 	RecentSeconds int
 	// History is second by second, the oldest first.
@@ -239,6 +264,7 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 		}
 		out.Tiers = append(out.Tiers, one)
 	}
+	out.Hour = p.hour()
 	out.RecentSeconds = min(minute, p.history.len())
 	out.History = p.history.newest(seconds)
 	return out, nil

@@ -198,6 +198,10 @@ func (b *Rulebook) All(ctx context.Context) []limit.Policy {
 	return is.Clone().Policies
 }
 
+// InForce returns all policies by name, as they are in force on this server. It asks
+// nothing of the store.
+func (b *Rulebook) InForce() []limit.Policy { return b.remembered().Clone().Policies }
+
 // Find returns the policy of that name that is in force on this server.
 func (b *Rulebook) Find(name string) (limit.Policy, bool) { return b.remembered().Find(name) }
 

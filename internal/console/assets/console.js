@@ -27,6 +27,7 @@ function fill(within, texts, meters) {
     const value = meters[el.dataset.m];
     if (value !== undefined && el.value !== value) el.value = value;
   }
+  for (const el of within.querySelectorAll("[data-if]")) el.hidden = !texts[el.dataset.if];
 }
 
 function showState(el, state) {
@@ -50,7 +51,7 @@ function connect() {
     show(JSON.parse(event.data));
     showLive();
   });
-  source.addEventListener("gone", () => end("This zone was deleted."));
+  source.addEventListener("gone", () => end(head.dataset.gone));
   source.addEventListener("logout", () => end("Your session has ended. Log in again."));
   source.addEventListener("error", () => {
     // Closed for good is a refusal: too many consoles, or no session any more.
@@ -76,13 +77,13 @@ function end(words) {
 
 // show puts one second's event on the page.
 function show(event) {
-  if (head.id === "zones") {
-    fill(document, event.texts, {});
-    for (const zone of event.zones) {
-      const row = document.querySelector(`tr[data-zone="${CSS.escape(zone.id)}"]`);
+  if ("rows" in head.dataset) {
+    for (const el of document.querySelectorAll(".figures")) fill(el, event.texts, {});
+    for (const { id, texts, meters, state } of event.rows ?? []) {
+      const row = document.querySelector(`tr[data-row="${CSS.escape(id)}"]`);
       if (!row) continue;
-      fill(row, zone.texts, zone.meters);
-      showState(row.querySelector(".state"), zone.state);
+      fill(row, texts, meters);
+      showState(row.querySelector(".state"), state);
     }
   } else {
     fill(document, event.texts, event.meters);
@@ -90,11 +91,15 @@ function show(event) {
     text(document.querySelector("[data-s=sentence]"), event.state.sentence);
     if (view.state && view.state !== event.state.word) announce(`${event.state.word}. ${event.state.sentence}`);
     view.state = event.state.word;
-    if (view.series && event.at > 0 && view.series.push(event.point)) drawAll();
+  }
+  if (view.series && event.at > 0) {
+    const before = view.series.newest;
+    for (const point of event.points ?? []) view.series.push(point);
+    if (view.series.newest > before) drawAll();
   }
   if (event.stamp !== head.dataset.stamp) {
     head.dataset.stamp = event.stamp;
-    refresh(["zones", "controls", "record"]);
+    refresh(["rows", "tiers", "controls", "record"]);
   }
 }
 
@@ -240,7 +245,7 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// done shows what a change has made of the zone.
+// done shows what a change has made of the zone or policy.
 function done(res, doc) {
   dialog.close();
   const there = doc.querySelector("[data-events]");
@@ -250,7 +255,7 @@ function done(res, doc) {
   }
   for (const form of document.querySelectorAll("[data-part=controls] form")) form.reset();
   head.dataset.stamp = there.dataset.stamp;
-  swap(doc, ["done", "controls", "record"]);
+  swap(doc, ["done", "tiers", "controls", "record"]);
   document.querySelector("[data-part=done] button")?.focus({ preventScroll: false });
 }
 
