@@ -139,12 +139,14 @@ func TestTheInstancesEnvironment(t *testing.T) {
 			given: map[string]cty.Value{
 				"redis_password_secret_arn": secret("password"), "redis_ca_secret_arn": secret("ca"), "redis_user": cty.StringVal("queue"),
 				"allowed_origins": cty.StringVal("https://shop.example,capacitor://localhost"), "max_size": cty.NumberIntVal(20),
+				"trusted_proxies": cty.StringVal("198.51.100.0/24,203.0.113.0/24"),
 			},
 			answers: answers,
 			want: map[string]string{
 				"QUEUE_REDIS_URL":       "rediss://queue:a%2Fb%40c%3Ad%20%25%26%C3%A9@10.20.0.5:6379,10.20.16.5:6379,10.20.32.5:6379",
 				"QUEUE_REDIS_CA":        "/run/queue-server-secrets/redis-ca.pem",
 				"QUEUE_ALLOWED_ORIGINS": "https://shop.example,capacitor://localhost", "QUEUE_SERVERS": "22",
+				"QUEUE_TRUSTED_PROXIES": "10.20.0.0/16,198.51.100.0/24,203.0.113.0/24",
 			},
 		},
 		{

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -124,6 +125,37 @@ func TestWhoReachesTheServers(t *testing.T) {
 	}
 }
 
+// What the servers could not work with is refused before anything is made.
+func TestServersRefuse(t *testing.T) {
+	t.Parallel()
+	number := func(n int64) cty.Value { return cty.NumberIntVal(n) }
+	tests := []struct {
+		name    string
+		given   map[string]cty.Value
+		refused bool
+	}{
+		{"a Redis at another port than is open", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example:6380")}, true},
+		{"that port opened", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example:6380"), "redis_port": number(6380)}, false},
+		{"one of several is closed", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": number(6379), "redis_last_port": number(26379)}, true},
+		{"all of them open", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": number(6379), "redis_last_port": number(26380)}, false},
+		{"the usual port is not named", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example")}, false},
+		{"everybody is a proxy", map[string]cty.Value{"trusted_proxies": cty.StringVal("0.0.0.0/0")}, true},
+		{"a proxy that is no network", map[string]cty.Value{"trusted_proxies": cty.StringVal("cdn.example")}, true},
+		{"a CDN", map[string]cty.Value{"trusted_proxies": cty.StringVal("198.51.100.0/24,203.0.113.0/24")}, false},
+	}
+	for _, tt := range tests {
+		m, err := Load("modules/servers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := inputs(t, m)
+		maps.Copy(values, tt.given)
+		if _, err := m.Evaluate(Given{Variables: values, Now: now}); errors.Is(err, ErrRefused) != tt.refused {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
 // An instance can be told 16 KiB, even with the largest configuration.
 func TestUserDataFits(t *testing.T) {
 	t.Parallel()
@@ -131,7 +163,13 @@ func TestUserDataFits(t *testing.T) {
 	for rng := rand.New(rand.NewPCG(1, 2)); config.Len() < 8100; {
 		fmt.Fprintf(&config, "key%x: %x\n", rng.Uint64(), rng.Uint64())
 	}
-	e := servers(t, now, map[string]cty.Value{"config_yaml": cty.StringVal(config.String())})
+	var proxies []string
+	for rng := rand.New(rand.NewPCG(3, 4)); len(proxies) < 110; {
+		proxies = append(proxies, fmt.Sprintf("%d.%d.%d.0/24", 100+rng.IntN(100), rng.IntN(256), rng.IntN(256)))
+	}
+	e := servers(t, now, map[string]cty.Value{
+		"config_yaml": cty.StringVal(config.String()), "trusted_proxies": cty.StringVal(strings.Join(proxies, ",")),
+	})
 	data, err := e.Text("local.user_data")
 	if err != nil {
 		t.Fatal(err)

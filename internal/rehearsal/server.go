@@ -81,7 +81,7 @@ func servers(t testing.TB, r *Redis) string {
 		"request_count_label": "app/event/0123456789abcdef/targetgroup/event/0123456789abcdef",
 		"package_url":         "https://releases.example/queue-server_1.0.0_amd64.deb", "package_sha256": strings.Repeat("0a", 32),
 		"signing_secret_arn": arn("signing"), "admin_token_secret_arn": arn("admin-token"),
-		"redis_url": r.output(t, "url"), "redis_user": r.output(t, "user"),
+		"redis_url": r.output(t, "url"), "redis_user": r.output(t, "user"), "redis_port": 1, "redis_last_port": 65535,
 		"redis_password_secret_arn": arn("queue"), "redis_ca_secret_arn": arn("ca"),
 	}, nil, map[string]any{"data.aws_region.current.region": region})
 	var userData string

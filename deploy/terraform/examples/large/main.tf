@@ -5,9 +5,10 @@
 module "network" {
   source = "../../modules/network"
 
-  name      = var.name
-  nat       = "per_zone"
-  endpoints = true
+  name         = var.name
+  zone_letters = var.zone_letters
+  nat          = "per_zone"
+  endpoints    = true
 }
 
 module "balancer" {
@@ -75,12 +76,14 @@ module "servers" {
 
   config_yaml     = file("${path.module}/zones.yaml")
   allowed_origins = var.allowed_origins
+  trusted_proxies = var.trusted_proxies
 
   redis_url                 = var.redis_url == "" ? module.redis[0].url : var.redis_url
   redis_user                = var.redis_url == "" ? module.redis[0].user : var.redis_user
   redis_password_secret_arn = var.redis_url == "" ? module.redis[0].password_secret_arn : var.redis_password_secret_arn
   redis_ca_secret_arn       = var.redis_url == "" ? module.redis[0].ca_secret_arn : var.redis_ca_secret_arn
   redis_cidr                = var.redis_cidr
+  redis_port                = var.redis_url == "" ? 6379 : var.redis_port
 
   signing_secret_arn     = module.secrets.signing_arn
   signing_order          = var.signing_order

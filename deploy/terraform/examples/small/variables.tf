@@ -21,6 +21,18 @@ variable "name" {
   }
 }
 
+variable "zone_letters" {
+  description = "Three zones of availability by their letters, such as abc, where the instance types are not to be had in the region's first three. Empty: those."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.zone_letters == "" || can(regex("^[a-z]{3}$", var.zone_letters))
+    error_message = "Name three zones by their letters, such as abc, or none."
+  }
+}
+
 variable "certificate_arn" {
   description = "Certificate of the name that visitors use, in the region's Certificate Manager."
   type        = string
@@ -99,6 +111,18 @@ variable "allowed_origins" {
   validation {
     condition     = can(regex("^[A-Za-z0-9.:/,*-]*$", var.allowed_origins))
     error_message = "Origins are such as https://shop.example, separated by commas."
+  }
+}
+
+variable "trusted_proxies" {
+  description = "Networks of a CDN before the balancer, separated by commas: without them all visitors have its address, and joins are limited by address. Empty: there is none."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for network in compact(split(",", var.trusted_proxies)) : can(cidrhost(network, 0)) && !endswith(network, "/0")])
+    error_message = "Networks are such as 198.51.100.0/24,2001:db8::/32, and never all addresses."
   }
 }
 
@@ -195,6 +219,18 @@ variable "redis_cidr" {
   validation {
     condition     = var.redis_cidr == "" || can(cidrhost(var.redis_cidr, 0))
     error_message = "The network is one such as 10.30.0.0/16, or empty."
+  }
+}
+
+variable "redis_port" {
+  description = "Port of that Redis, as its URL names it, which the servers may connect to."
+  type        = number
+  default     = 6379
+  nullable    = false
+
+  validation {
+    condition     = var.redis_port >= 1 && var.redis_port <= 65535 && floor(var.redis_port) == var.redis_port
+    error_message = "The port is a number from 1 to 65535."
   }
 }
 

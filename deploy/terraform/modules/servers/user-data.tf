@@ -6,7 +6,7 @@ locals {
     port            = var.port
     admin_port      = var.admin_port
     servers         = local.most_servers
-    trusted_proxies = var.vpc_cidr
+    trusted_proxies = join(",", compact([var.vpc_cidr, var.trusted_proxies]))
     allowed_origins = var.allowed_origins
     drain_delay     = var.drain_delay_seconds
     log_level       = var.log_level

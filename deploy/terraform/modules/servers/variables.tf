@@ -205,6 +205,14 @@ variable "redis_port" {
     condition     = var.redis_port >= 1 && var.redis_port <= 65535 && floor(var.redis_port) == var.redis_port
     error_message = "The port is a number from 1 to 65535."
   }
+
+  validation {
+    condition = alltrue([
+      for found in regexall(":([0-9]+)", var.redis_url) :
+      tonumber(found[0]) >= var.redis_port && tonumber(found[0]) <= max(var.redis_port, var.redis_last_port)
+    ])
+    error_message = "The URL of Redis names a port that the servers may not connect to: set redis_port, and redis_last_port where there are several."
+  }
 }
 
 variable "redis_last_port" {
@@ -396,6 +404,23 @@ variable "allowed_origins" {
   validation {
     condition     = can(regex("^[A-Za-z0-9.:/,*-]*$", var.allowed_origins))
     error_message = "Origins are such as https://shop.example, separated by commas."
+  }
+}
+
+variable "trusted_proxies" {
+  description = "Networks of what stands before the balancer and adds to X-Forwarded-For, such as a CDN, separated by commas: without them all visitors have the CDN's address, and joins are limited by address. Empty: visitors reach the balancer themselves."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for network in compact(split(",", var.trusted_proxies)) : can(cidrhost(network, 0)) && !endswith(network, "/0")])
+    error_message = "Networks are such as 198.51.100.0/24,2001:db8::/32, and never all addresses: a visitor could then name any."
+  }
+
+  validation {
+    condition     = length(var.trusted_proxies) <= 2048
+    error_message = "All that an instance is told must fit into 16 KiB: at most 2 KiB of it are these networks."
   }
 }
 
