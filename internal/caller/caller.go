@@ -66,7 +66,9 @@ type Finder struct {
 	isURL  bool
 	http   *http.Client
 	keys   atomic.Pointer[[]verifyKey]
-	proven proven
+	// skipped is what was last said of keys that cannot be used.
+	skipped string
+	proven  proven
 	// missed is told of a key that is not in the set.
 	missed chan struct{}
 

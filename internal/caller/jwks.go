@@ -52,35 +52,36 @@ type jsonKey struct {
 	E         string `json:"e"`
 }
 
-// parseKeySet reads a JWK set. Keys that do not sign, or are of a type that is not
-// known here, are skipped, as RFC 7517 says; one that is broken is an error.
-func parseKeySet(text []byte) ([]verifyKey, error) {
+// parseKeySet reads a JWK set. Keys that do not sign, are of a type that is not known
+// here, or are broken or out of range, are skipped, as RFC 7517 says: one old key must
+// not cost its issuer all others. What is wrong with those is returned besides. It is
+// an error if there is no other.
+func parseKeySet(text []byte) (keys []verifyKey, skipped, err error) {
 	var set struct {
 		Keys []jsonKey `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeySet, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrKeySet, err)
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("%w: %d keys, at most %d", ErrKeySet, len(set.Keys), maxKeys)
+		return nil, nil, fmt.Errorf("%w: %d keys, at most %d", ErrKeySet, len(set.Keys), maxKeys)
 	}
-	var keys []verifyKey
 	for i, k := range set.Keys {
 		if k.Use != "" && k.Use != "sig" {
 			continue
 		}
 		key, err := k.read()
-		if err != nil {
-			return nil, fmt.Errorf("%w: key %d: %w", ErrKeySet, i+1, err)
-		}
-		if key.public != nil && len(key.algorithms) > 0 {
+		switch {
+		case err != nil:
+			skipped = errors.Join(skipped, fmt.Errorf("key %d: %w", i+1, err))
+		case key.public != nil && len(key.algorithms) > 0:
 			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%w: it has no public key that signs", ErrKeySet)
+		return nil, nil, errors.Join(fmt.Errorf("%w: it has no public key that signs", ErrKeySet), skipped)
 	}
-	return keys, nil
+	return keys, skipped, nil
 }
 
 // read returns the key, without a public part for what is not known here: a shared

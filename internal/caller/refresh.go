@@ -67,7 +67,11 @@ func (f *Finder) run(ctx context.Context) {
 		}
 		f.refresh(ctx)
 		latest = time.Now()
-		due.Reset(refreshEvery)
+		if f.keySet != "" && f.keys.Load() == nil {
+			due.Reset(refetchAfter) // who signs may have been away when this server started
+		} else {
+			due.Reset(refreshEvery)
+		}
 	}
 }
 
@@ -124,11 +128,15 @@ func (f *Finder) readFiles() error {
 }
 
 func (f *Finder) useKeySet(text []byte) error {
-	keys, err := parseKeySet(text)
+	keys, skipped, err := parseKeySet(text)
 	if err != nil {
 		return err
 	}
 	f.keys.Store(&keys)
+	if said := fmt.Sprint(skipped); skipped != nil && said != f.skipped {
+		f.skipped = said // once, not every minute
+		f.log.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.keySet, "error", skipped)
+	}
 	return nil
 }
 
