@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/openapi"
@@ -165,18 +166,7 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 
 // clientIP returns how to find the visitor's address: that of the connection,
 // or, behind trusted proxies, the last that they did not write themselves.
-func clientIP(s checked) echo.IPExtractor {
-	if len(s.proxies) == 0 {
-		return echo.ExtractIPDirect()
-	}
-	trust := []echo.TrustOption{
-		echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
-	}
-	for _, network := range s.proxies {
-		trust = append(trust, echo.TrustIPRange(network))
-	}
-	return echo.ExtractIPFromXFFHeader(trust...)
-}
+func clientIP(s checked) echo.IPExtractor { return address.Finder(prefixes(s.proxies)) }
 
 // alive is GET /healthz: the process runs. It asks nothing of anybody, so that
 // a store that is away does not get the servers restarted.

@@ -19,8 +19,8 @@ const forwardedFor = "X-Forwarded-For"
 
 // Finder returns how to find the client's address: that of the connection or,
 // where that is a trusted proxy's, the last in X-Forwarded-For that no trusted
-// proxy has. What stands before it was written by the client, who can write
-// anything. Where an entry is no address, the connection's counts.
+// proxy has, without the port that some add. What stands before it was written by the
+// client, who can write anything. Where an entry is no address, the connection's counts.
 func Finder(trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		direct := r.RemoteAddr
@@ -35,19 +35,30 @@ func Finder(trusted []netip.Prefix) func(*http.Request) string {
 		for _, field := range slices.Backward(r.Header[forwardedFor]) {
 			for last := false; !last; {
 				at := strings.LastIndexByte(field, ',')
-				entry := strings.Trim(strings.TrimSpace(field[at+1:]), "[]")
+				entry := strings.TrimSpace(field[at+1:])
 				field, last = field[:max(0, at)], at < 0
-				a, err := netip.ParseAddr(entry)
-				if err != nil {
+				a, text, ok := parse(entry)
+				if !ok {
 					return direct
 				}
-				if found = entry; !within(trusted, a) {
+				if found = text; !within(trusted, a) {
 					return found
 				}
 			}
 		}
 		return found
 	}
+}
+
+// parse reads an entry: 203.0.113.9, 203.0.113.9:49152, 2001:db8::9, [2001:db8::9] or
+// [2001:db8::9]:49152.
+func parse(entry string) (a netip.Addr, text string, ok bool) {
+	text = strings.Trim(entry, "[]")
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a, text, true
+	}
+	with, err := netip.ParseAddrPort(entry)
+	return with.Addr(), with.Addr().String(), err == nil
 }
 
 func within(trusted []netip.Prefix, a netip.Addr) bool {
@@ -62,7 +73,7 @@ func Key(address string) string {
 	if err != nil {
 		return "ip:unknown"
 	}
-	a = a.Unmap().WithZone("")
+	a = subscriber(a)
 	if a.Is4() {
 		return "ip:" + a.String()
 	}
@@ -71,4 +82,18 @@ func Key(address string) string {
 		return "ip:unknown"
 	}
 	return "ip:" + network.String()
+}
+
+// translated is where IPv4 addresses are seen by who has IPv6 alone (RFC 6052): all
+// of them lie in one network of 64 bits.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// subscriber is the address without a zone and, where it stands for one of IPv4, that.
+func subscriber(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if !translated.Contains(a) {
+		return a
+	}
+	all := a.As16()
+	return netip.AddrFrom4([4]byte(all[12:]))
 }
