@@ -185,7 +185,20 @@ func (b *Rulebook) adopt(is limit.Book) {
 		return
 	}
 	b.book = is
-	b.use(is.Clone())
+	b.use(b.usable(is.Clone()))
+}
+
+// usable leaves out what is no policy to this version of the server: what a newer one
+// has put there before it was rolled back, or somebody by hand.
+func (b *Rulebook) usable(is limit.Book) limit.Book {
+	is.Policies = slices.DeleteFunc(is.Policies, func(p limit.Policy) bool {
+		err := p.Validate()
+		if err != nil {
+			b.log.Error("a policy in the store is of no use here, and not in force: put or delete it", "policy", p.Name, "error", err)
+		}
+		return err != nil
+	})
+	return is
 }
 
 // All returns all policies by name, as the store has them; while the store is away,

@@ -248,3 +248,29 @@ func TestThereIsAMost(t *testing.T) {
 	}
 	one.puts(t, policy("p1", 2), operator.Condition{})
 }
+
+// foreign is a store into which a newer server has written.
+type foreign struct {
+	*shelf
+	book limit.Book
+}
+
+func (f *foreign) Book(context.Context) (limit.Book, error) { return f.book.Clone(), nil }
+
+// TestAPolicyOfANewerServer: what cannot be decided by here is not in force, and all
+// others are.
+func TestAPolicyOfANewerServer(t *testing.T) {
+	t.Parallel()
+	newer := policy("newer", 1)
+	newer.Rules[0].Algorithm = "quantum"
+	empty := policy("empty", 1)
+	empty.Tiers = map[string][]limit.Rule{"pro": nil}
+	s := newServer(&foreign{newShelf(t), limit.Book{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	s.runOnce(t.Context())
+	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
+		t.Errorf("in force: %v", s.used.Policies)
+	}
+	if _, ok := s.Find("newer"); !ok {
+		t.Error("forgotten, and so lost when the store loses it")
+	}
+}
