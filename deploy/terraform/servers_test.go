@@ -128,16 +128,15 @@ func TestWhoReachesTheServers(t *testing.T) {
 // What the servers could not work with is refused before anything is made.
 func TestServersRefuse(t *testing.T) {
 	t.Parallel()
-	number := func(n int64) cty.Value { return cty.NumberIntVal(n) }
 	tests := []struct {
 		name    string
 		given   map[string]cty.Value
 		refused bool
 	}{
 		{"a Redis at another port than is open", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example:6380")}, true},
-		{"that port opened", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example:6380"), "redis_port": number(6380)}, false},
-		{"one of several is closed", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": number(6379), "redis_last_port": number(26379)}, true},
-		{"all of them open", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": number(6379), "redis_last_port": number(26380)}, false},
+		{"that port opened", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example:6380"), "redis_port": cty.NumberIntVal(6380)}, false},
+		{"one of several is closed", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": cty.NumberIntVal(6379), "redis_last_port": cty.NumberIntVal(26379)}, true},
+		{"all of them open", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": cty.NumberIntVal(6379), "redis_last_port": cty.NumberIntVal(26380)}, false},
 		{"the usual port is not named", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example")}, false},
 		{"everybody is a proxy", map[string]cty.Value{"trusted_proxies": cty.StringVal("0.0.0.0/0")}, true},
 		{"a proxy that is no network", map[string]cty.Value{"trusted_proxies": cty.StringVal("cdn.example")}, true},

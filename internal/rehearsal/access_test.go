@@ -3,9 +3,11 @@ package rehearsal
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,12 +164,38 @@ func renewed(t *testing.T, r *Redis) {
 	if serial(t, n) == was {
 		t.Error("the node shows its old certificate")
 	}
+	keepsAuthority(t, r)
 	r.put(t, "queue", old)
 	n.Secrets(t, "reload")
 	for _, n := range r.Nodes {
 		n.Secrets(t, "reload")
 	}
 	r.AwaitWhole(t)
+}
+
+// keepsAuthority: who may write the authority's secrets, and cannot read them now,
+// makes no other.
+func keepsAuthority(t *testing.T, r *Redis) {
+	t.Helper()
+	key, kept := filepath.Join(r.secrets, "ca-key"), filepath.Join(r.secrets, "kept")
+	if err := errors.Join(os.Rename(key, kept), os.Mkdir(key, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(r.secrets, "ca"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := r.run(t.Context(), filepath.Join(modules, "redis/certificates.sh"),
+		"event", region, arn("ca"), arn("ca-key"), arn("node"), "127.0.0.1")
+	if err == nil || !strings.Contains(said, "cannot read") {
+		t.Errorf("it went on without the authority's key: %v\n%s", err, said)
+	}
+	if after, err := os.ReadFile(filepath.Join(r.secrets, "ca")); err != nil || string(after) != string(before) {
+		t.Errorf("it made another authority: %v", err)
+	}
+	if err := errors.Join(os.RemoveAll(key), os.Rename(kept, key)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // serial is that of the certificate that a node shows.

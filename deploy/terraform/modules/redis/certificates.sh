@@ -30,11 +30,24 @@ put() {
 	aws secretsmanager put-secret-value --region "$region" --secret-id "$1" \
 		--secret-string "file://$2" >/dev/null
 }
+# there ARN FILE: the secret's value goes to the file; false where it has none yet. Any
+# other answer ends the run: an authority that cannot be read now, and is replaced, is
+# an outage as soon as a node takes the new one up.
+there() {
+	if get "$1" >"$2" 2>"$dir/complaint"; then
+		return 0
+	fi
+	if grep -q ResourceNotFoundException "$dir/complaint"; then
+		return 1
+	fi
+	echo "cannot read $1: $(cat "$dir/complaint")" >&2
+	exit 1
+}
 key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1"; }
 
 # The key is put last: an authority without its key was cut off half-way, and is
 # made anew.
-if get "$ca_key_arn" >"$dir/ca-key.pem" 2>/dev/null && get "$ca_arn" >"$dir/ca.pem"; then
+if there "$ca_key_arn" "$dir/ca-key.pem" && there "$ca_arn" "$dir/ca.pem"; then
 	echo "The authority is there."
 else
 	key "$dir/ca-key.pem"
