@@ -17,7 +17,7 @@ func newZoneDesk(c *Console) *desk[zone.Settings] {
 	return &desk[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
-		get: c.zones.Get, replace: c.zones.Replace, remove: c.zones.Delete, overtaken: line.ErrZoneChanged,
+		valid: zone.ValidID, get: c.zones.Get, replace: c.zones.Replace, remove: c.zones.Delete, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.zones.Changes(ctx, zoneID, most)
 			all := make([]change[zone.Settings], len(record))

@@ -25,6 +25,8 @@ type desk[T any] struct {
 	blank func(name string) T
 	clone func(T) T
 
+	// valid reports whether there can be one of that name.
+	valid   func(name string) bool
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
 	remove  func(ctx context.Context, name, by string) error
@@ -269,7 +271,7 @@ func (d *desk[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) er
 // and the record, too.
 func (d *desk[T]) deleted(r *http.Request) *entry {
 	name := r.URL.Query().Get("deleted")
-	if name == "" {
+	if !d.valid(name) {
 		return nil
 	}
 	changes, err := d.changes(r.Context(), name, recentChanges)

@@ -64,7 +64,7 @@ func TestLimitsAreShown(t *testing.T) {
 	r.putPolicy(api(), "Bea")
 	shows(t, anna.get("limits"), "api ? No figures yet", "100 in any 60 s, and 6,000 in 1 h and 20 at once; 1 more tier")
 	r.decided.set("api", busyLimit(start))
-	shows(t, anna.get("limits"), "Policies 1 in force Asked 2,000", "▲ Refusing many", "800 1,200 1,100 0 60 %", "Store answers it decides")
+	shows(t, anna.get("limits"), "Policies 1 in force Asked 2,000", "▲ Refusing many", "800 1,200 1,100 0 refused 60 %", "Store answers it decides")
 	page := anna.get("limits/api")
 	shows(t, page, "Asked 2,000 in the last 60 s", "Refused 1,200 1,100 of them from memory",
 		"default 100 in any 60 s, and 6,000 in 1 h and 20 at once 800 1,200", "pro 9,000 in each 5 min of the clock",
@@ -78,6 +78,13 @@ func TestLimitsAreShown(t *testing.T) {
 	away.Failing = 3
 	r.decided.set("api", away)
 	shows(t, anna.get("limits/api"), "✕ Store away", "Who asks meanwhile is refused.", "away for 3 of its 16 lanes")
+	away.Policy.Scope = limit.ScopeServer
+	r.decided.set("api", away)
+	own := api()
+	own.Scope = limit.ScopeServer
+	r.putPolicy(own, "Bea")
+	shows(t, anna.get("limits/api"), "▲ Refusing many", "Store not asked this server counts", "by each server for itself")
+	shows(t, anna.get("limits"), "0 not asked 60 %")
 	shows(t, anna.get(""), "Limits")
 	if w := anna.get("limits/other"); w.Code != http.StatusNotFound {
 		t.Errorf("another policy: %d", w.Code)

@@ -17,7 +17,7 @@ func newLimitDesk(c *Console) *desk[limit.Policy] {
 		Console: c, noun: "policy", parameter: "name", folder: limitFolder, home: root + "limits",
 		table: policyTable, clone: limit.Policy.Clone,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
-		get:   c.policies.Get,
+		valid: limit.ValidName, get: c.policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
 			_, _, err := c.policies.Put(ctx, now, by, operator.Condition{IfMatch: rulebook.Version(was)})
 			return err

@@ -95,7 +95,7 @@ func (f *frames) limits() roll {
 		seen, err := f.seen.Stats(p.Name, newestSeconds)
 		now := recent(seen)
 		r.Rows = append(r.Rows, row{
-			ID: p.Name, Allows: allows(p), State: limitState(p, seen, err == nil),
+			ID: p.Name, Allows: allows(p), Away: awayWord(p), State: limitState(p, seen, err == nil),
 			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
 		})
 		all = sum(all, now)
@@ -165,6 +165,9 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	t["let.note"], t["refusals.note"] = t["asked.note"], t["memory"]+" of them from memory"
 	t["share.note"] = "of those who asked"
 	t["store"], t["store.note"] = storeWord(s.Failing)
+	if s.Policy.Scope == limit.ScopeServer {
+		t["store"], t["store.note"] = "not asked", "this server counts"
+	}
 	var total limiter.Counts
 	for _, tier := range s.Tiers {
 		total = sum(total, tier.Total)
@@ -226,6 +229,20 @@ func failureWord(f limit.FailurePolicy) string {
 		return "Who asks meanwhile is refused."
 	default:
 		return "Each server allows its share of the limit meanwhile."
+	}
+}
+
+// awayWord is what becomes of who asks while the store is away, in two words.
+func awayWord(p limit.Policy) string {
+	switch {
+	case p.Scope == limit.ScopeServer:
+		return "not asked"
+	case p.OnStoreFailure == limit.FailureOpen:
+		return "let through"
+	case p.OnStoreFailure == limit.FailureClosed:
+		return "refused"
+	default:
+		return "by share"
 	}
 }
 

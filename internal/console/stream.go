@@ -56,8 +56,9 @@ type roll struct {
 // row is a zone's or a policy's.
 type row struct {
 	ID string `json:"id"`
-	// Allows is what a policy allows.
+	// Allows is what a policy allows, Away what it does while the store is away.
 	Allows string             `json:"-"`
+	Away   string             `json:"-"`
 	State  state              `json:"state"`
 	Texts  map[string]string  `json:"texts"`
 	Shown  map[string]float64 `json:"meters"`

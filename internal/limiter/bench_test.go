@@ -67,3 +67,29 @@ func BenchmarkBareHandler(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkStats is what a console's second asks, a policy: with as many different
+// clients refused as are counted, twice.
+func BenchmarkStats(b *testing.B) {
+	l := refusing(b, limit.Policy{Name: "p", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 86_400}}})
+	for i := range 2 * everyone {
+		for range 2 {
+			if _, err := l.Check(b.Context(), Question{Policy: "p", Key: fmt.Sprintf("ip:203.0.113.%d", i)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for at := range int64(HistorySeconds) {
+		l.book.Load().policies["p"].note(at)
+	}
+	for _, history := range []int{3, HistorySeconds} {
+		b.Run(fmt.Sprintf("seconds=%d", history), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Stats("p", history); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
