@@ -124,7 +124,7 @@ data "aws_ami" "debian" {
 
   filter {
     name   = "name"
-    values = ["debian-12-amd64-*"]
+    values = ["debian-12-amd64-20*"]
   }
 }
 

@@ -64,7 +64,8 @@ trap finish EXIT
 # An image of your own that has them needs no mirror, and is ready sooner.
 if ! command -v aws >/dev/null || ! command -v curl >/dev/null; then
 	say "installing what this script needs"
-	again apt-get update -q
+	# By itself it succeeds when every mirror fails.
+	again apt-get update -q -o APT::Update::Error-Mode=any
 	again install awscli ca-certificates curl
 fi
 
