@@ -227,6 +227,11 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 		shows(t, w, "This cannot be set", says)
 	}
 	shows(t, anna.get("limits/api/change?shards=1"), "Nothing to change")
+	away := busyLimit(start)
+	away.Failing = 16
+	r.decided.set("api", away)
+	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set api to open while the store is away?",
+		"who asks meanwhile is let through. It is away just now, for 16 of its 16 lanes.")
 	w := anna.post("limits/api/change", url.Values{"was.shards": {"1"}, "shards": {"64"}})
 	if w.Code != http.StatusBadRequest || r.policy("api").Shards != 1 {
 		t.Errorf("a form that was not asked for: %d, shards %d", w.Code, r.policy("api").Shards)

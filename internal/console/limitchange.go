@@ -50,9 +50,12 @@ func proposePolicy(r *http.Request, current limit.Policy) (limit.Policy, []strin
 	return next, faults
 }
 
-func policyTitle(name string, _, _ limit.Policy, diffs []difference) (title, button string) {
+func policyTitle(name string, _, now limit.Policy, diffs []difference) (title, button string) {
 	if len(diffs) > 1 {
 		return fmt.Sprintf("Change %d settings of %s?", len(diffs), name), "Change them"
+	}
+	if diffs[0].Name == "onStoreFailure" {
+		return fmt.Sprintf("Set %s to %s while the store is away?", name, now.OnStoreFailure), "Set it"
 	}
 	return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(diffs[0].Label), name, diffs[0].Now), "Set it"
 }
@@ -89,7 +92,8 @@ func (c *Console) policyEffects(was, now limit.Policy) []say {
 	if now.OnStoreFailure != was.OnStoreFailure {
 		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
 		if err == nil && seen.Failing > 0 {
-			warn("%s It is away just now, for %d of its %d lanes, so this holds at once.", sentence, seen.Failing, limit.Lanes)
+			warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
+				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Lanes)
 		} else {
 			add("%s", sentence)
 		}
