@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"time"
 
@@ -158,8 +159,7 @@ func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
 	}
 	d := Decision{
 		Allowed: a.Allowed, Source: Source(a.Source), Remaining: -1, answer: a,
-		RetryAfter: time.Duration(a.RetryMillis) * time.Millisecond,
-		Delay:      time.Duration(a.DelayMillis) * time.Millisecond,
+		RetryAfter: span(a.RetryMillis), Delay: span(a.DelayMillis),
 	}
 	if i := a.Tightest(a.Rules); i >= 0 {
 		d.Remaining = a.Quotas[i].Remaining
@@ -167,6 +167,11 @@ func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
 		d.Remaining = 0
 	}
 	return d, nil
+}
+
+// span is so many milliseconds; 292 years, which is the most there can be, for more.
+func span(millis int64) time.Duration {
+	return time.Duration(min(millis, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // short is a key that the limiter takes.

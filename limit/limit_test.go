@@ -257,8 +257,16 @@ func TestMaxWait(t *testing.T) {
 		gone := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, gone)
-		if w.Code == http.StatusNoContent {
-			t.Error("served one who hung up")
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("one who hung up was answered %d", w.Code)
+		}
+		// So does who runs into a deadline while it waits; and that one hears the answer.
+		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		serve(h, http.MethodGet)
+		w = httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("one whose time was over was answered %d", w.Code)
 		}
 	})
 }
@@ -272,5 +280,21 @@ func TestMiddlewareLogsWhatAProgrammerGotWrong(t *testing.T) {
 	}
 	if !strings.Contains(logs.String(), "policy=none") {
 		t.Errorf("%s", &logs)
+	}
+}
+
+// TestAWaitOfAgesIsNotNegative: a bucket that is as large and as slow as a policy
+// allows takes longer to come back than a time.Duration can hold. What is remembered
+// of it ends after 34 years.
+func TestAWaitOfAgesIsNotNegative(t *testing.T) {
+	t.Parallel()
+	slow := limit.Rule{Algorithm: limit.TokenBucket, Limit: 1, Window: 24 * time.Hour, Burst: 10_000_000}
+	l := open(t, limit.Options{Policies: []limit.Policy{{Name: "slow", Rules: []limit.Rule{slow}}}})
+	all := limit.Request{Policy: "slow", Key: "k", Cost: slow.Burst}
+	if d, err := l.Allow(t.Context(), all); err != nil || !d.Allowed {
+		t.Fatal(d, err)
+	}
+	if d, err := l.Allow(t.Context(), all); err != nil || d.Allowed || d.RetryAfter < 34*365*24*time.Hour {
+		t.Errorf("%v to wait, %v", d.RetryAfter, err)
 	}
 }

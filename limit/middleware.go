@@ -52,7 +52,8 @@ func Apply(options []Option) Settings {
 }
 
 // Middleware lets requests through as a policy allows. A refusal is a 429; what a
-// programmer got wrong, such as a policy that is not there, is logged, and a 500.
+// programmer got wrong, such as a policy that is not there, is logged, and a 500. A
+// request whose context ends before it is decided, or while it waits, is a 503.
 func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func(http.Handler) http.Handler {
 	s := Apply(options)
 	return func(next http.Handler) http.Handler {
@@ -76,16 +77,20 @@ func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func
 				refuse(w, r, &d)
 				return
 			}
-			if d.Wait(r.Context(), s.MaxWait) == nil {
-				next.ServeHTTP(w, r)
+			if err := d.Wait(r.Context(), s.MaxWait); err != nil {
+				l.fail(w, r, policy, err)
+				return
 			}
+			next.ServeHTTP(w, r)
 		})
 	}
 }
 
-// fail answers what the client cannot help. One who hung up is told nothing.
+// fail answers what the client cannot help. A context that has ended is told, too:
+// not every one ends because the client hung up, and to say nothing is to say 200.
 func (l *Limiter) fail(w http.ResponseWriter, r *http.Request, policy string, err error) {
 	if r.Context().Err() != nil {
+		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 		return
 	}
 	l.log.ErrorContext(r.Context(), "a request could not be limited", "policy", policy, "error", err)

@@ -12,8 +12,9 @@ const (
 	// one that ends first is forgotten: the store is asked once more.
 	places = 1 << 14
 	// costBits hold a cost of up to limit.MaxLimit; the other 40 bits hold
-	// milliseconds for 34 years.
+	// milliseconds for 34 years. Until then at most is remembered.
 	costBits = 24
+	latest   = 1<<(64-costBits) - 1
 )
 
 // memory holds refusals: hash -> until when, and from what cost. It is a table of
@@ -55,7 +56,7 @@ func (m *memory) wait(hash uint64, cost, now int64) int64 {
 // refuse remembers that a request of that cost, sent at a moment, is refused for
 // so many milliseconds.
 func (m *memory) refuse(hash uint64, cost, sent, retry int64) {
-	value := uint64(sent+retry)<<costBits | uint64(cost)
+	value := uint64(min(sent+retry, latest))<<costBits | uint64(cost)
 	p := m.place(hash)
 	oldest := 0
 	for i := range p {

@@ -2,6 +2,7 @@
 package echolimit
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -21,7 +22,8 @@ func ByIP(c echo.Context) (key, tier string) { return address.Key(c.RealIP()), "
 
 // Middleware lets requests through as a policy allows. A refusal is answered with a
 // 429 at once, and is no error of the handler; what a programmer got wrong, such as a
-// policy that is not there, is.
+// policy that is not there, is. So is a 503 for a request whose context ends before it
+// is decided, or while it waits.
 func Middleware(l *limit.Limiter, policy string, key KeyFunc, options ...limit.Option) echo.MiddlewareFunc {
 	s := limit.Apply(options)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -37,7 +39,7 @@ func Middleware(l *limit.Limiter, policy string, key KeyFunc, options ...limit.O
 			ctx := c.Request().Context()
 			d, err := l.Allow(ctx, q)
 			if err != nil {
-				return err
+				return ended(ctx, err)
 			}
 			h := c.Response().Header()
 			d.SetHeader(h)
@@ -49,9 +51,17 @@ func Middleware(l *limit.Limiter, policy string, key KeyFunc, options ...limit.O
 				return c.Blob(http.StatusTooManyRequests, "application/problem+json", d.Problem())
 			}
 			if err := d.Wait(ctx, s.MaxWait); err != nil {
-				return err
+				return ended(ctx, err)
 			}
 			return next(c)
 		}
 	}
+}
+
+// ended is a 503 where it is the context that has ended, else the error itself.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return echo.NewHTTPError(http.StatusServiceUnavailable).SetInternal(err)
 }

@@ -155,7 +155,9 @@ func (s *shard) arm(now int64) {
 	if len(s.heap) == 0 {
 		return
 	}
-	in := max(time.Duration(s.slots[s.heap[0]].until-now)*time.Millisecond, wakeAfter)
+	// A day at the most: a bucket that is slow enough takes longer than a Duration holds.
+	millis := min(s.slots[s.heap[0]].until-now, limit.MaxWindowSeconds*1000)
+	in := max(time.Duration(millis)*time.Millisecond, wakeAfter)
 	due := now + in.Milliseconds()
 	switch {
 	case s.timer == nil:
