@@ -28,8 +28,8 @@
 // # A store that does not answer
 //
 // Keys are spread over lanes, as the store says: those of one lane fail together.
-// One error makes a lane fail at once; from then on none of its questions goes to
-// the store, and each is answered by its policy:
+// One error makes a lane fail at once; that its queue is full is one, too. From then
+// on none of its questions goes to the store, and each is answered by its policy:
 //
 //	open    allowed
 //	closed  refused
