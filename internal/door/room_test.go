@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -20,10 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const zoneID = "TEST_ZONE"
 
