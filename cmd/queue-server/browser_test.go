@@ -67,12 +67,19 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
+// replaced is what the browser says of an element that it found on a page which
+// another one replaced before anything was done to it.
+const replaced = "Could not find node with given id"
+
 // do does steps, one after the other.
 func (b *browser) do(t *testing.T, what string, steps ...act) {
 	t.Helper()
 	for i, s := range steps {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, s)
+		for err != nil && strings.Contains(err.Error(), replaced) && ctx.Err() == nil {
+			err = chromedp.Do(ctx, s)
+		}
 		cancel()
 		if err != nil {
 			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -66,22 +65,14 @@ func (c limitApplyCommand) Run(ctx context.Context, at *surroundings, src *sourc
 	})
 }
 
-// read returns the policies of the file. It may hold a server's settings too.
+// read returns the policies of the file.
 func (c limitApplyCommand) read(at *surroundings, src *sources) ([]limit.Policy, error) {
-	text, err := at.readInput(c.File)
-	if err != nil {
-		return nil, fmt.Errorf("the policies cannot be read: %w", err)
-	}
-	name := c.File
-	if name == "-" {
-		name = "standard input"
-	}
-	file, err := parseConfig(name, text, src.keys)
+	file, err := at.readWanted(c.File, "policies", src)
 	if err != nil {
 		return nil, err
 	}
 	if len(file.limits) == 0 {
-		return nil, fmt.Errorf("%s: it holds no limits; if there shall be none, delete them one by one", name)
+		return nil, noneWanted(file, "limits")
 	}
 	return file.limits, nil
 }

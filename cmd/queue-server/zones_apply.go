@@ -51,24 +51,34 @@ func (c applyCommand) Run(ctx context.Context, at *surroundings, src *sources) e
 	})
 }
 
-// read returns the zones of the file. It may hold a server's settings too.
+// read returns the zones of the file.
 func (c applyCommand) read(at *surroundings, src *sources) ([]zone.Settings, error) {
-	text, err := at.readInput(c.File)
-	if err != nil {
-		return nil, fmt.Errorf("the zones cannot be read: %w", err)
-	}
-	name := c.File
-	if name == "-" {
-		name = "standard input"
-	}
-	file, err := parseConfig(name, text, src.keys)
+	file, err := at.readWanted(c.File, "zones", src)
 	if err != nil {
 		return nil, err
 	}
 	if len(file.zones) == 0 {
-		return nil, fmt.Errorf("%s: it holds no zones; if there shall be none, delete them one by one", name)
+		return nil, noneWanted(file, "zones")
 	}
 	return file.zones, nil
+}
+
+// readWanted reads a file that says what there is to be. It may hold a server's
+// settings too.
+func (at *surroundings) readWanted(name, what string, src *sources) (*configFile, error) {
+	text, err := at.readInput(name)
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be read: %w", what, err)
+	}
+	if name == "-" {
+		name = "standard input"
+	}
+	return parseConfig(name, text, src.keys)
+}
+
+// noneWanted is what is wrong with a file that does not say a word of them.
+func noneWanted(file *configFile, what string) error {
+	return fmt.Errorf("%s: it holds no %s; if there shall be none, delete them one by one", file.path, what)
 }
 
 // showPlan prints the differences for people.
