@@ -489,7 +489,7 @@ variable "cpu_target" {
 variable "requests_target" {
   description = "Requests a minute and server that the group is kept at. The default is that of a c7i.xlarge; the table of the examples is made with it."
   type        = number
-  default     = 2200000
+  default     = 1600000
   nullable    = false
 
   validation {
