@@ -32,12 +32,11 @@ function sliding_log.advance(r, now)
     return
   end
   r.last, r.newest, r.old = granted(newest[1]), tonumber(newest[2]), true
-  local oldest
+  -- Of a log that is mended, what had left it by its newest permit has left it.
+  r.at = max(now, r.newest)
+  local oldest = redis.call('ZRANGEBYSCORE', r.key, r.at - r.window + 1, '+inf', 'LIMIT', 0, 1)
   if r.newest - now > r.window then
-    oldest, r.newest, r.mended = redis.call('ZRANGE', r.key, 0, 0), now, true
-  else
-    r.at = max(now, r.newest)
-    oldest = redis.call('ZRANGEBYSCORE', r.key, r.at - r.window + 1, '+inf', 'LIMIT', 0, 1)
+    r.at, r.newest, r.mended = now, now, true
   end
   if #oldest > 0 then
     local with, own = granted(oldest[1])
