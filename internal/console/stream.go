@@ -199,7 +199,8 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	default:
 		return errTooMany
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), s.expires)
+	// The session ends on the console's clock, which is not the one of contexts.
+	ctx, cancel := context.WithTimeout(r.Context(), s.expires.Sub(c.now()))
 	defer cancel()
 
 	h := w.Header()
