@@ -58,7 +58,8 @@ func TestPermissions(t *testing.T) {
 	sc.polls(sc.places['b'], line.Admitted)
 	sc.clock.Add(15 * time.Second)
 	sc.polls(sc.places['c'], line.Admitted)
-	lost := line.Place{ID: visitor('d'), ArrivedAtMicros: clock.Now().UnixMicro() + 1}
+	lost := sc.lost('d', 1)
+	sc.fails(s.Recall(t.Context(), "Z", []line.Departure{{Place: sc.places['b'], AdmittedAtMillis: 1}}), nil)
 	sc.polls(lost, line.Waiting) // which heals
 	sc.fails(s.Leave(t.Context(), "Z", lost), nil)
 	sc.polls(lost, line.Gone)

@@ -36,12 +36,12 @@ local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
 newest = max(z.lost_at, tonumber(newest[2] or 0))
 local r = rates_of(z.per_minute, z.window, z.idle)
 local left = {
-  raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros,
+  raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros, epoch = z.epoch,
   lost_at = newest, lost_apart = z.window + 1,
   lost_limit = max(r.limit + z.burst, sum(since(z, newest - z.window))),
   lost_per_minute = max(z.per_minute, sum(since(z, newest - MINUTE))),
 }
-redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, GONE, WAITS, MARKS, KEYS[11])
+redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[11])
 redis.call('HSET', ZONE, 'deleted', 1)
 for name, value in pairs(left) do
   redis.call('HSET', ZONE, name, string.format('%.0f', value))

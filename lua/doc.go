@@ -12,7 +12,7 @@
 //	{zone}:live     zset    live released id -> arrival
 //	{zone}:due      zset    live released id -> expected poll, ms
 //	{zone}:log      zset    id -> admission, ms; for the life of a pass
-//	{zone}:gone     set     after a loss: ids not to be healed
+//	{zone}:departed zset    after a loss: id -> newest arrival not to be put back
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..16383
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many

@@ -119,11 +119,12 @@ func TestPositionsFarAway(t *testing.T) {
 				t.Errorf("the position rose from %d to %d", f.told[who], a.Position)
 			case a.Position < exact || a.Position >= exact+markEvery+entering:
 				t.Errorf("position %d, exactly %d", a.Position, exact)
-			case a.State.Waiting == 0 || a.Place != f.places[who] || a.PeriodMillis == 0:
+			case a.State.Waiting == 0 || a.Place.ID != f.places[who].ID || a.Place.ArrivedAtMicros != f.places[who].ArrivedAtMicros ||
+				a.Place.DueMillis != a.State.NowMillis+a.PeriodMillis || a.PeriodMillis == 0:
 				t.Errorf("not all is told: %+v", a)
 			}
 			if a.Status == line.Waiting {
-				f.told[who] = a.Position
+				f.places[who], f.told[who] = a.Place, a.Position
 			}
 		})
 	}
@@ -149,9 +150,11 @@ func TestGlancesAreTrue(t *testing.T) {
 	pollAll := func(want line.Status) {
 		t.Helper()
 		f.together(len(here), func(i int) {
-			if a, err := s.Poll(t.Context(), "Z", here[i]); err != nil || a.Status != want {
+			a, err := s.Poll(t.Context(), "Z", here[i])
+			if err != nil || a.Status != want {
 				t.Errorf("%+v, %v, want status %d", a, err, want)
 			}
+			here[i] = a.Place
 		})
 	}
 	for range 20 {

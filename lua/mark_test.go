@@ -95,7 +95,7 @@ func (f *farCrowd) pollsFar(s *Store, who int) {
 	case a.Position < exact || a.Position >= exact+markEvery:
 		f.Errorf("position %d, exactly %d", a.Position, exact)
 	}
-	f.told[who] = a.Position
+	f.places[who], f.told[who] = a.Place, a.Position
 }
 
 // arrived are all, in the order of the line.

@@ -29,11 +29,12 @@ var (
 	sweepScript  = load("sweep")
 	settleScript = load("settle")
 	deleteScript = load("delete")
+	recallScript = load("recall")
 	takeScript   = load("take")
 	bookScript   = load("book")
 
 	scripts = append([]*script{
-		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript,
+		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, recallScript, takeScript, bookScript,
 	}, singleTakeScripts()...)
 )
 

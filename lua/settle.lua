@@ -11,7 +11,10 @@
 --             last three of the four in ms), most waiting, mode
 -- ARGV[12]    restore: the edge, in microseconds
 -- ARGV[13]    restore: the newest arrival, in microseconds
--- ARGV[14]    who does it, a JSON string; '' for nobody, who is not recorded
+-- ARGV[14]    restore: until when the line is known to have stood, in ms; 0 if
+--             nobody remembers it
+-- ARGV[15]    restore: the epoch
+-- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ
 
@@ -46,6 +49,7 @@ if missing == 2 then
   tick(z, ARGV[1])
   -- The line that was deleted with the zone stays deleted.
   z.last_micros = max(z.last_micros, z.now_micros)
+  z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
   redis.call('HDEL', ZONE, 'deleted')
 elseif not created or ARGV[2] == 'restore' then
   -- A new zone's clock begins with its first visitor.
@@ -54,12 +58,21 @@ elseif not created or ARGV[2] == 'restore' then
     replace_ttl(z, tonumber(ARGV[9]), now)
   end
 end
+if created and missing ~= 2 then
+  z.epoch = epoch_of(time(ARGV[1]))
+end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
-  lose(z, rates_of(z.per_minute, z.window, z.idle), now)
+  local seen = tonumber(ARGV[14])
+  lose(z, rates_of(z.per_minute, z.window, z.idle), now, seen > 0 and seen or now)
+  if seen > 0 then
+    z.epoch = tonumber(ARGV[15])
+  else
+    z.heal_any = 1
+  end
   z.last_micros = max(z.last_micros, tonumber(ARGV[13]))
   z.heal_upto = z.last_micros
   z.freeze = now + FREEZE
@@ -67,8 +80,8 @@ end
 save_zone(ZONE, z)
 redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4])
 redis.call('PERSIST', ZONE)
-if ARGV[14] ~= '' and before ~= ARGV[4] then
-  note(time(ARGV[1]), ARGV[14], before or 'null', ARGV[4])
+if ARGV[16] ~= '' and before ~= ARGV[4] then
+  note(time(ARGV[1]), ARGV[16], before or 'null', ARGV[4])
   redis.call('PERSIST', AUDIT)
 end
 return created and 1 or 0

@@ -46,18 +46,14 @@ end
 redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])
 local t = { now = tick(z, ARGV[1]) }
 
--- bury notes those who must not be healed.
-local function bury(idle)
+-- bury_all notes those who must not be put back.
+local function bury_all(idle)
   if t.now >= z.heal_until then
     return
   end
   local arrivals = redis.call('ZMSCORE', LINE, unpack(idle))
   for i, id in ipairs(idle) do
-    local arrived = tonumber(arrivals[i] or 0)
-    if arrived > z.heal_after and arrived <= z.heal_upto then
-      redis.call('SADD', GONE, id)
-      redis.call('PEXPIRE', GONE, HEAL)
-    end
+    bury(z, t, id, tonumber(arrivals[i] or 0))
   end
 end
 
@@ -77,7 +73,7 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
     end
   end
   if #idle > 0 then
-    bury(idle)
+    bury_all(idle)
     removed = removed + redis.call('ZREM', LINE, unpack(idle))
     redis.call('ZREM', LIVE, unpack(idle))
     redis.call('ZREM', DUE, unpack(idle))

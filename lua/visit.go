@@ -3,6 +3,7 @@ package lua
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -71,6 +72,34 @@ func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return s.do(ctx, zoneID, &ask{op: opLeave, place: p})
 }
 
+// recallBatch bounds one call of recall.lua to some milliseconds.
+const recallBatch = 1000
+
+// Recall takes in departures that the store may have lost. It can be repeated.
+func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
+	for some := range slices.Chunk(departed, recallBatch) {
+		args := make([]any, 0, 1+4*len(some))
+		args = append(args, s.clock())
+		for _, d := range some {
+			args = append(args, string(d.Place.ID[:]), d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis)
+		}
+		if err := s.recall(ctx, zoneID, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) recall(ctx context.Context, zoneID string, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	reply, err := s.run(ctx, recallScript, s.keys(zoneID), args...)
+	if err != nil {
+		return err
+	}
+	return zoneError(reply)
+}
+
 // Stats is the zone as operators see it.
 func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	a := &ask{op: opStats}
@@ -134,7 +163,7 @@ func (s *Store) afford(ctx context.Context, b *zoneBatch, asks []*ask, now time.
 // the script did not find far from the door.
 func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask, now time.Time) ([]*ask, error) {
 	const fixed = 4
-	args := make([]any, fixed, fixed+3*len(asks))
+	args := make([]any, fixed, fixed+4*len(asks))
 	glances, polls, least := 0, 0, int64(0)
 	for _, a := range asks {
 		id, arrived := string(a.place.ID[:]), a.place.ArrivedAtMicros
@@ -147,7 +176,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask,
 			}
 			glances++
 		case a.op == opPoll:
-			args = append(args, id, seenBucket(a.place.ID), strconv.FormatInt(arrived, 10))
+			args = append(args, id, seenBucket(a.place.ID), strconv.FormatInt(arrived, 10), says(a.place))
 			polls++
 		case a.op == opLeave:
 			args = append(args, string(a.op), id+strconv.FormatInt(arrived, 10))
@@ -187,6 +216,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask,
 	}
 	for _, a := range asks[:glances] {
 		a.answer.State = state
+		a.answer.Renew()
 	}
 	missed := make([]*ask, len(parts[2]))
 	for i, n := range parts[2] {
@@ -195,11 +225,36 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask,
 		}
 		missed[i] = asks[n-1]
 	}
+	if err := move(asks[glances:glances+polls], parts[5]); err != nil {
+		return nil, err
+	}
 	return missed, distribute(asks[glances:], state, parts[1], waits)
 }
 
+// says is what a token says of how fresh it is: time to be due and epoch.
+func says(p line.Place) string {
+	const due, epoch = 6, 4
+	b := make([]byte, 0, due+epoch)
+	b = append(b, byte(p.DueMillis>>40), byte(p.DueMillis>>32))
+	b = binary.BigEndian.AppendUint32(b, uint32(p.DueMillis))
+	return string(binary.BigEndian.AppendUint32(b, p.Epoch))
+}
+
 // visitLists is how many lists visit.lua replies with, the last one of strings.
-const visitLists = 6
+const visitLists = 7
+
+// move corrects the arrivals of those whose token was late.
+func move(polls []*ask, moved []int64) error {
+	const width = 2
+	for i := 0; i+1 < len(moved); i += width {
+		n := moved[i]
+		if n < 1 || n > int64(len(polls)) {
+			return fmt.Errorf("lua: visit: moved number %d of %d", n, len(polls))
+		}
+		polls[n-1].place.ArrivedAtMicros = moved[i+1]
+	}
+	return nil
+}
 
 // turn is where a request stands in a call.
 func (a *ask) turn() int {
@@ -217,7 +272,7 @@ func (a *ask) turn() int {
 
 // stateOf reads the zone's state; its width is that of the header of visit.lua.
 func stateOf(st []int64) (line.State, error) {
-	const stateWidth = 11
+	const stateWidth = 13
 	if len(st) != stateWidth {
 		return line.State{}, fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
 	}
@@ -226,6 +281,7 @@ func stateOf(st []int64) (line.State, error) {
 		Waiting: st[3], Released: st[4], Live: st[5],
 		InWindow: st[6], InMinute: st[7], WindowLimit: st[8],
 		EdgePassed: st[9], EdgeLive: st[10],
+		Epoch: uint32(st[11]), LostAtMillis: st[12],
 	}, nil
 }
 
@@ -238,6 +294,7 @@ func distribute(asks []*ask, state line.State, flat, waits []int64) error {
 		}
 		a.read(flat[:width])
 		a.answer.State = state
+		a.answer.Renew()
 		if a.op == opStats {
 			a.histogram = slices.Clone(waits)
 		}

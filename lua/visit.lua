@@ -7,18 +7,19 @@
 -- ARGV[3]     the least of their arrivals, in microseconds
 -- ARGV[4]     how many poll
 -- ARGV[5..]   three strings for each who is glanced at: the id (8 bytes), its
---             seen bucket, and the period that it is told (2 bytes, ms); three for
---             each who polls: the id, its bucket, and the arrival in the token, in
---             decimal microseconds; and two for each of the others, those who join
---             last: a letter, and
+--             seen bucket, and the period that it is told (2 bytes, ms); four for
+--             each who polls: the id, its bucket, the arrival in the token, in decimal
+--             microseconds, and the token's time to be due and epoch (6 bytes, in ms,
+--             and 4, big-endian); and two for each of the others, those who
+--             join last: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, or
---          {0, state, answers, missed, rounded, pace, waits}
+--          {0, state, answers, missed, rounded, pace, moved, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
---            minute, window limit, edge passed, edge live
+--            minute, window limit, edge passed, edge live, epoch, lost at
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
@@ -27,6 +28,8 @@
 --            the door: nothing is noted of them, and they have to poll
 --   rounded  for whose position lies between two marks: both, and the position
 --   pace     live released expected to come, room, per minute, longest period
+--   moved    of those who poll with a token that is late: which, from 1, and where
+--            it stands: the arrival
 --   waits    if there is an s: bucket, how many, ... (as strings); else empty
 --
 -- O(log n) a visitor, and at most 200 more tokens a call for the edge. Run twice,
@@ -50,27 +53,38 @@ end
 local r = rates_of(z.per_minute, z.window, z.idle)
 local t = begin(z, r, ARGV[1])
 
+-- fresh reports whether a token is of these data, and its visitor had not fallen
+-- silent when the line was last known to stand. Tokens of version 1 do not say so;
+-- they are believed while the line goes on that was begun with them.
+local function fresh(says)
+  local due, epoch = struct.unpack('>I6I4', says)
+  return z.epoch == 0 or same_data(z, t, epoch) and due + z.idle >= z.alive
+end
+
 -- heals reports whether an unknown place was lost rather than given up.
-local function heals(id, arrived)
+local function heals(id, arrived, says)
+  if not fresh(says) then
+    return false
+  end
   if arrived > z.last_micros then
     -- Newer than anything this store has given out, and signed.
-    lose(z, r, t.now)
+    lose(z, r, t.now, t.before)
     z.last_micros = max(z.last_micros, arrived)
     z.heal_upto = z.last_micros
     return true
   end
   return t.now < z.heal_until and arrived > z.heal_after and arrived <= z.heal_upto
-    and redis.call('SISMEMBER', GONE, id) == 0
+    and arrived > tonumber(redis.call('ZSCORE', DEPARTED, id) or 0)
 end
 
-local function poll(id, arrived, rank)
+local function poll(id, arrived, rank, says)
   local restored = 0
   if not rank then
     local at = admitted_at(z, t, id)
     if at then
       return BEFORE, at, expires(z, at), 0
     end
-    if not heals(id, arrived) then
+    if not heals(id, arrived, says) then
       return NOBODY, 0, 0, 0
     end
     redis.call('ZADD', LINE, string.format('%.0f', arrived), id)

@@ -109,7 +109,7 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	reply, err := s.run(ctx, settleScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, string(b),
 		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, by)
+		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by)
 	if err != nil {
 		return 0, err
 	}

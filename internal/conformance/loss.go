@@ -141,23 +141,116 @@ var lossStories = map[string]func(*story){
 		s.poll(all[0])
 	},
 
-	"who left in one healing may be put back in the next": func(s *story) {
+	"who left and joined anew is put back where it joined": func(s *story) {
 		s.full()
 		s.join("a").waits(1)
 		early := s.tokens["a"]
 		s.leave("a")
-		s.after(20 * minute)
-		s.join("in").enters()
+		s.after(second)
+		s.join("b").waits(1)
+		s.join("a").waits(2)
+		s.lose(s.memory())
+		s.recall(line.Departure{Place: early})
+		s.world.leave(early)
+		s.equal("the earlier place", s.world.poll(early).Status, line.Gone)
+		s.poll("b").restored().waits(1)
+		s.poll("a").restored().waits(2)
+	},
+
+	"no token jumps the line by a loss": func(s *story) {
+		stock := s.stock()
+		s.lose(s.memory())
+		s.recall(s.departed...)
+		s.refused(stock)
+		s.honest()
+	},
+
+	"nor if it is the third, and the servers tell late": func(s *story) {
+		stock := s.stock()
+		for range 2 {
+			m := s.memory()
+			s.lose(m)
+			s.after(second)
+		}
+		// One server has put the zone back; the other has not told yet what it knows.
+		for _, who := range names("h", 10) {
+			s.poll(who).restored()
+		}
+		for _, p := range stock {
+			s.world.poll(p)
+		}
+		s.recall(s.departed...)
+		s.refused(stock)
+		s.honest()
+	},
+
+	"nor if nobody remembers the line, once it is silent": func(s *story) {
+		stock := s.stock()
+		s.after(2 * minute)
+		s.lose(line.Memory{})
+		s.refused(stock)
+	},
+
+	"nor by a zone that is made anew": func(s *story) {
+		stock := s.stock()
+		settings := s.model.settings
+		s.delete("")
+		s.after(second)
+		s.put(settings)
+		s.refused(stock)
+		s.lose(s.memory())
+		s.refused(stock)
+		s.equal("nobody was put back", s.stats().State.Waiting, int64(0))
+	},
+
+	"nor by another installation's, and its tokens do not fill the window": func(s *story) {
+		s.full()
+		s.after(7 * second)
+		alien := s.tokens["first"]
+		alien.ID = visitorID("alien")
+		alien.Epoch++
+		alien.ArrivedAtMicros += (10 * second).Microseconds()
+		alien.DueMillis = s.model.now + minute.Milliseconds()
+		s.equal("a poll", s.world.poll(alien).Status, line.Gone)
+		s.equal("in the window", s.stats().State.InWindow, int64(0))
+		s.join("a").enters()
+	},
+
+	"an admission is known again, once it is recalled": func(s *story) {
+		s.full()
+		s.join("a").waits(1)
+		waiting := s.tokens["a"]
+		s.after(6*second + milli)
+		a := s.poll("a")
+		a.enters()
+		s.lose(s.memory())
+		s.recall(s.departed...)
+		s.recall(s.departed...)
+		s.poll("a").enteredBefore(a)
+		s.equal("with the token of before", s.world.poll(waiting).AdmittedAtMillis, a.AdmittedAtMillis)
+		s.join("a").enteredBefore(a)
+		s.totals(line.Totals{})
+	},
+
+	"a line begun with tokens of version 1 goes on with them": func(s *story) {
+		s.full()
 		s.join("a").waits(1)
 		s.join("b").waits(2)
-		// Back, with another store: it puts back what came before its time.
-		s.after(-15 * minute)
-		s.lose(line.Memory{})
-		s.world.leave(early)
-		s.world.poll(early)
-		s.after(11 * minute)
-		s.poll("b").restored()
-		s.poll("a").restored().waits(1)
+		m := s.memory()
+		m.Epoch = 0
+		s.lose(m)
+		old := place(s.tokens["a"])
+		a := s.world.poll(old)
+		s.equal("restored", a.Restored, true)
+		s.equal("the token", a.Place.Epoch, uint32(0))
+		s.lose(s.memory())
+		s.equal("restored again", s.world.poll(old).Restored, true)
+		s.pollAll([]string{"a", "b"}, 250*milli, 2*minute)
+		s.after(10 * minute)
+		// The line is at its end; the next begins with tokens of its own.
+		s.equal("the token of the next", s.join("c").Place.Epoch > 0, true)
+		s.lose(s.memory())
+		s.equal("of the last line", s.world.poll(old).Status, line.Gone)
 	},
 
 	"a token newer than all that is known means a loss": func(s *story) {
@@ -186,6 +279,67 @@ var lossStories = map[string]func(*story){
 		s.after(milli)
 		s.equal("in the window, later", s.stats().State.InWindow, int64(0))
 	},
+}
+
+// stock makes ten honest visitors wait, and returns fifteen tokens of others that are
+// dead: five were used, five left, five were swept. None of them is old.
+func (s *story) stock() (dead []line.Place) {
+	s.t.Helper()
+	s.zone(func(z *zone.Settings) { z.PerMinute, z.IdleTimeoutSeconds = 50, 60 })
+	used, left, swept := names("u", 5), names("l", 5), names("s", 5)
+	for _, who := range names("x", 5) {
+		s.join(who).enters()
+	}
+	for _, who := range slices.Concat(used, left, swept) {
+		s.join(who)
+	}
+	hold := func() {
+		for _, who := range slices.Concat(used, left, swept) {
+			dead = append(dead, s.tokens[who])
+		}
+	}
+	hold()
+	in := s.pollAll(used, 250*milli, 20*second)
+	s.equal("used", len(in), 5)
+	s.after(70 * second)
+	for _, who := range left {
+		s.poll(who)
+	}
+	s.equal("swept", s.sweep(), int64(5))
+	for _, who := range left {
+		dead = append(dead, s.tokens[who])
+		s.leave(who)
+	}
+	s.zone(func(z *zone.Settings) { z.PerMinute = 10 })
+	for _, who := range names("h", 10) {
+		s.join(who)
+	}
+	return dead
+}
+
+// refused: none of them has a place.
+func (s *story) refused(stock []line.Place) {
+	s.t.Helper()
+	for _, p := range stock {
+		if a := s.world.poll(p); a.Status == line.Waiting || a.Status == line.Admitted {
+			s.t.Fatalf("%s came back: %+v", name(p.ID), a)
+		}
+	}
+}
+
+// honest: the ten who waited when the line was lost have their places, in order.
+func (s *story) honest() {
+	s.t.Helper()
+	for _, who := range slices.Backward(names("h", 10)) {
+		s.poll(who)
+	}
+	at := int64(0)
+	for _, who := range names("h", 10) {
+		if a := s.poll(who); a.Status == line.Waiting {
+			at++
+			a.waits(at)
+		}
+	}
 }
 
 // losesAll: two are in and twelve wait; then the store loses everything, and

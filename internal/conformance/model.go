@@ -17,6 +17,8 @@ type model struct {
 	rates    window.Rates
 	clock    window.Clock
 	now      int64 // the clock, in milliseconds
+	before   int64 // what it said at the call before this one
+	epoch    uint32
 
 	waiting []*visitor  // in order of arrival
 	log     []admission // all there ever were, in order of time
@@ -30,17 +32,24 @@ type model struct {
 
 	phantoms window.Phantoms
 	// Unknown places that arrived after healAfter and until healUpTo are put
-	// back while now < healUntil, but for those in gone.
+	// back while now < healUntil, but for those in gone, and for those who had
+	// fallen silent while the line is known to have stood.
 	healAfter, healUpTo, healUntil int64
-	gone                           []line.ID
+	gone                           []line.Place
+	alive                          int64
+	anyEpoch                       bool
 	// The edge stays while now < freezeUntil: for one window, and until the
 	// end if anybody was put back.
 	freezeUntil int64
 	healed      bool
 
-	// A pass lives as long as was set when its millisecond began.
-	ttlAt, ttlBefore int64
+	// ttls are those that were changed, the oldest first: a pass lives as long as was
+	// set when its millisecond began.
+	ttls []lifetime
 }
+
+// lifetime: who was admitted before the time has a pass for so long. Milliseconds.
+type lifetime struct{ before, ttl int64 }
 
 type visitor struct {
 	line.Place
@@ -55,8 +64,8 @@ type admission struct {
 }
 
 // fresh is a zone as an operator makes it.
-func fresh(s zone.Settings) *model {
-	return &model{settings: s, rates: window.RatesOf(s)}
+func fresh(s zone.Settings, rawMicros int64) *model {
+	return &model{settings: s, rates: window.RatesOf(s), epoch: window.Epoch(rawMicros)}
 }
 
 // remains are what stays of a zone that is deleted.
@@ -64,6 +73,7 @@ type remains struct {
 	clock    window.Clock
 	last     int64
 	phantoms window.Phantoms
+	epoch    uint32
 }
 
 func (m *model) remains() *remains {
@@ -75,12 +85,13 @@ func (m *model) remains() *remains {
 	at.now = newest
 	return &remains{m.clock, m.last, m.rates.Remains(
 		m.settings.Burst, newest, at.since(m.rates.WindowMillis), at.since(window.MinuteMillis),
-	)}
+	), m.epoch}
 }
 
 // anew is a zone as an operator makes it, of which there was another before.
 func anew(s zone.Settings, r *remains, rawMicros int64) *model {
-	m := fresh(s)
+	m := fresh(s, rawMicros)
+	m.epoch = max(m.epoch, r.epoch+1)
 	m.clock = r.clock
 	m.tick(rawMicros)
 	m.last, m.phantoms = max(r.last, m.clock.NowMicros), r.phantoms
@@ -89,28 +100,37 @@ func anew(s zone.Settings, r *remains, rawMicros int64) *model {
 
 // restored is a zone that a store has lost, with what a server remembers of it.
 func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
-	m := fresh(s)
+	m := fresh(s, rawMicros)
 	m.tick(rawMicros)
 	m.edge = mem.EdgeMicros
-	m.lose(mem.LastArrivalMicros)
+	if mem.SeenAtMillis == 0 {
+		m.lose(mem.LastArrivalMicros, m.now)
+		m.anyEpoch = true
+	} else {
+		m.lose(mem.LastArrivalMicros, mem.SeenAtMillis)
+		m.epoch = mem.Epoch
+	}
 	m.freezeUntil = m.now + window.FreezeMillis
 	return m
 }
 
 func (m *model) tick(rawMicros int64) {
+	m.before = m.now
 	m.clock = m.clock.Tick(rawMicros)
 	m.now = m.clock.NowMicros / 1000
 }
 
-// lose: what happened until now may be lost, arrivals until the given one too.
-func (m *model) lose(newest int64) {
+// lose: what happened until now may be lost, arrivals until the given one too. The
+// line is known to have stood until alive.
+func (m *model) lose(newest, alive int64) {
 	m.phantoms = window.Phantoms{
 		AtMillis: m.now, WindowMillis: m.rates.WindowMillis,
 		Limit: m.rates.Limit + m.settings.Burst, PerMinute: m.rates.PerMinute,
 	}
 	if m.now >= m.healUntil {
-		m.healAfter, m.gone = m.last, nil
+		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
 	}
+	m.alive = alive
 	m.last = max(m.last, newest, m.clock.NowMicros)
 	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis
 }
@@ -118,8 +138,8 @@ func (m *model) lose(newest int64) {
 // change is an operator's.
 func (m *model) change(s zone.Settings, rawMicros int64) {
 	m.tick(rawMicros)
-	if s.PassTTLSeconds != m.settings.PassTTLSeconds && m.ttlAt != m.now {
-		m.ttlAt, m.ttlBefore = m.now, m.settings.PassTTLSeconds
+	if s.PassTTLSeconds != m.settings.PassTTLSeconds {
+		m.ttls = append(m.ttls, lifetime{m.now + 1, m.settings.PassTTLSeconds * 1000})
 	}
 	m.settings, m.rates = s, window.RatesOf(s)
 }
@@ -176,9 +196,13 @@ func (m *model) join(id line.ID, former ...line.ID) line.Answer {
 	}
 	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
 	in := m.settings.Mode == zone.ModeOpen || m.straightIn()
-	switch {
-	case m.settings.Mode == zone.ModeClosed:
+	if m.settings.Mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
+	}
+	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
+		m.epoch = window.Epoch(m.clock.NowMicros)
+	}
+	switch {
 	case !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting:
 		return line.Answer{Status: line.Full}
 	}
@@ -213,6 +237,8 @@ func (m *model) poll(token line.Place) line.Answer {
 		v, restored, m.healed = &visitor{Place: token}, true, true
 		m.put(v)
 		m.totals.Restored++
+	} else if token.DueMillis < m.now-window.GraceMillis {
+		token.ArrivedAtMicros = v.ArrivedAtMicros // it may be of an earlier place
 	}
 	a := m.enterOrWait(v, token)
 	a.Restored = restored
@@ -246,11 +272,41 @@ func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
 }
 
 func (m *model) heals(token line.Place) bool {
+	if m.epoch != 0 {
+		silent := token.DueMillis+m.settings.IdleTimeoutSeconds*1000 < m.alive
+		if silent || !m.sameData(token) {
+			return false
+		}
+	}
 	if token.ArrivedAtMicros > m.last {
-		m.lose(token.ArrivedAtMicros)
+		m.lose(token.ArrivedAtMicros, m.before)
 		return true
 	}
-	return m.now < m.healUntil && m.mayHeal(token) && !slices.Contains(m.gone, token.ID)
+	return m.now < m.healUntil && m.mayHeal(token) && !slices.ContainsFunc(m.gone, func(p line.Place) bool {
+		return p.ID == token.ID && p.ArrivedAtMicros >= token.ArrivedAtMicros
+	})
+}
+
+func (m *model) sameData(token line.Place) bool {
+	return m.epoch == 0 || token.Epoch == m.epoch || m.anyEpoch && m.now < m.healUntil
+}
+
+// recall: somebody is gone, which may have been lost.
+func (m *model) recall(d line.Departure) {
+	if !m.sameData(d.Place) {
+		return
+	}
+	if v := m.find(d.Place.ID); v == nil || v.ArrivedAtMicros <= d.Place.ArrivedAtMicros {
+		m.forget(d.Place)
+	} else if m.mayHeal(d.Place) {
+		m.gone = append(m.gone, d.Place)
+	}
+	e := admission{d.Place.ID, d.AdmittedAtMillis, m.expires(d.AdmittedAtMillis)}
+	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID })
+	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known {
+		m.log = append(m.log, e)
+		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
+	}
 }
 
 func (m *model) mayHeal(token line.Place) bool {
@@ -296,16 +352,22 @@ func (m *model) opensIn(ahead int64) int64 {
 
 func (m *model) admit(token line.Place) line.Answer {
 	m.forget(token)
-	ttl := m.settings.PassTTLSeconds
-	if m.ttlAt == m.now {
-		ttl = m.ttlBefore
-	}
-	m.log = append(m.log, admission{token.ID, m.now, m.now + ttl*1000})
+	expires := m.expires(m.now)
+	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
 	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
-	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: m.now + ttl*1000}
+	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires}
+}
+
+func (m *model) expires(at int64) int64 {
+	for _, was := range m.ttls {
+		if at < was.before {
+			return at + was.ttl
+		}
+	}
+	return at + m.settings.PassTTLSeconds*1000
 }
 
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
@@ -326,7 +388,7 @@ func (m *model) leave(token line.Place) {
 // forget takes somebody out for good; false if there is nobody.
 func (m *model) forget(token line.Place) bool {
 	if m.mayHeal(token) {
-		m.gone = append(m.gone, token.ID)
+		m.gone = append(m.gone, token)
 	}
 	n := len(m.waiting)
 	m.waiting = slices.DeleteFunc(m.waiting, func(v *visitor) bool { return v.ID == token.ID })
@@ -352,6 +414,7 @@ func (m *model) state() line.State {
 		Waiting: m.len(), Released: m.released(), Live: m.live(),
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
+		Epoch: m.epoch, LostAtMillis: m.phantoms.AtMillis,
 	}
 }
 

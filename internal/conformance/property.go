@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,7 +133,7 @@ func (c *crowd) joinUnderNewerID(t *rapid.T) {
 	p := c.somebody(t)
 	newer := visitorID(fmt.Sprintf("+%d", len(c.tokens)))
 	a := c.world.join(newer, p.id, visitorID("nobody"))
-	if got, ok := place(a); ok {
+	if got, ok := token(a); ok {
 		p.id = got.ID
 	}
 	c.answered(p, a)
@@ -148,10 +149,10 @@ func (c *crowd) pollAny(t *rapid.T) {
 	token := c.anyToken(t)
 	a := c.world.poll(token)
 	for _, p := range c.people {
-		if p.id == token.ID && (p.token == token || a.Status != line.Gone) {
-			if !a.Restored {
-				a.Place = p.token // its own may be another
-			}
+		// A token of an earlier place may be refused, or be told where it would stand.
+		earlier := a.Status == line.Gone && token != p.token ||
+			a.Status == line.Waiting && !a.Restored && place(a.Place) != place(p.token)
+		if p.id == token.ID && !earlier {
 			c.answered(p, a)
 			return
 		}
@@ -161,6 +162,9 @@ func (c *crowd) pollAny(t *rapid.T) {
 
 func (c *crowd) leave(t *rapid.T) {
 	token := c.anyToken(t)
+	if v := c.model.find(token.ID); v != nil {
+		c.witness.died("left", place(v.Place))
+	}
 	c.world.leave(token)
 	for _, p := range c.people {
 		if p.id == token.ID {
@@ -171,7 +175,13 @@ func (c *crowd) leave(t *rapid.T) {
 }
 
 func (c *crowd) sweep(*rapid.T) {
+	before := slices.Clone(c.model.waiting)
 	c.world.sweep()
+	for _, v := range before {
+		if c.model.find(v.ID) == nil {
+			c.witness.died("swept", place(v.Place))
+		}
+	}
 	c.witness.swept()
 }
 
@@ -203,8 +213,14 @@ func (c *crowd) lost(t *rapid.T) {
 	if rapid.Bool().Draw(t, "remembered") {
 		m = c.memory()
 	}
+	c.pass(second) // what begins anew is told apart by the second
 	c.witness.losing(m)
 	c.lose(m)
+	if m != (line.Memory{}) {
+		c.recall(c.departed...)
+	} else {
+		c.departed = nil
+	}
 	c.witness.lost()
 }
 
@@ -242,7 +258,7 @@ func (c *crowd) anyToken(t *rapid.T) line.Place {
 // answered hands a person the answer.
 func (c *crowd) answered(p *person, a line.Answer) {
 	c.witness.answered(p, a)
-	if got, ok := place(a); ok && got != p.token {
+	if got, ok := token(a); ok && got != p.token {
 		p.token = got
 		c.tokens = append(c.tokens, got)
 	}

@@ -14,7 +14,7 @@ var repeatStories = map[string]func(*story){
 		first := s.tokens["a"]
 		s.after(second)
 		s.join("a").waits(1)
-		s.equal("the place", s.tokens["a"], first)
+		s.equal("the place", place(s.tokens["a"]), place(first))
 		s.totals(line.Totals{Joined: 3, Admitted: 1})
 	},
 
@@ -23,7 +23,7 @@ var repeatStories = map[string]func(*story){
 		s.join("old").waits(1)
 		s.join("b").waits(2)
 		s.join("new", "older", "old").waits(1)
-		s.equal("the place", s.tokens["new"], s.tokens["old"])
+		s.equal("the place", place(s.tokens["new"]), place(s.tokens["old"]))
 		first := s.poll("first")
 		s.join("newer", "oldest", "first").enteredBefore(first)
 		s.equal("the id", s.tokens["newer"].ID, visitorID("first"))

@@ -23,6 +23,7 @@ type visits interface {
 	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
 	Leave(ctx context.Context, zoneID string, p line.Place) error
+	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 }
 
 type settings interface {

@@ -89,7 +89,7 @@ func (s *story) leave(who string) {
 }
 
 func (s *story) reply(who string, a line.Answer) reply {
-	if p, ok := place(a); ok {
+	if p, ok := token(a); ok {
 		s.tokens[who] = p
 	}
 	if a.Status == line.Admitted {

@@ -26,6 +26,20 @@ type witness struct {
 	newest int64 // arrival
 	joined int64 // in total
 	people map[*person]*seen
+
+	// dead are places that were used, left, swept or deleted: they must not come back.
+	dead map[line.Place]death
+	// forgotten: a loss of which no server remembers who had departed just before.
+	forgotten bool
+}
+
+// death is when a place ended.
+type death struct {
+	how string
+	// idle is the idle timeout that was in force.
+	idle int64
+	// at is the time on the store's clock, in microseconds.
+	at int64
 }
 
 type entered struct {
@@ -42,7 +56,7 @@ type seen struct {
 }
 
 func newWitness(w *world) *witness {
-	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}}
+	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{}}
 }
 
 func (w *witness) of(p *person) *seen {
@@ -72,6 +86,10 @@ func (w *witness) answered(p *person, a line.Answer) {
 	w.noticeLoss()
 	if a.Restored {
 		w.everybodyMayFallBack()
+		w.mayComeBack(place(a.Place))
+	}
+	if a.Status == line.Admitted {
+		w.died("used", place(a.Place))
 	}
 	if a.Status == line.Admitted {
 		w.admitted = append(w.admitted, entered{w.now, a.Place.ID})
@@ -130,6 +148,24 @@ func (w *witness) since(span time.Duration) (n int64) {
 
 func (w *witness) left(p *person) { *w.of(p) = seen{} }
 
+// died: these places are no more.
+func (w *witness) died(how string, places ...line.Place) {
+	for _, p := range places {
+		w.dead[p] = death{how, w.rule.IdleTimeoutSeconds, w.w.raw()}
+	}
+}
+
+// mayComeBack: no token that is dead stands in the line again (G11). It is excused
+// where nobody remembers that it departed lately, or what time it was; and where the
+// operator has made the idle timeout longer since it was swept.
+func (w *witness) mayComeBack(p line.Place) {
+	d, dead := w.dead[p]
+	if dead && !w.forgotten && (d.how != "swept" || d.idle >= w.rule.IdleTimeoutSeconds) {
+		w.w.t.Fatalf("%s, which arrived at %d, was %s, and came back", name(p.ID), p.ArrivedAtMicros, d.how)
+	}
+	delete(w.dead, p)
+}
+
 // swept: who was silent for longer than the idle timeout may be gone.
 func (w *witness) swept() {
 	for _, s := range w.people {
@@ -142,6 +178,14 @@ func (w *witness) swept() {
 // losing: with nothing remembered and its clock set back, a store cannot know
 // that places were newer than what it gives out now.
 func (w *witness) losing(m line.Memory) {
+	w.forgotten = w.forgotten || m == line.Memory{}
+	if w.w.model.anyEpoch {
+		// Of two losses in a row, nobody remembers the first: who has not polled in
+		// between holds a token of an epoch that is not known any more.
+		for p, s := range w.people {
+			s.keeps = s.keeps && p.token.Epoch == w.w.model.epoch
+		}
+	}
 	if w.w.model.last > max(m.LastArrivalMicros, w.w.raw()) {
 		for _, s := range w.people {
 			s.keeps = false
@@ -158,9 +202,10 @@ func (w *witness) lost() {
 
 // anew: the zone was deleted with its line, and another one begins.
 func (w *witness) anew() {
-	w.joined = 0
-	for _, s := range w.people {
+	w.joined, w.forgotten = 0, false
+	for p, s := range w.people {
 		*s = seen{}
+		w.died("deleted", place(p.token))
 	}
 	w.noticeLoss()
 	w.changed()

@@ -21,6 +21,8 @@ type world struct {
 	record []zone.Change // of the zone, the newest first
 	// remains of a zone that was deleted; nil if there was none.
 	remains *remains
+	// departed are those that servers saw depart.
+	departed []line.Departure
 }
 
 func newWorld(t TB, open ...Open) *world {
@@ -40,10 +42,12 @@ func (w *world) join(id line.ID, former ...line.ID) line.Answer {
 	w.model.begin(w.raw())
 	want := w.model.join(id, former...)
 	want.State = w.model.state()
+	want.Renew()
 	for _, h := range w.stores {
 		got, err := h.Store.Join(w.t.Context(), w.zoneID, id, former...)
 		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
 	}
+	w.sawAdmitted(want)
 	return want
 }
 
@@ -52,17 +56,33 @@ func (w *world) poll(p line.Place) line.Answer {
 	w.model.begin(w.raw())
 	want := w.model.polled(w.model.poll(p))
 	want.State = w.model.state()
+	want.Renew()
 	for _, h := range w.stores {
 		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
 		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
 	}
+	w.sawAdmitted(want)
 	return want
+}
+
+func (w *world) sawAdmitted(a line.Answer) {
+	if a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+		w.sawDepart(a.Place.ID, a.AdmittedAtMillis)
+	}
+}
+
+// sawDepart: as a server notes it, which knows the newest arrival but not whether the
+// token that it was shown is the visitor's newest.
+func (w *world) sawDepart(id line.ID, admittedAt int64) {
+	p := line.Place{ID: id, ArrivedAtMicros: w.model.last, Epoch: w.model.epoch}
+	w.departed = append(w.departed, line.Departure{Place: p, AdmittedAtMillis: admittedAt})
 }
 
 func (w *world) leave(p line.Place) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	w.model.leave(p)
+	w.sawDepart(p.ID, 0)
 	for _, h := range w.stores {
 		if err := h.Store.Leave(w.t.Context(), w.zoneID, p); err != nil {
 			w.t.Fatalf("leave %s: %v", name(p.ID), err)
@@ -139,7 +159,7 @@ func (w *world) put(s zone.Settings) {
 		}
 	}
 	if created {
-		w.model = fresh(s)
+		w.model = fresh(s, w.raw())
 		if w.remains != nil {
 			w.model = anew(s, w.remains, w.raw())
 		}
@@ -195,7 +215,24 @@ func (w *world) changes() {
 
 // memory is what a server remembers that saw the last answer.
 func (w *world) memory() line.Memory {
-	return line.Memory{EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last}
+	return line.Memory{
+		Epoch: w.model.epoch, SeenAtMillis: w.model.now,
+		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last,
+	}
+}
+
+// recall has the stores take in who departed, as servers remember it.
+func (w *world) recall(departed ...line.Departure) {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	for _, d := range departed {
+		w.model.recall(d)
+	}
+	for _, h := range w.stores {
+		if err := h.Store.Recall(w.t.Context(), w.zoneID, departed); err != nil {
+			w.t.Fatalf("recall: %v", err)
+		}
+	}
 }
 
 func (w *world) same(call string, got, want any, err error) {
@@ -209,8 +246,13 @@ func (w *world) same(call string, got, want any, err error) {
 	w.t.Logf("%s: %s", call, brief(got))
 }
 
-// place is what the visitor's token says, when the answer has one.
-func place(a line.Answer) (line.Place, bool) {
+// place is what names the place of a token.
+func place(token line.Place) line.Place {
+	return line.Place{ID: token.ID, ArrivedAtMicros: token.ArrivedAtMicros}
+}
+
+// token is what the visitor gets, when the answer has one.
+func token(a line.Answer) (line.Place, bool) {
 	switch a.Status {
 	case line.Waiting, line.Admitted, line.AdmittedBefore:
 		return a.Place, true

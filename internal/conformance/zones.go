@@ -20,12 +20,13 @@ var zoneStories = map[string]func(*story){
 
 	"a lost zone is unknown until it is put back": func(s *story) {
 		s.full()
+		s.join("a").waits(1)
 		s.stores[0].Store = s.stores[0].Lose(s.t)
 		s.allFail(line.ErrZoneUnknown)
 		s.list()
 		s.lose(s.memory())
 		s.list(s.model.settings)
-		s.poll("first").restored()
+		s.poll("a").restored()
 	},
 
 	"a deleted zone stays deleted until it is made anew, empty": func(s *story) {

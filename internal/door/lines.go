@@ -39,10 +39,12 @@ func (d *Door) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answ
 	now := d.millis()
 	z := d.zones.of(zoneID, now)
 	if z != nil {
-		if e, early := d.memory.early(z, p, now); early {
+		e, early := d.memory.early(z, p, now)
+		if early {
 			a := e.answer(p, now)
 			return a, d.flood(ctx, p, &a)
 		}
+		p = e.vouch(z, p)
 	}
 	a, err := d.lines.Poll(ctx, zoneID, p)
 	if err != nil {
@@ -87,7 +89,7 @@ func (d *Door) heard(zoneID string, z *zoneMemory, p line.Place, a *line.Answer,
 			return
 		}
 	}
-	z.learn(a.State.EdgeMicros)
+	z.learn(&a.State, asked)
 	d.memory.keep(z, p, a, asked)
 }
 

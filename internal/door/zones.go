@@ -23,6 +23,10 @@ type zoneMemory struct {
 	// edge is the furthest that answers have told: whoever arrived up to it is
 	// released.
 	edge atomic.Int64
+	// ahead is by how much the store's clock is ahead of the door's, in milliseconds,
+	// and epoch that of the zone's data.
+	ahead atomic.Int64
+	epoch atomic.Uint32
 	// open: everybody is let in.
 	open atomic.Bool
 	// looked is when the settings were, on the door's clock.
@@ -112,9 +116,14 @@ func (s *zones) failed(zoneID string, err error) {
 	s.drop((*s.all.Load())[zoneID])
 }
 
-// learn takes in how far the line has come.
-func (z *zoneMemory) learn(edge int64) {
-	for {
+// learn takes in what an answer says of the zone, to one who was there at a time.
+func (z *zoneMemory) learn(s *line.State, asked int64) {
+	if s.NowMillis == 0 {
+		return // let in without the store
+	}
+	z.ahead.Store(s.NowMillis - asked)
+	z.epoch.Store(s.Epoch)
+	for edge := s.EdgeMicros; ; {
 		was := z.edge.Load()
 		if edge <= was || z.edge.CompareAndSwap(was, edge) {
 			return

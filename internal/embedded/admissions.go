@@ -27,6 +27,14 @@ func (a *admissions) add(id line.ID, atMillis int64) {
 	a.byID[id] = atMillis
 }
 
+// insert adds one that was known before, at its time.
+func (a *admissions) insert(id line.ID, atMillis int64) {
+	i := int(a.from(atMillis + 1))
+	a.add(id, atMillis)
+	copy(a.entries[i+1:], a.entries[i:])
+	a.entries[i] = admission{atMillis, id}
+}
+
 func (a *admissions) find(id line.ID) (atMillis int64, ok bool) {
 	atMillis, ok = a.byID[id]
 	return atMillis, ok

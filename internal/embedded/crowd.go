@@ -20,7 +20,10 @@ type crowd struct {
 	ttls lifetimes
 
 	clock window.Clock
-	line  queue
+	epoch uint32
+	// seen is until when the line is kept to have stood, in milliseconds.
+	seen int64
+	line queue
 	// byID finds the arrival of one who joins again.
 	byID map[line.ID]int64
 	// live are the live released, in order of arrival.
@@ -42,16 +45,23 @@ type crowd struct {
 // up to before, until the time (microseconds and milliseconds).
 type healing struct {
 	after, upTo, until int64
+	// alive is until when the line is known to have stood, in milliseconds: who was
+	// due more than the idle timeout before that had fallen silent.
+	alive int64
+	// anyEpoch: nobody remembers the epoch of what was lost.
+	anyEpoch bool
 	// freeze is until when the edge stays, if anybody was healed.
 	freeze int64
 	any    bool
-	// gone are those in the range who left, were swept or were admitted.
-	gone map[line.ID]struct{}
+	// gone are those in the range who left, were swept or were admitted, with the
+	// newest arrival of each.
+	gone map[line.ID]int64
 }
 
 // turn is what a call knows of the zone when it begins.
 type turn struct {
 	now      int64 // milliseconds
+	before   int64 // the time of the turn before this one
 	room     int64
 	inWindow int64
 	inMinute int64
@@ -72,16 +82,18 @@ func (c *crowd) expires(atMillis int64) int64 {
 }
 
 // lose notes that admissions and places may have been lost: the window counts
-// as full, and places up to now are put back.
-func (c *crowd) lose(now int64) {
+// as full, and places up to now are put back. The line is known to have stood until
+// alive.
+func (c *crowd) lose(now, alive int64) {
 	c.phantoms = window.Phantoms{
 		AtMillis: now, WindowMillis: c.rates.WindowMillis,
 		Limit: c.rates.Limit + c.settings.Burst, PerMinute: c.rates.PerMinute,
 	}
 	if c.heal.until <= now {
 		// Who left in an earlier healing may have come back since.
-		c.heal.after, c.heal.gone = c.last, nil
+		c.heal.after, c.heal.gone, c.heal.anyEpoch = c.last, nil, false
 	}
+	c.heal.alive = alive
 	c.last = max(c.last, c.clock.NowMicros)
 	c.heal.upTo = c.last
 	c.heal.until = now + window.HealMillis
@@ -89,8 +101,9 @@ func (c *crowd) lose(now int64) {
 
 // begin moves the clock and the edge on.
 func (c *crowd) begin(rawMicros int64) turn {
+	before := c.clock.NowMicros / 1000
 	c.clock = c.clock.Tick(rawMicros)
-	t := turn{now: c.clock.NowMicros / 1000}
+	t := turn{now: c.clock.NowMicros / 1000, before: before}
 	c.refill(&t)
 	t.frozen = t.now < c.heal.freeze && (c.heal.any || t.now <= c.phantoms.AtMillis+c.rates.WindowMillis)
 	c.takeOffLate(t.now)
@@ -200,12 +213,7 @@ func (c *crowd) waited(millis int64) {
 
 // forget takes the visitor out of the line, if it is in, for good.
 func (c *crowd) forget(p line.Place) bool {
-	if p.ArrivedAtMicros > c.heal.after && p.ArrivedAtMicros <= c.heal.upTo {
-		if c.heal.gone == nil {
-			c.heal.gone = make(map[line.ID]struct{})
-		}
-		c.heal.gone[p.ID] = struct{}{}
-	}
+	c.bury(p)
 	p = c.actual(p)
 	if !c.line.remove(p) {
 		return false
@@ -215,12 +223,25 @@ func (c *crowd) forget(p line.Place) bool {
 	return true
 }
 
+// bury notes that the place must not be put back.
+func (c *crowd) bury(p line.Place) {
+	if p.ArrivedAtMicros > c.heal.after && p.ArrivedAtMicros <= c.heal.upTo {
+		if c.heal.gone == nil {
+			c.heal.gone = make(map[line.ID]int64)
+		}
+		c.heal.gone[p.ID] = max(c.heal.gone[p.ID], p.ArrivedAtMicros)
+	}
+}
+
 // heals reports whether the unknown place was lost rather than given up.
 func (c *crowd) heals(t turn, p line.Place) bool {
+	if !c.fresh(t, p) {
+		return false
+	}
 	if p.ArrivedAtMicros > c.last {
 		// Newer than anything this store has given out, and signed: there
 		// was a store that gave it out, and others up to now.
-		c.lose(t.now)
+		c.lose(t.now, t.before)
 		c.last = max(c.last, p.ArrivedAtMicros)
 		c.heal.upTo = c.last
 		return true
@@ -228,8 +249,38 @@ func (c *crowd) heals(t turn, p line.Place) bool {
 	if t.now >= c.heal.until || p.ArrivedAtMicros <= c.heal.after || p.ArrivedAtMicros > c.heal.upTo {
 		return false
 	}
-	_, gone := c.heal.gone[p.ID]
-	return !gone
+	return p.ArrivedAtMicros > c.heal.gone[p.ID]
+}
+
+// fresh reports whether the token is of these data, and its visitor had not fallen
+// silent when the line was last known to stand. Tokens of version 1 do not say so;
+// they are believed while the line goes on that was begun with them.
+func (c *crowd) fresh(t turn, p line.Place) bool {
+	return c.epoch == 0 ||
+		c.sameData(t, p) && p.DueMillis+c.settings.IdleTimeoutSeconds*1000 >= c.heal.alive
+}
+
+// sameData reports whether the place was taken in these data. While nobody remembers
+// the epoch of what was lost, any will do.
+func (c *crowd) sameData(t turn, p line.Place) bool {
+	return c.epoch == 0 || p.Epoch == c.epoch || c.heal.anyEpoch && t.now < c.heal.until
+}
+
+// recall takes in that a visitor is gone, which this store may have lost: the place
+// does not come back, and an admission is known again while its pass is good.
+func (c *crowd) recall(t turn, d line.Departure) {
+	if !c.sameData(t, d.Place) {
+		return
+	}
+	if at, waits := c.byID[d.Place.ID]; waits && at > d.Place.ArrivedAtMicros {
+		c.bury(d.Place) // joined anew since
+	} else {
+		c.forget(d.Place)
+	}
+	if _, known := c.log.find(d.Place.ID); !known && d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= t.now &&
+		c.expires(d.AdmittedAtMillis) > t.now {
+		c.log.insert(d.Place.ID, d.AdmittedAtMillis)
+	}
 }
 
 // before answers one who was admitted already.
@@ -262,6 +313,9 @@ func (c *crowd) join(t turn, id line.ID, former []line.ID) (line.Answer, turn) {
 	}
 	if c.settings.Mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}, t
+	}
+	if c.epoch == 0 && c.line.len() == 0 && t.now >= c.heal.until {
+		c.epoch = window.Epoch(c.clock.NowMicros)
 	}
 	arrived := max(c.clock.NowMicros, c.last+1)
 	p := line.Place{ID: id, ArrivedAtMicros: arrived}
@@ -320,6 +374,9 @@ func (c *crowd) poll(t turn, p line.Place) (line.Answer, turn) {
 		r, restored = c.put(p), true
 		c.heal.any = true
 		c.totals.Restored++
+	} else if p.DueMillis < t.now-window.GraceMillis {
+		// The token may be of an earlier place: it is renewed as that of this one.
+		p.ArrivedAtMicros = r.arrived
 	}
 	if c.settings.Mode == zone.ModeOpen {
 		a := c.admit(&t, p)
@@ -407,5 +464,6 @@ func (c *crowd) state(t turn) line.State {
 		Waiting: int64(c.line.len()), Released: c.line.upTo(c.edge), Live: int64(c.live.len()),
 		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: c.rates.Limit,
 		EdgePassed: c.passed, EdgeLive: c.present,
+		Epoch: c.epoch, LostAtMillis: c.phantoms.AtMillis,
 	}
 }

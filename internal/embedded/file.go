@@ -170,6 +170,7 @@ func (s *Store) remember() {
 		case <-s.stop:
 			return
 		case <-tick.C:
+			s.journal.turn(s.keepFor())
 			if err := s.save(); err != nil {
 				s.logger.Error("cannot write the zones' memory; a restart would restore older edges", "err", err)
 			}
@@ -204,6 +205,7 @@ func (s *Store) keep(closing bool) contents {
 		k := kept{Settings: c.read(), Memory: c.memory(), Changes: s.record[id]}
 		if closing {
 			k.ClosedAtMillis = c.closedAt(s.now().UnixMicro())
+			k.Memory.SeenAtMillis = k.ClosedAtMillis
 		}
 		all.Zones = append(all.Zones, k)
 	}
@@ -219,7 +221,11 @@ func (s *Store) keep(closing bool) contents {
 func (c *crowd) memory() line.Memory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return line.Memory{EdgeMicros: c.edge, LastArrivalMicros: c.last}
+	now := c.clock.NowMicros / 1000
+	if c.line.len() > 0 || now-c.seen >= rewrite.Milliseconds() {
+		c.seen = now
+	}
+	return line.Memory{Epoch: c.epoch, SeenAtMillis: max(1, c.seen), EdgeMicros: c.edge, LastArrivalMicros: c.last}
 }
 
 // closedAt is the zone's time now.
@@ -230,11 +236,19 @@ func (c *crowd) closedAt(rawMicros int64) (millis int64) {
 	return c.clock.NowMicros / 1000
 }
 
-// take brings in what a file held. The lines come back with the visitors'
-// tokens. If the server was stopped rather than killed, a window counts as full
-// from then on, not from now on.
-func (s *Store) take(had contents) {
+// take brings in what the files held. The lines come back with the visitors'
+// tokens, but for those who had departed. If the server was stopped rather than
+// killed, a window counts as full from then on, not from now on.
+func (s *Store) take(had contents, departed []entryOf) {
 	for _, k := range had.Zones {
+		if k.ClosedAtMillis == 0 {
+			// It was killed, and the line went on for up to so long after the file
+			// was written. One that says nothing is of before tokens told their age.
+			k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
+		}
+		if k.Memory.Epoch == 0 {
+			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
+		}
 		c := s.restored(k.Settings, k.Memory)
 		if k.ClosedAtMillis > 0 {
 			// Not later than now: the clock may have been set back meanwhile.
@@ -242,6 +256,11 @@ func (s *Store) take(had contents) {
 		}
 		s.crowds[k.Settings.ZoneID] = c
 		s.record[k.Settings.ZoneID] = k.Changes
+	}
+	for _, e := range departed {
+		if c, ok := s.crowds[e.zoneID]; ok {
+			c.recall(turn{now: c.clock.NowMicros / 1000}, e.Departure)
+		}
 	}
 	for _, d := range had.Deleted {
 		s.deleted[d.ZoneID], s.record[d.ZoneID] = d.deleted, d.Changes

@@ -115,6 +115,7 @@ func TestPlacesSurvive(t *testing.T) {
 	if len(waiting) != 10 {
 		t.Fatalf("%d wait, want 10", len(waiting))
 	}
+	clock.Add(time.Millisecond)
 	if err := s.save(); err != nil { // as it does once a second
 		t.Fatal(err)
 	}
@@ -162,6 +163,7 @@ func TestWindowAfterARestart(t *testing.T) {
 			if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
 				t.Fatal(err)
 			}
+			clock.Add(time.Millisecond)
 			tt.end(t, s)
 			clock.Add(tt.away)
 

@@ -36,6 +36,8 @@ type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
 	file   *file // nil without a directory
+	// journal is nil without a directory.
+	journal *journal
 
 	// changing is held by what changes zones or writes the file: so a change
 	// is on disk before it is in force. No visitor's call waits for it.
@@ -86,7 +88,12 @@ func Open(o Options) (*Store, error) {
 		_ = f.close() // the error of load says more
 		return nil, err
 	}
-	s.take(had)
+	var departed []entryOf
+	if s.journal, departed, err = openJournal(o.Dir, s.logger, s.now); err != nil {
+		_ = f.close() // the error of the journal says more
+		return nil, err
+	}
+	s.take(had, departed)
 	// From here on nothing says that the store was closed.
 	if err := s.save(); err != nil {
 		_ = f.close() // the error of save says more
@@ -105,7 +112,7 @@ func (s *Store) Close() error {
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	return errors.Join(s.file.store(s.keep(true)), s.file.close())
+	return errors.Join(s.file.store(s.keep(true)), s.journal.close(), s.file.close())
 }
 
 // Ping always succeeds: the store is in this process.
@@ -126,26 +133,37 @@ func (s *Store) crowd(zoneID string) (*crowd, error) {
 // Join takes a place for the visitor, or lets it straight in; or returns the
 // place or the admission that it has under its id or a former one.
 func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.join(t, id, former) })
+	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.join(t, id, former) })
+	if err == nil && a.Status == line.Admitted {
+		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
+	}
+	return a, err
 }
 
 // Poll asks for a place. See line.Status for the outcomes.
 func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
 		a, t := c.poll(t, p)
 		if a.Status == line.Waiting || a.Status == line.Admitted {
 			c.totals.Polls++
 		}
 		return a, t
 	})
+	if err == nil && a.Status == line.Admitted {
+		s.depart(zoneID, p.ID, a.State, a.AdmittedAtMillis)
+	}
+	return a, err
 }
 
 // Leave gives the place up. It is no error if there is none.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
-	_, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
 		c.leave(p)
 		return line.Answer{}, t
 	})
+	if err == nil {
+		s.depart(zoneID, p.ID, a.State, 0)
+	}
 	return err
 }
 
@@ -161,7 +179,19 @@ func (s *Store) turn(zoneID string, do func(*crowd, turn) (line.Answer, turn)) (
 	}
 	a, t := do(c, c.begin(s.now().UnixMicro()))
 	a.State = c.state(t)
+	a.Renew()
 	return a, nil
+}
+
+// Recall takes in departures that the store may have lost. It can be repeated.
+func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
+	_, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+		for _, d := range departed {
+			c.recall(t, d)
+		}
+		return line.Answer{}, t
+	})
+	return err
 }
 
 // Stats is the zone as operators see it.

@@ -25,6 +25,8 @@ type deleted struct {
 	Clock             window.Clock    `json:"clock"`
 	LastArrivalMicros int64           `json:"lastArrivalMicros"`
 	Phantoms          window.Phantoms `json:"phantoms"`
+	// Epoch was that of the deleted zone; the next one of the name gets another.
+	Epoch uint32 `json:"epoch,omitempty"`
 	// here: by this process, so that the servers' memory must not restore it.
 	here bool
 }
@@ -130,9 +132,10 @@ func (s *Store) keepCrowd(c *crowd, record []zone.Change) {
 
 // made is a zone as an operator makes it.
 func (s *Store) made(settings zone.Settings) *crowd {
-	c := &crowd{}
+	c := &crowd{epoch: window.Epoch(s.now().UnixMicro())}
 	c.set(settings)
 	if d, ok := s.deleted[settings.ZoneID]; ok {
+		c.epoch = max(c.epoch, d.Epoch+1)
 		c.clock = d.Clock.Tick(s.now().UnixMicro())
 		// The line that was deleted with the zone stays deleted.
 		c.last = max(d.LastArrivalMicros, c.clock.NowMicros)
@@ -171,7 +174,14 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
 	c.set(settings)
 	c.clock = c.clock.Tick(s.now().UnixMicro())
 	now := c.clock.NowMicros / 1000
-	c.lose(now)
+	if m.SeenAtMillis == 0 {
+		c.epoch = window.Epoch(c.clock.NowMicros)
+		c.lose(now, now)
+		c.heal.anyEpoch = true
+	} else {
+		c.epoch = m.Epoch
+		c.lose(now, m.SeenAtMillis)
+	}
 	c.last = max(c.last, m.LastArrivalMicros)
 	c.heal.upTo = c.last
 	c.heal.freeze = now + window.FreezeMillis
@@ -209,7 +219,7 @@ func (c *crowd) remains(rawMicros int64, end bool) deleted {
 	newest := max(c.phantoms.AtMillis, c.log.newest())
 	return deleted{
 		ZoneID: c.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
-		Clock: c.clock, LastArrivalMicros: c.last,
+		Clock: c.clock, LastArrivalMicros: c.last, Epoch: c.epoch,
 		Phantoms: c.rates.Remains(c.settings.Burst, newest,
 			sum(c.since(newest-c.rates.WindowMillis)), sum(c.since(newest-window.MinuteMillis))),
 	}

@@ -75,6 +75,14 @@ func (r *room) join(tb testing.TB) (line.Place, string) {
 	return a.Place, r.tokens.Sign(zoneID, a.Place)
 }
 
+// holds is the place that a token carries.
+func (r *room) holds(tb testing.TB, tok string) line.Place {
+	tb.Helper()
+	p, err := r.tokens.Verify(zoneID, tok)
+	must(tb, err)
+	return p
+}
+
 func (r *room) send(body io.Reader) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/entry", body))

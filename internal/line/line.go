@@ -25,10 +25,27 @@ var (
 type ID [8]byte
 
 // Place is what a token carries: who, and since when (Unix microseconds, on
-// the store's clock; strictly increasing within a zone's data).
+// the store's clock; strictly increasing within a zone's data). ID and
+// ArrivedAtMicros name the place. Epoch and DueMillis say how fresh the token is;
+// they matter only where a place is unknown, and may have been lost.
 type Place struct {
 	ID              ID
 	ArrivedAtMicros int64
+	// Epoch is that of the zone's data when the token was signed: see State. 0 for
+	// a token of a line that was begun with tokens of version 1.
+	Epoch uint32
+	// DueMillis is when the visitor was told to poll again, Unix milliseconds on
+	// the store's clock: nobody is swept before that and the idle timeout. 0 where
+	// nothing vouches for the place: the visitor was admitted.
+	DueMillis int64
+}
+
+// Departure is a place that is no more: its visitor left, or was admitted. Servers
+// remember the latest, and tell them to a store that may have lost them.
+type Departure struct {
+	Place Place
+	// AdmittedAtMillis is 0 for one who left.
+	AdmittedAtMillis int64
 }
 
 // Status is the outcome for one visitor. Scripts reply with these numbers.
@@ -76,6 +93,18 @@ type Answer struct {
 	State State
 }
 
+// Renew has the place's token say how lately its visitor was in the line, by the
+// state and the period of the same answer.
+func (a *Answer) Renew() {
+	switch a.Status {
+	case Waiting:
+		a.Place.Epoch, a.Place.DueMillis = a.State.Epoch, a.State.NowMillis+a.PeriodMillis
+	case Admitted, AdmittedBefore:
+		a.Place.Epoch, a.Place.DueMillis = a.State.Epoch, 0
+	default: // no place
+	}
+}
+
 // State is a zone at one moment of the store's clock.
 type State struct {
 	// NowMillis is the zone's clock, Unix milliseconds.
@@ -94,6 +123,14 @@ type State struct {
 	InWindow, InMinute, WindowLimit int64
 	// EdgePassed of those whom the edge reached lately, EdgeLive were there.
 	EdgePassed, EdgeLive int64
+	// Epoch tells the zone's data from those of another zone of that name: of one
+	// that was deleted, of another installation, or of one whose loss nobody
+	// remembers. It is the Unix second in which the data began. 0 while a line goes
+	// on that was begun with tokens of version 1.
+	Epoch uint32
+	// LostAtMillis is when the store last noticed that it may have lost something.
+	// A server to which it is news tells the store the departures it remembers.
+	LostAtMillis int64
 }
 
 // Totals count what happened in a zone since its data began.
@@ -120,8 +157,15 @@ type Stats struct {
 }
 
 // Memory is what a server remembers of a zone's line, to hand to a store that
-// lost it. The zero value is right for a zone that nobody remembers.
+// lost it. The zero value is right for a zone that nobody remembers: then any
+// epoch will do, and only tokens that are fresh now.
 type Memory struct {
+	// Epoch is State's. 0 with a SeenAtMillis is that of a line that was begun
+	// with tokens of version 1, which do not say how fresh they are.
+	Epoch uint32 `json:"epoch,omitempty"`
+	// SeenAtMillis is until when the line is known to have stood, Unix milliseconds.
+	// Whoever was due more than the idle timeout before that is not put back.
+	SeenAtMillis int64 `json:"seenAtMillis,omitempty"`
 	// EdgeMicros lets those who were released before the loss go first.
 	EdgeMicros int64 `json:"edgeMicros"`
 	// LastArrivalMicros bounds whose places may be put back.

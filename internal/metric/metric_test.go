@@ -353,6 +353,7 @@ func (s answering) PutZone(context.Context, zone.Settings, *zone.Settings, strin
 	return true, s.err()
 }
 func (s answering) RestoreZone(context.Context, zone.Settings, line.Memory) error { return s.err() }
+func (s answering) Recall(context.Context, string, []line.Departure) error        { return s.err() }
 func (s answering) DeleteZone(context.Context, string, string) error              { return s.err() }
 func (s answering) Changes(context.Context, string) ([]zone.Change, error) {
 	return nil, s.err()
@@ -371,6 +372,7 @@ func TestStoreMeasuresEveryCall(t *testing.T) {
 		"zone":         func(s *Store) error { _, err := s.Zone(ctx, "a"); return err },
 		"put_zone":     func(s *Store) error { _, err := s.PutZone(ctx, zone.Defaults("a"), nil, ""); return err },
 		"restore_zone": func(s *Store) error { return s.RestoreZone(ctx, zone.Defaults("a"), line.Memory{}) },
+		"recall":       func(s *Store) error { return s.Recall(ctx, "a", nil) },
 		"delete_zone":  func(s *Store) error { return s.DeleteZone(ctx, "a", "") },
 		"changes":      func(s *Store) error { _, err := s.Changes(ctx, "a"); return err },
 		"ping":         func(s *Store) error { return s.Ping(ctx) },

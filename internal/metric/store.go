@@ -25,6 +25,7 @@ type LineCalls interface {
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 }
 
 // ZoneCalls are about zones.
@@ -42,7 +43,7 @@ type Store struct {
 	next    Calls
 	metrics *Metrics
 
-	join, poll, leave, stats, sweep                               callMeter
+	join, poll, leave, stats, sweep, recall                       callMeter
 	zones, zone, putZone, restoreZone, deleteZone, changes, pings callMeter
 }
 
@@ -62,7 +63,7 @@ func (m *Metrics) Measure(next Calls) *Store {
 	}
 	return &Store{
 		next: next, metrics: m,
-		join: call("join"), poll: call("poll"), leave: call("leave"), stats: call("stats"), sweep: call("sweep"),
+		join: call("join"), poll: call("poll"), leave: call("leave"), stats: call("stats"), sweep: call("sweep"), recall: call("recall"),
 		zones: call("zones"), zone: call("zone"), putZone: call("put_zone"),
 		restoreZone: call("restore_zone"), deleteZone: call("delete_zone"), changes: call("changes"), pings: call("ping"),
 	}
@@ -137,6 +138,14 @@ func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) 
 	batch, err := s.next.Sweep(ctx, zoneID, owner, cursor)
 	s.sweep.done(start, err)
 	return batch, err
+}
+
+// Recall takes in departures that the store may have lost.
+func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
+	start := s.recall.now()
+	err := s.next.Recall(ctx, zoneID, departed)
+	s.recall.done(start, err)
+	return err
 }
 
 // Zones lists all zones.

@@ -24,7 +24,7 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 		return err
 	})
 	if err == nil {
-		z.learn(a.State)
+		r.answered(z, a)
 	}
 	return a, err
 }
@@ -35,14 +35,25 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 	if err != nil {
 		return line.Answer{}, err
 	}
+	if z.departures.has(p) {
+		p.DueMillis = 0 // nothing vouches for it, unless its visitor joined anew
+	}
 	err = r.healing(ctx, z, func() (err error) {
 		a, err = r.store.Poll(ctx, zoneID, p)
 		return err
 	})
 	if err == nil {
-		z.learn(a.State)
+		r.answered(z, a)
 	}
 	return a, err
+}
+
+// answered takes in what the store said to a visitor.
+func (r *Registry) answered(z *remembered, a line.Answer) {
+	z.learn(a.State)
+	if a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+		r.departed(z, a.Place, a.AdmittedAtMillis)
+	}
 }
 
 // Leave gives a place up. It is no error when the place is gone already.
@@ -51,7 +62,11 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 	if err != nil {
 		return err
 	}
-	return r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
+	err = r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
+	if err == nil {
+		r.departed(z, p, 0)
+	}
+	return err
 }
 
 // Stats returns what operators see of the zone, from the store.
@@ -129,6 +144,12 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 		default:
 			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
+			// Before anybody's poll, so that of those whom this server saw depart none
+			// is put back. What cannot be told now is told by tellAll.
+			z.told.Store(untold)
+			if err := r.tell(ctx, z); err != nil {
+				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
+			}
 		}
 		return nil
 	})

@@ -21,6 +21,7 @@ type fakeStore struct {
 	deleted  map[string]bool
 	unlisted map[string]bool        // there, but not among Zones until restored
 	memory   map[string]line.Memory // as handed to RestoreZone
+	departed []line.Departure       // as handed to Recall
 	record   []zone.Change          // who changed a zone, the oldest first
 	calls    map[string]int
 	answer   line.Answer
@@ -97,6 +98,15 @@ func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) 
 func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.Sweep, error) {
 	_, err := f.visit("Sweep", zoneID)
 	return line.Sweep{}, err
+}
+
+func (f *fakeStore) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
+	leave, err := f.enter("Recall", zoneID)
+	defer leave()
+	if err == nil {
+		f.departed = append(f.departed, departed...)
+	}
+	return err
 }
 
 func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {

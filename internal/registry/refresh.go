@@ -21,6 +21,7 @@ func (r *Registry) loop(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.readAndLog(ctx)
+			r.tellAll(ctx)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type Lines interface {
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 }
 
 // Settings is where the store keeps zones.

@@ -98,8 +98,8 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 	r, _ := newTest(t, f, Options{})
 
 	learn := []line.State{
-		{EdgeMicros: 500, LastArrivalMicros: 900},
-		{EdgeMicros: 400, LastArrivalMicros: 950}, // an answer that comes late
+		{NowMillis: 7_000, EdgeMicros: 500, LastArrivalMicros: 900, Epoch: 3},
+		{NowMillis: 6_000, EdgeMicros: 400, LastArrivalMicros: 950, Epoch: 3}, // an answer that comes late
 		{}, // as with a status that has no state
 	}
 	for _, s := range learn {
@@ -108,12 +108,11 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := line.Memory{EdgeMicros: 500, LastArrivalMicros: 950}
+	want := line.Memory{Epoch: 3, SeenAtMillis: 8_000, EdgeMicros: 500, LastArrivalMicros: 950}
 
 	calls := map[string]func() error{
 		"Join":  func() error { _, err := r.Join(t.Context(), "a", line.ID{}); return err },
 		"Poll":  func() error { _, err := r.Poll(t.Context(), "a", line.Place{}); return err },
-		"Leave": func() error { return r.Leave(t.Context(), "a", line.Place{}) },
 		"Stats": func() error { _, err := r.Stats(t.Context(), "a"); return err },
 		"Sweep": func() error { _, err := r.Sweep(t.Context(), "a", "me", 0); return err },
 	}

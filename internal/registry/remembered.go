@@ -2,6 +2,7 @@ package registry
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -14,8 +15,15 @@ type remembered struct {
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
-	// edge and lastArrival only ever rise; see line.Memory.
-	edge, lastArrival atomic.Int64
+	// edge, lastArrival and seenAt only ever rise; see line.Memory.
+	edge, lastArrival, seenAt atomic.Int64
+	epoch                     atomic.Uint32
+	// lostAt is line.State's LostAtMillis as it was last heard, told the one at which
+	// the store was told who had departed; untold if it has to be told anyhow.
+	lostAt, told atomic.Int64
+	departures   departures
+	// silent: the log says already that the store cannot be told.
+	silent atomic.Bool
 	// heals counts the times this zone was put back. A caller that reads it
 	// before asking the store can tell whether somebody healed it since.
 	heals   atomic.Uint64
@@ -23,6 +31,14 @@ type remembered struct {
 	// troubled: the log says already that the zone cannot be put back.
 	troubled atomic.Bool
 }
+
+// untold is no time at which a store notices a loss.
+const untold = -1
+
+// seenWithin is how long a zone may not have been heard of while its store answers:
+// each is asked once a second. Until then after the last answer a line is taken to
+// have stood.
+const seenWithin = time.Second
 
 func newRemembered(s zone.Settings, seen bool) *remembered {
 	z := &remembered{}
@@ -41,22 +57,41 @@ func (z *remembered) set(s zone.Settings) {
 
 // learn takes in what an answer says of the line.
 func (z *remembered) learn(s line.State) {
+	if s.NowMillis == 0 {
+		return // an answer without the zone's state
+	}
 	raise(&z.edge, s.EdgeMicros)
 	raise(&z.lastArrival, s.LastArrivalMicros)
+	if raise(&z.seenAt, s.NowMillis) == 0 {
+		z.told.Store(s.LostAtMillis) // before this server's time
+	}
+	if z.lostAt.Load() != s.LostAtMillis {
+		z.lostAt.Store(s.LostAtMillis)
+	}
+	if z.epoch.Load() != s.Epoch {
+		z.epoch.Store(s.Epoch)
+	}
 }
 
 // memory is what a store that lost the zone needs to know.
 func (z *remembered) memory() line.Memory {
-	return line.Memory{EdgeMicros: z.edge.Load(), LastArrivalMicros: z.lastArrival.Load()}
+	seen := z.seenAt.Load()
+	if seen == 0 {
+		return line.Memory{}
+	}
+	return line.Memory{
+		Epoch: z.epoch.Load(), SeenAtMillis: seen + seenWithin.Milliseconds(),
+		EdgeMicros: z.edge.Load(), LastArrivalMicros: z.lastArrival.Load(),
+	}
 }
 
-// raise sets v to x if that is higher. In a line that stands still, which is
-// most polls, it costs one load.
-func raise(v *atomic.Int64, x int64) {
+// raise sets v to x if that is higher, and returns what it was. In a line that
+// stands still, which is most polls, it costs one load.
+func raise(v *atomic.Int64, x int64) (was int64) {
 	for {
 		old := v.Load()
 		if x <= old || v.CompareAndSwap(old, x) {
-			return
+			return old
 		}
 	}
 }

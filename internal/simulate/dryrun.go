@@ -89,7 +89,9 @@ func newDryRun(p Present) (d *dryRun, err error) {
 // settings to try, and goes on until all who wait are in or gone.
 func (d *dryRun) run(ctx context.Context) error {
 	edge, last := d.people()
-	if err := d.lineUp(ctx, line.Memory{EdgeMicros: edge, LastArrivalMicros: last}); err != nil {
+	if err := d.lineUp(ctx, line.Memory{
+		Epoch: epoch, SeenAtMillis: d.start / 1000, EdgeMicros: edge, LastArrivalMicros: last,
+	}); err != nil {
 		return err
 	}
 	d.now = d.start
@@ -146,11 +148,15 @@ func (d *dryRun) people() (edge, last int64) {
 // greet gives a visitor who comes a name, and the time when it will have left.
 func (d *dryRun) greet(g *guest) {
 	binary.BigEndian.PutUint64(g.place.ID[:], d.rng.Uint64())
+	g.place.Epoch, g.place.DueMillis = epoch, d.start/1000
 	if there := d.from.present(); d.from.leaves() > 0 && there > 0 {
 		mean := there / d.from.leaves() * float64(time.Minute.Microseconds())
 		g.leavesAt = max(d.start, d.now) + 1 + int64(min(d.rng.ExpFloat64()*mean, float64(2*horizon.Microseconds())))
 	}
 }
+
+// epoch is that of the data that a dry run makes up, and its tokens'.
+const epoch = 1
 
 // round is how long the line takes to come back: as long as the edge stays.
 const round = window.FreezeMillis * 1000

@@ -3,21 +3,29 @@
 //
 // # Layout
 //
-// A token is 46 characters of base64url without padding, over 34 bytes:
+// A token is 56 characters of base64url without padding, over 42 bytes:
 //
-//	byte   0       version, 1
+//	byte   0       version, 2
 //	byte   1       key id: which secret signed it
 //	bytes  2..9    the visitor's id
 //	bytes 10..17   arrival, Unix microseconds, big-endian
-//	bytes 18..33   the first 128 bits of
-//	               HMAC-SHA256(token key, length of zone | zone | bytes 0..17)
+//	bytes 18..21   epoch of the zone's data, big-endian; not 0
+//	bytes 22..25   when the visitor was told to poll again, Unix seconds, rounded
+//	               down, big-endian; 0 once it is admitted
+//	bytes 26..41   the first 128 bits of
+//	               HMAC-SHA256(token key, length of zone | zone | bytes 0..25)
+//
+// Every answer renews it, so the newest token of a place says how lately its
+// visitor was in the line. That decides only where a store has lost the place: see
+// package line. A token of version 1 ends with the arrival: 46 characters, 34 bytes.
+// It is given out in lines that were begun with such.
 //
 // The zone is not in the token, the request names it; the code covers it, so a
 // token of one zone is worth nothing in another. The length is 4 bytes,
 // big-endian: where the zone ends is never in doubt. Nothing here is hidden,
 // only signed: a visitor may read the id and the arrival.
 //
-// One place has exactly one token under each secret: base64 that decodes to
+// One answer has exactly one token under each secret: base64 that decodes to
 // the same bytes but is written otherwise is refused.
 //
 // # Keys

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"encoding/base64"
 	"encoding/binary"
@@ -11,22 +12,30 @@ import (
 
 // Where the parts of a token lie. See the package's layout.
 const (
-	version = 1
+	// version1 ends with the arrival. It is given out in lines that were begun with
+	// such tokens, so that servers of the version before go on knowing them.
+	version1 = 1
+	version2 = 2
 
 	versionAt = 0
 	keyIDAt   = 1
 	idAt      = 2
 	arrivalAt = 10
-	macAt     = 18
+	epochAt   = 18
+	dueAt     = 22
 	// macSize is 128 bits: a guess is right once in 2^128, and no use is made
 	// of the hash's resistance to collisions that would ask for more.
-	macSize  = 16
-	rawSize  = macAt + macSize
-	textSize = (rawSize*8 + 5) / 6
+	macSize = 16
+
+	signed1, signed2 = epochAt, dueAt + 4
+	size1, size2     = signed1 + macSize, signed2 + macSize
+	text1, text2     = (size1*8 + 5) / 6, (size2*8 + 5) / 6
 
 	// endOfTime is the first arrival, in microseconds, that is too late: 2^53,
 	// in the year 2255. Below it a double, hence a sorted set, is exact.
 	endOfTime = 1 << 53
+	// lastDue is the last time to be due, in seconds: in the year 2106.
+	lastDue = 1<<32 - 1
 )
 
 // ErrInvalid is returned for every string that is not a token of the zone
@@ -39,74 +48,97 @@ var ErrInvalid = errors.New("token: invalid")
 var encoding = base64.RawURLEncoding.Strict()
 
 // Sign returns the token of a place in the zone, under the newest secret. The
-// same place always gets the same token. Verify refuses a token whose arrival
-// is not between 1 and 2^53-1 microseconds.
+// same place, epoch and time to be due (in whole seconds, rounded down) always get
+// the same token. Without an epoch it is of version 1, and says nothing of when the
+// visitor is due. Verify refuses a token whose arrival is not between 1 and 2^53-1
+// microseconds.
 func (k *Keys) Sign(zoneID string, p line.Place) string {
 	newest := k.keys[0]
-	var raw [rawSize]byte
-	raw[versionAt] = version
-	raw[keyIDAt] = newest.id
-	copy(raw[idAt:arrivalAt], p.ID[:])
-	binary.BigEndian.PutUint64(raw[arrivalAt:macAt], uint64(p.ArrivedAtMicros))
-	code := sum(newest.token, zoneID, raw[:macAt])
-	copy(raw[macAt:], code[:macSize])
+	var raw [size2]byte
+	n := claims(&raw, newest.id, p)
+	code := sum(newest.token, zoneID, raw[:n])
+	n += copy(raw[n:], code[:macSize])
 
-	var text [textSize]byte
-	encoding.Encode(text[:], raw[:])
-	return string(text[:])
+	var text [text2]byte
+	encoding.Encode(text[:], raw[:n])
+	return string(text[:encoding.EncodedLen(n)])
+}
+
+// claims writes what is signed, and returns how many bytes that are.
+func claims(raw *[size2]byte, keyID byte, p line.Place) int {
+	raw[versionAt], raw[keyIDAt] = version1, keyID
+	copy(raw[idAt:arrivalAt], p.ID[:])
+	binary.BigEndian.PutUint64(raw[arrivalAt:], uint64(p.ArrivedAtMicros))
+	if p.Epoch == 0 {
+		return signed1
+	}
+	raw[versionAt] = version2
+	binary.BigEndian.PutUint32(raw[epochAt:], p.Epoch)
+	binary.BigEndian.PutUint32(raw[dueAt:], uint32(min(max(0, p.DueMillis/1000), lastDue)))
+	return signed2
 }
 
 // Renew returns the token of a place under the newest secret, as Sign does, to
-// a visitor who has shown tok, which Verify has accepted. Nearly always it is
-// the same string: one place has one token under each secret. Then nothing is
-// signed, which halves the hashing of a poll.
+// a visitor who has shown tok, which Verify has accepted. If that is the very
+// token, as for a poll before its time, nothing is signed.
 func (k *Keys) Renew(zoneID, tok string, p line.Place) string {
-	if len(tok) != textSize || !k.newestAlone {
-		return k.Sign(zoneID, p)
-	}
-	var text [textSize]byte
-	copy(text[:], tok)
-	var raw [rawSize]byte
-	n, err := encoding.Decode(raw[:], text[:])
-	if err != nil || n != rawSize || raw[keyIDAt] != k.keys[0].id ||
-		line.ID(raw[idAt:arrivalAt]) != p.ID ||
-		binary.BigEndian.Uint64(raw[arrivalAt:macAt]) != uint64(p.ArrivedAtMicros) {
+	var raw, want [size2]byte
+	n := claims(&want, k.keys[0].id, p)
+	if size := decode(&raw, tok); !k.newestAlone || size != n+macSize || !bytes.Equal(raw[:n], want[:n]) {
 		return k.Sign(zoneID, p)
 	}
 	return tok
+}
+
+// decode returns how many bytes the token has: size1 or size2, or 0 for a string
+// that is no token of either.
+func decode(raw *[size2]byte, tok string) int {
+	var size int
+	switch len(tok) {
+	case text1:
+		size = size1
+	case text2:
+		size = size2
+	default:
+		return 0
+	}
+	var text [text2]byte
+	if n, err := encoding.Decode(raw[:], text[:copy(text[:], tok)]); err != nil || n != size {
+		return 0
+	}
+	return size
 }
 
 // Verify returns the place that a token of the zone carries, or ErrInvalid. It
 // says that a server with one of the secrets gave the place out, not that the
 // line still has it.
 func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
-	if len(tok) != textSize {
+	var raw [size2]byte
+	n := decode(&raw, tok)
+	if n == 0 || raw[versionAt] != version1 && n == size1 || raw[versionAt] != version2 && n == size2 {
 		return line.Place{}, ErrInvalid
 	}
-	var text [textSize]byte
-	copy(text[:], tok)
-	var raw [rawSize]byte
-	if n, err := encoding.Decode(raw[:], text[:]); err != nil || n != rawSize {
+	arrival := int64(binary.BigEndian.Uint64(raw[arrivalAt:]))
+	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw[:n]) {
 		return line.Place{}, ErrInvalid
 	}
-	arrival := int64(binary.BigEndian.Uint64(raw[arrivalAt:macAt]))
-	if raw[versionAt] != version || arrival <= 0 || arrival >= endOfTime {
-		return line.Place{}, ErrInvalid
+	p := line.Place{ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival}
+	if n == size2 {
+		p.Epoch = binary.BigEndian.Uint32(raw[epochAt:])
+		p.DueMillis = int64(binary.BigEndian.Uint32(raw[dueAt:])) * 1000
 	}
-	if !k.signed(zoneID, raw[:]) {
-		return line.Place{}, ErrInvalid
-	}
-	return line.Place{ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival}, nil
+	return p, nil
 }
 
 // signed reports whether a secret with the token's key id made its code.
 func (k *Keys) signed(zoneID string, raw []byte) bool {
+	says, code := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
 	for _, key := range k.keys {
 		if key.id != raw[keyIDAt] {
 			continue
 		}
-		code := sum(key.token, zoneID, raw[:macAt])
-		if hmac.Equal(code[:macSize], raw[macAt:]) {
+		want := sum(key.token, zoneID, says)
+		if hmac.Equal(want[:macSize], code) {
 			return true
 		}
 	}

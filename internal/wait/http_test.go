@@ -90,10 +90,10 @@ func TestJoinTheLine(t *testing.T) {
 		}
 	}
 	again := read(t, r.join("second"))
-	if again.Token != d.Token || again.Waiting.Position != 1 || again.Waiting.Total != 1 {
+	if r.place(t, again.Token) != r.place(t, d.Token) || again.Waiting.Position != 1 || again.Waiting.Total != 1 {
 		t.Errorf("a repeated join got %+v, the first %+v", again, d)
 	}
-	if other := read(t, r.join("")); other.Waiting.Position != 2 || other.Token == d.Token {
+	if other := read(t, r.join("")); other.Waiting.Position != 2 || r.place(t, other.Token) == r.place(t, d.Token) {
 		t.Errorf("a join without clientId got %+v", other)
 	}
 	if other := read(t, r.join("")); other.Waiting.Position != 3 {
@@ -114,8 +114,9 @@ func TestJoinAfterRotation(t *testing.T) {
 	was, err := r.store.Store.Join(t.Context(), zoneID, retiring.VisitorIDs(zoneID, "c-1")[0])
 	must(t, err)
 	d := read(t, r.join("c-1"))
-	if want := r.tokens.Sign(zoneID, was.Place); d.Token != want || d.Waiting == nil || d.Waiting.Total != 1 {
-		t.Errorf("got %+v, want token %q", d, want)
+	want := line.Place{ID: was.Place.ID, ArrivedAtMicros: was.Place.ArrivedAtMicros}
+	if got := r.place(t, d.Token); got != want || d.Waiting == nil || d.Waiting.Total != 1 {
+		t.Errorf("got %+v of %+v, want a token of %+v", d, got, want)
 	}
 }
 
@@ -159,7 +160,7 @@ func TestJoinIsTurnedAway(t *testing.T) {
 			if got := r.meter.told(); !slices.Equal(got, want) {
 				t.Errorf("metered %q, want %q", got, want)
 			}
-			if again := read(t, r.join("present")); again.Token != present.Token || again.Status != 0 {
+			if again := read(t, r.join("present")); r.place(t, again.Token) != r.place(t, present.Token) || again.Status != 0 {
 				t.Errorf("one who has a place got %+v", again)
 			}
 		})

@@ -89,6 +89,14 @@ func (r *room) send(method, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
+// place is the one that a token names, whenever that was signed.
+func (r *room) place(t *testing.T, tok string) line.Place {
+	t.Helper()
+	p, err := r.tokens.Verify(zoneID, tok)
+	must(t, err)
+	return line.Place{ID: p.ID, ArrivedAtMicros: p.ArrivedAtMicros}
+}
+
 func (r *room) join(clientID string) *httptest.ResponseRecorder {
 	return r.send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, clientID))
 }

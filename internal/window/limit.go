@@ -200,3 +200,7 @@ func (c Clock) Tick(raw int64) Clock {
 	ahead := c.NowMicros - c.RawMicros
 	return Clock{raw, c.NowMicros + elapsed - min(ahead, elapsed/10)}
 }
+
+// Epoch names the data of a zone that begin at a time, in Unix microseconds: the
+// Unix second, 1 at least. 32 bits last until the year 2106.
+func Epoch(nowMicros int64) uint32 { return uint32(max(1, nowMicros/1_000_000)) }

@@ -1,5 +1,14 @@
 -- answer: the loop over a call's visitors, and the reply.
 
+-- stands is where a visitor stands whose token is late: it may be of an earlier
+-- place. The caller is told, so that the token is renewed as the place's.
+local moved = {}
+local function stands(id, nth)
+  local arrived = tonumber(redis.call('ZSCORE', LINE, id))
+  moved[#moved + 1], moved[#moved + 2] = nth, arrived
+  return arrived
+end
+
 -- poll_all answers those who poll.
 --
 -- Nearly all of a crowd is far from the door, and what they cost is what a
@@ -9,15 +18,16 @@
 local function poll_all(answers, first, last)
   local call, char, byte = redis.call, string.char, string.byte
   local now, per_minute = t.now, r.per_minute
-  local stamp = struct.pack('>I6', now)
+  local stamp, late = struct.pack('>I6', now), struct.pack('>I6', now - GRACE)
   local queue = z.mode ~= 'open'
   local ahead = expect(z, r, t.live) + 1 - t.room
   local n, misses = 0, 0
-  for i = first, last, 3 do
+  for i = first, last, 4 do
     local id = ARGV[i]
     local rank = call('ZRANK', LINE, id)
     if rank and queue and rank >= t.released then
-      local position = rank + MARK_EVERY > EXACT and round_up(t, tonumber(ARGV[i + 2]), rank) or rank + 1
+      local arrived = ARGV[i + 3] < late and stands(id, (i - first) / 4 + 1) or tonumber(ARGV[i + 2])
+      local position = rank + MARK_EVERY > EXACT and round_up(t, arrived, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
       if z.passed > 0 then
         far = far * z.present / z.passed
@@ -31,13 +41,17 @@ local function poll_all(answers, first, last)
           est = DAY
         end
       end
-      local came = ARGV[i + 2] / 1000
+      local came = arrived / 1000
       local period = far_period(r, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
       local low = period % 256
       call('HSET', SEEN .. ARGV[i + 1], id, stamp .. char((period - low) / 256, low))
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = poll(id, tonumber(ARGV[i + 2]), rank)
+      local arrived = tonumber(ARGV[i + 2])
+      if rank and ARGV[i + 3] < late then
+        arrived = stands(id, (i - first) / 4 + 1)
+      end
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = poll(id, arrived, rank, ARGV[i + 3])
       if answers[n + 1] % 16 > ADMITTED then
         misses = misses + 1
       end
@@ -49,7 +63,7 @@ local function poll_all(answers, first, last)
 end
 
 local polls = 5 + 3 * ARGV[2]
-local others = polls + 3 * ARGV[4]
+local others = polls + 4 * ARGV[4]
 local missed = glance_all(tonumber(ARGV[2]), tonumber(ARGV[3]))
 local answers, waits = {}, {}
 poll_all(answers, polls, others - 1)
@@ -81,11 +95,12 @@ return {
   0,
   {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
-    t.in_window, t.in_minute, r.limit, z.passed, z.present,
+    t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch, z.lost_at,
   },
   answers,
   missed,
   t.rounded,
   { expect(z, r, t.live), t.room, z.per_minute, r.cap },
+  moved,
   waits or redis.call('HGETALL', WAITS),
 }

@@ -30,6 +30,9 @@ local function join(ids)
   if z.mode == 'closed' then
     return CLOSED, 0, 0, 0, 0, 0
   end
+  if z.epoch == 0 and t.waiting == 0 and t.now >= z.heal_until then
+    z.epoch = epoch_of(z.now_micros)
+  end
   local arrived = max(z.now_micros, z.last_micros + 1)
   if z.mode == 'open' or straight_in() then
     z.last_micros, z.joined = arrived, z.joined + 1

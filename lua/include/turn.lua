@@ -73,8 +73,8 @@ end
 
 -- begin moves the clock and the edge on. It returns what the call knows.
 local function begin(z, r, override)
-  local t = { now = tick(z, override), waits = {}, rounded = {} }
-  check_master(z, r, t.now)
+  local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
+  check_master(z, r, t.now, t.before)
   refill(z, r, t)
   t.waiting = redis.call('ZCARD', LINE)
   t.live = redis.call('ZCARD', LIVE)

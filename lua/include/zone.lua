@@ -8,11 +8,11 @@ local FIELDS = {
   'passed', 'present', 'kept', 'missed',
   'joined', 'admitted', 'left', 'swept', 'restored', 'polls',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
-  'heal_after', 'heal_upto', 'heal_until', 'freeze', 'healed', 'unmarked',
+  'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   -- Words.
   'mode', 'run_id', 'deleted', 'ttls',
 }
-local NUMBERS = 30
+local NUMBERS = 33
 local MODE, RUN_ID, DELETED, TTLS = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4
 
 -- load_zone returns the zone; or nil and the status: 1 unknown, or 2 deleted, with

@@ -1,0 +1,224 @@
+package embedded
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+const (
+	// A part of the journal is named by when it was begun, in Unix milliseconds.
+	journalPrefix, journalSuffix = "departures-", ".log"
+	// journalEnd ends a record. A line without it was cut short, and is not read.
+	journalEnd = "."
+	// complainEvery is how often the log may say that the journal cannot be written.
+	complainEvery = time.Minute
+)
+
+// journal is who was admitted and who left, as it happened. It is what keeps a token
+// from being used twice when the process ends, however it ends: each record is with
+// the kernel before the visitor is answered, and on the disk within a second. Its
+// parts are deleted when all in them has been of no use for long enough.
+//
+// A record is a line: zone, id in hexadecimal, newest arrival of the zone in
+// microseconds, epoch, and when the visitor was admitted, in milliseconds, or 0.
+type journal struct {
+	dir    string
+	logger *slog.Logger
+	now    func() time.Time
+
+	mu   sync.Mutex
+	file *os.File
+	// began are the times of the parts, the newest, which is written, last.
+	began []int64
+	// torn: the last record may be cut short.
+	torn       bool
+	complained time.Time
+}
+
+// entryOf is a record: a departure from a zone.
+type entryOf struct {
+	zoneID string
+	line.Departure
+}
+
+// openJournal begins a new part, and returns what the others hold, the oldest first.
+func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journal, []entryOf, error) {
+	j := &journal{dir: dir, logger: logger, now: now}
+	names, err := filepath.Glob(filepath.Join(dir, journalPrefix+"*"+journalSuffix))
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedded: journal: %w", err)
+	}
+	for _, name := range names {
+		text := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), journalPrefix), journalSuffix)
+		if began, err := strconv.ParseInt(text, 10, 64); err == nil {
+			j.began = append(j.began, began)
+		}
+	}
+	slices.Sort(j.began)
+	var all []entryOf
+	for _, began := range j.began {
+		part, err := readPart(j.name(began))
+		if err != nil {
+			return nil, nil, fmt.Errorf("embedded: journal: %w", err)
+		}
+		all = append(all, part...)
+	}
+	return j, all, nil
+}
+
+func (j *journal) name(began int64) string {
+	return filepath.Join(j.dir, journalPrefix+strconv.FormatInt(began, 10)+journalSuffix)
+}
+
+func readPart(name string) (all []entryOf, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for lines := bufio.NewScanner(f); ; {
+		if !lines.Scan() {
+			return all, lines.Err()
+		}
+		if e, ok := parseEntry(lines.Text()); ok {
+			all = append(all, e)
+		}
+	}
+}
+
+func parseEntry(text string) (e entryOf, ok bool) {
+	const fields = 6
+	f := strings.Split(text, " ")
+	if len(f) != fields || f[fields-1] != journalEnd {
+		return entryOf{}, false
+	}
+	id, err := hex.DecodeString(f[1])
+	arrived, err2 := strconv.ParseInt(f[2], 10, 64)
+	epoch, err3 := strconv.ParseUint(f[3], 10, 32)
+	at, err4 := strconv.ParseInt(f[4], 10, 64)
+	if errors.Join(err, err2, err3, err4) != nil || len(id) != len(line.ID{}) {
+		return entryOf{}, false
+	}
+	p := line.Place{ID: line.ID(id), ArrivedAtMicros: arrived, Epoch: uint32(epoch)}
+	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at}}, true
+}
+
+// add writes a departure down. If it cannot, the log says so: should the process end
+// now, the visitor's token might be good once more.
+func (j *journal) add(zoneID string, d line.Departure) {
+	if j == nil {
+		return
+	}
+	record := fmt.Appendf(nil, "%s %x %d %d %d %s\n",
+		zoneID, d.Place.ID, d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis, journalEnd)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.torn {
+		record = append([]byte("\n"), record...)
+	}
+	err := j.begin()
+	if err == nil {
+		_, err = j.file.Write(record)
+		j.torn = err != nil
+	}
+	j.complain(err)
+}
+
+// begin opens the part that is written, if there is none. The caller holds mu.
+func (j *journal) begin() error {
+	if j.file != nil {
+		return nil
+	}
+	began := j.now().UnixMilli()
+	if n := len(j.began); n > 0 {
+		began = max(began, j.began[n-1]+1)
+	}
+	f, err := os.OpenFile(j.name(began), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	j.file, j.torn = f, false
+	j.began = append(j.began, began)
+	return nil
+}
+
+// complain says that the journal cannot be written, now and then. The caller holds mu.
+func (j *journal) complain(err error) {
+	if now := j.now(); err != nil && now.Sub(j.complained) >= complainEvery {
+		j.complained = now
+		j.logger.Error("cannot write down who departed; after a restart their tokens might be good once more", "err", err)
+	}
+}
+
+// turn has what was written reach the disk, begins a new part when the last is as old
+// as records matter, and deletes those of which nothing matters any more.
+func (j *journal) turn(keep time.Duration) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return
+	}
+	err := j.file.Sync()
+	oldest := j.now().Add(-keep).UnixMilli()
+	if j.began[len(j.began)-1] <= oldest {
+		err = errors.Join(err, j.file.Close())
+		j.file = nil
+		err = errors.Join(err, j.begin())
+	}
+	for len(j.began) > 1 && j.began[1] <= oldest {
+		if e := os.Remove(j.name(j.began[0])); e != nil && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+			break
+		}
+		j.began = j.began[1:]
+	}
+	j.complain(err)
+}
+
+// close has all of it reach the disk.
+func (j *journal) close() error {
+	if j == nil || j.file == nil {
+		return nil
+	}
+	return errors.Join(j.file.Sync(), j.file.Close())
+}
+
+// rewrite keeps SeenAtMillis of an empty line as old as this at most: else a server to
+// which nobody comes would write to the disk each second.
+const rewrite = time.Minute
+
+// keepFor is how long a departure matters: while a token of the place may pass for
+// fresh, and while the pass is good.
+func (s *Store) keepFor() time.Duration {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var longest time.Duration
+	for _, c := range s.crowds {
+		z := c.read()
+		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond, z.PassTTL())
+	}
+	return longest + rewrite
+}
+
+// depart writes down that a visitor was admitted or left. Whatever token was shown,
+// no place of that id that was given out so far must come back.
+func (s *Store) depart(zoneID string, id line.ID, state line.State, admittedAtMillis int64) {
+	p := line.Place{ID: id, ArrivedAtMicros: state.LastArrivalMicros, Epoch: state.Epoch}
+	s.journal.add(zoneID, line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis})
+}

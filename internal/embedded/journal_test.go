@@ -1,0 +1,159 @@
+package embedded
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// parts are the journal's files, the oldest first.
+func parts(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "departures-*.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestTheDeadStayDead: after a restart of either kind, no token of one who was
+// admitted, left or was swept has a place, whoever waited has the same one, and an
+// admission is still the same.
+func TestTheDeadStayDead(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			z := zone.Defaults("z")
+			z.PerMinute = 10
+			put(t, s, z)
+			poll := func(p line.Place) line.Answer {
+				a, err := s.Poll(t.Context(), "z", p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a
+			}
+			held := make(map[string]line.Place)
+			for i, who := range []string{"straight in", "swept", "used", "left", "honest"} {
+				if who == "used" {
+					clock.Add(80 * time.Second)
+					if _, err := s.Sweep(t.Context(), "z", "", 0); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := s.Join(t.Context(), "z", testID(100)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a, err := s.Join(t.Context(), "z", testID(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				held[who] = a.Place
+			}
+			clock.Add(6*time.Second + time.Millisecond)
+			in := poll(held["used"])
+			if in.Status != line.Admitted {
+				t.Fatalf("%+v, want admitted", in)
+			}
+			if err := s.Leave(t.Context(), "z", held["left"]); err != nil {
+				t.Fatal(err)
+			}
+			honest := poll(held["honest"])
+			if err := s.save(); err != nil { // as it does once a second
+				t.Fatal(err)
+			}
+			clock.Add(time.Second)
+			end(t, s)
+
+			clock.Add(30 * time.Second)
+			s = reopen(t, dir, clock.Now)
+			for _, who := range []string{"straight in", "swept", "left"} {
+				if a := poll(held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
+					t.Errorf("one who was %s came back: %+v", who, a)
+				}
+			}
+			if a := poll(held["used"]); a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis {
+				t.Errorf("one who was admitted: %+v, want the same admission as %+v", a, in)
+			}
+			// After an orderly stop the window is known to be over: it may enter.
+			if a := poll(honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
+				t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
+			}
+		})
+	}
+}
+
+// TestJournalIsReadWhole: a record that was cut short, by a crash or a full disk, is
+// no record, and spoils none.
+func TestJournalIsReadWhole(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	j, _, err := openJournal(dir, nil, clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []entryOf{
+		{"a", line.Departure{Place: line.Place{ID: testID(1), ArrivedAtMicros: 11, Epoch: 3}, AdmittedAtMillis: 5}},
+		{"a", line.Departure{Place: line.Place{ID: testID(2), ArrivedAtMicros: 12, Epoch: 3}}},
+	}
+	j.add(want[0].zoneID, want[0].Departure)
+	if _, err := j.file.WriteString("a 0000000000000009 1795"); err != nil {
+		t.Fatal(err)
+	}
+	j.torn = true // as after the error of a write that did a part
+	j.add(want[1].zoneID, want[1].Departure)
+	if _, err := j.file.WriteString("a 0000000000000008 17952233731"); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, got, err := openJournal(dir, nil, clock.Now)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("read %+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", ".", "a 01 1 1 1 .", "a 0000000000000001 x 1 1 .", "a 0000000000000001 1 1 1", strings.Repeat(" ", 5) + "."} {
+		if e, ok := parseEntry(bad); ok {
+			t.Errorf("%q is read as %+v", bad, e)
+		}
+	}
+}
+
+// TestJournalIsBounded: parts of which nothing matters any more are deleted.
+func TestJournalIsBounded(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	j, _, err := openJournal(dir, nil, clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		j.add("a", line.Departure{Place: line.Place{ID: testID(1)}})
+		j.turn(time.Minute)
+		clock.Add(30 * time.Second)
+	}
+	if got := parts(t, dir); len(got) != 2 {
+		t.Errorf("%d parts, want the one that is written and the one before", len(got))
+	}
+	_, all, err := openJournal(dir, nil, clock.Now)
+	if err != nil || len(all) < 2 || len(all) > 4 {
+		t.Errorf("%d records, %v, want those of the last minute at least", len(all), err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(parts(t, dir)[0]); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,151 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// maxDepartures bounds what is remembered of one zone: about 35 MB. One more pushes
+// the oldest out, whose visitor a store that loses its data might then put back.
+const maxDepartures = 1 << 19
+
+// departures are the places of one zone that ended lately, as far as this server saw
+// it: their visitors were admitted or left. A store that loses its data is told, so
+// that none of them comes back and no admission has two passes. Who was swept is not
+// among them: the token says that it had fallen silent. The zero value is empty.
+type departures struct {
+	mu   sync.RWMutex
+	byID map[line.ID]departure
+	// order has them in order of time. Whoever departed twice is there twice; the
+	// later one is in byID.
+	order []departure
+}
+
+// departure is one that this server saw at a time.
+type departure struct {
+	line.Departure
+	at time.Time
+}
+
+// add remembers a departure. An admission is not forgotten because its visitor, who
+// is in, gives up a place besides.
+func (ds *departures) add(d line.Departure, now time.Time) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	was := ds.byID[d.Place.ID].AdmittedAtMillis
+	if was > 0 && was == d.AdmittedAtMillis {
+		return // asked again
+	}
+	d.AdmittedAtMillis = max(d.AdmittedAtMillis, was)
+	if ds.byID == nil {
+		ds.byID = make(map[line.ID]departure)
+	}
+	if len(ds.order) >= maxDepartures {
+		ds.dropOldest()
+	}
+	ds.byID[d.Place.ID] = departure{d, now}
+	ds.order = append(ds.order, departure{d, now})
+}
+
+// has reports whether the place is known to have ended.
+func (ds *departures) has(p line.Place) bool {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	d, ok := ds.byID[p.ID]
+	return ok && p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
+}
+
+// all returns what is remembered.
+func (ds *departures) all() []line.Departure {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	list := make([]line.Departure, 0, len(ds.byID))
+	for _, d := range ds.byID {
+		list = append(list, d.Departure)
+	}
+	return list
+}
+
+// prune forgets departures of before the time.
+func (ds *departures) prune(before time.Time) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	for len(ds.order) > 0 && ds.order[0].at.Before(before) {
+		ds.dropOldest()
+	}
+	if len(ds.order) == 0 {
+		ds.byID, ds.order = nil, nil
+	}
+}
+
+func (ds *departures) dropOldest() {
+	oldest := ds.order[0]
+	ds.order = ds.order[1:]
+	if ds.byID[oldest.Place.ID] == oldest {
+		delete(ds.byID, oldest.Place.ID)
+	}
+}
+
+// tell has the store take in the departures that this server remembers of a zone, if
+// the store has noticed a loss since it was last told, or was not told of all.
+func (r *Registry) tell(ctx context.Context, z *remembered) error {
+	lost, id := z.lostAt.Load(), z.settings.Load().ZoneID
+	z.departures.prune(r.now().Add(-keepDepartures(*z.settings.Load())))
+	if z.told.Load() == lost {
+		return nil
+	}
+	if all := z.departures.all(); len(all) > 0 {
+		if err := r.store.Recall(ctx, id, all); err != nil {
+			return fmt.Errorf("registry: recall: %w", err)
+		}
+		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
+	}
+	z.told.Store(lost)
+	return nil
+}
+
+// tellAll is tell for all zones. A store that cannot be told is told later.
+func (r *Registry) tellAll(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
+			r.log.Warn("the store cannot be told yet who had departed", "zone", z.settings.Load().ZoneID, "error", err)
+		} else if err == nil {
+			z.silent.Store(false)
+		}
+	}
+}
+
+// Depart takes in that a visitor was admitted without the store: the store is told
+// when it can be.
+func (r *Registry) Depart(zoneID string, d line.Departure) {
+	if z := r.lookup(zoneID); z != nil {
+		r.departed(z, d.Place, d.AdmittedAtMillis)
+		z.told.Store(untold)
+	}
+}
+
+// Departed reports whether this server saw the place end lately.
+func (r *Registry) Departed(zoneID string, p line.Place) bool {
+	z := r.lookup(zoneID)
+	return z != nil && z.departures.has(p)
+}
+
+// departed remembers that the visitor is gone. Whatever token was shown, no place of
+// that id that was given out so far must come back.
+func (r *Registry) departed(z *remembered, p line.Place, admittedAtMillis int64) {
+	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
+	p.Epoch, p.DueMillis = z.epoch.Load(), 0
+	z.departures.add(line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis}, r.now())
+}
+
+// keepDepartures is for how long a departure matters: as long as a token of the place
+// may pass for fresh, and as long as the pass is good.
+func keepDepartures(s zone.Settings) time.Duration {
+	return max(s.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+seenWithin, s.PassTTL())
+}

@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+func visitor(letter byte) line.ID { return line.ID{letter} }
+
+// answers has the store say to the next visitors that they have a place, or an
+// admission, at a time, and that it noticed a loss last at another.
+func (f *fakeStore) answers(a line.Answer, nowMillis, lostAtMillis int64) {
+	f.do(func() {
+		a.State = line.State{NowMillis: nowMillis, LastArrivalMicros: nowMillis * 1000, Epoch: 9, LostAtMillis: lostAtMillis}
+		f.answer = a
+	})
+}
+
+func (f *fakeStore) told() []line.Departure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.departed
+	f.departed = nil
+	slices.SortFunc(all, func(a, b line.Departure) int { return int(a.Place.ID[0]) - int(b.Place.ID[0]) })
+	return all
+}
+
+// TestDeparturesAreTold: to a store that has lost its data before anybody's poll, and
+// to one that noticed a loss by itself at the next reading; once each.
+func TestDeparturesAreTold(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
+	f.answers(in, 1_000, 0)
+	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
+		t.Fatal(err)
+	}
+	f.answers(line.Answer{Status: line.AdmittedBefore, Place: in.Place, AdmittedAtMillis: 1_000}, 2_000, 0)
+	if _, err := r.Join(t.Context(), "a", in.Place.ID); err != nil {
+		t.Fatal(err)
+	}
+	left := line.Place{ID: visitor('l'), ArrivedAtMicros: 7}
+	if err := r.Leave(t.Context(), "a", left); err != nil {
+		t.Fatal(err)
+	}
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 0 {
+		t.Fatalf("told %+v, and nothing was lost", got)
+	}
+	// Whatever the newest arrival was when they departed: no earlier one comes back.
+	want := []line.Departure{
+		{Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 1_000_000, Epoch: 9}, AdmittedAtMillis: 1_000},
+		{Place: line.Place{ID: visitor('l'), ArrivedAtMicros: 2_000_000, Epoch: 9}},
+	}
+
+	f.lose()
+	f.answers(line.Answer{Status: line.Waiting, Place: left}, 3_000, 3_000)
+	f.counted()
+	f.before = func(call, _ string) {
+		if f.before = nil; call == "Poll" {
+			f.before = func(call, _ string) {
+				if call == "Poll" && len(f.departed) != len(want) {
+					t.Error("somebody polled before the store was told")
+				}
+			}
+		}
+	}
+	if _, err := r.Poll(t.Context(), "a", line.Place{ID: visitor('w')}); err != nil {
+		t.Fatal(err)
+	}
+	f.before = nil
+	if got := f.told(); !slices.Equal(got, want) {
+		t.Errorf("told %+v, want %+v", got, want)
+	}
+	r.tellAll(t.Context()) // the loss is news by its time, too
+	f.told()
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 0 {
+		t.Errorf("told again: %+v", got)
+	}
+
+	// A fail-over: the store has the zone, and noticed that it may lack something.
+	f.answers(line.Answer{Status: line.Waiting, Place: left}, 4_000, 4_000)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	f.do(func() { f.away = true })
+	r.tellAll(t.Context())
+	f.do(func() { f.away = false })
+	r.tellAll(t.Context())
+	if got := f.told(); !slices.Equal(got, want) {
+		t.Errorf("after a fail-over, told %+v, want %+v", got, want)
+	}
+}
+
+// TestDeparturesOfAnOutage: who was admitted without the store is told, and nothing
+// vouches any more for the token of one who departed.
+func TestDeparturesOfAnOutage(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	p := line.Place{ID: visitor('x'), ArrivedAtMicros: 3}
+	if r.Departed("a", p) {
+		t.Error("departed before it did")
+	}
+	r.Depart("a", line.Departure{Place: p, AdmittedAtMillis: 1_500})
+	if !r.Departed("a", p) || r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001}) || r.Departed("b", p) {
+		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
+	}
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != 1_500 {
+		t.Errorf("told %+v", got)
+	}
+}
+
+// TestDeparturesAreBounded: by time, and in number.
+func TestDeparturesAreBounded(t *testing.T) {
+	var ds departures
+	now := time.Unix(0, 0)
+	add := func(letter byte, at time.Time) {
+		ds.add(line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: at.UnixMicro() + 1}}, at)
+	}
+	add('a', now)
+	add('b', now.Add(time.Second))
+	add('a', now.Add(2*time.Second)) // joined anew, and left again
+	ds.prune(now.Add(time.Second + 1))
+	if all := ds.all(); len(all) != 1 || all[0].Place.ID != visitor('a') {
+		t.Errorf("remembered %+v, want a", all)
+	}
+	for i := range maxDepartures + 10 {
+		id := line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}
+		ds.add(line.Departure{Place: line.Place{ID: id}}, now.Add(time.Minute))
+	}
+	if n := len(ds.all()); n != maxDepartures {
+		t.Errorf("%d are remembered, at most %d", n, maxDepartures)
+	}
+	ds.prune(now.Add(time.Hour))
+	if ds.byID != nil || ds.order != nil {
+		t.Error("memory is not given back")
+	}
+}
