@@ -151,7 +151,6 @@ var lossStories = map[string]func(*story){
 		s.join("a").waits(2)
 		s.lose(s.memory())
 		s.recall(line.Departure{Place: early})
-		s.world.leave(early)
 		s.equal("the earlier place", s.world.poll(early).Status, line.Gone)
 		s.poll("b").restored().waits(1)
 		s.poll("a").restored().waits(2)

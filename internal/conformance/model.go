@@ -414,7 +414,7 @@ func (m *model) state() line.State {
 		Waiting: m.len(), Released: m.released(), Live: m.live(),
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
-		Epoch: m.epoch, LostAtMillis: m.phantoms.AtMillis,
+		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
 	}
 }
 

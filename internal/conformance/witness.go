@@ -31,6 +31,8 @@ type witness struct {
 	dead map[line.Place]death
 	// forgotten: a loss of which no server remembers who had departed just before.
 	forgotten bool
+	// epochs are those of all data that there were.
+	epochs map[uint32]bool
 }
 
 // death is when a place ended.
@@ -56,7 +58,9 @@ type seen struct {
 }
 
 func newWitness(w *world) *witness {
-	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{}}
+	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{},
+		epochs: map[uint32]bool{w.model.epoch: true},
+	}
 }
 
 func (w *witness) of(p *person) *seen {
@@ -195,6 +199,7 @@ func (w *witness) losing(m line.Memory) {
 
 // lost: all data, just now.
 func (w *witness) lost() {
+	w.epochs[w.w.model.epoch] = true
 	w.newest, w.joined = 0, 0
 	w.noticeLoss()
 	w.everybodyMayFallBack()
@@ -202,7 +207,10 @@ func (w *witness) lost() {
 
 // anew: the zone was deleted with its line, and another one begins.
 func (w *witness) anew() {
-	w.joined, w.forgotten = 0, false
+	// With the clock set back to when earlier data began, which nobody remembers,
+	// nobody can tell these data from those.
+	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
+	w.epochs[w.w.model.epoch] = true
 	for p, s := range w.people {
 		*s = seen{}
 		w.died("deleted", place(p.token))

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,12 +48,15 @@ func (w *world) join(id line.ID, former ...line.ID) line.Answer {
 		got, err := h.Store.Join(w.t.Context(), w.zoneID, id, former...)
 		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
 	}
-	w.sawAdmitted(want)
+	w.saw(want)
 	return want
 }
 
 func (w *world) poll(p line.Place) line.Answer {
 	w.t.Helper()
+	if w.hasDeparted(p) {
+		p.DueMillis = 0
+	}
 	w.model.begin(w.raw())
 	want := w.model.polled(w.model.poll(p))
 	want.State = w.model.state()
@@ -61,14 +65,29 @@ func (w *world) poll(p line.Place) line.Answer {
 		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
 		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
 	}
-	w.sawAdmitted(want)
+	w.saw(want)
 	return want
 }
 
-func (w *world) sawAdmitted(a line.Answer) {
-	if a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+// saw is what a server makes of an answer: see package registry.
+func (w *world) saw(a line.Answer) {
+	switch a.Status {
+	case line.Admitted, line.AdmittedBefore:
 		w.sawDepart(a.Place.ID, a.AdmittedAtMillis)
+	case line.Waiting:
+		for i, d := range w.departed {
+			if d.Place.ID == a.Place.ID {
+				w.departed[i].Place.ArrivedAtMicros = min(d.Place.ArrivedAtMicros, a.Place.ArrivedAtMicros-1)
+			}
+		}
+	default:
 	}
+}
+
+func (w *world) hasDeparted(p line.Place) bool {
+	return slices.ContainsFunc(w.departed, func(d line.Departure) bool {
+		return d.Place.ID == p.ID && d.Place.ArrivedAtMicros >= p.ArrivedAtMicros
+	})
 }
 
 // sawDepart: as a server notes it, which knows the newest arrival but not whether the

@@ -464,6 +464,6 @@ func (c *crowd) state(t turn) line.State {
 		Waiting: int64(c.line.len()), Released: c.line.upTo(c.edge), Live: int64(c.live.len()),
 		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: c.rates.Limit,
 		EdgePassed: c.passed, EdgeLive: c.present,
-		Epoch: c.epoch, LostAtMillis: c.phantoms.AtMillis,
+		Epoch: c.epoch, LostAtMillis: max(0, c.heal.until-window.HealMillis),
 	}
 }

@@ -51,8 +51,12 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
 	z.learn(a.State)
-	if a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+	switch a.Status {
+	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)
+	case line.Waiting:
+		z.departures.stands(a.Place)
+	default: // nobody is there
 	}
 }
 

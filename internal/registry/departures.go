@@ -24,7 +24,13 @@ type departures struct {
 	byID map[line.ID]departure
 	// order has them in order of time. Whoever departed twice is there twice; the
 	// later one is in byID.
-	order []departure
+	order []ending
+}
+
+// ending is when somebody departed.
+type ending struct {
+	id line.ID
+	at time.Time
 }
 
 // departure is one that this server saw at a time.
@@ -50,7 +56,7 @@ func (ds *departures) add(d line.Departure, now time.Time) {
 		ds.dropOldest()
 	}
 	ds.byID[d.Place.ID] = departure{d, now}
-	ds.order = append(ds.order, departure{d, now})
+	ds.order = append(ds.order, ending{d.Place.ID, now})
 }
 
 // has reports whether the place is known to have ended.
@@ -59,6 +65,20 @@ func (ds *departures) has(p line.Place) bool {
 	defer ds.mu.RUnlock()
 	d, ok := ds.byID[p.ID]
 	return ok && p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
+}
+
+// stands takes in that a visitor waits at a place: what is remembered is of an earlier
+// one.
+func (ds *departures) stands(p line.Place) {
+	if !ds.has(p) {
+		return
+	}
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if d, ok := ds.byID[p.ID]; ok && d.Place.ArrivedAtMicros >= p.ArrivedAtMicros {
+		d.Place.ArrivedAtMicros = p.ArrivedAtMicros - 1
+		ds.byID[p.ID] = d
+	}
 }
 
 // all returns what is remembered.
@@ -87,8 +107,8 @@ func (ds *departures) prune(before time.Time) {
 func (ds *departures) dropOldest() {
 	oldest := ds.order[0]
 	ds.order = ds.order[1:]
-	if ds.byID[oldest.Place.ID] == oldest {
-		delete(ds.byID, oldest.Place.ID)
+	if ds.byID[oldest.id].at.Equal(oldest.at) {
+		delete(ds.byID, oldest.id)
 	}
 }
 

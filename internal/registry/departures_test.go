@@ -57,7 +57,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	}
 
 	f.lose()
-	f.answers(line.Answer{Status: line.Waiting, Place: left}, 3_000, 3_000)
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 3_000, 3_000)
 	f.counted()
 	f.before = func(call, _ string) {
 		if f.before = nil; call == "Poll" {
@@ -83,7 +83,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	}
 
 	// A fail-over: the store has the zone, and noticed that it may lack something.
-	f.answers(line.Answer{Status: line.Waiting, Place: left}, 4_000, 4_000)
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 4_000, 4_000)
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func decode(t testing.TB, tok string) []byte {
 // encode is decode's inverse.
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// forge returns a token of testZone over any 18 bytes with a code that is right.
+// forge returns a token of testZone over any bytes with a code that is right.
 func forge(t testing.TB, secret, head []byte) string {
 	t.Helper()
 	code := hmacUnder(t, secret, "openqueue/waitingroom/v1 token key", testZone, string(head))

@@ -95,7 +95,8 @@ return {
   0,
   {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
-    t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch, z.lost_at,
+    t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
+    max(0, z.heal_until - HEAL),
   },
   answers,
   missed,
