@@ -39,7 +39,7 @@ type rooms struct {
 	clientIP echo.IPExtractor
 	// origins are the sites whose pages may ask.
 	origins *origin.Policy
-	log      *slog.Logger
+	log     *slog.Logger
 }
 
 // reading are the methods for what balancers and caches look at.

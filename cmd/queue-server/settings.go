@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/origin"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
@@ -51,6 +52,7 @@ type settings struct {
 	RedisCA        string        `name:"redis-ca" setting:"QUEUE_REDIS_CA" placeholder:"FILE" complete:"file" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
+	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
@@ -151,6 +153,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		if err := secret.CheckToken(s.AdminToken); err != nil {
 			fault("admin-token", "%w", err)
 		}
+	}
+	if err := pass.CheckIssuer(s.PassIssuer); err != nil {
+		fault("pass-issuer", "%w", err)
 	}
 	if s.DataDir == "" {
 		fault("data-dir", "is empty; name a folder that this server may write to")
