@@ -42,6 +42,9 @@ type Grant struct {
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds; the pass
 	// carries them in whole seconds, rounded down.
 	AdmittedAtMillis, ExpiresAtMillis int64
+	// AheadMillis is by how much the clock that these are on was ahead of the true time
+	// at the admission, 0 or more: the pass carries the true time.
+	AheadMillis int64
 	// Local: a server admitted by itself, while the store was away.
 	Local bool
 }
@@ -63,7 +66,7 @@ func (s *Signer) Issue(g Grant) (string, error) {
 	switch {
 	case !zone.ValidID(g.ZoneID):
 		return "", fmt.Errorf("%w: zone %q", ErrGrant, g.ZoneID)
-	case g.AdmittedAtMillis < 0 || g.ExpiresAtMillis <= g.AdmittedAtMillis:
+	case g.AheadMillis < 0 || g.AdmittedAtMillis < g.AheadMillis || g.ExpiresAtMillis <= g.AdmittedAtMillis:
 		return "", fmt.Errorf("%w: from %d to %d", ErrGrant, g.AdmittedAtMillis, g.ExpiresAtMillis)
 	}
 	// Not jwt.NewWithClaims, which would make the same header every time.
@@ -77,8 +80,8 @@ func (s *Signer) Issue(g Grant) (string, error) {
 			RegisteredClaims: jwt.RegisteredClaims{
 				Issuer:    s.issuer,
 				Subject:   hex.EncodeToString(g.ID[:]),
-				IssuedAt:  seconds(g.AdmittedAtMillis),
-				ExpiresAt: seconds(g.ExpiresAtMillis),
+				IssuedAt:  seconds(g.AdmittedAtMillis - g.AheadMillis),
+				ExpiresAt: seconds(g.ExpiresAtMillis - g.AheadMillis),
 				ID:        g.jti(),
 			},
 		},

@@ -421,19 +421,19 @@ func TestVerifyRefusesOtherClaims(t *testing.T) {
 	signer := newSigner(t, 1)
 	kids, _ := publicKeys(t, signer.JWKS())
 	for name, change := range map[string]func(jwt.MapClaims){
-		"no iss":                 func(c jwt.MapClaims) { delete(c, "iss") },
-		"another iss":            func(c jwt.MapClaims) { c["iss"] = "waitingroom-test" },
-		"no aud":                 func(c jwt.MapClaims) { delete(c, "aud") },
-		"another zone's aud":     func(c jwt.MapClaims) { c["aud"] = "OTHER_ZONE" },
-		"a list as aud":          func(c jwt.MapClaims) { c["aud"] = []string{"TEST_ZONE"} },
-		"no exp":            func(c jwt.MapClaims) { delete(c, "exp") },
-		"no iat":            func(c jwt.MapClaims) { delete(c, "iat") },
-		"no sub":            func(c jwt.MapClaims) { delete(c, "sub") },
-		"a short sub":       func(c jwt.MapClaims) { c["sub"] = "0123" },
-		"a long sub":        func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
-		"sub without hex":   func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
-		"a zone of numbers": func(c jwt.MapClaims) { c["zone"] = 7 },
-		"exp in words":      func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
+		"no iss":             func(c jwt.MapClaims) { delete(c, "iss") },
+		"another iss":        func(c jwt.MapClaims) { c["iss"] = "waitingroom-test" },
+		"no aud":             func(c jwt.MapClaims) { delete(c, "aud") },
+		"another zone's aud": func(c jwt.MapClaims) { c["aud"] = "OTHER_ZONE" },
+		"a list as aud":      func(c jwt.MapClaims) { c["aud"] = []string{"TEST_ZONE"} },
+		"no exp":             func(c jwt.MapClaims) { delete(c, "exp") },
+		"no iat":             func(c jwt.MapClaims) { delete(c, "iat") },
+		"no sub":             func(c jwt.MapClaims) { delete(c, "sub") },
+		"a short sub":        func(c jwt.MapClaims) { c["sub"] = "0123" },
+		"a long sub":         func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
+		"sub without hex":    func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
+		"a zone of numbers":  func(c jwt.MapClaims) { c["zone"] = 7 },
+		"exp in words":       func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
 	} {
 		_, claims := parts(t, issue(t, signer, grant))
 		change(claims)
