@@ -37,6 +37,7 @@ newest = max(z.lost_at, tonumber(newest[2] or 0))
 local r = rates_of(z.per_minute, z.window, z.idle)
 local left = {
   raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros, epoch = z.epoch,
+  set_micros = z.set_micros, ahead_micros = z.ahead_micros,
   lost_at = newest, lost_apart = z.window + 1,
   lost_limit = max(r.limit + z.burst, sum(since(z, newest - z.window))),
   lost_per_minute = max(z.per_minute, sum(since(z, newest - MINUTE))),

@@ -207,7 +207,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask,
 	if err != nil {
 		return nil, err
 	}
-	state, err := stateOf(parts[0])
+	state, clock, err := stateOf(parts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask,
 	if err := move(asks[glances:glances+polls], parts[5]); err != nil {
 		return nil, err
 	}
-	return missed, distribute(asks[glances:], state, parts[1], waits)
+	return missed, distribute(asks[glances:], state, clock, parts[1], waits)
 }
 
 // says is what a token says of how fresh it is: time to be due and epoch.
@@ -270,11 +270,12 @@ func (a *ask) turn() int {
 	}
 }
 
-// stateOf reads the zone's state; its width is that of the header of visit.lua.
-func stateOf(st []int64) (line.State, error) {
-	const stateWidth = 13
+// stateOf reads the zone's state, and what its clock needs for AheadMillis; the width is
+// that of the header of visit.lua.
+func stateOf(st []int64) (line.State, window.Clock, error) {
+	const stateWidth = 15
 	if len(st) != stateWidth {
-		return line.State{}, fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
+		return line.State{}, window.Clock{}, fmt.Errorf("lua: visit: a state of %d numbers, want %d", len(st), stateWidth)
 	}
 	return line.State{
 		NowMillis: st[0], EdgeMicros: st[1], LastArrivalMicros: st[2],
@@ -282,11 +283,11 @@ func stateOf(st []int64) (line.State, error) {
 		InWindow: st[6], InMinute: st[7], WindowLimit: st[8],
 		EdgePassed: st[9], EdgeLive: st[10],
 		Epoch: uint32(st[11]), LostAtMillis: st[12],
-	}, nil
+	}, window.Clock{SetMicros: st[13], AheadMicros: st[14]}, nil
 }
 
 // distribute reads the answers of visit.lua; the widths are those of its header.
-func distribute(asks []*ask, state line.State, flat, waits []int64) error {
+func distribute(asks []*ask, state line.State, clock window.Clock, flat, waits []int64) error {
 	for _, a := range asks {
 		width := a.op.width()
 		if len(flat) < width {
@@ -295,6 +296,9 @@ func distribute(asks []*ask, state line.State, flat, waits []int64) error {
 		a.read(flat[:width])
 		a.answer.State = state
 		a.answer.Renew()
+		if a.answer.AdmittedAtMillis > 0 {
+			a.answer.AheadMillis = clock.AheadMillis(a.answer.AdmittedAtMillis)
+		}
 		if a.op == opStats {
 			a.histogram = slices.Clone(waits)
 		}

@@ -19,7 +19,8 @@
 -- Returns  {1} zone unknown, {2} zone deleted, or
 --          {0, state, answers, missed, rounded, pace, moved, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
---            minute, window limit, edge passed, edge live, epoch, lost at
+--            minute, window limit, edge passed, edge live, epoch, lost at; when the
+--            clock was last set back, and by how much the zone's was ahead then
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.

@@ -119,9 +119,10 @@ func (v *visitor) do(req *http.Request, into any) (int, http.Header, error) {
 
 // passClaims are those of PassClaims that a service has to look at.
 type passClaims struct {
-	Zone string `json:"zone"`
-	Exp  int64  `json:"exp"`
-	JTI  string `json:"jti"`
+	Issuer   string `json:"iss"`
+	Audience string `json:"aud"`
+	Exp      int64  `json:"exp"`
+	JTI      string `json:"jti"`
 }
 
 // verify is what the protected service does with a pass, in the four steps of
@@ -165,8 +166,8 @@ func (v *visitor) verify(ctx context.Context, pass string, seen map[string]bool)
 	switch {
 	case !genuine:
 		return c, errors.New("the signature is not good")
-	case c.Exp <= time.Now().Unix(), c.Zone != v.zoneID: // 3.
-		return c, fmt.Errorf("expired, or another zone's: %+v", c)
+	case c.Exp <= time.Now().Unix(), c.Audience != v.zoneID, c.Issuer != "waitingroom": // 3.
+		return c, fmt.Errorf("expired, or of another zone or installation: %+v", c)
 	case seen[c.JTI]: // 4.
 		return c, errors.New("this admission was taken before")
 	}

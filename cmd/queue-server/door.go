@@ -42,7 +42,8 @@ func openDoor(s checked, lines *fallback.Store, zones *registry.Registry, limits
 		return lines, nil
 	}
 	d := door.New(door.Options{
-		Lines: lines, Remembered: zones.Remembered, Limiter: limits, Trusted: prefixes(s.proxies), Meter: meter, Logger: log,
+		Lines: lines, Remembered: zones.Remembered, Limiter: limits, Trusted: prefixes(s.proxies), Backends: prefixes(s.backends),
+		Meter: meter, Logger: log,
 	})
 	return d, d
 }

@@ -55,7 +55,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	if k.tokens, err = token.NewKeys(secrets...); err != nil {
 		return keys{}, usageError{err}
 	}
-	if k.passes, err = pass.NewSigner(secrets...); err != nil {
+	if k.passes, err = pass.NewSigner(s.PassIssuer, secrets...); err != nil {
 		return keys{}, usageError{err}
 	}
 	return k, nil

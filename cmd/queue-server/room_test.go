@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/pass"
 )
 
 func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
@@ -193,7 +194,7 @@ func TestLoadKeys(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := checked{settings: settings{Store: tt.store, DataDir: t.TempDir()}}
+			s := checked{settings: settings{Store: tt.store, PassIssuer: pass.DefaultIssuer, DataDir: t.TempDir()}}
 			if tt.set {
 				s.secrets, s.adminToken = secrets, operatorToken
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -36,7 +37,9 @@ type rooms struct {
 	meter    problem.Meter
 	// clientIP finds the visitor's address behind the trusted proxies.
 	clientIP echo.IPExtractor
-	log      *slog.Logger
+	// origins are the sites whose pages may ask.
+	origins *origin.Policy
+	log     *slog.Logger
 }
 
 // reading are the methods for what balancers and caches look at.
@@ -57,9 +60,9 @@ func (h *health) closing(next echo.HandlerFunc) echo.HandlerFunc {
 func (r rooms) public() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
-	e.POST("/traffic/wait", r.wait.Join)
-	e.POST("/traffic/entry", r.entry.Poll)
-	e.POST("/traffic/leave", r.wait.Leave)
+	e.POST("/traffic/wait", r.wait.Join, r.ownSites)
+	e.POST("/traffic/entry", r.entry.Poll, r.ownSites)
+	e.POST("/traffic/leave", r.wait.Leave, r.ownSites)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
@@ -67,6 +70,16 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Public.ServeJSON)
 	return e
+}
+
+// ownSites refuses what browsers send for pages of other sites.
+func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := r.origins.Check(c.Request()); err != nil {
+			return err
+		}
+		return next(c)
+	}
 }
 
 // operators are the routes of the operators' listener.

@@ -151,6 +151,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		registry: reg,
 		meter:    metrics,
 		clientIP: clientIP(s),
+		origins:  s.origins,
 		log:      log,
 	}
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/origin"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
@@ -51,10 +52,12 @@ type settings struct {
 	RedisCA        string        `name:"redis-ca" setting:"QUEUE_REDIS_CA" placeholder:"FILE" complete:"file" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
+	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
 	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
+	ClientIPFrom   []string      `name:"client-ip-from" setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of backends that join for their users: the clientIp in the body of their joins is believed. Nobody's when absent. No proxy may be in it that passes on what visitors write."`
 	AllowedOrigins []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only pages of this server's own site when absent."`
 	LimitsAddr     string        `name:"limits-addr" setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Limits' listener, where services and gateways ask whether a client may go on, such as 127.0.0.1:8082. Not for the public. None when absent."`
 	LimitsAPIKeys  string        `name:"limits-api-keys" setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" complete:"file" help:"The X-API-Keys that count as clients of their own: on each line the SHA-256 of one in hexadecimal, and its tier. Or any, if whoever asks has checked them. None when absent."`
@@ -79,6 +82,8 @@ type checked struct {
 	redisRoots *x509.CertPool
 	// proxies are the trusted ones.
 	proxies []*net.IPNet
+	// backends are those whose clientIp is believed.
+	backends []*net.IPNet
 	// origins are the sites whose pages may ask.
 	origins *origin.Policy
 	level   slog.Level
@@ -149,6 +154,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 			fault("admin-token", "%w", err)
 		}
 	}
+	if err := pass.CheckIssuer(s.PassIssuer); err != nil {
+		fault("pass-issuer", "%w", err)
+	}
 	if s.DataDir == "" {
 		fault("data-dir", "is empty; name a folder that this server may write to")
 	}
@@ -158,14 +166,19 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	}
 	oneOf("door-limits", s.DoorLimits, doorOn, doorOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
-	for _, p := range s.TrustedProxies {
-		network, err := parseNetwork(p)
-		if err != nil {
-			fault("trusted-proxies", "%w", err)
-			continue
+	networks := func(flag string, all []string) (out []*net.IPNet) {
+		for _, text := range all {
+			network, err := parseNetwork(text)
+			if err != nil {
+				fault(flag, "%w", err)
+				continue
+			}
+			out = append(out, network)
 		}
-		c.proxies = append(c.proxies, network)
+		return out
 	}
+	c.proxies = networks("trusted-proxies", s.TrustedProxies)
+	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
 	if c.origins, err = origin.New(s.AllowedOrigins); err != nil {
 		fault("allowed-origins", "%w", err)

@@ -14,6 +14,10 @@ import (
 // at least 2^64 addresses (RFC 6177), and could use another for every request.
 const prefixIPv6 = 64
 
+// lineIPv6 is how much of it a line has at most that somebody rents for a home: 256
+// networks of 64 bits (RFC 6177).
+const lineIPv6 = 56
+
 // forwardedFor is the header in which each proxy adds whom it was asked by.
 const forwardedFor = "X-Forwarded-For"
 
@@ -68,7 +72,13 @@ func within(trusted []netip.Prefix, a netip.Addr) bool {
 
 // Key is the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64".
 // All that is no address has one key.
-func Key(address string) string {
+func Key(address string) string { return key(address, prefixIPv6) }
+
+// Line is Key for what must not be had once more for each network of a line: of an IPv6
+// address it counts 56 bits, "ip:2001:db8:0:100::/56". To that, 256 phones are one.
+func Line(address string) string { return key(address, lineIPv6) }
+
+func key(address string, bits int) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return "ip:unknown"
@@ -77,7 +87,7 @@ func Key(address string) string {
 	if a.Is4() {
 		return "ip:" + a.String()
 	}
-	network, err := a.Prefix(prefixIPv6)
+	network, err := a.Prefix(bits)
 	if err != nil {
 		return "ip:unknown"
 	}

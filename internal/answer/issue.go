@@ -43,12 +43,13 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		signed, err := i.passes.Issue(pass.Grant{
 			ZoneID: out.ZoneID, ID: a.Place.ID,
 			AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis,
-			Local: a.Local,
+			AheadMillis: a.AheadMillis, Local: a.Local,
 		})
 		if err != nil {
 			return Answer{}, fmt.Errorf("answer: issue a pass: %w", err)
 		}
 		out.Pass = signed
+		a.AdmittedAtMillis, a.ExpiresAtMillis = a.AdmittedAtMillis-a.AheadMillis, a.ExpiresAtMillis-a.AheadMillis
 		return out, nil
 	default:
 		return Answer{}, fmt.Errorf("answer: status %d is none of waiting and admitted", a.Status)

@@ -358,7 +358,7 @@ func (m *model) admit(token line.Place) line.Answer {
 	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
-	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires}
+	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
 }
 
 func (m *model) expires(at int64) int64 {
@@ -373,7 +373,7 @@ func (m *model) expires(at int64) int64 {
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 	for _, e := range slices.Backward(m.log) {
 		if e.id == token.ID && e.expires > m.now {
-			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires}, true
+			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires, AheadMillis: m.clock.AheadMillis(e.at)}, true
 		}
 	}
 	return line.Answer{}, false

@@ -50,7 +50,13 @@ var placeStories = map[string]func(*story){
 		a = s.poll("a")
 		a.enters()
 		s.equal("a tenth less than seven seconds later", a.State.NowMillis, then+6300)
+		early := s.clock.Now().UnixMilli() - (a.AdmittedAtMillis - a.AheadMillis)
+		s.equal("let in at the time of the store's clock, or the millisecond before", early == 0 || early == 1, true)
+		s.after(minute)
+		again := s.poll("a")
+		s.equal("asked again, it is as far ahead", again.AheadMillis, a.AheadMillis)
 		s.after(10 * time.Hour)
+		s.equal("nobody is ahead, in the end", s.join("b").AheadMillis, int64(0))
 		s.equal("the store's clock, in the end", s.stats().State.NowMillis, s.clock.Now().UnixMilli())
 	},
 

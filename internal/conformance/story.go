@@ -101,7 +101,7 @@ func (s *story) reply(who string, a line.Answer) reply {
 // is compares what a story can say of an answer; the rest is the model's.
 func (r reply) is(want line.Answer) {
 	r.s.t.Helper()
-	want.State = r.State
+	want.State, want.AheadMillis = r.State, r.AheadMillis
 	if want.Status != line.Gone && want.Status != line.Closed && want.Status != line.Full {
 		want.Place = r.s.tokens[r.who]
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	Limiter Limiter
 	// Trusted are the networks of the proxies in front.
 	Trusted []netip.Prefix
+	// Backends are the networks of those who join for their users, and are believed
+	// what the body says of them.
+	Backends []netip.Prefix
 	// Meter may be nil.
 	Meter Meter
 	// Logger defaults to one that discards.
@@ -48,18 +51,20 @@ type Options struct {
 // Door stands before the rooms. Its methods may be called from any number of
 // goroutines.
 type Door struct {
-	lines   Lines
-	zones   *zones
-	memory  *memory
-	limiter Limiter
-	trusted []netip.Prefix
-	meter   Meter
-	log     *slog.Logger
-	now     func() time.Time
-	epoch   time.Time
+	lines    Lines
+	zones    *zones
+	memory   *memory
+	limiter  Limiter
+	trusted  []netip.Prefix
+	backends []netip.Prefix
+	meter    Meter
+	log      *slog.Logger
+	now      func() time.Time
+	epoch    time.Time
 
-	// warnedPrivate: the log says that joins come from addresses that are nobody's.
-	warnedPrivate atomic.Bool
+	// warnedPrivate: the log says that joins come from addresses that are nobody's;
+	// warnedSilent, that a proxy of ours does not say for whom it asks.
+	warnedPrivate, warnedSilent atomic.Bool
 	// warnedForwarded is when the log last said that forwarded joins are refused, on
 	// the door's clock.
 	warnedForwarded atomic.Int64
@@ -69,7 +74,7 @@ type Door struct {
 func New(o Options) *Door {
 	d := &Door{
 		lines: o.Lines, zones: newZones(o.Remembered), memory: newMemory(), limiter: o.Limiter,
-		trusted: o.Trusted, meter: o.Meter, log: o.Logger, now: o.Now,
+		trusted: o.Trusted, backends: o.Backends, meter: o.Meter, log: o.Logger, now: o.Now,
 	}
 	if d.meter == nil {
 		d.meter = noMeter{}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/limit"
@@ -29,7 +30,8 @@ const (
 	// ReasonPrivate: it came from an address that is no subscriber's: of this
 	// machine, a private network, or none at all. A balancer may be behind it.
 	ReasonPrivate = "private"
-	// ReasonTrusted: it came from a trusted proxy that does not say for whom.
+	// ReasonTrusted: it came from a trusted proxy, or from a backend that is believed,
+	// which does not say for whom.
 	ReasonTrusted = "trusted"
 )
 
@@ -43,7 +45,8 @@ type Newcomer struct {
 	ZoneID, ClientID string
 	// Address is where the request came from, as the trusted proxies tell.
 	Address string
-	// ClientIP is what the body says; empty, or an address.
+	// ClientIP is what the body says; empty, or an address. It counts where Address is
+	// a backend's that is believed, and nowhere else.
 	ClientIP string
 	// Forwarded: there is a header that a proxy writes.
 	Forwarded bool
@@ -53,7 +56,7 @@ type Newcomer struct {
 // error, if that ended first.
 func (d *Door) Admits(ctx context.Context, n Newcomer) error {
 	if n.ClientID != "" {
-		v, err := d.check(ctx, JoinsClient, clientKey(n.ZoneID, n.ClientID))
+		v, err := d.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
 		if err != nil {
 			return err
 		}
@@ -65,18 +68,33 @@ func (d *Door) Admits(ctx context.Context, n Newcomer) error {
 	if !ok {
 		return nil
 	}
-	v, err := d.check(ctx, JoinsAddress, address.Key(from))
-	switch {
-	case err != nil:
-		return err
-	case v.Allowed:
-		return nil
+	for _, q := range d.byAddress(n.ZoneID, from) {
+		v, err := d.check(ctx, q)
+		switch {
+		case err != nil:
+			return err
+		case v.Allowed:
+			continue
+		}
+		if n.Forwarded && n.Address == from {
+			d.meter.ForwardedRefused()
+			d.warnOfForwarded(from, q.Policy)
+		}
+		return &RefusedError{RetryMillis: v.RetryMillis + rand.Int64N(spread)}
 	}
-	if n.Forwarded && n.Address == from {
-		d.meter.ForwardedRefused()
-		d.warnOfForwarded(from)
+	return nil
+}
+
+// byAddress are the questions about an address. The zone's comes first: a refusal takes
+// nothing of what the address may have elsewhere.
+func (d *Door) byAddress(zoneID, from string) []limiter.Question {
+	all := make([]limiter.Question, 0, 2)
+	if settings, known := d.zones.remembered(zoneID); known {
+		if by, ok := shareOf(settings); ok {
+			all = append(all, limiter.Question{Policy: JoinsZone, Key: "zone:" + zoneID + "/" + address.Line(from), Scale: &by})
+		}
 	}
-	return &RefusedError{RetryMillis: v.RetryMillis + rand.Int64N(spread)}
+	return append(all, limiter.Question{Policy: JoinsAddress, Key: address.Key(from)})
 }
 
 // flood refuses a poll ahead of its time that is one of too many. Until the time
@@ -85,7 +103,7 @@ func (d *Door) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
 	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])
-	v, err := d.check(ctx, PollsToken, string(key[:]))
+	v, err := d.check(ctx, limiter.Question{Policy: PollsToken, Key: string(key[:])})
 	if err != nil || v.Allowed {
 		return err
 	}
@@ -93,8 +111,8 @@ func (d *Door) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 }
 
 // check asks one policy. One that does not exist allows everything.
-func (d *Door) check(ctx context.Context, policy, key string) (limit.Verdict, error) {
-	a, err := d.limiter.Check(ctx, limiter.Question{Policy: policy, Key: key})
+func (d *Door) check(ctx context.Context, q limiter.Question) (limit.Verdict, error) {
+	a, err := d.limiter.Check(ctx, q)
 	switch {
 	case err == nil:
 		return a.Verdict, nil
@@ -103,7 +121,7 @@ func (d *Door) check(ctx context.Context, policy, key string) (limit.Verdict, er
 	case !errors.Is(err, limiter.ErrPolicyUnknown):
 		// A cost of 1 and these keys are always in range: the door does not stand
 		// or fall with what else there may be.
-		d.log.ErrorContext(ctx, "door: a limit could not be checked", "policy", policy, "error", err)
+		d.log.ErrorContext(ctx, "door: a limit could not be checked", "policy", q.Policy, "error", err)
 	}
 	return limit.Verdict{Allowed: true}, nil
 }
@@ -112,32 +130,33 @@ func (d *Door) check(ctx context.Context, policy, key string) (limit.Verdict, er
 func (d *Door) counted(n *Newcomer) (from string, ok bool) {
 	a, err := netip.ParseAddr(n.Address)
 	a = a.Unmap().WithZone("")
-	if err == nil && d.trusts(a) {
-		// A gateway that asks for its visitors is believed what it says of them.
+	if err == nil && within(d.backends, a) {
 		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
 			return n.ClientIP, true
 		}
+	}
+	if err == nil && (within(d.backends, a) || within(d.trusted, a)) {
 		d.meter.JoinUnlimited(ReasonTrusted)
+		if !d.warnedSilent.Swap(true) {
+			d.log.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
+				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
+		}
 		return "", false
 	}
 	if err != nil || !public(a) {
 		d.meter.JoinUnlimited(ReasonPrivate)
 		if (n.Forwarded || !a.IsLoopback()) && !d.warnedPrivate.Swap(true) {
 			d.log.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
-				"if a balancer or a proxy is there, name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
+				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
+				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
 		}
 		return "", false
 	}
 	return n.Address, true
 }
 
-func (d *Door) trusts(a netip.Addr) bool {
-	for _, p := range d.trusted {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+func within(networks []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // sharedSpace is between subscribers and their provider (RFC 6598), and in clouds.
@@ -150,11 +169,12 @@ func public(a netip.Addr) bool {
 }
 
 // warnOfForwarded says that those behind one address are refused who may be many.
-func (d *Door) warnOfForwarded(from string) {
+func (d *Door) warnOfForwarded(from, policy string) {
 	now, last := d.millis(), d.warnedForwarded.Load()
 	if now-last >= warnEvery && d.warnedForwarded.CompareAndSwap(last, now) {
-		d.log.Warn("joins are refused that say they were forwarded; if the address is a balancer's or a CDN's of yours, "+
-			"name its networks in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away", "address", from, "policy", JoinsAddress)
+		d.log.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
+			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
+			"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", policy)
 	}
 }
 

@@ -249,8 +249,8 @@ func (m *memory) keep(z *zoneMemory, p line.Place, a *line.Answer, asked int64) 
 		n.period, n.place = short(a.PeriodMillis), a.Place.ArrivedAtMicros
 	case a.Status == line.Admitted || a.Status == line.AdmittedBefore:
 		ttl := a.ExpiresAtMillis - a.AdmittedAtMillis
-		// What is remembered must not outlive the pass.
-		if a.State.NowMillis > 0 && a.ExpiresAtMillis-a.State.NowMillis > 2*admittedEvery && ttl <= math.MaxUint32 {
+		// What is remembered must not outlive the pass, and has no room for AheadMillis.
+		if a.AheadMillis == 0 && a.State.NowMillis > 0 && a.ExpiresAtMillis-a.State.NowMillis > 2*admittedEvery && ttl <= math.MaxUint32 {
 			n.kind, n.c = admitted, uint32(ttl)
 			n.setArrived(a.AdmittedAtMillis)
 		}

@@ -48,8 +48,8 @@ func newRoom(t testing.TB, policies ...limit.Policy) *room {
 func (r *room) behind(l door.Limiter) *door.Door {
 	return door.New(door.Options{
 		Lines: r.store, Remembered: r.store.remembered, Limiter: l, Meter: r.meter, Now: r.clock.Now,
-		Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
-		Logger:  slog.New(slog.NewTextHandler(r.logs, nil)),
+		Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, Backends: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")},
+		Logger: slog.New(slog.NewTextHandler(r.logs, nil)),
 	})
 }
 

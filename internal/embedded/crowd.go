@@ -198,7 +198,7 @@ func (c *crowd) admit(t *turn, p line.Place) line.Answer {
 	t.room = c.rates.Room(t.inWindow, t.inMinute)
 	return line.Answer{
 		Status: line.Admitted, Place: p,
-		AdmittedAtMillis: t.now, ExpiresAtMillis: c.expires(t.now),
+		AdmittedAtMillis: t.now, ExpiresAtMillis: c.expires(t.now), AheadMillis: c.clock.AheadMillis(t.now),
 	}
 }
 
@@ -291,7 +291,7 @@ func (c *crowd) before(t turn, p line.Place) (line.Answer, bool) {
 	}
 	return line.Answer{
 		Status: line.AdmittedBefore, Place: p,
-		AdmittedAtMillis: at, ExpiresAtMillis: c.expires(at),
+		AdmittedAtMillis: at, ExpiresAtMillis: c.expires(at), AheadMillis: c.clock.AheadMillis(at),
 	}, true
 }
 

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/door"
@@ -144,6 +145,58 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 	if !slices.Equal(r.meter.seen, want) {
 		t.Errorf("metered %q, want %q", r.meter.seen, want)
 	}
+}
+
+// TestPassesAfterTheClockWasWrong: it was an hour fast when somebody joined, and was set
+// right. Until the zone's clock has caught up, ten hours later, no pass begins in the
+// future or outlives its admission, and a repeated poll gets the same answer.
+func TestPassesAfterTheClockWasWrong(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.clock.forward(time.Hour)
+	r.join(t)
+	_, early := r.join(t)
+	r.clock.forward(6001 * time.Millisecond)
+	before := read(t, r.poll(early))
+	r.clock.forward(-time.Hour)
+
+	again := read(t, r.poll(early))
+	if old, now := claimsOf(t, before.Admission.Pass), claimsOf(t, again.Admission.Pass); old.ID != now.ID || now.IssuedAt.After(r.clock.Now()) {
+		t.Errorf("let in when the clock was wrong: %+v, and set right %+v", old, now)
+	}
+	for at := time.Duration(0); at < 11*time.Hour; at += 100 * time.Minute {
+		r.clock.forward(100 * time.Minute)
+		_, tok := r.join(t) // straight in
+		first := r.poll(tok)
+		d, c := read(t, first), claimsOf(t, read(t, first).Admission.Pass)
+		if begins := r.clock.Now().Sub(c.IssuedAt.Time); begins < 0 || begins > 1100*time.Millisecond {
+			t.Errorf("after %v: the pass begins %v ago", at, begins)
+		}
+		if ago := r.clock.Now().UnixMilli() - d.Admission.AdmittedAt; ago < 0 || ago > 2 {
+			t.Errorf("after %v: let in %d ms ago", at, ago)
+		}
+		if c.ExpiresAt.Sub(r.clock.Now()) > 5*time.Minute || d.Admission.ExpiresAt/1000 != c.ExpiresAt.Unix() {
+			t.Errorf("after %v: it ends at %v, the admission at %d", at, c.ExpiresAt, d.Admission.ExpiresAt)
+		}
+		r.clock.forward(4 * time.Minute)
+		if second := r.poll(tok); second.Body.String() != first.Body.String() {
+			t.Errorf("after %v: a repeated poll got %s, the first %s", at, second.Body, first.Body)
+		}
+		r.clock.forward(2 * time.Minute)
+		if late := r.poll(tok); late.Code != http.StatusGone {
+			t.Errorf("after %v: the admission outlives the pass: %d %s", at, late.Code, late.Body)
+		}
+	}
+}
+
+// claimsOf reads a pass as a service does that does not check it.
+func claimsOf(t *testing.T, pass string) jwt.RegisteredClaims {
+	t.Helper()
+	var c jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(pass, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // A visitor who holds a token of a retiring secret is given one of the newest.

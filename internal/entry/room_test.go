@@ -58,7 +58,7 @@ func newRoom(tb testing.TB) *room {
 	r.store = &store{Store: lines}
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)
 	must(tb, err)
-	r.passes, err = pass.NewSigner(newSecret)
+	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
 	service := entry.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter)
 	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))

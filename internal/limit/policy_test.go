@@ -70,6 +70,32 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestScaled: a rule that is fitted stays valid, and permits what it is fitted to.
+func TestScaled(t *testing.T) {
+	t.Parallel()
+	for _, a := range limit.Algorithms {
+		r := limit.Rule{Algorithm: a, Limit: 120, WindowSeconds: 60}
+		if a == limit.TokenBucket || a == limit.LeakyBucket {
+			r.Burst = 40
+		}
+		for _, tt := range []struct {
+			by   limit.Scale
+			want int64
+		}{
+			{limit.Scale{By: 1, Of: 1, Least: 1, Most: 1_000}, r.Permits()},
+			{limit.Scale{By: 0, Of: 600, Least: 0, Most: 0}, 1},
+			{limit.Scale{By: 1, Of: 600, Least: 10, Most: 1_000}, 10},
+			{limit.Scale{By: 1, Of: 600, Least: 10, Most: 3}, 3},
+			{limit.Scale{By: limit.MaxLimit, Of: 1, Least: 1, Most: 500}, 500},
+		} {
+			got := r.Scaled(tt.by)
+			if err := got.Validate(); err != nil || got.Permits() != tt.want || got.WindowSeconds != 60 {
+				t.Errorf("%s by %+v: %+v, %v", a, tt.by, got, err)
+			}
+		}
+	}
+}
+
 func TestBook(t *testing.T) {
 	t.Parallel()
 	p := limit.Policy{Name: "b", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}}}

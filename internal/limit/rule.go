@@ -115,6 +115,33 @@ func (r Rule) faults() []string {
 	return all
 }
 
+// Scale fits a rule to the size of what it guards.
+type Scale struct {
+	// By and Of are a fraction: limit and burst are multiplied by it, and rounded up.
+	// By is 0-10,000,000, Of above 0.
+	By, Of int64
+	// Least and Most bound what may be taken at once, Most before Least.
+	Least, Most int64
+}
+
+// Scaled is the rule, fitted, and valid if the rule was. Its window stays as it is.
+func (r Rule) Scaled(s Scale) Rule {
+	scaled := func(n int64) int64 { return max(1, min(MaxLimit, (n*s.By+s.Of-1)/s.Of)) }
+	atOnce := func(n int64) int64 { return max(1, min(max(scaled(n), s.Least), s.Most, MaxLimit)) }
+	out := r
+	switch r.Algorithm {
+	case TokenBucket:
+		out.Limit, out.Burst = scaled(r.Limit), atOnce(r.Permits())
+	case LeakyBucket:
+		out.Limit, out.Burst = scaled(r.Limit), atOnce(r.Permits())-1
+	case SlidingLog:
+		out.Limit = min(atOnce(r.Limit), MaxLogLimit)
+	default:
+		out.Limit = atOnce(r.Limit)
+	}
+	return out
+}
+
 // Share is the rule for one of n that divide it among themselves; the i-th, from
 // 0, of them. All shares together are never more than the rule, as long as it has
 // n permits or more; each is at least 1.

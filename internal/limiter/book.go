@@ -97,6 +97,21 @@ func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 	return out
 }
 
+// scaled is the tier with its rules fitted. What is remembered and counted is the
+// tier's own.
+func (t *tier) scaled(by limit.Scale, servers int64) *tier {
+	rules := make([]limit.Rule, len(t.rules))
+	for i, r := range t.rules {
+		rules[i] = r.Scaled(by)
+	}
+	out := &tier{
+		name: t.name, rules: rules, parts: [][]limit.Rule{rules}, share: shares(rules, servers-1, servers),
+		maxCost: permits(rules), seed: t.seed, tally: t.tally,
+	}
+	out.shareCost = permits(out.share)
+	return out
+}
+
 func shares(rules []limit.Rule, i, n int64) []limit.Rule {
 	if n == 1 {
 		return rules

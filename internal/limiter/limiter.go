@@ -81,6 +81,9 @@ type Question struct {
 	Tier string
 	// Cost is how many permits it takes; 0 for 1.
 	Cost int64
+	// Scale fits the policy's rules to what the key is asked about; nil leaves them as
+	// they are. A policy that is asked with it is not split into parts.
+	Scale *limit.Scale
 }
 
 // Source is what an answer comes from.
@@ -177,6 +180,9 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, ErrPolicyUnknown
 	}
 	t := p.tier(q.Tier)
+	if q.Scale != nil {
+		t = t.scaled(*q.Scale, l.servers)
+	}
 	if q.Cost == 0 {
 		q.Cost = 1
 	}

@@ -81,6 +81,10 @@ type Answer struct {
 	PeriodMillis int64
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds. When admitted only.
 	AdmittedAtMillis, ExpiresAtMillis int64
+	// AheadMillis is by how much the zone's clock, on which these are, was ahead of the
+	// store's at the admission: it is, for a while, where that was set back. As long as
+	// that is not set again, it is the same for the same admission. When admitted only.
+	AheadMillis int64
 	// Restored: the store had lost this place and has put it back.
 	Restored bool
 	// Local: a server let the visitor in by itself, while the store was away.

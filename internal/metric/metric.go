@@ -46,7 +46,7 @@ type Metrics struct {
 	joins, polls, refusals *prometheus.CounterVec
 	admissions, restored   *prometheus.CounterVec
 	localAdmissions        *prometheus.CounterVec
-	storeFailing           *prometheus.GaugeVec
+	storeFailing, clock    *prometheus.GaugeVec
 	waits, estimateErrors  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
@@ -75,6 +75,9 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		storeFailing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "queue_store_failing", Help: "1 while the latest call to the zone's store failed, else 0.",
 		}, []string{"zone"}),
+		clock: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "queue_clock_ahead_seconds", Help: "By how much the zone's clock is ahead of this server's; negative if behind.",
+		}, []string{"zone"}),
 		waits: histogram("queue_wait_seconds", "How long those who were let in had waited.",
 			waitBuckets, "zone"),
 		estimateErrors: histogram("queue_estimate_error_ratio",
@@ -94,7 +97,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	})
 	build.Set(1)
 	for _, c := range []prometheus.Collector{
-		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
+		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
 		m.calls, m.failures, m.door.unlimited, m.door.forwarded, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -62,7 +62,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 	want := map[string]int{
 		"queue_joins_total": len(joinOutcomes), "queue_polls_total": len(pollOutcomes),
 		"queue_refusals_total": len(refusalCodes), "queue_admissions_total": 1,
-		"queue_local_admissions_total": 1, "queue_store_failing": 1,
+		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
@@ -123,6 +123,33 @@ func TestCounters(t *testing.T) {
 				t.Errorf("%q, %q = %v, want 1", tt.zone, tt.label, got)
 			}
 		})
+	}
+}
+
+// hourAhead is a store whose zones are an hour ahead of the server.
+type hourAhead struct {
+	Calls
+	now func() time.Time
+}
+
+func (s hourAhead) Stats(context.Context, string) (line.Stats, error) {
+	return line.Stats{State: line.State{NowMillis: s.now().Add(time.Hour).UnixMilli()}}, nil
+}
+
+// TestClocks: each look at the zone says how far its clock is from the server's.
+func TestClocks(t *testing.T) {
+	m, _ := newTest(t)
+	m.Know("a")
+	now := time.UnixMilli(1_795_223_373_000)
+	m.now = func() time.Time { // a look at the clock takes 10 ms
+		now = now.Add(10 * time.Millisecond)
+		return now
+	}
+	if _, err := m.Measure(hourAhead{now: func() time.Time { return now }}).Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := testutil.ToFloat64(m.clock.WithLabelValues("a")); math.Abs(got-3600) > 0.02 {
+		t.Errorf("the zone is %v s ahead, want 3600", got)
 	}
 }
 

@@ -29,7 +29,7 @@ type zoneMeter struct {
 	joins, polls, refusals map[string]prometheus.Counter // never written to
 	admissions, restored   prometheus.Counter
 	localAdmissions        prometheus.Counter
-	storeFailing           prometheus.Gauge
+	storeFailing, clock    prometheus.Gauge
 	waits, estimateErrors  prometheus.Observer
 	estimates              sample
 	recentErrors           recent
@@ -98,6 +98,7 @@ func (m *Metrics) Know(zoneIDs ...string) {
 			localAdmissions: m.localAdmissions.WithLabelValues(id),
 			restored:        m.restored.WithLabelValues(id),
 			storeFailing:    m.storeFailing.WithLabelValues(id),
+			clock:           m.clock.WithLabelValues(id),
 			waits:           m.waits.WithLabelValues(id),
 			estimateErrors:  m.estimateErrors.WithLabelValues(id),
 		}
@@ -119,7 +120,7 @@ func (m *Metrics) Forget(zoneID string) {
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing,
+		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
 	} {
 		v.DeletePartialMatch(gone)

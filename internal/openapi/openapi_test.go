@@ -90,7 +90,7 @@ func TestExamplesAreGenuine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passes, err := pass.NewSigner(secret)
+	passes, err := pass.NewSigner(pass.DefaultIssuer, secret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
 // Package origin lets pages of other sites join and poll from the browser, where
 // the operator names those sites (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
 //
-// Without it a browser may send a page's poll here, but keeps the answer from the
-// page. Nothing here is proven by it, and nothing is protected: programs send
-// what they like. It does not allow credentials, and none are used: a token goes
-// in the body.
+// Without it a browser keeps the answers from the page, and what the page has it send
+// is refused (Check): else any site could have its readers' browsers take places, each
+// from an address of its own. Programs send what they like; of those nothing is proven
+// here. It does not allow credentials, and none are used: a token goes in the body.
 package origin
 
 import (
@@ -18,6 +18,9 @@ import (
 
 // ErrInvalid is wrapped by every error of New.
 var ErrInvalid = errors.New("origin: invalid")
+
+// ErrCrossOrigin: a browser sent the request for a page of a site that is not allowed.
+var ErrCrossOrigin = errors.New("origin: cross-origin request")
 
 // anySite is the setting that allows all sites.
 const anySite = "*"
@@ -40,6 +43,8 @@ type Policy struct {
 	// allowed has, for each origin, the values of Access-Control-Allow-Origin:
 	// made once, so that a poll allocates nothing.
 	allowed map[string][]string
+	// browsers tells, by what browsers add to a request, which site's page sent it.
+	browsers *http.CrossOriginProtection
 }
 
 // Values of headers that all answers share. They are full, so that an append
@@ -55,7 +60,7 @@ var (
 // where it is not the usual one; "*" alone allows all. With none, nothing is
 // allowed. The error wraps ErrInvalid.
 func New(origins []string) (*Policy, error) {
-	p := &Policy{allowed: make(map[string][]string, len(origins))}
+	p := &Policy{allowed: make(map[string][]string, len(origins)), browsers: http.NewCrossOriginProtection()}
 	for _, o := range origins {
 		o = strings.TrimSpace(o)
 		if o == anySite {
@@ -64,6 +69,9 @@ func New(origins []string) (*Policy, error) {
 		}
 		if err := check(o); err != nil {
 			return nil, err
+		}
+		if err := p.browsers.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		p.allowed[o] = []string{o}
 	}
@@ -119,6 +127,20 @@ func (p *Policy) Handler(next http.Handler) http.Handler {
 		h["Access-Control-Expose-Headers"] = forExposed
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Check returns an error that wraps ErrCrossOrigin for a request that would change
+// something, and that a browser sent for a page of a site that is neither allowed nor
+// this server's own. Browsers say so in Sec-Fetch-Site; older ones say the page's
+// origin, which is held against Host. What has neither, such as an app, goes on.
+func (p *Policy) Check(r *http.Request) error {
+	if p.all {
+		return nil
+	}
+	if err := p.browsers.Check(r); err != nil {
+		return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
+	}
+	return nil
 }
 
 // preflight answers the question that a browser asks before the request.

@@ -6,7 +6,10 @@
 //	header  alg    EdDSA
 //	        typ    JWT
 //	        kid    the key's thumbprint (RFC 7638)
-//	claims  zone   the zone that let the visitor in
+//	claims  iss    who signed: the installation's name, DefaultIssuer unless the operator
+//	               set another
+//	        aud    the zone that let the visitor in, for gateways that look there
+//	        zone   the same
 //	        sub    the visitor's id, 16 hex digits
 //	        iat    when, in whole Unix seconds, rounded down
 //	        exp    until when, the same: the pass never outlives the admission,
@@ -15,8 +18,9 @@
 //	        local  true if a server let the visitor in by itself while the store
 //	               was away; absent otherwise
 //
-// A service must check that zone is its own: the keys are those of all zones
-// of the installation. It may remember jti until exp to take each admission
+// A service must check that aud, or zone, is its own, and iss what it expects: the keys
+// are those of all zones of the installation, and of every other with the same secret.
+// It may remember jti until exp to take each admission
 // once.
 //
 // All of a pass follows from the admission and the key. A poll that is repeated

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -19,25 +21,52 @@ const MinSecretBytes = 32
 // keyInfo tells the seed of the signing key from the secret's other uses.
 const keyInfo = "openqueue/waitingroom/v1 pass key"
 
-// ErrSecret is wrapped by every error of NewSigner.
-var ErrSecret = errors.New("pass: unusable secret")
+// DefaultIssuer is the iss of passes where the operator names no other.
+const DefaultIssuer = "waitingroom"
+
+// maxIssuer bounds an issuer, in bytes.
+const maxIssuer = 256
+
+// Errors of NewSigner. Compare with errors.Is.
+var (
+	ErrSecret = errors.New("pass: unusable secret")
+	// ErrIssuer: not 1-256 printable characters of ASCII without spaces, quotes and
+	// backslashes; or with a colon and no URI (RFC 7519, StringOrURI).
+	ErrIssuer = errors.New("pass: unusable issuer")
+)
+
+// CheckIssuer returns an error that wraps ErrIssuer for what cannot be an issuer.
+func CheckIssuer(issuer string) error {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+	if issuer == "" || len(issuer) > maxIssuer || strings.ContainsFunc(issuer, odd) {
+		return fmt.Errorf("%w: %q is not 1 to %d printable characters without spaces, quotes and backslashes", ErrIssuer, issuer, maxIssuer)
+	}
+	if u, err := url.Parse(issuer); strings.Contains(issuer, ":") && (err != nil || u.Scheme == "") {
+		return fmt.Errorf("%w: %q has a colon and is no URI; write https://queue.example", ErrIssuer, issuer)
+	}
+	return nil
+}
 
 // Signer issues and verifies passes. It may be used by many goroutines.
 type Signer struct {
+	issuer string
 	newest ed25519.PrivateKey
 	header map[string]any               // of every pass; never written to
 	public map[string]ed25519.PublicKey // by kid
 	jwks   []byte
 }
 
-// NewSigner derives the keys of one or more secrets, newest first, of at least
+// NewSigner returns the signer of an issuer. It derives the keys of one or more secrets, newest first, of at least
 // MinSecretBytes each. A secret that is too short, or given twice, is an error
 // that wraps ErrSecret. The secrets themselves are not kept.
-func NewSigner(secrets ...[]byte) (*Signer, error) {
+func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
+	if err := CheckIssuer(issuer); err != nil {
+		return nil, err
+	}
 	if len(secrets) == 0 {
 		return nil, fmt.Errorf("%w: none was given", ErrSecret)
 	}
-	s := &Signer{public: make(map[string]ed25519.PublicKey, len(secrets))}
+	s := &Signer{issuer: issuer, public: make(map[string]ed25519.PublicKey, len(secrets))}
 	set := jwkSet{Keys: make([]jwk, 0, len(secrets))}
 	for i, secret := range secrets {
 		if len(secret) < MinSecretBytes {

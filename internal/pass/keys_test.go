@@ -28,7 +28,7 @@ func newSigner(t testing.TB, numbers ...int) *pass.Signer {
 	for i, n := range numbers {
 		secrets[i] = secret(n)
 	}
-	s, err := pass.NewSigner(secrets...)
+	s, err := pass.NewSigner(pass.DefaultIssuer, secrets...)
 	if err != nil {
 		t.Fatalf("NewSigner: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestNewSigner(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := pass.NewSigner(tt.secrets...)
+			s, err := pass.NewSigner(pass.DefaultIssuer, tt.secrets...)
 			if tt.want == "" {
 				if err != nil || s == nil {
 					t.Fatalf("NewSigner = %v, %v", s, err)

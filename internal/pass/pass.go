@@ -42,14 +42,19 @@ type Grant struct {
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds; the pass
 	// carries them in whole seconds, rounded down.
 	AdmittedAtMillis, ExpiresAtMillis int64
+	// AheadMillis is by how much the clock that these are on was ahead of the true time
+	// at the admission, 0 or more: the pass carries the true time.
+	AheadMillis int64
 	// Local: a server admitted by itself, while the store was away.
 	Local bool
 }
 
 // claims are what a pass says.
 type claims struct {
-	Zone  string `json:"zone"`
-	Local bool   `json:"local,omitempty"`
+	Zone string `json:"zone"`
+	// Audience is one string, not the list of RegisteredClaims.
+	Audience string `json:"aud"`
+	Local    bool   `json:"local,omitempty"`
 	jwt.RegisteredClaims
 }
 
@@ -61,7 +66,7 @@ func (s *Signer) Issue(g Grant) (string, error) {
 	switch {
 	case !zone.ValidID(g.ZoneID):
 		return "", fmt.Errorf("%w: zone %q", ErrGrant, g.ZoneID)
-	case g.AdmittedAtMillis < 0 || g.ExpiresAtMillis <= g.AdmittedAtMillis:
+	case g.AheadMillis < 0 || g.AdmittedAtMillis < g.AheadMillis || g.ExpiresAtMillis <= g.AdmittedAtMillis:
 		return "", fmt.Errorf("%w: from %d to %d", ErrGrant, g.AdmittedAtMillis, g.ExpiresAtMillis)
 	}
 	// Not jwt.NewWithClaims, which would make the same header every time.
@@ -69,12 +74,14 @@ func (s *Signer) Issue(g Grant) (string, error) {
 		Header: s.header,
 		Method: jwt.SigningMethodEdDSA,
 		Claims: claims{
-			Zone:  g.ZoneID,
-			Local: g.Local,
+			Zone:     g.ZoneID,
+			Audience: g.ZoneID,
+			Local:    g.Local,
 			RegisteredClaims: jwt.RegisteredClaims{
+				Issuer:    s.issuer,
 				Subject:   hex.EncodeToString(g.ID[:]),
-				IssuedAt:  seconds(g.AdmittedAtMillis),
-				ExpiresAt: seconds(g.ExpiresAtMillis),
+				IssuedAt:  seconds(g.AdmittedAtMillis - g.AheadMillis),
+				ExpiresAt: seconds(g.ExpiresAtMillis - g.AheadMillis),
 				ID:        g.jti(),
 			},
 		},
@@ -104,7 +111,7 @@ func (g Grant) jti() string {
 
 // Verify returns what a pass grants at the given time, in whole seconds; the
 // caller compares the zone. It accepts EdDSA only, under the key of a live
-// secret that the pass names. The error wraps ErrExpired for a genuine pass
+// secret that the pass names, and this issuer's passes only. The error wraps ErrExpired for a genuine pass
 // from the second of its exp on, and ErrInvalid in every other case.
 func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
 	if strings.ContainsAny(pass, "\r\n") { // base64 would skip them
@@ -115,6 +122,7 @@ func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithTimeFunc(func() time.Time { return now }),
 		jwt.WithExpirationRequired(),
+		jwt.WithIssuer(s.issuer),
 		jwt.WithStrictDecoding(),
 	)
 	switch {
@@ -142,7 +150,7 @@ func (s *Signer) key(t *jwt.Token) (any, error) {
 // grant reads claims whose signature and exp are good.
 func (c claims) grant() (Grant, error) {
 	id, err := hex.DecodeString(c.Subject)
-	if err != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil {
+	if err != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil || c.Audience != c.Zone {
 		return Grant{}, fmt.Errorf("%w: not the claims of a pass", ErrInvalid)
 	}
 	return Grant{

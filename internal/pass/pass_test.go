@@ -105,7 +105,7 @@ func TestIssueContent(t *testing.T) {
 		t.Errorf("jti is %v, want a UUID of version 8", claims["jti"])
 	}
 	want := map[string]any{
-		"zone": "TEST_ZONE", "sub": "0123456789abcdef", "jti": jti,
+		"iss": "waitingroom", "aud": "TEST_ZONE", "zone": "TEST_ZONE", "sub": "0123456789abcdef", "jti": jti,
 		"iat": 1_795_223_434.0, "exp": 1_795_223_734.0,
 	}
 	if !maps.Equal(claims, want) {
@@ -113,15 +113,38 @@ func TestIssueContent(t *testing.T) {
 	}
 }
 
-// The pass of one admission is the same for every release.
+// The pass of one admission is the same on every server, so of every release, unless the
+// CHANGELOG says otherwise.
 func TestPassIsFrozen(t *testing.T) {
 	t.Parallel()
 	const want = "eyJhbGciOiJFZERTQSIsImtpZCI6IkVra3RMUGVSQ0hldEZDdEpLU2wtbm81UHhzemNObEotWUpxOXRGSktLdXMiLCJ0eXAiOiJKV1QifQ" +
-		".eyJ6b25lIjoiVEVTVF9aT05FIiwic3ViIjoiMDEyMzQ1Njc4OWFiY2RlZiIsImV4cCI6MTc5NTIyMzczNCwi" +
-		"aWF0IjoxNzk1MjIzNDM0LCJqdGkiOiI5YmMwNDEyYS03N2JkLTg1MzItYmI1Ny1mM2ZlYmQ1MTNlYjIifQ" +
-		".1WylpRw9qBoZLRndQmKCeUp0X8exl3-tKrbI9cS4it0biGf4t-0p8DtHDH9a9JtBYoMLf4s_W4gWwZelebYrAQ"
+		".eyJ6b25lIjoiVEVTVF9aT05FIiwiYXVkIjoiVEVTVF9aT05FIiwiaXNzIjoid2FpdGluZ3Jvb20iLCJzdWIiOiIwMTIzNDU2Nzg5YWJjZGVmIi" +
+		"wiZXhwIjoxNzk1MjIzNzM0LCJpYXQiOjE3OTUyMjM0MzQsImp0aSI6IjliYzA0MTJhLTc3YmQtODUzMi1iYjU3LWYzZmViZDUxM2ViMiJ9" +
+		".rrPybwwHCMWBxbLYR9c_1NaAz59pxD-fzZBH0-2uaPmWBHvyiSoO6KZ8uf98RzrxrzLLgzxqKicmQmDETdueBQ"
 	if got := issue(t, newSigner(t, 1), grant); got != want {
 		t.Errorf("pass is %s, want %s", got, want)
+	}
+}
+
+// TestIssuer: another installation's passes are not accepted, though it has the secret.
+func TestIssuer(t *testing.T) {
+	t.Parallel()
+	other, err := pass.NewSigner("https://queue.example", secret(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := issue(t, other, grant)
+	if _, claims := parts(t, p); claims["iss"] != "https://queue.example" {
+		t.Errorf("iss is %v", claims["iss"])
+	}
+	if _, err := other.Verify(p, during); err != nil {
+		t.Error(err)
+	}
+	refuse(t, newSigner(t, 1), p, during, pass.ErrInvalid)
+	for _, issuer := range []string{"", "two words", "queue:1:2 ", `a"b`, `a\b`, "1:2", strings.Repeat("x", 257), "schön"} {
+		if s, err := pass.NewSigner(issuer, secret(1)); !errors.Is(err, pass.ErrIssuer) || s != nil {
+			t.Errorf("%q: %v, %v", issuer, s, err)
+		}
 	}
 }
 
@@ -398,14 +421,19 @@ func TestVerifyRefusesOtherClaims(t *testing.T) {
 	signer := newSigner(t, 1)
 	kids, _ := publicKeys(t, signer.JWKS())
 	for name, change := range map[string]func(jwt.MapClaims){
-		"no exp":            func(c jwt.MapClaims) { delete(c, "exp") },
-		"no iat":            func(c jwt.MapClaims) { delete(c, "iat") },
-		"no sub":            func(c jwt.MapClaims) { delete(c, "sub") },
-		"a short sub":       func(c jwt.MapClaims) { c["sub"] = "0123" },
-		"a long sub":        func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
-		"sub without hex":   func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
-		"a zone of numbers": func(c jwt.MapClaims) { c["zone"] = 7 },
-		"exp in words":      func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
+		"no iss":             func(c jwt.MapClaims) { delete(c, "iss") },
+		"another iss":        func(c jwt.MapClaims) { c["iss"] = "waitingroom-test" },
+		"no aud":             func(c jwt.MapClaims) { delete(c, "aud") },
+		"another zone's aud": func(c jwt.MapClaims) { c["aud"] = "OTHER_ZONE" },
+		"a list as aud":      func(c jwt.MapClaims) { c["aud"] = []string{"TEST_ZONE"} },
+		"no exp":             func(c jwt.MapClaims) { delete(c, "exp") },
+		"no iat":             func(c jwt.MapClaims) { delete(c, "iat") },
+		"no sub":             func(c jwt.MapClaims) { delete(c, "sub") },
+		"a short sub":        func(c jwt.MapClaims) { c["sub"] = "0123" },
+		"a long sub":         func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
+		"sub without hex":    func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
+		"a zone of numbers":  func(c jwt.MapClaims) { c["zone"] = 7 },
+		"exp in words":       func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
 	} {
 		_, claims := parts(t, issue(t, signer, grant))
 		change(claims)

@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -43,6 +44,7 @@ var cases = []struct {
 	{"token", token.ErrInvalid, 401, "token_invalid", 0, 0, ""},
 	{"operator", operator.ErrUnauthorized, 401, "unauthorized", 0, 0, ""},
 	{"cross-origin", operator.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
+	{"cross-origin, of a visitor", origin.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
 	{"zone unknown", line.ErrZoneUnknown, 404, "zone_unknown", 0, 0, ""},
 	{"zone deleted", line.ErrZoneDeleted, 404, "zone_unknown", 0, 0, ""},
 	{"echo 404", echo.ErrNotFound, 404, "not_found", 0, 0, ""},

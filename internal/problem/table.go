@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -52,7 +53,7 @@ var (
 	crossOrigin = kind{
 		status: http.StatusForbidden, code: "cross_origin",
 		title:  "The request comes from another site",
-		detail: "Browsers may change zones from this server's own pages only.",
+		detail: "A browser may send this for pages of this server's own site, or of one that the operator allows.",
 	}
 	notFound = kind{
 		status: http.StatusNotFound, code: "not_found",
@@ -158,6 +159,7 @@ var table = []struct {
 	{wait.ErrFull, &lineFull},
 	{operator.ErrUnauthorized, &unauthorized},
 	{operator.ErrCrossOrigin, &crossOrigin},
+	{origin.ErrCrossOrigin, &crossOrigin},
 	{operator.ErrConflict, &conflict},
 	{operator.ErrBusy, &tooManyRequests},
 	{operator.ErrPrecondition, &preconditionFailed},

@@ -58,7 +58,7 @@ func newRoom(tb testing.TB) *room {
 	r.set(tb, func(s *zone.Settings) { s.PerMinute = 10 })
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)
 	must(tb, err)
-	r.passes, err = pass.NewSigner(newSecret)
+	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
 	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
 	r.http = openapitest.Public.Handler(tb, routes(r, log))

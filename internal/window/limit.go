@@ -189,16 +189,39 @@ type Clock struct {
 	RawMicros int64 `json:"rawMicros"`
 	// NowMicros is the zone's time; never less than RawMicros.
 	NowMicros int64 `json:"nowMicros"`
+	// SetMicros is the zone's time when the store's clock was last set back, and
+	// AheadMicros by how much the zone's was ahead of it from then on. 0: never.
+	SetMicros   int64 `json:"setMicros,omitempty"`
+	AheadMicros int64 `json:"aheadMicros,omitempty"`
 }
 
 // Tick moves the clock on to a new reading of the store's clock.
 func (c Clock) Tick(raw int64) Clock {
 	if c.NowMicros == 0 {
-		return Clock{raw, raw}
+		return Clock{RawMicros: raw, NowMicros: raw}
 	}
-	elapsed := max(0, raw-c.RawMicros)
-	ahead := c.NowMicros - c.RawMicros
-	return Clock{raw, c.NowMicros + elapsed - min(ahead, elapsed/10)}
+	c.RawMicros = min(c.RawMicros, raw)
+	if c.NowMicros > c.at(c.RawMicros) {
+		// Set back. Or an older version, which does not know when, moved the clock.
+		c.SetMicros, c.AheadMicros = c.NowMicros, c.NowMicros-c.RawMicros
+	}
+	c.RawMicros, c.NowMicros = raw, max(c.NowMicros, c.at(raw))
+	return c
+}
+
+// at is the zone's time when the store's clock says raw.
+func (c Clock) at(raw int64) int64 {
+	since := raw - (c.SetMicros - c.AheadMicros)
+	return c.SetMicros + since - min(c.AheadMicros, since/10)
+}
+
+// AheadMillis is by how much the zone's clock was ahead of the store's when it said
+// atMillis, in milliseconds, rounded up. It follows from that moment and from where the
+// clock was last set back: whoever asks, and whenever, is told the same until the
+// clock is set back anew. From before it was set, it had been ahead by as much.
+func (c Clock) AheadMillis(atMillis int64) int64 {
+	ahead := c.AheadMicros - max(0, atMillis*1000-c.SetMicros)/9
+	return max(0, ahead+999) / 1000
 }
 
 // Epoch names the data of a zone that begin at a time, in Unix microseconds: the

@@ -3,6 +3,8 @@ package window
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -151,11 +153,56 @@ func TestClock(t *testing.T) {
 	for name, readings := range tests {
 		var c Clock
 		for i, r := range readings {
-			if c = c.Tick(r.raw); c != (Clock{RawMicros: r.raw, NowMicros: r.now}) {
+			if c = c.Tick(r.raw); c.RawMicros != r.raw || c.NowMicros != r.now {
 				t.Errorf("%s: reading %d: %+v, want %+v", name, i, c, r)
 			}
 		}
 	}
+}
+
+// TestClockOfAnOlderVersion: it left the clock ahead and did not say since when, or
+// moved it on beside this one. It does not run backwards, and does not stand still.
+func TestClockOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Clock{
+		"which knows of no setting": {RawMicros: 4_000_000, NowMicros: 9_000_000},
+		"which was set back later":  {RawMicros: 4_000_000, NowMicros: 9_000_000, SetMicros: 5_000_000, AheadMicros: 1_000_000},
+	} {
+		was := c
+		if c = c.Tick(c.RawMicros); c.NowMicros != was.NowMicros {
+			t.Errorf("%s: it goes on from %d, want %d", name, c.NowMicros, was.NowMicros)
+		}
+		if c = c.Tick(c.RawMicros + 1_000_000); c.NowMicros < was.NowMicros+900_000 {
+			t.Errorf("%s: a second later it says %d, before %d", name, c.NowMicros, was.NowMicros)
+		}
+	}
+}
+
+// TestAheadIsTheSameWheneverAsked: how far the zone's clock was ahead at a moment does
+// not depend on when that is asked; it says the store's clock at that moment to the
+// millisecond, and never a later one.
+func TestAheadIsTheSameWheneverAsked(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		step := rapid.Int64Range(1, 10_000_000)
+		c := Clock{}.Tick(1_795_223_373_123_456 + step.Draw(t, "begins"))
+		c = c.Tick(c.RawMicros - rapid.Int64Range(0, 3_600_000_000).Draw(t, "set back"))
+		type moment struct{ raw, at, ahead int64 }
+		var seen []moment
+		for range rapid.IntRange(1, 50).Draw(t, "readings") {
+			c = c.Tick(c.RawMicros + step.Draw(t, "step")*rapid.SampledFrom([]int64{1, 1, 1_000}).Draw(t, "times"))
+			at := c.NowMicros / 1000
+			seen = append(seen, moment{c.RawMicros, at, c.AheadMillis(at)})
+		}
+		for _, m := range seen {
+			if now := c.AheadMillis(m.at); now != m.ahead {
+				t.Fatalf("at %d it was %d ms ahead, later it is %d", m.at, m.ahead, now)
+			}
+			if said := (m.at - m.ahead) * 1000; said > m.raw || said < m.raw-3_000 {
+				t.Fatalf("it says %d us, the store's clock said %d", said, m.raw)
+			}
+		}
+	})
 }
 
 func TestBack(t *testing.T) {

@@ -96,7 +96,7 @@ return {
   {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
     t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
-    max(0, z.heal_until - HEAL),
+    max(0, z.heal_until - HEAL), z.set_micros, z.ahead_micros,
   },
   answers,
   missed,

@@ -9,10 +9,11 @@ local FIELDS = {
   'joined', 'admitted', 'left', 'swept', 'restored', 'polls',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
+  'set_micros', 'ahead_micros',
   -- Words.
   'mode', 'run_id', 'deleted', 'ttls',
 }
-local NUMBERS = 33
+local NUMBERS = 35
 local MODE, RUN_ID, DELETED, TTLS = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4
 
 -- load_zone returns the zone; or nil and the status: 1 unknown, or 2 deleted, with
@@ -57,16 +58,19 @@ local function save_zone(key, z)
 end
 
 -- tick moves the zone's clock on to the store's time: never backwards, and a
--- tenth slower while it is ahead.
+-- tenth slower while it is ahead. As window.Clock has it.
 local function tick(z, override)
   local raw = time(override)
+  local function at(micros)
+    local since = micros - (z.set_micros - z.ahead_micros)
+    return z.set_micros + since - math.min(z.ahead_micros, math.floor(since / 10))
+  end
+  local before = math.min(z.raw_micros, raw)
   if z.now_micros == 0 then
     z.now_micros = raw
-  else
-    local elapsed = math.max(0, raw - z.raw_micros)
-    local ahead = z.now_micros - z.raw_micros
-    z.now_micros = z.now_micros + elapsed - math.min(ahead, math.floor(elapsed / 10))
+  elseif z.now_micros > at(before) then
+    z.set_micros, z.ahead_micros = z.now_micros, z.now_micros - before
   end
-  z.raw_micros = raw
+  z.raw_micros, z.now_micros = raw, math.max(z.now_micros, at(raw))
   return math.floor(z.now_micros / 1000)
 end
