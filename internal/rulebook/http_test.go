@@ -80,16 +80,17 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen rulebook.Seen) {
-	guard, err := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), secret)
+	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)))
+	desk.ShowPolicies(r.book)
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
-	guard.ShowPolicies(r.book)
 	h := rulebook.NewHTTP(r.book, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
-	admin := e.Group("/admin/limits", guard.Guard)
-	e.GET("/admin/audit", guard.Changes, guard.Guard)
+	admin := e.Group("/admin/limits", access.Guard)
+	e.GET("/admin/audit", desk.Changes, access.Guard)
 	admin.GET("", h.List)
 	admin.GET("/:name", h.Get)
 	admin.PUT("/:name", h.Put)
