@@ -113,7 +113,7 @@ func TestTheInstancesEnvironment(t *testing.T) {
 	answers := map[string]string{
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSCURRENT":     "N3w" + goodSecret,
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSPREVIOUS":    goodSecret,
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-admin-token-1 AWSCURRENT": "0123456789abcdefghij",
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-admin-token-1 AWSCURRENT": "Jx4mQ8sVd1Kz7RwT2pLn",
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:password AWSCURRENT":           password,
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:ca AWSCURRENT":                 "-----BEGIN CERTIFICATE-----\n",
 	}
@@ -130,7 +130,7 @@ func TestTheInstancesEnvironment(t *testing.T) {
 	}{
 		{name: "a Redis without a password", answers: answers, want: map[string]string{
 			"QUEUE_REDIS_URL": "rediss://10.20.0.5:6379,10.20.16.5:6379,10.20.32.5:6379",
-			"QUEUE_SECRET":    "N3w" + goodSecret, "QUEUE_ADMIN_TOKEN": "0123456789abcdefghij",
+			"QUEUE_SECRET":    "N3w" + goodSecret, "QUEUE_ADMIN_TOKEN": "Jx4mQ8sVd1Kz7RwT2pLn",
 			"QUEUE_STORE": storeRedis, "QUEUE_ADDR": ":8080", "QUEUE_ADMIN_ADDR": ":8081", "QUEUE_SERVERS": "7",
 			"QUEUE_DRAIN_DELAY": "15s", "QUEUE_TRUSTED_PROXIES": "10.20.0.0/16",
 		}},

@@ -98,6 +98,7 @@ func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 		"QUEUE_DATA_DIR":        "/var/lib/queue-server",
 		"QUEUE_REDIS_CA":        "/etc/queue-server/redis-ca.pem",
 		"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8", "QUEUE_ALLOWED_ORIGINS": "https://shop.example",
+		"QUEUE_ADMIN_HOSTS": "queue.example",
 		"QUEUE_LIMITS_ADDR": "127.0.0.1:8082", "QUEUE_LIMITS_API_KEYS": "/etc/queue-server/api-keys",
 		"QUEUE_LIMITS_JWKS":       "https://id.example/.well-known/jwks.json",
 		"QUEUE_LIMITS_JWT_ISSUER": "https://id.example", "QUEUE_LIMITS_JWT_AUDIENCE": "shop",

@@ -240,11 +240,16 @@ func TestEveryOperationCanFail(t *testing.T) {
 		r.send(200, "GET", "/admin/limits/api", nil)
 		r.send(200, "GET", "/admin/limits", nil)
 	}
+	for range 5 {
+		r.send(401, "GET", "/admin/limits", nil, "Authorization", "Bearer guess")
+	}
 	for _, path := range []string{"/admin/limits", "/admin/limits/api", "/admin/limits/api/stats"} {
 		r.send(401, "GET", path, nil, "Authorization", "")
+		r.send(429, "GET", path, nil, "Authorization", "Bearer guess")
 	}
 	for _, method := range []string{"PUT", "DELETE"} {
 		r.send(401, method, "/admin/limits/api", nil, "Authorization", "")
+		r.send(429, method, "/admin/limits/api", nil, "Authorization", "Bearer guess")
 		r.send(403, method, "/admin/limits/api", nil, "Sec-Fetch-Site", "cross-site")
 	}
 	r.route(broken{})

@@ -115,6 +115,8 @@ func (d *described) elsewhere(x Exchange) (found, error) {
 		name = "MethodNotAllowed"
 	case x.Status == http.StatusUnauthorized && guarded(x.Request.URL.Path):
 		name = "Unauthorized"
+	case x.Status == http.StatusTooManyRequests && guarded(x.Request.URL.Path):
+		name = "Guessing"
 	case x.Status == http.StatusMisdirectedRequest:
 		name = "HostUnknown"
 	}
