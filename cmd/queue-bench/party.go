@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +37,7 @@ type venue struct {
 	redis *yardstick.Server
 	cut   *cutter
 	// base is host:port of where visitors go.
-	base       string
+	base string
 }
 
 // opening is a venue to be, or why there is none.
