@@ -161,7 +161,10 @@ func (s *sources) credential(flag *kong.Flag) (path, where string) {
 		return "", ""
 	}
 	path = filepath.Join(dir, name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(path)
+	// A folder that cannot be entered has none: so systemd leaves it in containers
+	// whose mounts are private.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return "", ""
 	}
 	return path, "the credential " + name
