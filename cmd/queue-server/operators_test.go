@@ -148,6 +148,21 @@ func (s *server) ask(t *testing.T, host, path, token string) reply {
 	return reply{res.StatusCode, res.Header, string(text)}
 }
 
+// logIn sends the console's form, and returns the status.
+func (s *server) logIn(t *testing.T, token string) int {
+	t.Helper()
+	client := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := client.PostForm(s.operators+"/console/login", url.Values{"who": {"Anna"}, "token": {token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, res.Body)
+	return res.StatusCode
+}
+
 // Who guesses is told to wait and is in the log; operators at the same address
 // notice nothing, with the API and with the console.
 func TestAGuesserLocksNobodyOut(t *testing.T) {
@@ -166,14 +181,9 @@ func TestAGuesserLocksNobodyOut(t *testing.T) {
 	if count[401] < 5 || count[429] < 10 || count[401]+count[429] != 30 {
 		t.Errorf("guesses were answered %v", count)
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for token, want := range map[string]int{"a-guess-of-somebody": http.StatusTooManyRequests, operatorToken: http.StatusSeeOther} {
-		res, err := client.PostForm(s.operators+"/console/login", url.Values{"who": {"Anna"}, "token": {token}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if closing(t, res.Body); res.StatusCode != want {
-			t.Errorf("log in with %q: %d, want %d", token, res.StatusCode, want)
+		if status := s.logIn(t, token); status != want {
+			t.Errorf("log in with %q: %d, want %d", token, status, want)
 		}
 	}
 	refused := s.log.await(t, "operators' token refused")

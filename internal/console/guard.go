@@ -138,7 +138,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 		return nil
 	}
-	if err := c.access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), "console log in refused", "who", who); err != nil {
+	if err := c.access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
 		p := problem.Of(err)
 		form.TokenFault = "That is not the operators' token."
 		if p.RetryAfterSeconds > 0 {

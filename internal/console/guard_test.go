@@ -204,7 +204,7 @@ func TestLogIn(t *testing.T) {
 	if w := p.get(""); w.Code != http.StatusSeeOther {
 		t.Errorf("the cookie is good after the log out: %d", w.Code)
 	}
-	if logs := r.logs.String(); strings.Contains(logs, token) || !strings.Contains(logs, "console log in refused") {
+	if logs := r.logs.String(); strings.Contains(logs, token) || !strings.Contains(logs, "route=/console/login from=192.0.2.1 who=") {
 		t.Errorf("logged:\n%s", logs)
 	}
 }

@@ -72,9 +72,9 @@ func NewAccess(o AccessOptions) (*Access, error) {
 }
 
 // Check returns nil if what was shown with the request is a token. Else it
-// returns ErrUnauthorized and logs the message with more; or, once many were wrong from
-// the address, ErrGuessing, and logs nothing.
-func (a *Access) Check(r *http.Request, shown, message string, more ...any) error {
+// returns ErrUnauthorized and logs it with the route and more; or, once many were wrong
+// from the address, ErrGuessing, and logs nothing.
+func (a *Access) Check(r *http.Request, shown, route string, more ...any) error {
 	sum := sha256.Sum256([]byte(shown))
 	right := 0
 	for _, token := range a.tokens {
@@ -87,7 +87,7 @@ func (a *Access) Check(r *http.Request, shown, message string, more ...any) erro
 	if a.throttle.take(from) > 0 {
 		return ErrGuessing
 	}
-	a.log.WarnContext(r.Context(), message, append(more, "from", from)...)
+	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)
 	return ErrUnauthorized
 }
 

@@ -36,9 +36,9 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	r.RemoteAddr = "203.0.113.9:4711"
 	count := map[error]int{}
 	for range 100 {
-		count[a.Check(r, "guess-4711", "refused", "who", "Eve")]++
+		count[a.Check(r, "guess-4711", "/console/login", "who", "Eve")]++
 		for _, token := range []string{"right", "right too"} {
-			if err := a.Check(r, token, "refused"); err != nil {
+			if err := a.Check(r, token, "/console/login"); err != nil {
 				t.Fatalf("%s, after guesses: %v", token, err)
 			}
 		}
@@ -46,12 +46,12 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	if count[ErrUnauthorized] != guesses || count[ErrGuessing] != 100-guesses {
 		t.Errorf("of 100 guesses: %v", count)
 	}
-	if text := logs.String(); strings.Count(text, "msg=refused who=Eve from=203.0.113.9") != guesses || strings.Contains(text, "4711") {
+	if text := logs.String(); strings.Count(text, "method=GET route=/console/login from=203.0.113.9 who=Eve") != guesses || strings.Contains(text, "4711") {
 		t.Errorf("logged:\n%s", text)
 	}
 	for i := range 100 { // few of which share a slot with the guesser
 		r.RemoteAddr = fmt.Sprintf("198.51.100.%d:4711", i)
-		if errors.Is(a.Check(r, "guess", "refused"), ErrUnauthorized) {
+		if errors.Is(a.Check(r, "guess", "/console/login"), ErrUnauthorized) {
 			return
 		}
 	}

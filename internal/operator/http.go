@@ -49,7 +49,7 @@ func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
 			return ErrUnauthorized // no token is shown, so nobody guesses
 		}
-		if err := a.Check(r, shown, "operators' token refused", "method", r.Method, "route", c.Path()); err != nil {
+		if err := a.Check(r, shown, c.Path()); err != nil {
 			return err
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
