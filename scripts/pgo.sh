@@ -16,6 +16,11 @@ finish() {
 }
 trap finish EXIT
 
+# What the benchmark's servers ask for before they show a profile.
+QUEUE_ADMIN_TOKEN=$(openssl rand -hex 32)
+export QUEUE_ADMIN_TOKEN
+printf 'header = "Authorization: Bearer %s"\n' "$QUEUE_ADMIN_TOKEN" >"$work/curl"
+
 go build -o bin/queue-bench ./cmd/queue-bench
 bin/queue-bench --quick >"$work/table" 2>"$work/progress" &
 bench=$!
@@ -29,8 +34,8 @@ profiles=()
 for pid in $(pgrep -P "$bench" queue-server); do
 	for port in $(ss -Hltnp | awk -v p="pid=$pid," 'index($0, p) { sub(/.*:/, "", $4); print $4 }'); do
 		at=http://127.0.0.1:$port/debug/pprof
-		curl -fsS -o /dev/null "$at/cmdline" 2>/dev/null || continue
-		curl -fsS -o "$work/$port.prof" "$at/profile?seconds=$seconds" &
+		curl -fsSK "$work/curl" -o /dev/null "$at/cmdline" 2>/dev/null || continue
+		curl -fsSK "$work/curl" -o "$work/$port.prof" "$at/profile?seconds=$seconds" &
 		profiles+=("$work/$port.prof")
 	done
 done

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +37,7 @@ type venue struct {
 	redis *yardstick.Server
 	cut   *cutter
 	// base is host:port of where visitors go.
-	base       string
-	adminToken string
+	base string
 }
 
 // opening is a venue to be, or why there is none.
@@ -206,7 +204,7 @@ func (p *party) settled(ctx context.Context, at *venue) (*acceptance.Counts, err
 		var stats struct {
 			Totals acceptance.Counts `json:"totals"`
 		}
-		text, err := at.ask(ctx, "/admin/zones/"+p.zone.ZoneID+"/stats")
+		text, err := at.server.ask(ctx, "/admin/zones/"+p.zone.ZoneID+"/stats")
 		if err != nil {
 			return nil, err
 		}
@@ -222,16 +220,6 @@ func (p *party) settled(ctx context.Context, at *venue) (*acceptance.Counts, err
 
 // settleEvery is longer than the second in which the server reads its totals.
 const settleEvery = 1300 * time.Millisecond
-
-// ask asks the operators' listener.
-func (v *venue) ask(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.server.admin+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+v.adminToken)
-	return fetch(req)
-}
 
 func pause(ctx context.Context, d time.Duration) error {
 	select {
@@ -290,10 +278,13 @@ func (p *party) startServer(ctx context.Context, dir string, v *venue) error {
 		flags = append(flags, "--redis-url="+v.redis.URL())
 	}
 	cmd := exec.CommandContext(ctx, p.Server, flags...)
-	v.adminToken = rand.Text()
-	cmd.Env = append(append(withoutSettings(os.Environ()), "QUEUE_ADMIN_TOKEN="+v.adminToken), p.limits()...)
-	v.server, err = start(ctx, "queue-server, "+p.store, addr, admin, cmd)
-	return err
+	token := rand.Text()
+	cmd.Env = append(append(withoutSettings(os.Environ()), "QUEUE_ADMIN_TOKEN="+token), p.limits()...)
+	if v.server, err = start(ctx, "queue-server, "+p.store, addr, admin, cmd); err != nil {
+		return err
+	}
+	v.server.token = token
+	return nil
 }
 
 // limits are the settings of what one client may take: on for the impatient, each

@@ -32,9 +32,11 @@ type process struct {
 	// addr is the public listener, admin the operators', limits the limits'; "" for
 	// none.
 	addr, admin, limits string
-	cmd                 *exec.Cmd
-	log                 *tail
-	exited              chan struct{} // closed when it has ended
+	// token is the operators'; "" where nobody asks for profiles.
+	token  string
+	cmd    *exec.Cmd
+	log    *tail
+	exited chan struct{} // closed when it has ended
 }
 
 // start starts a program that listens on addr, and waits until it is ready. It
@@ -128,7 +130,7 @@ func ownCPU() time.Duration {
 
 // metrics reads the server's metrics: the sum of each over its labels.
 func (p *process) metrics(ctx context.Context) (map[string]float64, error) {
-	text, err := get(ctx, "http://"+p.admin+"/metrics")
+	text, err := p.ask(ctx, "/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +152,22 @@ func (p *process) metrics(ctx context.Context) (map[string]float64, error) {
 func (p *process) heap(ctx context.Context) (int64, error) {
 	// The second collection frees what pools kept over the first.
 	for range 2 {
-		if _, err := get(ctx, "http://"+p.admin+"/debug/pprof/heap?gc=1"); err != nil {
+		if _, err := p.ask(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 			return 0, err
 		}
 	}
 	m, err := p.metrics(ctx)
 	return int64(m["go_memstats_heap_alloc_bytes"]), err
+}
+
+// ask asks the operators' listener.
+func (p *process) ask(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.admin+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	return fetch(req)
 }
 
 // get fetches a page of a server of ours.

@@ -144,14 +144,16 @@ func (s *servers) startRoom(ctx context.Context, program, name string, secret []
 		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--limits-addr=" + limits, "--data-dir=" + dir, "--config=" + config,
 		"--sweep-every=1h", "--drain-delay=0s", "--log-level=warn", "--door-limits=off",
 	}, flags...)...)
-	cmd.Env = append(os.Environ(),
-		"QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
-		"QUEUE_ADMIN_TOKEN="+base64.RawURLEncoding.EncodeToString(secret))
+	token := os.Getenv("QUEUE_ADMIN_TOKEN") // of whoever wants to look at profiles
+	if token == "" {
+		token = rand.Text()
+	}
+	cmd.Env = append(os.Environ(), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret), "QUEUE_ADMIN_TOKEN="+token)
 	p, err := start(ctx, name, addr, admin, cmd)
 	if err != nil {
 		return nil, err
 	}
-	p.limits = limits
+	p.limits, p.token = limits, token
 	return p, nil
 }
 

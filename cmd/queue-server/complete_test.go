@@ -58,7 +58,7 @@ func TestComplete(t *testing.T) {
 		{"zones apply -f ", nil, completeFile},
 		{"zones apply --file ", nil, completeFile},
 		{"zones apply --file=z", nil, completeFile},
-		{"--adm", nil, "--admin-addr= --admin-token="},
+		{"--adm", nil, "--admin-addr= --admin-token-file= --admin-hosts="},
 		{"serve --config ", nil, completeFile},
 		{"completion ", nil, "bash zsh fish"},
 		{"zones get ", elsewhere, ""},

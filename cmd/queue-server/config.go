@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -26,7 +27,9 @@ const (
 // configFile is what the YAML file says: settings by the names of their flags,
 // and what to create when absent.
 type configFile struct {
-	path     string
+	path string
+	// shared tells that others on this machine may read or write it.
+	shared   bool
 	settings map[string]configEntry
 	seeds
 }
@@ -51,7 +54,15 @@ func readConfig(path string, keys []string) (*configFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
-	return parseConfig(path, text, keys)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	f, err := parseConfig(path, text, keys)
+	if err == nil {
+		f.shared = secret.IsShared(info.Mode())
+	}
+	return f, err
 }
 
 func parseConfig(path string, text []byte, keys []string) (*configFile, error) {

@@ -23,6 +23,9 @@ type keys struct {
 // not set. An operators' token that is made now is printed to out, this once.
 func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	k := keys{adminToken: s.adminToken}
+	for _, path := range s.shared {
+		log.Warn("others on this machine may read a file with a secret: put it right with chmod o= FILE", "file", path)
+	}
 	secrets := s.secrets
 	if len(secrets) == 0 {
 		loaded, made, err := secret.Load(s.DataDir)

@@ -85,7 +85,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	}
 	return rooms{
 		health: newHealth(ping, nobody), registry: reg, log: log,
-		meter: metrics, clientIP: clientIP(checked{}),
+		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
 	}, &text
 }
 

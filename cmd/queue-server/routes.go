@@ -32,6 +32,7 @@ type rooms struct {
 	limits   *rulebook.HTTP
 	gate     *gate.HTTP // nil without the limits' listener
 	console  http.Handler
+	entrance *entrance
 	health   *health
 	registry *prometheus.Registry
 	meter    problem.Meter
@@ -85,7 +86,7 @@ func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(below("/admin", r.operator.Guard))
+	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard))
 	admin := e.Group("/admin")
 	admin.GET("/zones", r.operator.List)
 	admin.GET("/zones/:zoneId", r.operator.Get)
@@ -107,7 +108,7 @@ func (r rooms) operators() http.Handler {
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))
 	e.Any("/console", echo.WrapHandler(r.console))
 	e.Any("/console/*", echo.WrapHandler(r.console))
-	e.GET("/metrics", echo.WrapHandler(r.metrics()))
+	e.GET("/metrics", echo.WrapHandler(r.metrics()), r.entrance.toMetrics()...)
 	e.GET("/debug/pprof/*", wrap(pprof.Index))
 	e.GET("/debug/pprof/cmdline", wrap(pprof.Cmdline))
 	e.GET("/debug/pprof/profile", wrap(pprof.Profile))
@@ -132,6 +133,14 @@ func (r rooms) gateway() http.Handler {
 	e.Match(reading, "/openapi.yaml", openapi.Limits.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Limits.ServeJSON)
 	return e
+}
+
+// toMetrics is what stands before /metrics.
+func (e *entrance) toMetrics() []echo.MiddlewareFunc {
+	if e.scrapers == nil {
+		return nil
+	}
+	return []echo.MiddlewareFunc{e.scrapers.Guard}
 }
 
 // below puts a guard before all routes that begin with prefix, and before what

@@ -124,14 +124,15 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	desk := operator.New(zones, seen, log)
-	operators, err := operator.NewHTTP(desk, keys.adminToken)
+	operators := operator.NewHTTP(desk)
+	operators.ShowPolicies(limits.book)
+	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
 	}
-	operators.ShowPolicies(limits.book)
 	consoles, err := console.New(console.Options{
 		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
-		Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -147,6 +148,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		limits:   rulebook.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),
 		console:  consoles.Handler(),
+		entrance: entrance,
 		health:   health,
 		registry: reg,
 		meter:    metrics,

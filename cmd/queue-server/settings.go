@@ -15,7 +15,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/caller"
 	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
 )
@@ -51,9 +50,15 @@ type settings struct {
 	RedisURL       string        `name:"redis-url" setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
 	RedisCA        string        `name:"redis-ca" setting:"QUEUE_REDIS_CA" placeholder:"FILE" complete:"file" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
-	Secret         string        `setting:"QUEUE_SECRET" placeholder:"BASE64,..." help:"Signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Made at the first start when absent, and kept in the data folder."`
+	Secret         string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
+	SecretFile     string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
 	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
-	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" placeholder:"TOKEN" help:"What operators show. Made at the first start when absent, printed once, and kept in the data folder."`
+	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
+	AdminTokenFile string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
+	AdminHosts     []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
+	MetricsAccess  string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Who may read /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
+	MetricsToken   string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
+	MetricsFile    string        `name:"metrics-token-file" setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
 	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
@@ -75,9 +80,8 @@ type settings struct {
 // checked is what the settings say, once checked.
 type checked struct {
 	settings
-	// secrets and adminToken are empty when they are to be made or loaded.
-	secrets    [][]byte
-	adminToken string
+	// given is empty where it is to be made or loaded.
+	given
 	// redisRoots are nil where this machine's own will do.
 	redisRoots *x509.CertPool
 	// proxies are the trusted ones.
@@ -92,7 +96,7 @@ type checked struct {
 // check returns what the settings say, or a usageError that lists all that is
 // wrong with them. where names a setting as the operator knows it.
 func (s settings) check(where func(flag string) string) (checked, error) {
-	c := checked{settings: s, adminToken: s.AdminToken}
+	c := checked{settings: s}
 	var faults []error
 	fault := func(flag, format string, a ...any) {
 		faults = append(faults, fmt.Errorf("%s: %w", where(flag), fmt.Errorf(format, a...)))
@@ -143,15 +147,11 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.Servers < 1 || s.Servers > maxServers {
 		fault("servers", "%d is out of range, must be between 1 and %d", s.Servers, maxServers)
 	}
-	if s.Secret != "" {
-		var err error
-		if c.secrets, err = secret.Parse(s.Secret); err != nil {
-			fault("secret", "%w", err)
-		}
-	}
-	if s.AdminToken != "" {
-		if err := secret.CheckToken(s.AdminToken); err != nil {
-			fault("admin-token", "%w", err)
+	c.given = s.readGiven(where, fault)
+	oneOf("metrics-access", s.MetricsAccess, metricsAuto, metricsOpen, metricsToken)
+	for _, name := range s.AdminHosts {
+		if err := checkHost(name); err != nil {
+			fault("admin-hosts", "%w", err)
 		}
 	}
 	if err := pass.CheckIssuer(s.PassIssuer); err != nil {

@@ -63,8 +63,29 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			says: []string{"QUEUE_SECRET:", "easy to guess", "openssl rand -base64 32"}},
 		{name: "second secret short", env: map[string]string{"QUEUE_SECRET": goodSecret + ",x"},
 			says: []string{"QUEUE_SECRET:", "number 2 of 2 has 1 bytes"}},
-		{name: "short operators' token", args: []string{"--admin-token=abc"},
-			says: []string{"--admin-token:", "has 3 characters, must have at least 16"}},
+		{name: "short operators' token", env: map[string]string{"QUEUE_ADMIN_TOKEN": "hunter2"},
+			says: []string{"QUEUE_ADMIN_TOKEN:", "has 7 characters, must have at least 16", "openssl rand -hex 32"}},
+		{name: "operators' token that is guessed", env: map[string]string{"QUEUE_ADMIN_TOKEN": "changeme-hunter2-admin"},
+			says: []string{"QUEUE_ADMIN_TOKEN:", "easy to guess", "openssl rand -hex 32"}},
+		{name: "metrics' token that is guessed", env: map[string]string{"QUEUE_METRICS_TOKEN": "hunter2-hunter2-hunter2"},
+			says: []string{"QUEUE_METRICS_TOKEN:", "easy to guess", "openssl rand -hex 32"}},
+		{name: "secret as a flag", args: []string{"--secret=hunter2"}, says: []string{"--secret is no flag any more", "everybody on the machine can read",
+			"Set QUEUE_SECRET, or name a file with --secret-file or QUEUE_SECRET_FILE", "make another"}},
+		{name: "operators' token as a flag", args: []string{"serve", "--admin-token", "hunter2"}, says: []string{"--admin-token is no flag any more",
+			"Set QUEUE_ADMIN_TOKEN, or name a file with --admin-token-file or QUEUE_ADMIN_TOKEN_FILE"}},
+		{name: "metrics' token as a flag", args: []string{"--metrics-token=hunter2"}, says: []string{"--metrics-token is no flag any more"}},
+		{name: "Redis's password as a flag", args: []string{"--store=redis", "--redis-url=redis://queue:hunter2@a:6379"},
+			says: []string{"--redis-url: has a password", "set QUEUE_REDIS_URL"}},
+		{name: "both a secret and its file", env: map[string]string{"QUEUE_SECRET": goodSecret, "QUEUE_SECRET_FILE": "x"},
+			says: []string{"QUEUE_SECRET_FILE: is set, and so is QUEUE_SECRET; keep one of them"}},
+		{name: "no file of a token", args: []string{"--admin-token-file=/there/is/none"},
+			says: []string{"--admin-token-file: secret: open /there/is/none"}},
+		{name: "an empty file", env: map[string]string{"QUEUE_SECRET_FILE": "/dev/null"},
+			says: []string{"QUEUE_SECRET_FILE: ", "it is empty"}},
+		{name: "who may read metrics", args: []string{"--metrics-access=all"},
+			says: []string{`--metrics-access: "all" is none of auto, open, token`}},
+		{name: "operators' host with a port", env: map[string]string{"QUEUE_ADMIN_HOSTS": "queue.example,queue.example:443"},
+			says: []string{`QUEUE_ADMIN_HOSTS: "queue.example:443" is no name of a host`}},
 		{name: "data folder", args: []string{"--data-dir="}, says: []string{"--data-dir: is empty; name a folder"}},
 		{name: "data folder that is a file", args: []string{"--data-dir=settings_test.go"},
 			says: []string{"none can be kept in the data folder", "not a directory"}},
@@ -181,7 +202,7 @@ func TestDefaults(t *testing.T) {
 	if got := c.settings; got.Addr != want.Addr || got.AdminAddr != want.AdminAddr || got.Store != want.Store ||
 		got.RedisURL != want.RedisURL || got.DataDir != want.DataDir || got.SweepEvery != want.SweepEvery ||
 		got.DrainDelay != want.DrainDelay || got.LogLevel != want.LogLevel || got.LogFormat != want.LogFormat ||
-		got.Secret != "" || got.AdminToken != "" || got.Config != "" || len(got.TrustedProxies) > 0 ||
+		got.Secret != "" || got.AdminToken != "" || got.MetricsAccess != "auto" || len(got.AdminHosts) > 0 || got.Config != "" || len(got.TrustedProxies) > 0 ||
 		got.LimitsAddr != "" || got.LimitsAPIKeys != "" || got.LimitsJWKS != "" || got.LimitsClaim != "sub" || got.LimitsTier != "tier" {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -198,6 +219,9 @@ secret:
   - `+goodSecret+`
   - another secret of 32 bytes or more
 admin-token: `+operatorToken+`
+admin-hosts: [queue.example]
+metrics-access: token
+metrics-token: `+scraperToken+`
 data-dir: /var/lib/queue
 limits-addr: 127.0.0.1:3
 limits-api-keys: any
@@ -220,6 +244,7 @@ zones:
 		t.Fatal(err)
 	}
 	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
+		c.metricsToken != scraperToken || c.MetricsAccess != metricsToken || !slices.Equal(c.AdminHosts, []string{"queue.example"}) ||
 		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
 		c.LimitsAddr != "127.0.0.1:3" || c.LimitsAPIKeys != "any" || c.LimitsJWKS != "https://id.example/jwks.json" ||
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {

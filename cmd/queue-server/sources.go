@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -15,6 +19,19 @@ const settingTag = "setting"
 // variableTag names the environment variable of a flag that no file sets, since
 // it is not about the server but about who asks it.
 const variableTag = "variable"
+
+// neverTag marks what is a secret: a key of the file and a variable, and refused
+// on the command line.
+const neverTag = "flag"
+
+// everybodyReads says why.
+const everybodyReads = "what is on a command line, everybody on the machine can read"
+
+// credentialTag names the credential that systemd may hand over in a folder
+// (LoadCredential=), which is used where the flag is not set otherwise.
+const credentialTag = "credential"
+
+const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
 // configFlag names the file; a file cannot name itself.
 const configFlag = "config"
@@ -42,6 +59,9 @@ func newSources(getenv func(string) string) *sources {
 // readFile reads the file that --config or its variable names, if the command
 // has that flag. kong calls it before it asks for values.
 func (s *sources) readFile(ctx *kong.Context) error {
+	if len(s.faults) > 0 {
+		return nil // kong calls this more than once
+	}
 	var path string
 	for _, flag := range ctx.Flags() {
 		if flag.Name == configFlag {
@@ -49,12 +69,18 @@ func (s *sources) readFile(ctx *kong.Context) error {
 		}
 	}
 	for _, p := range ctx.Path {
-		if p.Flag != nil && p.Flag.Name == configFlag {
+		switch {
+		case p.Flag == nil:
+		case p.Flag.Name == configFlag:
 			path = ctx.Value(p).String()
+		case p.Flag.Tag.Get(neverTag) != "":
+			env := p.Flag.Tag.Get(settingTag)
+			s.faults = append(s.faults, fmt.Errorf("--%s is no flag any more: %s. Set %s, or name a file with --%s-file or %s_FILE; "+
+				"and make another: this one may have been read", p.Flag.Name, everybodyReads, env, p.Flag.Name, env))
 		}
 	}
 	if path == "" || s.file != nil || len(s.faults) > 0 {
-		return nil // kong calls this more than once
+		return nil
 	}
 	file, err := readConfig(path, s.keys)
 	if err != nil {
@@ -94,6 +120,10 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return nil, nil
 	}
 	s.from[flag.Name] = where
+	if s.file != nil && s.file.shared && flag.Tag.Get(neverTag) != "" && where != flag.Tag.Get(settingTag) {
+		s.faults = append(s.faults, fmt.Errorf("%s: the file may be read by others on this machine; "+
+			"put it right with chmod o= %s, or keep the secret in a file of its own: %s-file", where, s.file.path, flag.Name))
+	}
 	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
 	trial := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, trial); err != nil {
@@ -116,14 +146,28 @@ func (s *sources) lookup(flag *kong.Flag) (value, where string) {
 	if value := s.getenv(env); value != "" {
 		return value, env
 	}
-	if s.file == nil {
+	if s.file != nil {
+		if entry, ok := s.file.settings[flag.Name]; ok {
+			return entry.value, fmt.Sprintf("%s:%d: %s", s.file.path, entry.line, flag.Name)
+		}
+	}
+	return s.credential(flag)
+}
+
+// credential returns the file of a credential that systemd has handed over.
+func (s *sources) credential(flag *kong.Flag) (path, where string) {
+	name, dir := flag.Tag.Get(credentialTag), s.getenv(credentialsVariable)
+	if name == "" || dir == "" {
 		return "", ""
 	}
-	entry, ok := s.file.settings[flag.Name]
-	if !ok {
+	path = filepath.Join(dir, name)
+	_, err := os.Stat(path)
+	// A folder that cannot be entered has none: so systemd leaves it in containers
+	// whose mounts are private.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return "", ""
 	}
-	return entry.value, fmt.Sprintf("%s:%d: %s", s.file.path, entry.line, flag.Name)
+	return path, "the credential " + name
 }
 
 // where names a setting as the operator knows it.

@@ -111,11 +111,12 @@ func TestTheInstancesEnvironment(t *testing.T) {
 	t.Parallel()
 	const password = "a/b@c:d %&é" // an existing Redis may have any
 	answers := map[string]string{
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSCURRENT":     "N3w" + goodSecret,
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSPREVIOUS":    goodSecret,
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-admin-token-1 AWSCURRENT": "0123456789abcdefghij",
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:password AWSCURRENT":           password,
-		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:ca AWSCURRENT":                 "-----BEGIN CERTIFICATE-----\n",
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSCURRENT":       "N3w" + goodSecret,
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSPREVIOUS":      goodSecret,
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-admin-token-1 AWSCURRENT":   "Jx4mQ8sVd1Kz7RwT2pLn",
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-metrics-token-1 AWSCURRENT": scraperToken,
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:password AWSCURRENT":             password,
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:ca AWSCURRENT":                   "-----BEGIN CERTIFICATE-----\n",
 	}
 	without := maps.Clone(answers)
 	delete(without, "arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSPREVIOUS")
@@ -130,7 +131,7 @@ func TestTheInstancesEnvironment(t *testing.T) {
 	}{
 		{name: "a Redis without a password", answers: answers, want: map[string]string{
 			"QUEUE_REDIS_URL": "rediss://10.20.0.5:6379,10.20.16.5:6379,10.20.32.5:6379",
-			"QUEUE_SECRET":    "N3w" + goodSecret, "QUEUE_ADMIN_TOKEN": "0123456789abcdefghij",
+			"QUEUE_SECRET":    "N3w" + goodSecret, "QUEUE_ADMIN_TOKEN": "Jx4mQ8sVd1Kz7RwT2pLn", "QUEUE_METRICS_TOKEN": scraperToken,
 			"QUEUE_STORE": storeRedis, "QUEUE_ADDR": ":8080", "QUEUE_ADMIN_ADDR": ":8081", "QUEUE_SERVERS": "7",
 			"QUEUE_DRAIN_DELAY": "15s", "QUEUE_TRUSTED_PROXIES": "10.20.0.0/16",
 		}},
@@ -173,7 +174,7 @@ func TestTheInstancesEnvironment(t *testing.T) {
 				t.Fatal(err)
 			}
 			fetched := variablesOf(t, string(written))
-			if got := slices.Sorted(maps.Keys(fetched)); !slices.Equal(got, []string{"QUEUE_ADMIN_TOKEN", "QUEUE_REDIS_URL", "QUEUE_SECRET"}) {
+			if got := slices.Sorted(maps.Keys(fetched)); !slices.Equal(got, []string{"QUEUE_ADMIN_TOKEN", "QUEUE_METRICS_TOKEN", "QUEUE_REDIS_URL", "QUEUE_SECRET"}) {
 				t.Errorf("fetched are %v", got)
 			}
 			maps.Copy(env, fetched)

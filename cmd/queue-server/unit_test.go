@@ -43,6 +43,20 @@ func unitOptions(t *testing.T, section, name string) []string {
 	return values
 }
 
+// TestTheUnitHandsOverWhatTheServerLooksFor: under the same names, and without a
+// path, since systemd starts nothing where a path leads nowhere.
+func TestTheUnitHandsOverWhatTheServerLooksFor(t *testing.T) {
+	var looked []string
+	for field := range reflect.TypeFor[settings]().Fields() {
+		if name := field.Tag.Get(credentialTag); name != "" {
+			looked = append(looked, name)
+		}
+	}
+	if given := unitOptions(t, "Service", "LoadCredential"); len(looked) != 3 || !slices.Equal(given, looked) {
+		t.Errorf("the unit hands over %q, the server looks for %q", given, looked)
+	}
+}
+
 // settingDefaults returns the default of every setting, by its variable.
 func settingDefaults() map[string]string {
 	defaults := make(map[string]string)
@@ -98,6 +112,7 @@ func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 		"QUEUE_DATA_DIR":        "/var/lib/queue-server",
 		"QUEUE_REDIS_CA":        "/etc/queue-server/redis-ca.pem",
 		"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8", "QUEUE_CLIENT_IP_FROM": "10.0.3.0/24", "QUEUE_ALLOWED_ORIGINS": "https://shop.example",
+		"QUEUE_ADMIN_HOSTS": "queue.example",
 		"QUEUE_LIMITS_ADDR": "127.0.0.1:8082", "QUEUE_LIMITS_API_KEYS": "/etc/queue-server/api-keys",
 		"QUEUE_LIMITS_JWKS":       "https://id.example/.well-known/jwks.json",
 		"QUEUE_LIMITS_JWT_ISSUER": "https://id.example", "QUEUE_LIMITS_JWT_AUDIENCE": "shop",

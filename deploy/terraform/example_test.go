@@ -25,7 +25,8 @@ var made = map[string]map[string]cty.Value{
 		"dns_name": cty.StringVal("room.elb.amazonaws.com"), "log_bucket": cty.StringVal("room-log"),
 	},
 	"secrets": {
-		"signing_arn": samples["signing_secret_arn"], "admin_token_arn": samples["admin_token_secret_arn"], "revision": cty.StringVal("1.1"),
+		"signing_arn": samples["signing_secret_arn"], "admin_token_arn": samples["admin_token_secret_arn"],
+		"metrics_token_arn": samples["metrics_token_secret_arn"], "revision": cty.StringVal("1.1.1"),
 	},
 	"redis": {
 		"url": samples["redis_url"], "user": cty.StringVal("queue"),

@@ -29,6 +29,7 @@ var samples = map[string]cty.Value{
 	"redis_url":                    cty.StringVal("rediss://10.20.0.5:6379,10.20.16.5:6379,10.20.32.5:6379"),
 	"signing_secret_arn":           cty.StringVal("arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1"),
 	"admin_token_secret_arn":       cty.StringVal("arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-admin-token-1"),
+	"metrics_token_secret_arn":     cty.StringVal("arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-metrics-token-1"),
 	"package_url":                  cty.StringVal("https://releases.example/queue-server_1.0.0_amd64.deb"),
 	"package_sha256":               cty.StringVal(strings.Repeat("0a", 32)),
 }

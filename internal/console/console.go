@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -50,8 +51,10 @@ type Options struct {
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  Policies
 	Decisions Decisions
-	// Token is the operators' token; another one ends all sessions.
-	Token string
+	// Token is the operators' token; another one ends all sessions. Access is
+	// what it opens.
+	Token  string
+	Access *operator.Access
 	// Secrets sign the sessions, newest first.
 	Secrets [][]byte
 	Meter   problem.Meter
@@ -68,7 +71,7 @@ type Console struct {
 	policies Policies
 	seen     Decisions
 	gate     *gate
-	throttle *throttle
+	access   *operator.Access
 	assets   *assets
 	pages    *pages
 	frames   *frames
@@ -85,8 +88,8 @@ type Console struct {
 // New returns the console. An empty token or no secret is an error: it would
 // let everybody in.
 func New(o Options) (*Console, error) {
-	if o.Token == "" || len(o.Secrets) == 0 {
-		return nil, errors.New("console: the operators' token or the secret is missing")
+	if o.Token == "" || o.Access == nil || len(o.Secrets) == 0 {
+		return nil, errors.New("console: the operators' token, its access or the secret is missing")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -101,7 +104,7 @@ func New(o Options) (*Console, error) {
 	}
 	c := &Console{
 		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
-		gate: newGate(o.Token, o.Secrets, o.Now), throttle: newThrottle(o.Now),
+		gate: newGate(o.Token, o.Secrets, o.Now), access: o.Access,
 		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
 		streams: make(chan struct{}, maxStreams),
 	}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operator"
@@ -140,29 +138,20 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 		return nil
 	}
-	addr, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		addr = r.RemoteAddr
-	}
-	if wait := c.throttle.take(addr); wait > 0 {
-		seconds := int64((wait + time.Second - 1) / time.Second)
-		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-		form.TokenFault = fmt.Sprintf("Too many wrong tokens. Try again in %d s.", seconds)
-		c.meter.Refuse("", "too_many_requests")
-		c.render(w, r, http.StatusTooManyRequests, "login", session{}, "Log in", form)
-		return nil
-	}
-	if !c.gate.isToken(strings.TrimSpace(r.PostForm.Get("token"))) {
+	if err := c.access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
+		p := problem.Of(err)
 		form.TokenFault = "That is not the operators' token."
-		c.meter.Refuse("", "unauthorized")
-		c.log.WarnContext(r.Context(), "console log in refused", "who", who, "from", addr)
-		c.render(w, r, http.StatusUnauthorized, "login", session{}, "Log in", form)
+		if p.RetryAfterSeconds > 0 {
+			form.TokenFault = "That is not the operators' token either. It was wrong too often; the right one is taken at any time."
+			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
+		}
+		c.meter.Refuse("", p.Code)
+		c.render(w, r, p.Status, "login", session{}, "Log in", form)
 		return nil
 	}
-	c.throttle.giveBack(addr)
 	s := c.gate.begin(who)
 	http.SetCookie(w, cookie(r, c.gate.seal(s), sessionAge))
-	c.log.InfoContext(r.Context(), "console log in", "who", who, "from", addr)
+	c.log.InfoContext(r.Context(), "console log in", "who", who, "from", c.access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/console"
+	"github.com/openqueue/waitingroom/internal/operator"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -202,7 +204,7 @@ func TestLogIn(t *testing.T) {
 	if w := p.get(""); w.Code != http.StatusSeeOther {
 		t.Errorf("the cookie is good after the log out: %d", w.Code)
 	}
-	if logs := r.logs.String(); strings.Contains(logs, token) || !strings.Contains(logs, "console log in refused") {
+	if logs := r.logs.String(); strings.Contains(logs, token) || !strings.Contains(logs, "route=/console/login from=192.0.2.1 who=") {
 		t.Errorf("logged:\n%s", logs)
 	}
 }
@@ -237,16 +239,19 @@ func TestLogInIsSlowedDown(t *testing.T) {
 			t.Fatalf("a guess: %d", w.Code)
 		}
 	}
-	w := p.post("login", right)
-	shows(t, w, "Too many wrong tokens. Try again in 2 s.")
-	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" {
-		t.Errorf("the next: %d %q", w.Code, w.Header().Get("Retry-After"))
+	w := p.post("login", wrong)
+	shows(t, w, "It was wrong too often; the right one is taken at any time.")
+	if after := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || after < "2" || after > "4" {
+		t.Errorf("the next: %d %q", w.Code, after)
+	}
+	if w := p.post("login", right); w.Code != http.StatusSeeOther {
+		t.Errorf("the right one, locked out by guesses: %d", w.Code)
 	}
 	r.pass(2 * time.Second)
-	if w := p.post("login", right); w.Code != http.StatusSeeOther {
+	if w := p.post("login", wrong); w.Code != http.StatusUnauthorized {
 		t.Errorf("2 s later: %d", w.Code)
 	}
-	if got := r.meter.all(); got["unauthorized"] != 5 || got["too_many_requests"] != 1 {
+	if got := r.meter.all(); got["unauthorized"] != 6 || got["too_many_wrong_tokens"] != 1 {
 		t.Errorf("counted: %v", got)
 	}
 }
@@ -267,10 +272,15 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestAConsoleWantsATokenAndASecret(t *testing.T) {
 	t.Parallel()
-	if _, err := console.New(console.Options{Secrets: [][]byte{[]byte("x")}}); err == nil {
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	if _, err := console.New(console.Options{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
 		t.Error("an empty token lets everybody in")
 	}
-	if _, err := console.New(console.Options{Token: token}); err == nil {
+	if _, err := console.New(console.Options{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
+		t.Error("there is nothing that the token opens")
+	}
+	if _, err := console.New(console.Options{Token: token, Access: access}); err == nil {
 		t.Error("no secret signs for everybody")
 	}
 }

@@ -58,8 +58,10 @@ func newRoom(tb testing.TB) *room {
 	r.store, r.desk = store, operator.New(store, r.seen, log)
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.book = rulebook.New(rulebook.Options{Store: store, Use: func(limit.Book) {}})
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
+	must(tb, err)
 	c, err := console.New(console.Options{
-		Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Meter: r.meter, Logger: log, Now: r.now,
 	})
 	must(tb, err)

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
@@ -41,13 +40,10 @@ type session struct {
 	id      [sessionIDBytes]byte
 }
 
-// gate opens for those who show the operators' token or a session's cookie. It
+// gate opens for those who show a session's cookie. It
 // is safe for concurrent use. Nothing of a session is kept on the server but
 // that it was logged out, so all servers of one secret and token know it.
 type gate struct {
-	// token is a hash, so that all comparisons take the same time, whatever
-	// the length of what was sent.
-	token [sha256.Size]byte
 	// keys sign sessions, the newest first. The token is in each: another
 	// token ends all sessions. The secret is in each: who steals a cookie
 	// cannot try tokens on it.
@@ -59,21 +55,13 @@ type gate struct {
 }
 
 func newGate(token string, secrets [][]byte, now func() time.Time) *gate {
-	g := &gate{
-		token: sha256.Sum256([]byte(token)), now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{},
-	}
+	g := &gate{now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{}}
 	for _, secret := range secrets {
 		mac := hmac.New(sha256.New, secret)
 		_, _ = mac.Write([]byte(sessionLabel + "\x00" + token)) // never fails
 		g.keys = append(g.keys, mac.Sum(nil))
 	}
 	return g
-}
-
-// isToken reports whether the operators' token was shown.
-func (g *gate) isToken(shown string) bool {
-	sum := sha256.Sum256([]byte(shown))
-	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
 // begin returns a new session of this operator.

@@ -307,7 +307,7 @@ var zoneAlarms = []alarm{
 		options: func(_ *testing.T, e *engine) []serverOptions {
 			return []serverOptions{
 				{redisURL: e.url()},
-				{redisURL: e.url(), more: []string{"--secret", "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtb3RoZXItc2VydmVyLTE="}},
+				{redisURL: e.url(), secret: "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtb3RoZXItc2VydmVyLTE="},
 			}
 		},
 		breaks: func(t *testing.T, a *alarmed) {

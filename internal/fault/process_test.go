@@ -51,6 +51,8 @@ type process struct {
 	name string
 	args []string
 	dir  string
+	// env are variables besides this process's own, NAME=value.
+	env []string
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -79,6 +81,7 @@ func (p *process) start(t testing.TB) {
 	// Not the test's context: a process outlives it until it is killed.
 	cmd := exec.CommandContext(context.Background(), p.name, p.args...)
 	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = p.out, p.out
 	cmd.SysProcAttr = diesWithParent()
 	if err := cmd.Start(); err != nil {

@@ -20,7 +20,7 @@ import (
 const (
 	// secret and operatorToken are the same on all servers, as they must be.
 	secret        = "bW9zdC1zZWNyZXQtb2YtYWxsLXRoZS1zZWNyZXRzLTAwNDI="
-	operatorToken = "the-operators-token-of-fault-tests"
+	operatorToken = "nT6yHs3kVw9Rq2Zb7CxM"
 	// requestTimeout is what a client bears. The server answers far sooner.
 	requestTimeout = 3 * time.Second
 	// stopTimeout is how long a server may take to drain and end.
@@ -42,6 +42,8 @@ type serverOptions struct {
 	redisURL string
 	// clockAhead is by how much the server's clock is wrong.
 	clockAhead time.Duration
+	// secret is another than all servers have.
+	secret string
 	// more are further flags; of one that is given twice, the last counts.
 	more []string
 	// under is what starts the server, where it is not the test: a program and
@@ -56,7 +58,6 @@ func startServer(t testing.TB, o serverOptions) *server {
 	public, operators, limits := local(freePort(t)), local(freePort(t)), local(freePort(t))
 	args := []string{
 		"serve", "--addr", public, "--admin-addr", operators, "--limits-addr", limits, "--data-dir", dir,
-		"--secret", secret, "--admin-token", operatorToken,
 		"--sweep-every", "1s", "--drain-delay", "0s", "--log-format", "json",
 		// In the end everybody polls at once, and is to be told what the store says.
 		"--door-limits", "off",
@@ -65,12 +66,18 @@ func startServer(t testing.TB, o serverOptions) *server {
 		args = append(args, "--store", "redis", "--redis-url", o.redisURL)
 	}
 	all := slices.Concat(o.under, []string{binary(t, o.clockAhead)}, args, o.more)
+	signing := secret
+	if o.secret != "" {
+		signing = o.secret
+	}
 	s := &server{
 		process: newProcess(t, all[0], dir, all[1:]...),
 		public:  "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
 		// No connection outlives its request, so that none is left over.
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
+	// Secrets are no flags: they would be in the list of processes.
+	s.env = []string{"QUEUE_SECRET=" + signing, "QUEUE_ADMIN_TOKEN=" + operatorToken}
 	s.start(t)
 	return s
 }

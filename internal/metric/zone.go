@@ -20,7 +20,7 @@ var (
 	refusalCodes = []string{
 		"invalid_request", "token_invalid", "zone_unknown", "token_expired", "body_too_large", "zone_closed",
 		"too_many_requests", "line_full", "store_unavailable", "service_unavailable", "internal_error",
-		"unauthorized", "cross_origin", "conflict", "not_found", "method_not_allowed", other,
+		"unauthorized", "too_many_wrong_tokens", "host_unknown", "cross_origin", "conflict", "not_found", "method_not_allowed", other,
 	}
 )
 

@@ -1,6 +1,6 @@
 // Package operator is the room in which operators make, change, watch and
 // delete zones. Its handlers belong on the operators' listener, never on the
-// public one, and all of them behind HTTP.Guard.
+// public one, and all of them behind Access.Guard.
 //
 //	GET    /admin/zones                  Service.List
 //	GET    /admin/zones/{zoneId}         Service.Get

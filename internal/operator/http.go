@@ -3,10 +3,7 @@ package operator
 import (
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -19,21 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Refusals of Guard. Compare with errors.Is.
-var (
-	// ErrUnauthorized: the operators' token is missing or wrong.
-	ErrUnauthorized = errors.New("operator: unauthorized")
-	// ErrCrossOrigin: a browser sent the request on behalf of another site.
-	ErrCrossOrigin = errors.New("operator: cross-origin request")
-)
-
 // HTTP is the room's side of the operators' listener.
 type HTTP struct {
 	service *Service
-	// token is a hash, so that all comparisons take the same time, whatever
-	// the length of what was sent.
-	token   [sha256.Size]byte
-	origins *http.CrossOriginProtection
 	// policies may be nil.
 	policies Policies
 }
@@ -49,30 +34,35 @@ type Policies interface {
 // before the first request.
 func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
 
-// NewHTTP returns the handlers of the room, behind this token. An empty token
-// is an error: it would let everybody in.
-func NewHTTP(s *Service, token string) (*HTTP, error) {
-	if token == "" {
-		return nil, errors.New("operator: the operators' token is empty")
-	}
-	return &HTTP{
-		service: s, token: sha256.Sum256([]byte(token)), origins: http.NewCrossOriginProtection(),
-	}, nil
-}
+// NewHTTP returns the handlers of the room. They belong behind Access.Guard.
+func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 
-// Guard lets only those through who show the operators' token, and no request
-// that a browser makes for another site. To be put on everything under /admin.
-func (h *HTTP) Guard(next echo.HandlerFunc) echo.HandlerFunc {
+// Guard lets only those through who show a token, and no request that a browser
+// makes for another site. To be put on everything under /admin.
+func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if err := h.origins.Check(c.Request()); err != nil {
+		r := c.Request()
+		if err := a.origins.Check(r); err != nil {
 			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
 		}
-		scheme, shown, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
-		sum := sha256.Sum256([]byte(shown))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 {
-			return ErrUnauthorized
+		scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
+			return ErrUnauthorized // no token is shown, so nobody guesses
+		}
+		if err := a.Check(r, shown, c.Path()); err != nil {
+			return err
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return next(c)
+	}
+}
+
+// Guard lets no request through that is for another host.
+func (h Hosts) Guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !h.own(c.Request().Host) {
+			return ErrHost
+		}
 		return next(c)
 	}
 }

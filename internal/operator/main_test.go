@@ -60,12 +60,15 @@ func TestEveryOperationCanFail(t *testing.T) {
 			name    string
 			err     error
 			headers []string
+			before  int // as many times the same was sent before
 			want    int
 		}{
-			{"the store is away", line.ErrStoreUnavailable, nil, http.StatusServiceUnavailable},
-			{"the store is out of its mind", errors.New("the secret is hunter2"), nil, http.StatusInternalServerError},
-			{"no token", nil, []string{"Authorization", ""}, http.StatusUnauthorized},
-			{"another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+			{"the store is away", line.ErrStoreUnavailable, nil, 0, http.StatusServiceUnavailable},
+			{"the store is out of its mind", errors.New("the secret is hunter2"), nil, 0, http.StatusInternalServerError},
+			{"no token", nil, []string{"Authorization", ""}, 9, http.StatusUnauthorized},
+			{"a wrong token", nil, []string{"Authorization", "Bearer guess"}, 4, http.StatusUnauthorized},
+			{"another wrong token", nil, []string{"Authorization", "Bearer guess"}, 5, http.StatusTooManyRequests},
+			{"another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, 0, http.StatusForbidden},
 		} {
 			if tt.want == http.StatusForbidden && op.Method == http.MethodGet {
 				continue // which changes nothing
@@ -73,6 +76,9 @@ func TestEveryOperationCanFail(t *testing.T) {
 			r := newRoom(t)
 			service := operator.New(broken{tt.err}, r.watch, slog.New(slog.DiscardHandler))
 			r.http = openapitest.Operators.Handler(t, routes(t, service, slog.New(slog.DiscardHandler)))
+			for range tt.before {
+				r.send(op.Method, path, `{}`, tt.headers...)
+			}
 			w := r.send(op.Method, path, `{}`, tt.headers...)
 			if w.Code != tt.want || strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("%s, %s: got %d %s", op, tt.name, w.Code, w.Body)

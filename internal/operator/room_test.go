@@ -29,12 +29,14 @@ type room struct {
 	http  http.Handler
 }
 
+// clock stands still.
+func clock() time.Time { return time.UnixMilli(1_795_223_373_123) }
+
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
 	r := &room{logs: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(r.logs, nil))
-	start := time.UnixMilli(1_795_223_373_123)
-	lines, err := embedded.Open(embedded.Options{Now: func() time.Time { return start }, Logger: log})
+	lines, err := embedded.Open(embedded.Options{Now: clock, Logger: log})
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}

@@ -43,6 +43,8 @@ var cases = []struct {
 	{"echo 400", echo.NewHTTPError(400, "secret"), 400, "invalid_request", 0, 0, ""},
 	{"token", token.ErrInvalid, 401, "token_invalid", 0, 0, ""},
 	{"operator", operator.ErrUnauthorized, 401, "unauthorized", 0, 0, ""},
+	{"guessing", operator.ErrGuessing, 429, "too_many_wrong_tokens", 2, 4, ""},
+	{"another host", operator.ErrHost, 421, "host_unknown", 0, 0, ""},
 	{"cross-origin", operator.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
 	{"cross-origin, of a visitor", origin.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
 	{"zone unknown", line.ErrZoneUnknown, 404, "zone_unknown", 0, 0, ""},

@@ -50,6 +50,17 @@ var (
 		detail:    "Send it as Authorization: Bearer <token>.",
 		challenge: `Bearer realm="operators"`,
 	}
+	guessing = kind{
+		status: http.StatusTooManyRequests, code: "too_many_wrong_tokens",
+		title:    "Too many wrong operators' tokens",
+		detail:   "The token is wrong, as many from this address were. The right one is taken at any time.",
+		retryMin: 2, retryMax: 4,
+	}
+	anotherHost = kind{
+		status: http.StatusMisdirectedRequest, code: "host_unknown",
+		title:  "The request is for another host",
+		detail: "The operators' listener answers as localhost and 127.0.0.1, and as what QUEUE_ADMIN_HOSTS names.",
+	}
 	crossOrigin = kind{
 		status: http.StatusForbidden, code: "cross_origin",
 		title:  "The request comes from another site",
@@ -158,6 +169,8 @@ var table = []struct {
 	{wait.ErrClosed, &zoneClosed},
 	{wait.ErrFull, &lineFull},
 	{operator.ErrUnauthorized, &unauthorized},
+	{operator.ErrGuessing, &guessing},
+	{operator.ErrHost, &anotherHost},
 	{operator.ErrCrossOrigin, &crossOrigin},
 	{origin.ErrCrossOrigin, &crossOrigin},
 	{operator.ErrConflict, &conflict},

@@ -24,6 +24,7 @@ func watching(t *testing.T, topic string) (root, userData string) {
 	m := evaluate(t, "monitoring", map[string]any{
 		"name": "event", "vpc_id": "vpc-01", "subnet_id": "subnet-0a", "server_security_group_id": "sg-01",
 		"autoscaling_group_name": "event-servers", "admin_port": 8081, "alert_topic_arn": topic,
+		"metrics_token_secret_arn": arn("metrics-token"),
 	}, map[string]any{"root": root}, map[string]any{
 		"data.aws_region.this.region":        region,
 		"aws_ebs_volume.data.id":             "vol-01",
@@ -31,6 +32,8 @@ func watching(t *testing.T, topic string) (root, userData string) {
 	})
 	decode(t, m, "local.user_data", &userData)
 	writeFiles(t, "", userData)
+	// What monitoring-install fetches.
+	writeFile(t, filepath.Join(root, "etc/prometheus/waiting-room/metrics-token"), metricsToken, 0o640)
 	return root, userData
 }
 
@@ -61,6 +64,10 @@ func TestMonitoring(t *testing.T) {
 			if !strings.Contains(string(found), want) {
 				t.Errorf("servers are not found by %q:\n%s", want, found)
 			}
+		}
+		shown, _ := file.Scrapes[0]["authorization"].(map[string]any)
+		if token := filepath.Join(filepath.Dir(config), "metrics-token"); shown["credentials_file"] != token {
+			t.Errorf("metrics are asked for with %v, want the token of %s", shown, token)
 		}
 		if tool, err := exec.LookPath("amtool"); err == nil {
 			if said, err := exec.Command(tool, "check-config", filepath.Join(filepath.Dir(config), "alertmanager.yml")).CombinedOutput(); err != nil {

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// signingSecret and adminToken are such as Terraform would have drawn.
+	// signingSecret and the tokens are such as Terraform would have drawn.
 	signingSecret = "8fK2mZq0VtYc4RbN7wXsJd1LhGp6EuAo3TiMy5Qk9SvCfBnWxHzDrPgUjOeIlKa2"
 	adminToken    = "Wm3Tz8Kc1Vn6Yb4Qp9Xs2Jd7LhGr5EuAo0FiMyRkSvCtBnWx"
+	metricsToken  = "Hq7Wd2Zx9Lm4Sv6Tk1Rb8NcYp3Gj5FuQe0AoXiBzKtDnVrMs"
 	// requestTimeout is what a visitor bears.
 	requestTimeout = 3 * time.Second
 	// places are the folders of an instance that a server's settings name.
@@ -41,6 +42,7 @@ func (r *Redis) StartServer(t testing.TB) *Server {
 	public, operators := freePort(t), freePort(t)
 	r.put(t, "signing", signingSecret)
 	r.put(t, "admin-token", adminToken)
+	r.put(t, "metrics-token", metricsToken)
 	writeFiles(t, root, servers(t, r))
 
 	mkdir(t, root+runFolder)
@@ -81,7 +83,8 @@ func servers(t testing.TB, r *Redis) string {
 		"request_count_label": "app/event/0123456789abcdef/targetgroup/event/0123456789abcdef",
 		"package_url":         "https://releases.example/queue-server_1.0.0_amd64.deb", "package_sha256": strings.Repeat("0a", 32),
 		"signing_secret_arn": arn("signing"), "admin_token_secret_arn": arn("admin-token"),
-		"redis_url": r.output(t, "url"), "redis_user": r.output(t, "user"), "redis_port": 1, "redis_last_port": 65535,
+		"metrics_token_secret_arn": arn("metrics-token"),
+		"redis_url":                r.output(t, "url"), "redis_user": r.output(t, "user"), "redis_port": 1, "redis_last_port": 65535,
 		"redis_password_secret_arn": arn("queue"), "redis_ca_secret_arn": arn("ca"),
 	}, nil, map[string]any{"data.aws_region.current.region": region})
 	var userData string
@@ -144,6 +147,9 @@ func (s *Server) Do(ctx context.Context, method, url string, body, into any) (st
 	req.Header.Set("Content-Type", "application/json")
 	if strings.HasPrefix(url, s.Operators+"/admin") {
 		req.Header.Set("Authorization", "Bearer "+adminToken)
+	}
+	if url == s.Operators+"/metrics" {
+		req.Header.Set("Authorization", "Bearer "+metricsToken)
 	}
 	res, err := s.client.Do(req)
 	if err != nil {

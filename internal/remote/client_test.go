@@ -72,6 +72,7 @@ func TestKindsOfFailure(t *testing.T) {
 		{"body too large", problem(413, "body_too_large"), remote.ErrInvalid},
 		{"method", problem(405, "method_not_allowed"), remote.ErrInvalid},
 		{"token", problem(401, "unauthorized"), remote.ErrUnauthorized},
+		{"token, again", problem(429, "too_many_wrong_tokens"), remote.ErrUnauthorized},
 		{"origin", problem(403, "cross_origin"), remote.ErrUnauthorized},
 		{"no zone", problem(404, "zone_unknown"), remote.ErrNotFound},
 		{"no path", problem(404, "not_found"), remote.ErrUnreachable},

@@ -32,6 +32,7 @@ var (
 const (
 	codeZoneUnknown   = "zone_unknown"
 	codePolicyUnknown = "policy_unknown"
+	codeWrongTokens   = "too_many_wrong_tokens"
 )
 
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
@@ -73,7 +74,7 @@ func (p *ProblemError) isUnknown() bool {
 
 func (p *ProblemError) kind() error {
 	switch {
-	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == codeWrongTokens:
 		return ErrUnauthorized
 	case p.Status == http.StatusNotFound && p.isUnknown():
 		return ErrNotFound

@@ -80,16 +80,17 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen rulebook.Seen) {
-	guard, err := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), secret)
+	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)))
+	desk.ShowPolicies(r.book)
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
-	guard.ShowPolicies(r.book)
 	h := rulebook.NewHTTP(r.book, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
-	admin := e.Group("/admin/limits", guard.Guard)
-	e.GET("/admin/audit", guard.Changes, guard.Guard)
+	admin := e.Group("/admin/limits", access.Guard)
+	e.GET("/admin/audit", desk.Changes, access.Guard)
 	admin.GET("", h.List)
 	admin.GET("/:name", h.Get)
 	admin.PUT("/:name", h.Put)
@@ -239,11 +240,16 @@ func TestEveryOperationCanFail(t *testing.T) {
 		r.send(200, "GET", "/admin/limits/api", nil)
 		r.send(200, "GET", "/admin/limits", nil)
 	}
+	for range 5 {
+		r.send(401, "GET", "/admin/limits", nil, "Authorization", "Bearer guess")
+	}
 	for _, path := range []string{"/admin/limits", "/admin/limits/api", "/admin/limits/api/stats"} {
 		r.send(401, "GET", path, nil, "Authorization", "")
+		r.send(429, "GET", path, nil, "Authorization", "Bearer guess")
 	}
 	for _, method := range []string{"PUT", "DELETE"} {
 		r.send(401, method, "/admin/limits/api", nil, "Authorization", "")
+		r.send(429, method, "/admin/limits/api", nil, "Authorization", "Bearer guess")
 		r.send(403, method, "/admin/limits/api", nil, "Sec-Fetch-Site", "cross-site")
 	}
 	r.route(broken{})

@@ -12,5 +12,8 @@
 // and start the servers again; remove the old line when the oldest visitor has
 // polled since, and the oldest pass has expired.
 //
+// An operators' token that a program would guess is refused (CheckToken): that it
+// cannot be guessed is what keeps guessers out.
+//
 // No error of this package holds any part of a secret.
 package secret

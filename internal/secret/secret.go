@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,10 +20,8 @@ const (
 	// people type in a hurry ("xxxx...", "changeme" many times) has fewer; 32
 	// random bytes have fewer less than once in 10^30 times.
 	minDistinct = 9
-	// MinTokenChars is the least length of an operators' token, and
-	// minTokenDistinct the least number of different characters in it.
-	MinTokenChars    = 16
-	minTokenDistinct = 5
+	// MinTokenChars is the least length of an operators' token.
+	MinTokenChars = 16
 )
 
 // Names of the files in the data folder.
@@ -35,13 +34,20 @@ const (
 // not be used as it is.
 var ErrUnusable = errors.New("secret: unusable")
 
-// howTo ends the sentence about a secret that cannot be used.
-const howTo = "make one with: openssl rand -base64 32"
+// howTo and howToToken end the sentence about a secret or a token that cannot be
+// used.
+const (
+	howTo      = "make one with: openssl rand -base64 32"
+	howToToken = "make one with: openssl rand -hex 32"
+)
 
-// Parse reads one or more secrets, newest first, separated by commas. Each is
+// Parse reads one or more secrets, newest first, separated by commas or, as in a
+// file, by ends of lines. Each is
 // base64 (of any alphabet, padded or not) of MinBytes or more; what is not, is
 // taken as it is, and must have MinBytes itself.
-func Parse(setting string) ([][]byte, error) { return parse(strings.Split(setting, ",")) }
+func Parse(setting string) ([][]byte, error) {
+	return parse(strings.Split(strings.ReplaceAll(strings.TrimSpace(setting), "\n", ","), ","))
+}
 
 func parse(parts []string) ([][]byte, error) {
 	secrets := make([][]byte, 0, len(parts))
@@ -119,20 +125,26 @@ func Load(dir string) (secrets [][]byte, made bool, err error) {
 	return secrets, made, nil
 }
 
-// CheckToken refuses an operators' token that is too short, or that cannot be
-// sent in a header.
+// CheckToken refuses an operators' token that cannot be sent, is too short, or
+// would be guessed: see strong.
 func CheckToken(token string) error {
+	if err := CheckTokenForm(token); err != nil {
+		return err
+	}
+	return strong(token)
+}
+
+// CheckTokenForm refuses what no server has ever taken for an operators' token: what
+// is too short, or cannot be sent in a header.
+func CheckTokenForm(token string) error {
 	if len(token) < MinTokenChars {
 		return fmt.Errorf("%w: it has %d characters, must have at least %d; %s",
-			ErrUnusable, len(token), MinTokenChars, howTo)
+			ErrUnusable, len(token), MinTokenChars, howToToken)
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return fmt.Errorf("%w: it has a blank, or a character that is not ASCII; %s", ErrUnusable, howTo)
+			return fmt.Errorf("%w: it has a blank, or a character that is not ASCII; %s", ErrUnusable, howToToken)
 		}
-	}
-	if distinct([]byte(token)) < minTokenDistinct {
-		return fmt.Errorf("%w: it is easy to guess, it repeats a few characters; %s", ErrUnusable, howTo)
 	}
 	return nil
 }
@@ -160,14 +172,24 @@ func ReadToken(dir string) (string, error) {
 	return load(filepath.Join(dir, tokenFileName))
 }
 
-// ReadTokenFile returns the operators' token in a file of the operator's own,
-// whose mode is the operator's business: what container engines mount may be
-// read by all in the container.
-func ReadTokenFile(path string) (string, error) {
+// ReadFile returns what is in a file that a setting names, without the white space
+// at its ends. shared tells that others than its owner and its group may read or
+// write it. That is no error: what container engines mount may be read by all in
+// the container.
+func ReadFile(path string) (text string, shared bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("secret: %w", err)
+		return "", false, fmt.Errorf("secret: %w", err)
 	}
-	text, err := read(f, path)
-	return text, errors.Join(err, f.Close())
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", false, fmt.Errorf("secret: %w", err)
+	}
+	text, err = read(f, path)
+	return text, IsShared(info.Mode()), err
 }
+
+// IsShared reports whether others than a file's owner and its group may read or
+// write it.
+func IsShared(mode fs.FileMode) bool { return mode.Perm()&0o006 != 0 }

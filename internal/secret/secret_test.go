@@ -2,9 +2,12 @@ package secret
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +34,7 @@ func TestParse(t *testing.T) {
 		{"base64 for URLs without padding", base64.RawURLEncoding.EncodeToString(other32), []string{string(other32)}},
 		{"as it is", raw, []string{raw}},
 		{"as it is, though base64 of too little", "abcdefghijklmnopqrstuvwxyz012345", []string{"abcdefghijklmnopqrstuvwxyz012345"}},
+		{"several lines", raw + "\r\n" + std + "\n", []string{raw, string(other32)}},
 		{"several", " " + raw + " , " + std + "\n", []string{raw, string(other32)}},
 	}
 	for _, tt := range tests {
@@ -230,13 +234,24 @@ func TestProcessesThatStartTogetherAgree(t *testing.T) {
 
 func TestCheckToken(t *testing.T) {
 	tests := []struct{ name, token, says string }{
-		{"good", "s3cr3t-operators-token", ""},
+		{"good, of hexadecimal digits", "9f2c1b7de0a84c53", ""},
+		{"good, of words", "staple-battery-correct", ""},
 		{"empty", "", "has 0 characters, must have at least 16"},
 		{"short", "123456789abcdef", "has 15 characters"},
 		{"blank", "two words are not one", "has a blank"},
 		{"line break", "0123456789abcdef\n", "has a blank"},
 		{"not ASCII", "0123456789abcdéf", "not ASCII"},
-		{"repeated", "aaaaaaaaaaaaaaaaaaaaaaa", "easy to guess"},
+		{"one character", "aaaaaaaaaaaaaaaaaaaaaaa", "easy to guess, it has only 1 different characters; make one with: openssl rand -hex 32"},
+		{"few characters", "010011010111000101101001", "easy to guess, it has only 2"},
+		{"a default", "changeme-changeme", "mostly well-known words, sequences or repetitions; make one with: openssl rand -hex 32"},
+		{"a default, once", "ChangeMe-Please!", "mostly well-known words"},
+		{"what it is", "admin-token-for-tests", "mostly well-known words"},
+		{"digits for letters", "P4ssw0rd-4dm1n-2026", "mostly well-known words"},
+		{"rising", "0123456789abcdefghij", "mostly well-known words, sequences"},
+		{"falling", "zyxwvutsrqponmlk", "mostly well-known words, sequences"},
+		{"a row of keys", "qwertyuiopasdfgh", "mostly well-known words"},
+		{"a part again and again", "kX9#kX9#kX9#kX9#mQ2w", "repetitions"},
+		{"a half twice", "r7Kp2mXqr7Kp2mXq", "repetitions"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -251,5 +266,46 @@ func TestCheckToken(t *testing.T) {
 				t.Errorf("CheckToken = %v, want ErrUnusable that says %q", err, tt.says)
 			}
 		})
+	}
+}
+
+// What is drawn at random is never refused, or an operator would be told to draw
+// it again.
+func TestRandomTokensAreStrong(t *testing.T) {
+	numbers := rand.New(rand.NewChaCha8([32]byte{1}))
+	drawn := make([]byte, 24)
+	for range 20_000 {
+		for i := range drawn {
+			drawn[i] = byte(numbers.Uint32())
+		}
+		for _, token := range []string{
+			hex.EncodeToString(drawn), base64.StdEncoding.EncodeToString(drawn), base32.StdEncoding.EncodeToString(drawn[:16]),
+		} {
+			if err := CheckToken(token); err != nil {
+				t.Errorf("%s: %v", token, err)
+			}
+		}
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "given")
+	for mode, shared := range map[fs.FileMode]bool{0o600: false, 0o640: false, 0o400: false, 0o644: true, 0o602: true} {
+		if err := os.WriteFile(path, []byte(" "+raw+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		text, got, err := ReadFile(path)
+		if err != nil || text != raw || got != shared {
+			t.Errorf("mode %04o: %q, shared %t, %v", mode, text, got, err)
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := ReadFile(path + "-of-nobody"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
 	}
 }

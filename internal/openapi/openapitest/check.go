@@ -91,6 +91,9 @@ func (d *described) find(x Exchange) (found, error) {
 		return d.elsewhere(x)
 	}
 	ref := route.Operation.Responses.Value(strconv.Itoa(x.Status))
+	if ref == nil && x.Status == http.StatusMisdirectedRequest {
+		return d.elsewhere(x) // before the path is looked at
+	}
 	if ref == nil {
 		return found{}, fmt.Errorf("%s does not describe this status", route.Operation.OperationID)
 	}
@@ -110,14 +113,23 @@ func (d *described) elsewhere(x Exchange) (found, error) {
 		name = "NotFound"
 	case x.Status == http.StatusMethodNotAllowed:
 		name = "MethodNotAllowed"
-	case x.Status == http.StatusUnauthorized && strings.HasPrefix(x.Request.URL.Path, "/admin/"):
+	case x.Status == http.StatusUnauthorized && guarded(x.Request.URL.Path):
 		name = "Unauthorized"
+	case x.Status == http.StatusTooManyRequests && guarded(x.Request.URL.Path):
+		name = "Guessing"
+	case x.Status == http.StatusMisdirectedRequest:
+		name = "HostUnknown"
 	}
 	ref := d.Components.Responses[name]
 	if ref == nil {
 		return found{}, errors.New("the document has neither this path nor this answer to other paths")
 	}
 	return d.answering(name, x.Status, ref), nil
+}
+
+// guarded reports whether a path wants the operators' token before it is looked at.
+func guarded(path string) bool {
+	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/debug/")
 }
 
 // answering is an operation that has this one answer.

@@ -85,10 +85,11 @@ module "servers" {
   redis_cidr                = var.redis_cidr
   redis_port                = var.redis_url == "" ? 6379 : var.redis_port
 
-  signing_secret_arn     = module.secrets.signing_arn
-  signing_order          = var.signing_order
-  admin_token_secret_arn = module.secrets.admin_token_arn
-  secrets_revision       = module.secrets.revision
+  signing_secret_arn       = module.secrets.signing_arn
+  signing_order            = var.signing_order
+  admin_token_secret_arn   = module.secrets.admin_token_arn
+  metrics_token_secret_arn = module.secrets.metrics_token_arn
+  secrets_revision         = module.secrets.revision
 
   min_size        = var.min_servers
   max_size        = var.max_servers
@@ -109,5 +110,6 @@ module "monitoring" {
   server_security_group_id = module.servers.security_group_id
   autoscaling_group_name   = module.servers.autoscaling_group_name
   admin_port               = module.servers.admin_port
+  metrics_token_secret_arn = module.secrets.metrics_token_arn
   alert_topic_arn          = var.alert_topic_arn
 }

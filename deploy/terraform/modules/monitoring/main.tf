@@ -21,6 +21,7 @@ locals {
       group     = var.autoscaling_group_name
       port      = var.admin_port
       alertable = var.alert_topic_arn != ""
+      token     = "${local.prometheus}/metrics-token"
     })
     "${local.prometheus}/recording.rules.yml" = file("${local.rules}/recording.rules.yml")
     "${local.prometheus}/alert.rules.yml"     = file("${local.rules}/alert.rules.yml")
@@ -47,6 +48,8 @@ locals {
       region    = data.aws_region.this.region
       volume    = aws_ebs_volume.data.id
       password  = aws_secretsmanager_secret.password.arn
+      token_arn = var.metrics_token_secret_arn
+      token     = "${local.prometheus}/metrics-token"
       alertable = var.alert_topic_arn != ""
     })
   }

@@ -1,4 +1,4 @@
-# What the instance may do: find the servers, send alerts, read its own secret, be
+# What the instance may do: find the servers, send alerts, read its own secrets, be
 # reached by Session Manager.
 
 data "aws_iam_policy_document" "assume" {
@@ -21,9 +21,9 @@ data "aws_iam_policy_document" "this" {
   }
 
   statement {
-    sid       = "ItsOwnSecret"
+    sid       = "ItsOwnSecrets"
     actions   = ["secretsmanager:GetSecretValue"]
-    resources = [aws_secretsmanager_secret.password.arn]
+    resources = [aws_secretsmanager_secret.password.arn, var.metrics_token_secret_arn]
   }
 
   # What Session Manager needs, and no more: the ready-made policy would let the

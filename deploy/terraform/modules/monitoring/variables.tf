@@ -125,6 +125,17 @@ variable "grafana_version" {
   }
 }
 
+variable "metrics_token_secret_arn" {
+  description = "Secret that holds the token with which Prometheus reads metrics, by its ARN."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.metrics_token_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..."
+  }
+}
+
 variable "alert_topic_arn" {
   description = "SNS topic that alerts are sent to, by its ARN: subscribe the people on duty to it. Empty: alerts are only shown."
   type        = string

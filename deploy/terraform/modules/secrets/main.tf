@@ -1,4 +1,4 @@
-# What the servers share and nobody else may know. Both are drawn by Secrets
+# What the servers share and nobody else may know. All are drawn by Secrets
 # Manager and handed on within one run: neither the plan nor the state holds them.
 
 locals {
@@ -13,6 +13,11 @@ ephemeral "aws_secretsmanager_random_password" "signing" {
 }
 
 ephemeral "aws_secretsmanager_random_password" "admin_token" {
+  password_length     = 48
+  exclude_punctuation = true
+}
+
+ephemeral "aws_secretsmanager_random_password" "metrics_token" {
   password_length     = 48
   exclude_punctuation = true
 }
@@ -41,4 +46,17 @@ resource "aws_secretsmanager_secret_version" "admin_token" {
   secret_id                = aws_secretsmanager_secret.admin_token.id
   secret_string_wo         = ephemeral.aws_secretsmanager_random_password.admin_token.random_password
   secret_string_wo_version = var.admin_token_version
+}
+
+resource "aws_secretsmanager_secret" "metrics_token" {
+  name_prefix             = "${var.name}-metrics-token-"
+  description             = "What Prometheus shows to read metrics, and nothing else (QUEUE_METRICS_TOKEN)"
+  kms_key_id              = local.kms_key
+  recovery_window_in_days = var.recovery_days
+}
+
+resource "aws_secretsmanager_secret_version" "metrics_token" {
+  secret_id                = aws_secretsmanager_secret.metrics_token.id
+  secret_string_wo         = ephemeral.aws_secretsmanager_random_password.metrics_token.random_password
+  secret_string_wo_version = var.metrics_token_version
 }

@@ -33,6 +33,18 @@ variable "admin_token_version" {
   }
 }
 
+variable "metrics_token_version" {
+  description = "Which token for metrics this is: the next number makes a new one, which servers and monitoring have when they have started anew."
+  type        = number
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.metrics_token_version >= 1 && floor(var.metrics_token_version) == var.metrics_token_version
+    error_message = "The version is a whole number from 1 on."
+  }
+}
+
 variable "kms_key_arn" {
   description = "Key that encrypts the secrets, by its ARN. Empty: the account's own key for Secrets Manager."
   type        = string

@@ -81,6 +81,7 @@ data "aws_iam_policy_document" "this" {
     resources = compact([
       var.signing_secret_arn,
       var.admin_token_secret_arn,
+      var.metrics_token_secret_arn,
       var.redis_password_secret_arn,
       var.redis_ca_secret_arn,
     ])

@@ -26,6 +26,7 @@ locals {
     signing_arn        = var.signing_secret_arn
     signing_order      = var.signing_order
     admin_token_arn    = var.admin_token_secret_arn
+    metrics_token_arn  = var.metrics_token_secret_arn
     redis_url          = var.redis_url
     redis_user         = var.redis_user
     redis_password_arn = var.redis_password_secret_arn

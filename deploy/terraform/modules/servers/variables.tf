@@ -263,6 +263,17 @@ variable "admin_token_secret_arn" {
   }
 }
 
+variable "metrics_token_secret_arn" {
+  description = "Secret that holds the token with which Prometheus reads metrics, by its ARN."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.metrics_token_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..."
+  }
+}
+
 variable "secrets_revision" {
   description = "Anything that changes when a secret does: the servers are then replaced, one after the other."
   type        = string

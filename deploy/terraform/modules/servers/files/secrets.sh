@@ -66,6 +66,7 @@ redis() {
 umask 077
 secret=$(signing)
 token=$(fetch "$ADMIN_TOKEN_ARN" AWSCURRENT)
+scraper=$(fetch "$METRICS_TOKEN_ARN" AWSCURRENT)
 url=$(redis)
 
 if [ -n "$REDIS_CA_ARN" ]; then
@@ -74,5 +75,6 @@ if [ -n "$REDIS_CA_ARN" ]; then
 	mv "$out/redis-ca.pem.new" "$out/redis-ca.pem"
 fi
 
-printf 'QUEUE_SECRET=%s\nQUEUE_ADMIN_TOKEN=%s\nQUEUE_REDIS_URL=%s\n' "$secret" "$token" "$url" >"$out/environment.new"
+printf 'QUEUE_SECRET=%s\nQUEUE_ADMIN_TOKEN=%s\nQUEUE_METRICS_TOKEN=%s\nQUEUE_REDIS_URL=%s\n' \
+	"$secret" "$token" "$scraper" "$url" >"$out/environment.new"
 mv "$out/environment.new" "$out/environment"

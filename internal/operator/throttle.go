@@ -1,28 +1,27 @@
-package console
+package operator
 
 import (
 	"hash/maphash"
-	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/address"
 )
 
 const (
 	// guesses is how many wrong tokens an address may show in a row, and
 	// guessEvery how long it then waits for each further one: an operator who
 	// pastes the wrong thing notices nothing, and a program that tries tokens
-	// gets through 43,200 a day.
+	// is told apart, and logged once in so long.
 	guesses    = 5
 	guessEvery = 2 * time.Second
-	// throttleSlots bounds the memory, and with it all guesses together: 128
-	// a second, whatever the number of addresses.
+	// throttleSlots bounds the memory, and with it what is logged of all guesses
+	// together: 128 a second, whatever the number of addresses.
 	throttleSlots = 256
-	// clientBits is how much of an IPv6 address belongs to one client.
-	clientBits = 64
 )
 
-// throttle slows down log ins. Addresses share slots by a hash that nobody
-// outside knows. It is safe for concurrent use.
+// throttle tells who shows wrong tokens all the time. Addresses share slots by a
+// hash that nobody outside knows. It is safe for concurrent use.
 type throttle struct {
 	now  func() time.Time
 	seed maphash.Seed
@@ -55,19 +54,6 @@ func (t *throttle) take(addr string) (wait time.Duration) {
 	return 0
 }
 
-// giveBack returns the guess that take took: it was right.
-func (t *throttle) giveBack(addr string) {
-	slot := t.slot(addr)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.full[slot] = t.full[slot].Add(-guessEvery)
-}
-
 func (t *throttle) slot(addr string) uint64 {
-	if ip, err := netip.ParseAddr(addr); err == nil && ip.Unmap().Is6() {
-		if network, err := ip.WithZone("").Prefix(clientBits); err == nil {
-			addr = network.String()
-		}
-	}
-	return maphash.String(t.seed, addr) % throttleSlots
+	return maphash.String(t.seed, address.Key(addr)) % throttleSlots
 }

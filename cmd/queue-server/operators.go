@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/operator"
+)
+
+// Who may read /metrics.
+const (
+	metricsAuto  = "auto"
+	metricsOpen  = "open"
+	metricsToken = "token"
+)
+
+// entrance is who may ask the operators' listener what.
+type entrance struct {
+	// access opens all but the pages that say nothing.
+	access *operator.Access
+	// scrapers opens /metrics; nil where that wants no token.
+	scrapers *operator.Access
+	hosts    operator.Hosts
+}
+
+// openEntrance returns who may ask the operators' listener at addr what. from finds
+// the address that a request came from.
+func openEntrance(s checked, keys keys, addr string, from func(*http.Request) string, log *slog.Logger) (*entrance, error) {
+	loopback := isLoopback(addr)
+	e := &entrance{hosts: operator.Hosts{Loopback: loopback, Names: s.AdminHosts}}
+	tokens := []string{keys.adminToken}
+	var err error
+	if e.access, err = operator.NewAccess(operator.AccessOptions{Tokens: tokens, From: from, Logger: log}); err != nil {
+		return nil, err
+	}
+	if s.MetricsAccess == metricsOpen || s.MetricsAccess == metricsAuto && loopback && s.metricsToken == "" {
+		return e, nil
+	}
+	if s.metricsToken != "" {
+		tokens = append(tokens, s.metricsToken)
+	} else {
+		log.Info("/metrics wants the operators' token: give Prometheus one of its own with QUEUE_METRICS_TOKEN, " +
+			"or let anybody read with QUEUE_METRICS_ACCESS=open")
+	}
+	e.scrapers, err = operator.NewAccess(operator.AccessOptions{Tokens: tokens, From: from, Logger: log})
+	return e, err
+}
+
+// checkHost refuses what cannot be a host's name in a request, or has its port.
+func checkHost(name string) error {
+	if name == "" || strings.ContainsAny(name, "/:@[]*? ") {
+		return fmt.Errorf("%q is no name of a host; write it without a port, such as queue.example", name)
+	}
+	return nil
+}

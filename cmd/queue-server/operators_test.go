@@ -1,0 +1,275 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+)
+
+// scraperToken opens /metrics alone.
+const scraperToken = "Vb3nJw7Xq2Lc6TyKd8Ps"
+
+// Profiles say what a process is at, and with what arguments: for operators only.
+func TestProfilesWantTheOperatorsToken(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_METRICS_TOKEN": scraperToken})
+	for path, want := range map[string]int{
+		"/debug/pprof/": 200, "/debug/pprof/cmdline": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/heap": 200,
+		"/debug/pprof/symbol": 200, "/debug/pprof/trace?seconds=0.01": 200, "/debug/nothing": 404,
+	} {
+		if got := s.admin(t, "GET", path, ""); got.status != want {
+			t.Errorf("%s: %d, want %d", path, got.status, want)
+		}
+	}
+	for _, path := range []string{
+		"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap", "/debug/pprof/profile",
+		"/debug/pprof/trace", "/debug/pprof/symbol", "/debug/pprof/none", "/debug/nothing", "/%64ebug/pprof/cmdline", "/debug/%70prof/cmdline",
+	} {
+		if got := request(t, "GET", s.operators+path, ""); got.status != 401 || got.value(t, "code") != "unauthorized" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		// The metrics' token opens the metrics; here it is a guess.
+		if got := request(t, "GET", s.operators+path, "", "Authorization", "Bearer "+scraperToken); got.status != 401 && got.status != 429 {
+			t.Errorf("%s with the metrics' token: %d %s", path, got.status, got.body)
+		}
+	}
+	if got := request(t, "POST", s.operators+"/debug/pprof/symbol", "0x1"); got.status != 401 {
+		t.Errorf("POST without a token: %d", got.status)
+	}
+}
+
+func TestWhoMayReadMetrics(t *testing.T) {
+	tests := []struct {
+		name                string
+		access, scraper     string
+		addr                string
+		none, scrape, admin int
+	}{
+		{"on this machine", "auto", "", "127.0.0.1:0", 200, 200, 200},
+		{"on this machine, IPv6", "auto", "", "[::1]:0", 200, 200, 200},
+		{"with a token of its own", "auto", scraperToken, "127.0.0.1:0", 401, 200, 200},
+		{"reached from elsewhere", "auto", "", "0.0.0.0:8081", 401, 401, 200},
+		{"reached from elsewhere, with a token of its own", "auto", scraperToken, "10.0.0.5:8081", 401, 200, 200},
+		{"open to all", "open", "", "0.0.0.0:8081", 200, 200, 200},
+		{"open to all, whatever else", "open", scraperToken, "0.0.0.0:8081", 200, 200, 200},
+		{"for a token", "token", "", "127.0.0.1:0", 401, 401, 200},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, _ := testRooms(t, nil)
+			s := checked{settings: settings{MetricsAccess: tt.access}, given: given{metricsToken: tt.scraper}}
+			var err error
+			r.entrance, err = openEntrance(s, keys{adminToken: operatorToken}, tt.addr, nil, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := openapitest.Operators.Handler(t, r.operators())
+			for token, want := range map[string]int{"": tt.none, scraperToken: tt.scrape, operatorToken: tt.admin} {
+				if status := get(h, "/metrics", token); status != want {
+					t.Errorf("token %q: %d, want %d", token, status, want)
+				}
+			}
+			for _, path := range []string{"/admin/zones", "/debug/pprof/cmdline"} {
+				if status := get(h, path, scraperToken); status != http.StatusUnauthorized {
+					t.Errorf("%s with the metrics' token: %d", path, status)
+				}
+			}
+		})
+	}
+}
+
+// get asks a handler with a token, unless that is empty, and returns the status.
+func get(h http.Handler, path, token string) int {
+	req := httptest.NewRequest(http.MethodGet, "http://localhost"+path, http.NoBody)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w.Code
+}
+
+// A page of the internet may have its name lead to 127.0.0.1, and ask there from
+// an operator's browser.
+func TestALoopbackListenerAnswersOnlyAsItself(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_ADMIN_HOSTS": "queue.example"})
+	port := s.operators[strings.LastIndex(s.operators, ":"):]
+	for _, host := range []string{"evil.example", "evil.example" + port, "localhost.evil.example", "10.0.0.5" + port} {
+		for _, path := range []string{"/", "/console/", "/console/login", "/admin/zones", "/metrics", "/openapi.yaml", "/debug/pprof/", "/nothing"} {
+			if got := s.ask(t, host, path, operatorToken); got.status != http.StatusMisdirectedRequest || got.value(t, "code") != "host_unknown" {
+				t.Errorf("%s for %s: %d %s", path, host, got.status, got.body)
+			}
+		}
+	}
+	// The other end of a tunnel has a port of its own.
+	for _, host := range []string{"localhost" + port, "127.0.0.1" + port, "[::1]" + port, "localhost:9000", "queue.example", "queue.example:443"} {
+		for path, want := range map[string]int{"/admin/zones": 200, "/console/login": 200, "/metrics": 200, "/nothing": 404} {
+			if got := s.ask(t, host, path, operatorToken); got.status != want {
+				t.Errorf("%s for %s: %d %s", path, host, got.status, got.body)
+			}
+		}
+	}
+	if got := request(t, "GET", s.operators+"/metrics", ""); !strings.Contains(got.body, `code="host_unknown"`) {
+		t.Error("nothing of it is counted")
+	}
+}
+
+// ask asks the operators' listener for a host, with a token.
+func (s *server) ask(t *testing.T, host, path, token string) reply {
+	t.Helper()
+	target := s.operators + path
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	req.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{
+		Transport:     openapitest.Operators.Transport(t, transport),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, res.Body)
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{res.StatusCode, res.Header, string(text)}
+}
+
+// logIn sends the console's form, and returns the status.
+func (s *server) logIn(t *testing.T, token string) int {
+	t.Helper()
+	client := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := client.PostForm(s.operators+"/console/login", url.Values{"who": {"Anna"}, "token": {token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, res.Body)
+	return res.StatusCode
+}
+
+// Who guesses is told to wait and is in the log; operators at the same address
+// notice nothing, with the API and with the console.
+func TestAGuesserLocksNobodyOut(t *testing.T) {
+	s := start(t, nil)
+	count := map[int]int{}
+	for range 30 {
+		got := request(t, "GET", s.operators+"/admin/zones", "", "Authorization", "Bearer a-guess-of-somebody")
+		count[got.status]++
+		if got.status == http.StatusTooManyRequests && (got.value(t, "code") != "too_many_wrong_tokens" || got.header.Get("Retry-After") == "") {
+			t.Errorf("%+v", got)
+		}
+		if got := s.admin(t, "GET", "/admin/zones", ""); got.status != http.StatusOK {
+			t.Fatalf("the right token, after guesses: %d %s", got.status, got.body)
+		}
+	}
+	if count[401] < 5 || count[429] < 10 || count[401]+count[429] != 30 {
+		t.Errorf("guesses were answered %v", count)
+	}
+	for token, want := range map[string]int{"a-guess-of-somebody": http.StatusTooManyRequests, operatorToken: http.StatusSeeOther} {
+		if status := s.logIn(t, token); status != want {
+			t.Errorf("log in with %q: %d, want %d", token, status, want)
+		}
+	}
+	refused := s.log.await(t, "operators' token refused")
+	if refused["from"] != "127.0.0.1" || refused["method"] != "GET" || refused["route"] != "/admin/zones" {
+		t.Errorf("logged: %v", refused)
+	}
+	if text := s.log.text(); strings.Contains(text, "a-guess") || strings.Contains(text, operatorToken) {
+		t.Errorf("a token is in the log:\n%s", text)
+	}
+}
+
+func TestSecretsComeFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(name, text string, mode os.FileMode) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const second = "another secret of 32 bytes or more"
+	files := map[string]string{
+		"QUEUE_SECRET_FILE":        keep("queue-server.secret", goodSecret+"\n"+second, 0o600),
+		"QUEUE_ADMIN_TOKEN_FILE":   keep("queue-server.admin-token", operatorToken, 0o640),
+		"QUEUE_METRICS_TOKEN_FILE": keep("queue-server.metrics-token", scraperToken, 0o644),
+	}
+	for name, env := range map[string]map[string]string{
+		"by settings": files, "by systemd's credentials": {"CREDENTIALS_DIRECTORY": dir},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, src := parse(t, env)
+			c, err := s.check(src.where)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.secrets) != 2 || string(c.secrets[1]) != second || c.adminToken != operatorToken || c.metricsToken != scraperToken {
+				t.Errorf("got %+v", c.given)
+			}
+			all := maps.Clone(env)
+			all["QUEUE_ADMIN_TOKEN"], all["QUEUE_DATA_DIR"] = "", t.TempDir()
+			server := start(t, all)
+			if got := server.admin(t, "GET", "/admin/zones", ""); got.status != http.StatusOK {
+				t.Errorf("the token of the file: %d", got.status)
+			}
+			if warned := server.log.await(t, "others on this machine may read"); warned["file"] != files["QUEUE_METRICS_TOKEN_FILE"] {
+				t.Errorf("warned of %v", warned)
+			}
+			if made, err := os.ReadDir(all["QUEUE_DATA_DIR"]); err != nil || strings.Contains(server.log.text(), "made a secret") {
+				t.Errorf("a secret was made: %v %v", made, err)
+			}
+		})
+	}
+
+	// Without any, credentials are none; one beside a setting is one too many.
+	if s, _ := parse(t, map[string]string{"CREDENTIALS_DIRECTORY": t.TempDir()}); s.SecretFile != "" {
+		t.Errorf("a credential out of nothing: %q", s.SecretFile)
+	}
+	got := runToEnd(t, map[string]string{"CREDENTIALS_DIRECTORY": dir, "QUEUE_SECRET": goodSecret})
+	if got.status != exitUsage || !strings.Contains(got.errOut, "the credential queue-server.secret: is set, and so is QUEUE_SECRET") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASecretInAFileForEverybodyStopsTheStart(t *testing.T) {
+	for _, key := range []string{"secret: " + goodSecret, "admin-token: " + operatorToken, "metrics-token: " + scraperToken} {
+		file := config(t, "# settings\n"+key+"\n")
+		if err := os.Chmod(file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		name, value, _ := strings.Cut(key, ": ")
+		got := runToEnd(t, map[string]string{"QUEUE_CONFIG": file, "QUEUE_DATA_DIR": "no-folder-is-made"})
+		if got.status != exitUsage || !strings.Contains(got.errOut, "queue.yaml:2: "+name+": the file may be read by others") ||
+			!strings.Contains(got.errOut, "chmod o= "+file) || strings.Contains(got.errOut, value) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	// Settings that are no secrets are for everybody.
+	file := config(t, "admin-token-file: /run/token\nlog-level: debug\n")
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := parse(t, map[string]string{"QUEUE_CONFIG": file}); s.AdminTokenFile != "/run/token" {
+		t.Errorf("%+v", s)
+	}
+}

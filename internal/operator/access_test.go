@@ -1,0 +1,98 @@
+package operator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestAccessWantsTokens(t *testing.T) {
+	t.Parallel()
+	for _, tokens := range [][]string{nil, {""}, {"good", ""}} {
+		if _, err := NewAccess(AccessOptions{Tokens: tokens, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+			t.Errorf("%q lets everybody in", tokens)
+		}
+	}
+}
+
+// Whoever guesses, at whatever pace and from the operator's own address, the right
+// token opens; and the log says who, without what, as often as somebody can read.
+func TestNobodyIsLockedOutByGuesses(t *testing.T) {
+	t.Parallel()
+	var logs bytes.Buffer
+	clock := newHand()
+	a, err := NewAccess(AccessOptions{
+		Tokens: []string{"right", "right too"}, Logger: slog.New(slog.NewTextHandler(&logs, nil)), Now: clock.now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.RemoteAddr = "203.0.113.9:4711"
+	count := map[error]int{}
+	for range 100 {
+		count[a.Check(r, "guess-4711", "/console/login", "who", "Eve")]++
+		for _, token := range []string{"right", "right too"} {
+			if err := a.Check(r, token, "/console/login"); err != nil {
+				t.Fatalf("%s, after guesses: %v", token, err)
+			}
+		}
+	}
+	if count[ErrUnauthorized] != guesses || count[ErrGuessing] != 100-guesses {
+		t.Errorf("of 100 guesses: %v", count)
+	}
+	if text := logs.String(); strings.Count(text, "method=GET route=/console/login from=203.0.113.9 who=Eve") != guesses || strings.Contains(text, "4711") {
+		t.Errorf("logged:\n%s", text)
+	}
+	for i := range 100 { // few of which share a slot with the guesser
+		r.RemoteAddr = fmt.Sprintf("198.51.100.%d:4711", i)
+		if errors.Is(a.Check(r, "guess", "/console/login"), ErrUnauthorized) {
+			return
+		}
+	}
+	t.Error("other addresses have no guesses of their own")
+}
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	alone, proxied := Hosts{Loopback: true}, Hosts{Loopback: true, Names: []string{"Queue.Example", "10.0.0.5"}}
+	inside, named := Hosts{}, Hosts{Names: []string{"queue.example"}}
+	tests := map[string]struct {
+		hosts Hosts
+		own   []string
+		not   []string
+	}{
+		"loopback": {
+			alone,
+			// The other end of a tunnel has another port.
+			[]string{"localhost:8081", "127.0.0.1:8081", "[::1]:8081", "localhost", "LOCALHOST:9000", "127.0.0.1", "[::1]", "127.1.2.3:80"},
+			[]string{"", "evil.example", "evil.example:8081", "localhost.evil.example:8081", "10.0.0.5:8081", "127.0.0.1.nip.io", "queue.example",
+				"[2001:db8::1]:8081", "evil.example:localhost", "127.0.0.1@evil.example", "0.0.0.0:8081"},
+		},
+		"loopback, behind a proxy": {
+			proxied,
+			[]string{"queue.example", "QUEUE.example:443", "10.0.0.5:8081", "localhost:8081"}, []string{"evil.example", "10.0.0.6:8081"},
+		},
+		"inner network": {inside, []string{"10.0.0.5:8081", "queue.svc.cluster.local:8081", "", "anything"}, nil},
+		"inner network, with names": {
+			named, []string{"10.0.0.5:8081", "queue.example", "localhost:8081"}, []string{"queue.svc.cluster.local:8081", "evil.example", ""},
+		},
+	}
+	for name, tt := range tests {
+		for _, host := range tt.own {
+			if !tt.hosts.own(host) {
+				t.Errorf("%s: %q is not its own", name, host)
+			}
+		}
+		for _, host := range tt.not {
+			if tt.hosts.own(host) {
+				t.Errorf("%s: %q is its own", name, host)
+			}
+		}
+	}
+}
