@@ -7,7 +7,7 @@ K6       := go.k6.io/k6@v1.8.1
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 
 # Packages with tests that the race detector would distort or only slow down.
-UNRACED := ./internal/simulate/... ./internal/token
+UNRACED := ./internal/simulate ./internal/token
 
 GO      ?= go
 BENCH   ?= .
@@ -41,7 +41,7 @@ check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, 
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -139,15 +139,17 @@ k6: ## the burst alone, judged, on both stores (STAGE1_TARGET=... etc.)
 
 .PHONY: release
 release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
+	@scripts/install-debian.sh jq dpkg-deb
 	@scripts/release.sh dist
 
 .PHONY: release-twice
 release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
+	@scripts/install-debian.sh jq dpkg-deb git
 	@scripts/release-twice.sh dist
 
 .PHONY: package-test
 package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
-	@scripts/install-debian.sh debootstrap lintian dpkg-deb curl ss
+	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss
 	@ONLY=linux/$$($(GO) env GOARCH) scripts/release.sh bin/package
 	@scripts/package-test.sh bin/package
 
