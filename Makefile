@@ -106,7 +106,7 @@ pictures: ## take the console's pictures anew, into docs/img (look at them)
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short look, writes nothing; ONLY=limits)
+bench: ## measure beside yardsticks, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=limits)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
@@ -117,7 +117,7 @@ pgo: ## take anew the profile that the compiler optimises with
 	@scripts/pgo.sh
 
 .PHONY: scaling
-scaling: ## compute docs/scaling.md, and the tables of deploy/terraform, from docs/performance.md
+scaling: ## write the pages made of docs/performance.json: performance, scaling, what AWS costs
 	@$(GO) run ./cmd/queue-bench scaling --docs docs
 
 .PHONY: microbench
@@ -125,7 +125,7 @@ microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for s
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: loadtest
-loadtest: ## six crowds on both stores, judged, into docs/performance.md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
+loadtest: ## six crowds on both stores, judged, into docs/performance.json and .md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench loadtest --k6 "$$(scripts/go-tool.sh $(K6))" $(addprefix --only=,$(ONLY)) $(addprefix --store=,$(STORE)) \

@@ -12,25 +12,38 @@ import (
 
 // bill is what of a bill of materials the tests look at.
 type bill struct {
-	SerialNumber string
-	Metadata     struct{ Timestamp string }
-	Components   []struct {
-		Name, Purl string
-		Licenses   []struct {
-			Expression string
-			License    struct{ ID string }
-		}
-		Hashes []struct{ Content string }
-	}
+	SerialNumber string `json:"serialNumber"`
+	Metadata     struct {
+		Timestamp string `json:"timestamp"`
+	} `json:"metadata"`
+	Components []struct {
+		Name     string `json:"name"`
+		Purl     string `json:"purl"`
+		Licenses []struct {
+			Expression string `json:"expression"`
+			License    struct {
+				ID string `json:"id"`
+			} `json:"license"`
+		} `json:"licenses"`
+		Hashes []struct {
+			Content string `json:"content"`
+		} `json:"hashes"`
+	} `json:"components"`
 }
 
-// listed builds queue-server in a folder of its sources and runs sbom.sh there. It
-// returns the bill of materials, the licences, and what the script says when it fails.
-func listed(t *testing.T, folder string) (bom, licences, failure string) {
+// built builds queue-server in a folder of its sources.
+func built(t *testing.T, folder string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "queue-server")
+	do(t, folder, "go", "build", "-buildvcs=false", "-o", binary, "./cmd/queue-server")
+	return binary
+}
+
+// listed runs sbom.sh in the folder. It returns the bill of materials, the licences, and
+// what the script says when it fails.
+func listed(t *testing.T, folder, binary string) (bom, licences, failure string) {
 	t.Helper()
 	to := t.TempDir()
-	binary := filepath.Join(to, "queue-server")
-	do(t, folder, "go", "build", "-buildvcs=false", "-o", binary, "./cmd/queue-server")
 	files := []string{filepath.Join(to, "bom.json"), filepath.Join(to, "licences.txt")}
 	cmd := exec.CommandContext(t.Context(), "scripts/sbom.sh", binary, "0.1.0-dev.20261121153910+gadef9a8", at, files[0], files[1])
 	cmd.Dir = folder
@@ -50,11 +63,12 @@ func parsed(t *testing.T, text string) (b bill) {
 
 // Not one part of the server is without a licence that is known.
 func TestBillOfMaterials(t *testing.T) {
-	text, licences, failure := listed(t, "..")
+	binary := built(t, "..")
+	text, licences, failure := listed(t, "..", binary)
 	if failure != "" {
 		t.Fatal(failure)
 	}
-	again, _, _ := listed(t, "..")
+	again, _, _ := listed(t, "..", binary)
 	if text != again {
 		t.Error("written twice, it is not the same")
 	}
@@ -94,6 +108,7 @@ func TestBillOfMaterials(t *testing.T) {
 
 // TestRecogniseLicences has a server with one part, whose licence is this and that.
 func TestRecogniseLicences(t *testing.T) {
+	t.Parallel()
 	script, err := os.ReadFile("sbom.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +143,7 @@ func TestRecogniseLicences(t *testing.T) {
 				put(t, filepath.Join(folder, file), text, 0o600)
 			}
 			put(t, filepath.Join(folder, "scripts/sbom.sh"), string(script), 0o700)
-			text, _, failure := listed(t, folder)
+			text, _, failure := listed(t, folder, built(t, folder))
 			if tt.want == "" {
 				if !strings.Contains(failure, "no licence that is known") {
 					t.Errorf("taken: %s%s", text, failure)
