@@ -64,6 +64,10 @@ locals {
 
 data "aws_region" "this" {}
 
+data "aws_ec2_instance_type" "this" {
+  instance_type = var.instance_type
+}
+
 data "aws_subnet" "this" {
   id = var.subnet_id
 }
@@ -173,6 +177,12 @@ resource "aws_instance" "this" {
 
   lifecycle {
     ignore_changes = [ami]
+
+    # What is not of this kind would look for its volume until somebody looks for it.
+    precondition {
+      condition     = data.aws_ec2_instance_type.this.ebs_nvme_support == "required" && contains(data.aws_ec2_instance_type.this.supported_architectures, "x86_64")
+      error_message = "The instance type must be x86-64 and show volumes as NVMe, as all since c5, m5, r5 and t3 do: an instance finds its data volume by that."
+    }
   }
 
   # It needs the way out and its rights when it starts.

@@ -66,7 +66,7 @@ variable "admin_port" {
 }
 
 variable "instance_type" {
-  description = "Type of the instance. 4 GiB do for 40 servers with 20 zones, each 5 s. x86 only: the image is."
+  description = "Type of the instance. 4 GiB do for 40 servers with 20 zones, each 5 s. x86-64 with NVMe volumes only (c5, m5, r5, t3 and newer)."
   type        = string
   default     = "t3.medium"
   nullable    = false

@@ -176,6 +176,12 @@ resource "aws_instance" "node" {
     # replaced on purpose, one at a time (README.md).
     ignore_changes = [ami, user_data_base64]
 
+    # What is not of this kind would look for its volume until somebody looks for it.
+    precondition {
+      condition     = data.aws_ec2_instance_type.this.ebs_nvme_support == "required" && contains(data.aws_ec2_instance_type.this.supported_architectures, "x86_64")
+      error_message = "The instance type must be x86-64 and show volumes as NVMe, as all since c5, m5, r5 and t3 do: an instance finds its data volume by that."
+    }
+
     precondition {
       condition     = length(distinct(data.aws_subnet.this[*].availability_zone)) == local.shards
       error_message = "The three subnets must lie in three zones of availability: a replica in its master's zone is lost with it."

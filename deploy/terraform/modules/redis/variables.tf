@@ -65,7 +65,7 @@ variable "client_security_group_id" {
 }
 
 variable "instance_type" {
-  description = "Type of each of the six nodes. Redis decides on one core; the others encrypt, write the disk and rewrite the log. x86 only: the image is."
+  description = "Type of each of the six nodes. Redis decides on one core; the others encrypt, write the disk and rewrite the log. x86-64 with NVMe volumes only (c5, m5, r5, t3 and newer)."
   type        = string
   default     = "c7i.2xlarge"
   nullable    = false
