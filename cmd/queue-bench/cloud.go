@@ -66,8 +66,12 @@ const (
 	cloudReserve = .5
 	// answerBytes is the part of pollBytes that goes out and is billed.
 	answerBytes = 1000
-	// eventHours is how long an event of the table lasts.
-	eventHours = 4
+	// eventHours is how long an event of the table lasts, and reservedHours for how
+	// long before it the balancer's units are reserved and paid, as the README of the
+	// large example has it.
+	eventHours, reservedHours = 4, 24
+	// minReserved are the fewest units that can be reserved.
+	minReserved = 100
 	// zones is over how many zones of availability all is spread, and over how
 	// many masters.
 	zones = 3
@@ -84,6 +88,7 @@ type (
 		Least, Most                int
 		Idle, Up                   string
 		PerServer, RequestsTarget  string
+		Reserves                   bool
 		Rows                       []cloudRow
 	}
 	cloudRow struct{ Visitors, Within, Joins, Peak, Servers, OneZone, ThreeZones, Units, Hour, Event string }
@@ -95,6 +100,8 @@ type setup struct {
 	least, most               int
 	nats                      int
 	endpoints                 bool
+	// reserves: the balancer's units are reserved before an event.
+	reserves bool
 }
 
 // crowds are the rows of each example's table.
@@ -197,6 +204,7 @@ func readSetup(dir string) (s setup, names map[string]string, err error) {
 	if err != nil {
 		return s, nil, err
 	}
+	s.reserves = len(m.Of("variable", "reserved_units")) == 1
 	network := m.Of("module", "network")[0].Body.Attributes
 	nat, diags := network["nat"].Expr.Value(nil)
 	if diags.HasErrors() {
@@ -236,7 +244,7 @@ func cloudOf(c costs, dir string, crowds []int) (cloudPage, error) {
 	page := cloudPage{
 		Servers: names["server"], Redis: names["redis"], Monitoring: names["monitoring"], Least: s.least, Most: s.most,
 		Idle: dollars(s.hour(s.least) * 24), Up: dollars(s.hour(s.most)),
-		PerServer: count(roundDown(s.perServer(c))), RequestsTarget: count(requestsTarget(c, s.server)),
+		Reserves: s.reserves, PerServer: count(roundDown(s.perServer(c))), RequestsTarget: count(requestsTarget(c, s.server)),
 	}
 	for _, n := range crowds {
 		for _, within := range []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute} {
@@ -263,11 +271,16 @@ func (s setup) row(c costs, n int, within time.Duration) cloudRow {
 	line := foresee(n, 600, window.MinuteMillis).settled
 	rushUnits := max(joins/unitConnects, float64(n)/unitConnected, f.peak*pollBytes*3600/1e9/unitGB)
 	lineUnits := max(float64(n)/unitConnected, line*pollBytes*3600/1e9/unitGB)
-	hour := s.hour(servers) + lineUnits*unitHour + line*answerBytes*3600/1e9*outGB
+	// What is reserved is paid whether it is used or not.
+	reserved := 0.0
+	if units := math.Ceil(rushUnits); s.reserves && units >= minReserved {
+		reserved = units
+	}
+	hour := s.hour(servers) + max(reserved, lineUnits)*unitHour + line*answerBytes*3600/1e9*outGB
 	return cloudRow{
 		Visitors: count(n), Within: fmt.Sprintf("%.0f s", within.Seconds()), Joins: count(int(joins)), Peak: count(int(f.peak)),
 		Servers: s.servers(servers), OneZone: share(redis), ThreeZones: share(redis / zones),
-		Units: count(int(math.Ceil(rushUnits))), Hour: dollars(hour), Event: dollars(hour * eventHours),
+		Units: count(int(math.Ceil(rushUnits))), Hour: dollars(hour), Event: dollars(hour*eventHours + reserved*unitHour*reservedHours),
 	}
 }
 

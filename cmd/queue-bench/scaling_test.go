@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/deploy/terraform"
 )
@@ -115,5 +118,34 @@ func TestExamplesAreFresh(t *testing.T) {
 		if got, _ := target.AsBigFloat().Int64(); int(got) != requestsTarget(costsIn(string(measured)), s.server) {
 			t.Errorf("%s grows at %d requests a minute and server, should at %d", dir, got, requestsTarget(costsIn(string(measured)), s.server))
 		}
+	}
+}
+
+// TestReservedUnitsArePaid: for the hours of the event and of the day before it,
+// used or not; fewer than can be reserved are not.
+func TestReservedUnitsArePaid(t *testing.T) {
+	t.Parallel()
+	c := costs{serverPoll: 30, redisPoll: 10, serverJoin: 30, redisJoin: 10}
+	price := func(reserves bool, n int, within time.Duration) (hour, event float64) {
+		r := setup{server: instances["c7i.xlarge"], least: 3, most: 12, reserves: reserves}.row(c, n, within)
+		for text, to := range map[string]*float64{r.Hour: &hour, r.Event: &event} {
+			if _, err := fmt.Sscanf(strings.ReplaceAll(text, ",", ""), "$%f", to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return hour, event
+	}
+	const crowd, units = 1_000_000, 4000 // 100,000 connections a second
+	with, event := price(true, crowd, 10*time.Second)
+	without, eventWithout := price(false, crowd, 10*time.Second)
+	used := max(crowd/unitConnected, foresee(crowd, 600, 60_000).settled*pollBytes*3600/1e9)
+	if got, want := with-without, (units-used)*unitHour; math.Abs(got-want) > 0.1 {
+		t.Errorf("an hour with %d units costs $%.2f more, want $%.2f", units, got, want)
+	}
+	if got, want := event-eventWithout, (units-used)*unitHour*eventHours+units*unitHour*reservedHours; math.Abs(got-want) > 1.5 {
+		t.Errorf("an event with %d units costs $%.2f more, want $%.2f", units, got, want)
+	}
+	if a, b := price(true, 20_000, time.Minute); a == 0 || b < 3.9*a || b > 4.1*a {
+		t.Errorf("where nothing is reserved, 4 hours at $%.2f cost $%.2f", a, b)
 	}
 }
