@@ -94,6 +94,8 @@ const (
 	world6 = "::/0"
 	// theBalancer is the one module that the world may reach.
 	theBalancer = "modules/balancer"
+	// theLimits is reached by services inside the network.
+	theLimits = "modules/limits"
 )
 
 var promises = []promise{
@@ -164,6 +166,9 @@ var promises = []promise{
 					return "has the TLS policy " + policy
 				}
 				return ""
+			}
+			if p.dir == theLimits && p.is(b, "protocol", cty.StringVal("TCP")) {
+				return "" // no visitor reaches it: it is inside the network
 			}
 			for _, action := range Inner(b, "default_action") {
 				if !p.is(action, "type", cty.StringVal("fixed-response")) || len(Inner(action, "fixed_response")) != 1 ||

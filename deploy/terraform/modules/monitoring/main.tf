@@ -14,6 +14,12 @@ locals {
   rules     = "${path.module}/../../../prometheus"
   dashboard = "${path.module}/../../../grafana/waiting-room.json"
 
+  # EC2 takes 16 KiB of user data: the rules go without their comments, the dashboard
+  # without its blanks.
+  rule_files = { for name in ["recording.rules.yml", "alert.rules.yml"] : name =>
+    join("\n", [for line in split("\n", file("${local.rules}/${name}")) : line if !startswith(trimspace(line), "#")])
+  }
+
   # What is written to the instance before anything runs there, by its path.
   files = {
     "${local.prometheus}/prometheus.yml" = templatefile("${path.module}/templates/prometheus.yml.tftpl", {
@@ -22,14 +28,14 @@ locals {
       port      = var.admin_port
       alertable = var.alert_topic_arn != ""
     })
-    "${local.prometheus}/recording.rules.yml" = file("${local.rules}/recording.rules.yml")
-    "${local.prometheus}/alert.rules.yml"     = file("${local.rules}/alert.rules.yml")
+    "${local.prometheus}/recording.rules.yml" = local.rule_files["recording.rules.yml"]
+    "${local.prometheus}/alert.rules.yml"     = local.rule_files["alert.rules.yml"]
     "${local.prometheus}/alertmanager.yml" = templatefile("${path.module}/templates/alertmanager.yml.tftpl", {
       region = data.aws_region.this.region
       topic  = var.alert_topic_arn
       name   = var.name
     })
-    "${local.grafana}/dashboards/waiting-room.json"              = file(local.dashboard)
+    "${local.grafana}/dashboards/waiting-room.json"              = jsonencode(jsondecode(file(local.dashboard)))
     "${local.grafana}/provisioning/dashboards/waiting-room.yaml" = file("${path.module}/templates/dashboards.yaml")
     "${local.grafana}/provisioning/datasources/prometheus.yaml"  = file("${path.module}/templates/datasources.yaml")
     "${local.root}/etc/default/prometheus" = templatefile("${path.module}/templates/prometheus.default.tftpl", {
