@@ -25,6 +25,8 @@ module "balancer" {
   hosted_zone_id  = var.hosted_zone_id
   reserved_units  = var.reserved_units
 
+  alert_topic_arn = var.alert_topic_arn
+
   deregistration_delay_seconds = module.servers.deregistration_delay_seconds
   protected                    = true
 }

@@ -23,6 +23,8 @@ module "balancer" {
   host_name       = var.host_name
   hosted_zone_id  = var.hosted_zone_id
 
+  alert_topic_arn = var.alert_topic_arn
+
   deregistration_delay_seconds = module.servers.deregistration_delay_seconds
   protected                    = false
 }
