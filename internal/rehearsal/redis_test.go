@@ -18,6 +18,7 @@ func TestInstances(t *testing.T) {
 		{"a replica is in another zone than its master", zones},
 		{"what users may not do", refused},
 		{"who is not let in", shutOut},
+		{"what Prometheus sees", watched},
 		{"new passwords and certificates", renewed},
 		{"a server, and a master that is killed", served},
 	} {

@@ -48,11 +48,12 @@ module "redis" {
   subnet_b = module.network.private_subnet_ids[1]
   subnet_c = module.network.private_subnet_ids[2]
 
-  client_security_group_id = module.servers.security_group_id
-  instance_type            = var.redis_type
-  ami_id                   = var.ami_id
-  protected                = false
-  recovery_days            = 0
+  client_security_group_id     = module.servers.security_group_id
+  monitoring_security_group_id = module.monitoring.security_group_id
+  instance_type                = var.redis_type
+  ami_id                       = var.ami_id
+  protected                    = false
+  recovery_days                = 0
 }
 
 # Where services and gateways of yours ask about limits, if they do.
@@ -130,6 +131,7 @@ module "monitoring" {
   ami_id    = var.ami_id
 
   server_security_group_id = module.servers.security_group_id
+  redis_security_group_id  = var.redis_url == "" ? module.redis[0].security_group_id : ""
   autoscaling_group_name   = module.servers.autoscaling_group_name
   admin_port               = module.servers.admin_port
   alert_topic_arn          = var.alert_topic_arn

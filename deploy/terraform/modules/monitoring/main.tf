@@ -10,13 +10,16 @@ locals {
   grafana    = "${local.root}/etc/grafana"
   sbin       = "${local.root}/usr/local/sbin"
 
+  # As the module redis has them.
+  redis_ports = { redis = 9121, machine = 9100 }
+
   # The rules and the dashboard are those of every other way to run the servers.
   rules     = "${path.module}/../../../prometheus"
   dashboard = "${path.module}/../../../grafana/waiting-room.json"
 
   # EC2 takes 16 KiB of user data: the rules go without their comments, the dashboard
   # without its blanks.
-  rule_files = { for name in ["recording.rules.yml", "alert.rules.yml"] : name =>
+  rule_files = { for name in ["recording.rules.yml", "alert.rules.yml", "redis.rules.yml"] : name =>
     join("\n", [for line in split("\n", file("${local.rules}/${name}")) : line if !startswith(trimspace(line), "#")])
   }
 
@@ -27,9 +30,12 @@ locals {
       group     = var.autoscaling_group_name
       port      = var.admin_port
       alertable = var.alert_topic_arn != ""
+      redis     = var.redis_security_group_id == "" ? {} : local.redis_ports
+      name      = var.name
     })
     "${local.prometheus}/recording.rules.yml" = local.rule_files["recording.rules.yml"]
     "${local.prometheus}/alert.rules.yml"     = local.rule_files["alert.rules.yml"]
+    "${local.prometheus}/redis.rules.yml"     = local.rule_files["redis.rules.yml"]
     "${local.prometheus}/alertmanager.yml" = templatefile("${path.module}/templates/alertmanager.yml.tftpl", {
       region = data.aws_region.this.region
       topic  = var.alert_topic_arn
@@ -126,6 +132,17 @@ resource "aws_vpc_security_group_egress_rule" "servers" {
   ip_protocol                  = "tcp"
   from_port                    = var.admin_port
   to_port                      = var.admin_port
+}
+
+resource "aws_vpc_security_group_egress_rule" "redis" {
+  for_each = var.redis_security_group_id == "" ? {} : local.redis_ports
+
+  security_group_id            = aws_security_group.this.id
+  description                  = "Figures of the nodes of Redis (${each.key})"
+  referenced_security_group_id = var.redis_security_group_id
+  ip_protocol                  = "tcp"
+  from_port                    = each.value
+  to_port                      = each.value
 }
 
 # Packages, EC2, Secrets Manager, Session Manager, SNS. Debian's mirrors are asked
