@@ -37,10 +37,14 @@ func TestAlarmsOfTheBalancer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var alarms map[string]struct {
-		Says, Metric, Comparison string
-		Dimensions               map[string]string
-		Threshold                float64
-		Of, In, Period           int
+		Says       string            `json:"says"`
+		Metric     string            `json:"metric"`
+		Comparison string            `json:"comparison"`
+		Dimensions map[string]string `json:"dimensions"`
+		Threshold  float64           `json:"threshold"`
+		Of         int               `json:"of"`
+		In         int               `json:"in"`
+		Period     int               `json:"period"`
 	}
 	if err := json.Unmarshal(text, &alarms); err != nil {
 		t.Fatal(err)

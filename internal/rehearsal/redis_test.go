@@ -16,9 +16,9 @@ func TestInstances(t *testing.T) {
 		at   func(*testing.T, *Redis)
 	}{
 		{"a replica is in another zone than its master", zones},
+		{"what Prometheus sees", watched},
 		{"what users may not do", refused},
 		{"who is not let in", shutOut},
-		{"what Prometheus sees", watched},
 		{"new passwords and certificates", renewed},
 		{"a server, and a master that is killed", served},
 	} {
