@@ -41,7 +41,7 @@ check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, 
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -52,7 +52,7 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 
 .PHONY: rehearsal
 rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
-	@scripts/install-debian.sh redis-server prometheus openssl python3 systemd-analyze
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
 	$(GO) test -count=1 -v -tags rehearsal ./internal/rehearsal
 	$(GO) test -count=1 -run OnInstances ./lua
 
@@ -64,7 +64,7 @@ storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is kil
 .PHONY: alerts
 alerts: ## check the rules of deploy/prometheus, and that each alert fires when it must, and not else
 	@scripts/install-debian.sh promtool
-	cd deploy/prometheus && promtool check config prometheus.yml && promtool test rules alert.test.yml
+	cd deploy/prometheus && promtool check config prometheus.yml && promtool check rules redis.rules.yml && promtool test rules alert.test.yml redis.test.yml
 
 .PHONY: terraform
 terraform: ## check and lint deploy/terraform (what it promises is in make test)

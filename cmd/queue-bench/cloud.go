@@ -37,7 +37,8 @@ type example struct {
 	Server, Redis, Monitoring instance
 	Least, Most               int // servers
 	nats                      int
-	endpoints                 int // in each zone of availability
+	endpoints                 int  // in each zone of availability
+	Reserves                  bool // the balancer's units are reserved before an event
 	crowds                    []int
 }
 
@@ -47,7 +48,7 @@ var examples = []example{
 		crowds: []int{10_000, 50_000, 100_000, 200_000},
 	},
 	{
-		name: "large", Server: c7iXLarge, Redis: c7i2XLarge, Monitoring: t3Medium, Least: 3, Most: 12, nats: zones, endpoints: 5,
+		name: "large", Server: c7iXLarge, Redis: c7i2XLarge, Monitoring: t3Medium, Least: 3, Most: 12, nats: zones, endpoints: 5, Reserves: true,
 		crowds: []int{200_000, 500_000, 1_000_000, 3_000_000},
 	},
 }
@@ -75,8 +76,12 @@ const (
 	cloudReserve = .5
 	// answerBytes is the part of pollBytes that goes out and is billed.
 	answerBytes = 1000
-	// eventHours is how long an event of the table lasts.
-	eventHours = 4
+	// eventHours is how long an event of the table lasts, and reservedHours for how
+	// long before it the balancer's units are reserved and paid, as the README of the
+	// large example has it.
+	eventHours, reservedHours = 4, 24
+	// minReserved are the fewest units that can be reserved.
+	minReserved = 100
 	// zones is over how many zones of availability all is spread, and over how
 	// many masters.
 	zones = 3
@@ -145,9 +150,15 @@ func (e example) row(rush need) cloudRow {
 	servers := max(e.Least, int(math.Ceil(rush.Cores/cloudReserve/float64(e.Server.cores))))
 	units := max(rush.Joins/unitConnects, waiting/unitConnected, rush.Polls*pollBytes*3600/1e9/unitGB)
 	lineUnits := max(waiting/unitConnected, line*pollBytes*3600/1e9/unitGB)
-	hour := e.hour(servers) + lineUnits*unitHour + line*answerBytes*3600/1e9*outGB
+	// What is reserved is paid whether it is used or not.
+	reserved := 0.0
+	if units := math.Ceil(units); e.Reserves && units >= minReserved {
+		reserved = units
+	}
+	hour := e.hour(servers) + max(reserved, lineUnits)*unitHour + line*answerBytes*3600/1e9*outGB
 	return cloudRow{
-		need: rush, Servers: servers, Most: e.Most, Units: int(math.Ceil(units)), Hour: hour, Event: hour * eventHours,
+		need: rush, Servers: servers, Most: e.Most, Units: int(math.Ceil(units)), Hour: hour,
+		Event: hour*eventHours + reserved*unitHour*reservedHours,
 	}
 }
 

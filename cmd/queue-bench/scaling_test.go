@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/deploy/terraform"
 )
@@ -84,6 +85,9 @@ func TestExamplesAreWhatTheyCost(t *testing.T) {
 		if nats := map[string]int{"per_zone": zones, "one": 1, "none": 0}[nat.AsString()]; nats != e.nats || inside.True() != (e.endpoints > 0) {
 			t.Errorf("%s: %d NAT gateways, endpoints: %t; costs are those of %d and %d", dir, nats, inside.True(), e.nats, e.endpoints)
 		}
+		if reserves := len(m.Of("variable", "reserved_units")) == 1; reserves != e.Reserves {
+			t.Errorf("%s reserves units: %t; costs take it that it does: %t", dir, reserves, e.Reserves)
+		}
 		target, diags := servers["requests_target"].Expr.Value(nil)
 		if diags.HasErrors() {
 			t.Fatal(diags)
@@ -122,5 +126,29 @@ func TestShare(t *testing.T) {
 		if got := share(v); got != want {
 			t.Errorf("share(%v) = %q, want %q", v, got, want)
 		}
+	}
+}
+
+// TestReservedUnitsArePaid: for the hours of the event and of the day before it,
+// used or not; fewer than can be reserved are not.
+func TestReservedUnitsArePaid(t *testing.T) {
+	t.Parallel()
+	c := costs{ServerPoll: 30, RedisPoll: 10, ServerJoin: 30, RedisJoin: 10}
+	price := func(reserves bool, n int, within time.Duration) (hour, event float64) {
+		r := example{Server: c7iXLarge, Least: 3, Most: 12, Reserves: reserves}.row(c.rush(n, within))
+		return r.Hour, r.Event
+	}
+	const crowd, units = 1_000_000, 4000 // 100,000 connections a second
+	with, event := price(true, crowd, 10*time.Second)
+	without, eventWithout := price(false, crowd, 10*time.Second)
+	used := max(crowd/unitConnected, foresee(crowd, 600, 60_000).settled*pollBytes*3600/1e9)
+	if got, want := with-without, (units-used)*unitHour; math.Abs(got-want) > 0.1 {
+		t.Errorf("an hour with %d units costs $%.2f more, want $%.2f", units, got, want)
+	}
+	if got, want := event-eventWithout, (units-used)*unitHour*eventHours+units*unitHour*reservedHours; math.Abs(got-want) > 1.5 {
+		t.Errorf("an event with %d units costs $%.2f more, want $%.2f", units, got, want)
+	}
+	if a, b := price(true, 20_000, time.Minute); a == 0 || b < 3.9*a || b > 4.1*a {
+		t.Errorf("where nothing is reserved, 4 hours at $%.2f cost $%.2f", a, b)
 	}
 }
