@@ -7,7 +7,7 @@ K6       := go.k6.io/k6@v1.8.1
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 
 # Packages with tests that the race detector would distort or only slow down.
-UNRACED := ./internal/simulate/... ./internal/token
+UNRACED := ./internal/simulate ./internal/token
 
 GO      ?= go
 BENCH   ?= .
@@ -41,7 +41,7 @@ check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, 
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
@@ -52,7 +52,7 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 
 .PHONY: rehearsal
 rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
-	@scripts/install-debian.sh redis-server prometheus openssl python3 systemd-analyze
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
 	$(GO) test -count=1 -v -tags rehearsal ./internal/rehearsal
 	$(GO) test -count=1 -run OnInstances ./lua
 
@@ -64,7 +64,7 @@ storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is kil
 .PHONY: alerts
 alerts: ## check the rules of deploy/prometheus, and that each alert fires when it must, and not else
 	@scripts/install-debian.sh promtool
-	cd deploy/prometheus && promtool check config prometheus.yml && promtool test rules alert.test.yml
+	cd deploy/prometheus && promtool check config prometheus.yml && promtool check rules redis.rules.yml && promtool test rules alert.test.yml redis.test.yml
 
 .PHONY: terraform
 terraform: ## check and lint deploy/terraform (what it promises is in make test)
@@ -106,7 +106,7 @@ pictures: ## take the console's pictures anew, into docs/img (look at them)
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside yardsticks, write docs/performance.md (QUICK=1: a short look, writes nothing; ONLY=limits)
+bench: ## measure beside yardsticks, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=limits)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
@@ -117,7 +117,7 @@ pgo: ## take anew the profile that the compiler optimises with
 	@scripts/pgo.sh
 
 .PHONY: scaling
-scaling: ## compute docs/scaling.md, and the tables of deploy/terraform, from docs/performance.md
+scaling: ## write the pages made of docs/performance.json: performance, scaling, what AWS costs
 	@$(GO) run ./cmd/queue-bench scaling --docs docs
 
 .PHONY: microbench
@@ -125,7 +125,7 @@ microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for s
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: loadtest
-loadtest: ## six crowds on both stores, judged, into docs/performance.md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
+loadtest: ## six crowds on both stores, judged, into docs/performance.json and .md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench loadtest --k6 "$$(scripts/go-tool.sh $(K6))" $(addprefix --only=,$(ONLY)) $(addprefix --store=,$(STORE)) \
@@ -139,15 +139,17 @@ k6: ## the burst alone, judged, on both stores (STAGE1_TARGET=... etc.)
 
 .PHONY: release
 release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
+	@scripts/install-debian.sh jq dpkg-deb
 	@scripts/release.sh dist
 
 .PHONY: release-twice
 release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
+	@scripts/install-debian.sh jq dpkg-deb git
 	@scripts/release-twice.sh dist
 
 .PHONY: package-test
 package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
-	@scripts/install-debian.sh debootstrap lintian dpkg-deb curl ss
+	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss
 	@ONLY=linux/$$($(GO) env GOARCH) scripts/release.sh bin/package
 	@scripts/package-test.sh bin/package
 

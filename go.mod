@@ -3,7 +3,6 @@ module github.com/openqueue/waitingroom
 go 1.26.8
 
 require (
-	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

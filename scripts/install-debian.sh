@@ -2,7 +2,7 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, nginx, debootstrap, lintian, dpkg-deb, git, curl, ss)
+# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -25,7 +25,7 @@ for program in "$@"; do
 	systemd-analyze) missing+=(systemd) ;;
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
-	debootstrap | lintian | curl | git) missing+=("$program") ;;
+	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2

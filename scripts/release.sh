@@ -5,7 +5,7 @@
 # Usage: release.sh [folder]               dist by default, made anew
 #
 # A tar.gz for each system, a Debian package for each of Linux, what is in them
-# (CycloneDX), and SHA256SUMS of all. Needs Linux, GNU tar and, for the packages,
+# (CycloneDX), and SHA256SUMS of all. Needs Linux, GNU tar, jq and, for the packages,
 # dpkg-deb. ONLY=linux/amd64 builds for that system alone.
 set -euo pipefail
 
@@ -27,7 +27,6 @@ umask 022
 rm -rf "$dist"
 mkdir -p "$dist"
 dist=$(cd "$dist" && pwd)
-go build -o "$work/sbom" ./scripts/sbom # for this machine
 for system in ${ONLY:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
 	export GOOS=${system%/*} GOARCH=${system#*/}
 	name=queue-server_${version}_${GOOS}_${GOARCH}
@@ -35,8 +34,7 @@ for system in ${ONLY:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
 	folder=$work/$name
 	mkdir "$folder"
 	go build -ldflags "$flags" -o "$folder/queue-server" ./cmd/queue-server
-	"$work/sbom" -version "$version" -time "$SOURCE_DATE_EPOCH" -binary "$folder/queue-server" \
-		-out "$dist/$name.cdx.json" -licences "$folder/THIRD-PARTY-LICENSES.txt"
+	scripts/sbom.sh "$folder/queue-server" "$version" "$SOURCE_DATE_EPOCH" "$dist/$name.cdx.json" "$folder/THIRD-PARTY-LICENSES.txt"
 	cp LICENSE README.md CHANGELOG.md docs/operating.md "$folder"
 	if [ "$GOOS" = linux ]; then
 		cp deploy/systemd/queue-server.service deploy/systemd/sysctl.conf deploy/debian/environment "$folder"

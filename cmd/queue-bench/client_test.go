@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
 // answering returns a client whose server gives these pieces as its answer.
@@ -67,7 +69,7 @@ func TestClient(t *testing.T) {
 // yard starts the yardstick in this process.
 func yard(t *testing.T) *contender {
 	t.Helper()
-	addr, err := freeAddr(t.Context())
+	addr, err := yardstick.FreeAddr(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 		}
 		var met crowd
 		met.add(j)
-		if _, err := c.saturate(ctx, newPolls(warmZone, &met), 0, b.plan.span); err != nil {
+		if _, err := c.saturate(ctx, newPolls(warmZone, &met), 0, b.plan.Span); err != nil {
 			return fmt.Errorf("%s: %w\n%s", c.name, err, c.log)
 		}
 	}
@@ -52,7 +52,7 @@ func (b *bench) firstCrowd(ctx context.Context, n int) error {
 func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
 	j := newJoins(benchZone, c.conns)
 	s, err := b.observe(ctx, c, func() (tally, error) { return c.finish(ctx, j, n) })
-	if err == nil && s.refused > mostRefused {
+	if err == nil && s.Refused > mostRefused {
 		err = fmt.Errorf("joins: %w", errRefused)
 	}
 	c.crowd.add(j)
@@ -60,38 +60,38 @@ func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
 }
 
 // grow lines up newcomers until n wait at each server, in rounds.
-func (b *bench) grow(ctx context.Context, n int) (series, error) {
+func (b *bench) grow(ctx context.Context, n int) (standings, error) {
 	rounds := b.plan.joinRounds
 	present := make(map[*contender]int)
 	for _, c := range b.rooms {
 		present[c] = c.crowd.len()
 	}
 	done := make(map[*contender]int)
-	return b.interleave(ctx, rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+	return b.contest(ctx, rounds, b.rooms, func(ctx context.Context, c *contender) (sample, error) {
 		done[c]++
 		if c.name == bareEcho {
 			return b.joinBare(ctx, c)
 		}
 		goal := present[c] + (n-present[c])*done[c]/rounds
 		return b.join(ctx, c, goal-c.crowd.len())
-	}))
+	})
 }
 
 func (b *bench) joinBare(ctx context.Context, c *contender) (sample, error) {
 	j := newJoins(benchZone, c.conns)
-	return b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.warm, b.plan.span) })
+	return b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.Warm, b.plan.Span) })
 }
 
 // joinsAtEnd measures joins with the largest crowd waiting; then the newcomers
 // leave, so that the crowd is as large as before.
-func (b *bench) joinsAtEnd(ctx context.Context) (series, error) {
-	n := b.plan.sizes[len(b.plan.sizes)-1]
-	s, err := b.interleave(ctx, b.plan.rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+func (b *bench) joinsAtEnd(ctx context.Context) (standings, error) {
+	n := b.plan.largest()
+	s, err := b.contest(ctx, b.plan.Rounds, b.rooms, func(ctx context.Context, c *contender) (sample, error) {
 		if c.name == bareEcho {
 			return b.joinBare(ctx, c)
 		}
-		return b.joinFor(ctx, c, b.plan.span)
-	}))
+		return b.joinFor(ctx, c, b.plan.Span)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -109,33 +109,33 @@ func (b *bench) joinsAtEnd(ctx context.Context) (series, error) {
 
 func (b *bench) joinFor(ctx context.Context, c *contender, span time.Duration) (sample, error) {
 	j := newJoins(benchZone, c.conns)
-	s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.warm, span) })
+	s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, j, b.plan.Warm, span) })
 	c.crowd.add(j)
-	if err == nil && s.refused > mostRefused {
+	if err == nil && s.Refused > mostRefused {
 		err = fmt.Errorf("joins: %w", errRefused)
 	}
 	return s, err
 }
 
 // polls measures polls as fast as they go.
-func (b *bench) polls(ctx context.Context, of []*contender) (series, error) {
-	return b.interleave(ctx, b.plan.rounds, turns(of, func(ctx context.Context, c *contender) (sample, error) {
+func (b *bench) polls(ctx context.Context, of []*contender) (standings, error) {
+	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
 		v := newPolls(benchZone, &c.crowd)
-		s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, v, b.plan.warm, b.plan.span) })
-		if err == nil && s.refused > mostRefused {
+		s, err := b.observe(ctx, c, func() (tally, error) { return c.saturate(ctx, v, b.plan.Warm, b.plan.Span) })
+		if err == nil && s.Refused > mostRefused {
 			err = fmt.Errorf("polls: %w", errRefused)
 		}
 		return s, err
-	}))
+	})
 }
 
 // latency measures polls at half the rate that each has shown.
-func (b *bench) latency(ctx context.Context, most series) (series, error) {
-	return b.interleave(ctx, b.plan.rounds, turns(b.rooms, func(ctx context.Context, c *contender) (sample, error) {
+func (b *bench) latency(ctx context.Context, most standings) (standings, error) {
+	return b.contest(ctx, b.plan.Rounds, b.rooms, func(ctx context.Context, c *contender) (sample, error) {
 		v := newPolls(benchZone, &c.crowd)
-		rate := most.median(c.name, perSecond) / 2
-		return b.observe(ctx, c, func() (tally, error) { return c.pace(ctx, v, rate, b.plan.warm, b.plan.span) })
-	}))
+		rate := most.Of(c.name).PerSecond / 2
+		return b.observe(ctx, c, func() (tally, error) { return c.pace(ctx, v, rate, b.plan.Warm, b.plan.Span) })
+	})
 }
 
 // memory is what each store holds, in bytes.

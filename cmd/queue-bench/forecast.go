@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"sync"
 
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -26,6 +27,21 @@ const ahead = 180_000
 // milliseconds and do as they are told: the arithmetic of package window, with
 // an estimate that is right, and 5 to 100 ms for each answer and the next poll.
 func foresee(n int, perMinute, arriveMillis int64) forecast {
+	asked := [3]int64{int64(n), perMinute, arriveMillis}
+	known, _ := foreseen.Load(asked)
+	if f, is := known.(forecast); is {
+		return f
+	}
+	f := compute(n, perMinute, arriveMillis)
+	foreseen.Store(asked, f)
+	return f
+}
+
+// foreseen are forecasts by what was asked: each takes a tenth of a second, and the
+// pages ask for most of them again and again.
+var foreseen sync.Map
+
+func compute(n int, perMinute, arriveMillis int64) forecast {
 	z := zoneFor(benchZone)
 	z.PerMinute = perMinute
 	r := window.RatesOf(z)

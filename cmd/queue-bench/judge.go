@@ -44,7 +44,11 @@ func (c *judgeCommand) Run(out output) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, sentence := range r.Sentences() {
+	sentences, err := r.Sentences()
+	if err != nil {
+		return err
+	}
+	for _, sentence := range sentences {
 		fmt.Fprintln(out.table, sentence)
 	}
 	for _, remark := range story.Remarks {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,20 +21,42 @@ const (
 	deepSubjects = 100
 )
 
-// limitsCost is what decisions on limits cost.
-type limitsCost struct {
-	// decisions are what they cost Redis, by what was decided.
-	decisions series
-	// keys are the bytes of one who took one permit, by algorithm, in Redis and in
-	// a server's memory.
-	keys, ownKeys map[limit.Algorithm]float64
-	// logs are the bytes of one permit in a log, by how many it has.
-	logs, ownLogs map[int]float64
-	// longest are the longest script calls of what takes longest.
-	longest map[string]time.Duration
-	shards  []shardUse
-	http    limitsHTTP
-}
+type (
+	// limitsReport is what decisions on limits cost.
+	limitsReport struct {
+		occasion
+		Conns int `json:"conns"`
+		// HTTP are decisions over HTTP for clients who are allowed, by algorithm, beside
+		// fixed_window; Refusals of clients who are known to be refused, beside bare echo.
+		HTTP     standings `json:"http"`
+		Refusals standings `json:"refusals"`
+		// Decisions are what one costs Redis, and the bytes of a client with one permit.
+		Decisions []decisionCost `json:"decisions"`
+		// DeepLog is what a decision costs Redis where the log is long, in microseconds.
+		DeepLog float64 `json:"deepLogMicros"`
+		// Logs are the bytes of one permit in a log, by how many it has.
+		Logs    []logCost     `json:"logs"`
+		Longest []longestCall `json:"longest"`
+		Shards  []shardUse    `json:"shards"`
+	}
+	decisionCost struct {
+		Algorithm limit.Algorithm `json:"algorithm"`
+		Allowed   float64         `json:"allowedMicros"`
+		Refused   float64         `json:"refusedMicros"`
+		Bytes     float64         `json:"redisBytes"`
+		Own       float64         `json:"ownBytes"`
+	}
+	logCost struct {
+		Permits int     `json:"permits"`
+		Bytes   float64 `json:"redisBytes"`
+		Own     float64 `json:"ownBytes"`
+	}
+	// longestCall is the longest script call of one thing that takes long.
+	longestCall struct {
+		Name string        `json:"name"`
+		Took time.Duration `json:"tookNanos"`
+	}
+)
 
 // logSizes are how many permits the measured logs have.
 var logSizes = []int{10, 100, 1_000, limit.MaxLogLimit}
@@ -77,11 +100,11 @@ func (b *bench) limits(ctx context.Context) (err error) {
 		return err
 	}
 	b.progress.begin("how far limits in parts are used")
-	if b.out.limits.shards, err = shardUses(ctx); err != nil {
+	if b.limited.Shards, err = shardUses(ctx); err != nil {
 		return err
 	}
 	err = b.limitsOverHTTP(ctx)
-	b.out.limitsTook = time.Since(began)
+	b.limited.Took = time.Since(began).Round(time.Second)
 	return err
 }
 
@@ -117,15 +140,18 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 	}
 	long := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: window}
 	all = append(all, turn{decision(limit.SlidingLog, deepLog), b.burden(ask("long", deepSubjects, long, true))})
-	b.out.limits.decisions, err = b.interleave(ctx, b.plan.rounds, all)
+	costs, err := b.interleave(ctx, b.plan.Rounds, all)
+	for i := range b.limited.Decisions {
+		d := &b.limited.Decisions[i]
+		d.Allowed, d.Refused = costs.median(decision(d.Algorithm, allowed), redisMicros), costs.median(decision(d.Algorithm, refusal), redisMicros)
+	}
+	b.limited.DeepLog = costs.median(decision(limit.SlidingLog, deepLog), redisMicros)
 	return err
 }
 
 // limitBytes measures memory: of clients with one permit, and of logs.
 func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
-	out := &b.out.limits
-	out.keys, out.ownKeys = make(map[limit.Algorithm]float64), make(map[limit.Algorithm]float64)
-	out.logs, out.ownLogs = make(map[int]float64), make(map[int]float64)
+	out := &b.limited
 	clients := b.plan.limitClients
 	for _, a := range limit.Algorithms {
 		r := limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: 3600}
@@ -133,7 +159,7 @@ func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
 		if err != nil {
 			return err
 		}
-		out.keys[a], out.ownKeys[a] = bytes/float64(clients), own/float64(clients)
+		out.Decisions = append(out.Decisions, decisionCost{Algorithm: a, Bytes: bytes / float64(clients), Own: own / float64(clients)})
 	}
 	for _, n := range logSizes {
 		r := limit.Rule{Algorithm: limit.SlidingLog, Limit: int64(n), WindowSeconds: 3600}
@@ -142,7 +168,7 @@ func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
 		if err != nil {
 			return err
 		}
-		out.logs[n], out.ownLogs[n] = bytes/float64(logs*n), own/float64(logs*n)
+		out.Logs = append(out.Logs, logCost{n, bytes / float64(logs*n), own / float64(logs*n)})
 	}
 	return nil
 }
@@ -179,16 +205,8 @@ func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, cl
 	return float64(after - before), float64(heapBytes() - heap), nil
 }
 
-// What takes a decision longest.
-const (
-	logForgets = "most of a log of 10,000 permits has left it at once"
-	clockIsSet = "a log of 10,000 permits, after the clock was set back"
-	eightRules = "8 rules, 8,000 permits"
-)
-
 // longestDecisions measures the script calls that do most, on a clock that is set.
 func (b *bench) longestDecisions(ctx context.Context) (err error) {
-	b.out.limits.longest = make(map[string]time.Duration)
 	ahead := newClock(time.Now())
 	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL(), Now: ahead.now})
 	if err != nil {
@@ -211,8 +229,8 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 			return err
 		}
 		calls, err := b.redis.ScriptCalls(ctx)
-		for _, took := range calls {
-			b.out.limits.longest[name] = max(b.out.limits.longest[name], took)
+		if err == nil {
+			b.limited.Longest = append(b.limited.Longest, longestCall{name, slices.Max(append(calls, 0))})
 		}
 		return err
 	}
@@ -225,14 +243,14 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 		return err
 	}
 	ahead.advance(window/2 + time.Second)
-	if err := watch(logForgets, q); err != nil {
+	if err := watch("most of a log of 10,000 permits has left it at once", q); err != nil {
 		return err
 	}
 	if err := fill("set"); err != nil {
 		return err
 	}
 	ahead.advance(-2 * window)
-	if err := watch(clockIsSet, limitQuestion("set", 0, full)); err != nil {
+	if err := watch("a log of 10,000 permits, after the clock was set back", limitQuestion("set", 0, full)); err != nil {
 		return err
 	}
 	q = limitQuestion("eight", 0, full)
@@ -242,5 +260,5 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 		r.WindowSeconds -= int64(i)
 		q.Rules = append(q.Rules, r)
 	}
-	return watch(eightRules, q)
+	return watch("8 rules, 8,000 permits", q)
 }

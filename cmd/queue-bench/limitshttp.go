@@ -10,14 +10,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 
-// limitsHTTP is what the limits' listener shows.
-type limitsHTTP struct {
-	// decisions are of clients who are allowed, by algorithm, on Redis.
-	decisions series
-	// refusals are of clients who are known to be refused, beside bare echo.
-	refusals series
-}
-
 const (
 	// httpClients are those who are allowed, httpRefused those who are not.
 	httpClients, httpRefused = 10_000, 1_000
@@ -77,34 +69,39 @@ func gateOf(c *contender) *contender {
 }
 
 // limitsOverHTTP measures the limits' listener.
-func (b *bench) limitsOverHTTP(ctx context.Context) (err error) {
+func (b *bench) limitsOverHTTP(ctx context.Context) error {
 	b.progress.begin("decisions over HTTP")
 	gate := gateOf(b.room(onRedis))
 	var all []turn
 	for _, a := range limit.Algorithms {
 		v := newChecks("allow-"+string(a), httpClients)
 		all = append(all, turn{string(a), func(ctx context.Context) (sample, error) {
-			s, err := b.observe(ctx, gate, func() (tally, error) { return gate.saturate(ctx, v, b.plan.warm, b.plan.span) })
-			if err == nil && s.refused > 0 {
-				err = fmt.Errorf("%w: %.3f %% were refused\n%s", errAnswer, 100*s.refused, gate.log)
+			s, err := b.observe(ctx, gate, func() (tally, error) { return gate.saturate(ctx, v, b.plan.Warm, b.plan.Span) })
+			if err == nil && s.Refused > 0 {
+				err = fmt.Errorf("%w: %.3f %% were refused\n%s", errAnswer, 100*s.Refused, gate.log)
 			}
 			return s, err
 		}})
 	}
-	if b.out.limits.http.decisions, err = b.interleave(ctx, b.plan.rounds, all); err != nil {
+	s, err := b.interleave(ctx, b.plan.Rounds, all)
+	if err != nil {
 		return err
+	}
+	for _, a := range limit.Algorithms {
+		b.limited.HTTP = append(b.limited.HTTP, s.standings(string(limit.FixedWindow), string(a))...)
 	}
 	b.progress.begin("refusals from memory")
 	known := newChecks("refuse", httpRefused)
 	// Each is allowed once, and refused by the store once.
-	if _, err := gate.saturate(ctx, known, 0, b.plan.span); err != nil {
+	if _, err := gate.saturate(ctx, known, 0, b.plan.Span); err != nil {
 		return err
 	}
 	echo := b.room(bareEcho)
-	b.out.limits.http.refusals, err = b.interleave(ctx, b.plan.rounds, []turn{
+	s, err = b.interleave(ctx, b.plan.Rounds, []turn{
 		{bareEcho, b.answers(echo, newPolls(benchZone, &crowd{bytes.Repeat([]byte{'A'}, tokenSize)}))},
 		{refusals, b.answers(gate, known)},
 	})
+	b.limited.Refusals = s.standings(bareEcho, bareEcho, refusals)
 	return err
 }
 
@@ -113,14 +110,14 @@ func (b *bench) answers(c *contender, v visit) func(context.Context) (sample, er
 	return func(ctx context.Context) (sample, error) {
 		cpu, self := c.cpu(), ownCPU()
 		began := time.Now()
-		t, err := c.saturate(ctx, v, 0, b.plan.span)
+		t, err := c.saturate(ctx, v, 0, b.plan.Span)
 		if err != nil {
 			return sample{}, err
 		}
 		n := float64(max(1, t.sent))
 		return sample{
-			perSecond: n / time.Since(began).Seconds(), refused: float64(t.refused) / n,
-			serverMicros: micros(c.cpu()-cpu) / n, selfMicros: micros(ownCPU()-self) / n,
+			PerSecond: n / time.Since(began).Seconds(), Refused: float64(t.refused) / n,
+			ServerMicros: micros(c.cpu()-cpu) / n, selfMicros: micros(ownCPU()-self) / n,
 		}, nil
 	}
 }

@@ -48,7 +48,7 @@ type loadTestCommand struct {
 	Server  string   `placeholder:"FILE" help:"Program that is queue-server; built from this checkout if not given."`
 	Scripts string   `default:"loadtest/k6" placeholder:"DIR" help:"Where the scenarios and zones.yaml are."`
 	Out     string   `default:"loadtest/results" placeholder:"DIR" help:"Where stories, summary and report go."`
-	Docs    string   `placeholder:"DIR" help:"Where performance.md is, into which the figures of a good run of all scenarios go. Nowhere when absent."`
+	Docs    string   `placeholder:"DIR" help:"Where performance.json is, into which the figures of a good run of all scenarios go. Nowhere when absent."`
 }
 
 // errBroken: the run went through, and a promise was not kept.
@@ -80,7 +80,7 @@ func (c *loadTestCommand) Run(ctx context.Context, out output) error {
 	}
 	m := describeMachine()
 	summary := &acceptance.Summary{
-		When: time.Now(), Machine: fmt.Sprintf("%d cores (%s) for load generators, servers and Redis", m.cores, m.processor),
+		When: time.Now(), Machine: fmt.Sprintf("%d cores (%s) for load generators, servers and Redis", m.Cores, m.Processor),
 		Size: strconv.FormatFloat(c.Size, 'g', -1, 64),
 	}
 	if summary.Runs, err = c.all(ctx, work, names, zones, out); err != nil {
@@ -98,7 +98,7 @@ func (c *loadTestCommand) chosen() ([]string, error) {
 		return scenarios, nil
 	}
 	if c.Docs != "" {
-		return nil, errors.New("performance.md shows all scenarios: run them all, or leave --docs out")
+		return nil, errors.New("performance.json has all scenarios: run them all, or leave --docs out")
 	}
 	for _, name := range c.Only {
 		if !slices.Contains(scenarios, name) {
@@ -125,7 +125,7 @@ func (c *loadTestCommand) finish(summary *acceptance.Summary, m machine, out out
 	if c.Docs == "" {
 		return nil
 	}
-	return writeSection(c.Docs, summary, m)
+	return report{LoadTest: loadReportOf(summary, m)}.keep(c.Docs)
 }
 
 // writeFile makes a file of what write writes.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +72,7 @@ func TestChosen(t *testing.T) {
 }
 
 // loadTested is a run that all went well in.
-func loadTested() *acceptance.Summary {
+func loadTested() report {
 	r := &acceptance.Run{
 		Store: "Redis",
 		Story: &acceptance.Story{Scenario: "burst", ZoneID: "LOAD_BURST", Promises: &acceptance.Promises{}},
@@ -83,55 +82,20 @@ func loadTested() *acceptance.Summary {
 		},
 		Cost: acceptance.Cost{Server: 2 * time.Second, Redis: time.Second, ServerBytes: 90 << 20},
 	}
-	return &acceptance.Summary{When: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Took: 5 * time.Minute, Size: "1", Runs: []*acceptance.Run{r}}
+	s := &acceptance.Summary{When: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Took: 5 * time.Minute, Size: "1", Runs: []*acceptance.Run{r}}
+	return report{LoadTest: loadReportOf(s, machine{Cores: 2, Processor: "slow"})}
 }
 
-// The two that write performance.md leave each other's part alone.
-func TestSection(t *testing.T) {
+func TestLoadTestSection(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "performance.md")
-	read := func() string {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	if err := found().write(dir); err != nil {
-		t.Fatal(err)
-	}
-	bench := read()
-	if !strings.Contains(bench, noSection) {
-		t.Fatal("a new page has no place for the load test")
-	}
-	if err := writeSection(dir, loadTested(), machine{cores: 2, processor: "slow"}); err != nil {
-		t.Fatal(err)
-	}
-	both := read()
+	page := kept(t, t.TempDir(), loadTested())
 	for _, want := range []string{
 		"| burst | Redis | 6,000 | 4,500 | 450 of 450 | 4,400 of 4,500 | 21 s | 0 | 0.01, 0.29 | 7.8 % | 99.9 % |",
 		"| burst | Redis | 20,000 | 0 ms | 12 ms | 100 µs | 50.0 µs | 90 MB |",
-		"4 May 2026, 5m0s, crowds of size 1", "Everything that was promised was kept",
+		"4 May 2026, 5m0s, crowds of size 1", "Everything that was promised was kept", "Not measured yet: `make bench`",
 	} {
-		if !strings.Contains(both, want) {
-			t.Errorf("no %q in\n%s", want, both)
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
 		}
-	}
-	if err := found().write(dir); err != nil || read() != both {
-		t.Errorf("make bench has changed the load test's section: %v", err)
-	}
-	before, _, behind, err := cutSection(both)
-	if err != nil || before+noSection+behind != bench {
-		t.Errorf("the load test has changed more than its section: %v", err)
-	}
-	if costsIn(both) != costsIn(bench) {
-		t.Error("the load test's tables are taken for the bench's")
-	}
-	if err := os.WriteFile(file, []byte("# Performance\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeSection(dir, loadTested(), machine{}); !errors.Is(err, errNoSection) || read() != "# Performance\n" {
-		t.Errorf("a page without a section: %v, now %q", err, read())
 	}
 }

@@ -9,11 +9,12 @@ import (
 
 // machine is what was measured on.
 type machine struct {
-	cores                int
-	processor, system    string
-	golang, redis        string
-	loadAverage          string
-	loadAverageAvailable bool
+	Cores       int    `json:"cores"`
+	Processor   string `json:"processor"`
+	System      string `json:"system"`
+	Go          string `json:"go"`
+	Redis       string `json:"redis,omitzero"`
+	LoadAverage string `json:"loadAverage,omitzero"`
 }
 
 var leadingVersion = regexp.MustCompile(`^\d+(\.\d+)*`)
@@ -21,23 +22,23 @@ var leadingVersion = regexp.MustCompile(`^\d+(\.\d+)*`)
 // describeMachine says what can be found out; the rest is "unknown".
 func describeMachine() machine {
 	m := machine{
-		cores: runtime.NumCPU(), golang: strings.TrimPrefix(runtime.Version(), "go"),
-		processor: "unknown", system: runtime.GOOS + "/" + runtime.GOARCH,
+		Cores: runtime.NumCPU(), Go: strings.TrimPrefix(runtime.Version(), "go"),
+		Processor: "unknown", System: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for l := range strings.Lines(string(text)) {
 			if key, value, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(key) == "model name" {
-				m.processor = strings.TrimSpace(value)
+				m.Processor = strings.TrimSpace(value)
 				break
 			}
 		}
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		// Without what a distributor or a cloud appends to it.
-		m.system = "Linux " + leadingVersion.FindString(string(text)) + ", " + runtime.GOARCH
+		m.System = "Linux " + leadingVersion.FindString(string(text)) + ", " + runtime.GOARCH
 	}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		m.loadAverage, _, m.loadAverageAvailable = strings.Cut(string(text), " ")
+		m.LoadAverage, _, _ = strings.Cut(string(text), " ")
 	}
 	return m
 }

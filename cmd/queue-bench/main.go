@@ -1,7 +1,8 @@
 // Command queue-bench measures the waiting room beside yardsticks, in one run
 // and on one machine: queue-server on both stores beside a bare echo handler,
 // the Redis scripts beside the least that a poll must do, at crowds of up to a
-// million. It prints a table and writes docs/performance.md with its plots.
+// million. It prints tables, keeps all figures in docs/performance.json and writes the
+// pages that are made of them.
 //
 // It starts all that it measures itself, on free ports of this machine, and
 // ends it. Absolute figures depend on the machine, and on what else it does;
@@ -21,10 +22,10 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Measure  measureCommand  `cmd:"" default:"withargs" help:"Measure, print the table, write the document."`
+	Measure  measureCommand  `cmd:"" default:"withargs" help:"Measure, print the tables, write the pages."`
 	LoadTest loadTestCommand `cmd:"" name:"loadtest" help:"Run the scenarios of loadtest/k6 on both stores, and judge them."`
 	Judge    judgeCommand    `cmd:"" help:"Judge what k6 has written down elsewhere (--console-output)."`
-	Scaling  scalingCommand  `cmd:"" help:"Compute docs/scaling.md, and the tables of deploy/terraform/examples, from docs/performance.md."`
+	Scaling  scalingCommand  `cmd:"" help:"Write the pages made of docs/performance.json: performance.md, scaling.md, and the tables of deploy/terraform/examples."`
 	Bare     bareCommand     `cmd:"" hidden:"" help:"Serve as the yardstick for HTTP."`
 }
 

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 )
 
 // measureCommand is queue-bench measure.
 type measureCommand struct {
 	Quick  bool   `help:"Small crowds and short slices: under two minutes, to see that it works."`
-	Docs   string `placeholder:"DIR" help:"Where performance.md and img/ are written. Nowhere when absent."`
+	Docs   string `placeholder:"DIR" help:"Where performance.json is kept, and the pages are written. Nowhere when absent."`
 	Server string `placeholder:"FILE" help:"The queue-server to measure. Built from this checkout when absent."`
 	Redis  string `default:"redis-server" placeholder:"FILE" help:"The redis-server to measure with."`
 	Only   string `hidden:"" enum:"all,http,redis,embedded,limits" default:"all" help:"Measure a part (all, http, redis, embedded or limits)."`
@@ -22,11 +23,12 @@ type measureCommand struct {
 type plan struct {
 	// sizes are the crowds, rising.
 	sizes []int
-	// conns is how many visitors ask at once.
-	conns int
-	// A slice counts for span after warm; rounds of them are taken.
-	warm, span time.Duration
-	rounds     int
+	// Conns is how many visitors ask at once.
+	Conns int `json:"conns"`
+	// A slice counts for Span after Warm; Rounds of them are taken.
+	Warm   time.Duration `json:"warmNanos"`
+	Span   time.Duration `json:"spanNanos"`
+	Rounds int           `json:"rounds"`
 	// joinRounds is how often those who join take turns on the way from one
 	// size to the next.
 	joinRounds int
@@ -36,15 +38,18 @@ type plan struct {
 	limitClients int
 }
 
+// largest is the largest crowd.
+func (p plan) largest() int { return p.sizes[len(p.sizes)-1] }
+
 var (
 	fullPlan = plan{
-		sizes: []int{10_000, 100_000, 1_000_000}, conns: 256,
-		warm: 300 * time.Millisecond, span: 2200 * time.Millisecond, rounds: 5, joinRounds: 5, idle: 200_000,
+		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
+		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 5, joinRounds: 5, idle: 200_000,
 		limitClients: 100_000,
 	}
 	quickPlan = plan{
-		sizes: []int{1_000, 10_000, 50_000}, conns: 256,
-		warm: 200 * time.Millisecond, span: 800 * time.Millisecond, rounds: 3, joinRounds: 2, idle: 10_000,
+		sizes: []int{1_000, 10_000, 50_000}, Conns: 256,
+		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 3, joinRounds: 2, idle: 10_000,
 		limitClients: 5_000,
 	}
 )
@@ -56,10 +61,11 @@ type bench struct {
 	*servers
 	progress *progress
 	front    *front
-	out      results
+	out      benchReport
+	limited  limitsReport
 }
 
-// Run measures, prints the table and writes the document.
+// Run measures, prints the tables and writes the document.
 func (c *measureCommand) Run(ctx context.Context, to output) error {
 	p := fullPlan
 	if c.Quick {
@@ -72,32 +78,26 @@ func (c *measureCommand) Run(ctx context.Context, to output) error {
 	if err := out.print(to.table); err != nil {
 		return err
 	}
-	if c.Docs != "" && c.Only == "limits" {
-		return out.writeLimits(c.Docs)
-	}
-	if c.Docs == "" || c.Only != "all" {
+	if c.Docs == "" || c.Only != "all" && c.Only != "limits" {
 		return nil
 	}
-	if err := out.write(c.Docs); err != nil {
-		return err
-	}
-	return writeScaling(c.Docs)
+	return out.keep(c.Docs)
 }
 
 // measure runs the plan.
-func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out results, err error) {
+func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out report, err error) {
 	b := &bench{measureCommand: c, plan: p, progress: newProgress(says, 3*len(p.sizes)+13)}
 	defer b.progress.end()
-	b.out = results{began: time.Now(), plan: p}
-	b.out.machine = describeMachine()
+	began := occasion{When: time.Now(), machine: describeMachine()}
 	b.progress.begin("building and starting the servers")
-	if b.servers, err = startServers(ctx, c, p.conns); err != nil {
-		return results{}, err
+	if b.servers, err = startServers(ctx, c, p.Conns); err != nil {
+		return report{}, err
 	}
 	defer func() { err = errors.Join(err, b.front.stop(), b.stop()) }()
-	if b.out.machine.redis, err = b.redis.Version(ctx); err != nil {
-		return results{}, err
+	if began.Redis, err = b.redis.Version(ctx); err != nil {
+		return report{}, err
 	}
+	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
 	parts := []struct {
 		in  []string
 		run func(context.Context) error
@@ -110,17 +110,21 @@ func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out
 		{[]string{"all", "embedded"}, b.inProcess},
 	}
 	for _, part := range parts {
-		for _, only := range part.in {
-			if only != c.Only {
-				continue
-			}
-			if err := part.run(ctx); err != nil {
-				return results{}, err
-			}
+		if !slices.Contains(part.in, c.Only) {
+			continue
+		}
+		if err := part.run(ctx); err != nil {
+			return report{}, err
 		}
 	}
-	b.out.took = time.Since(b.out.began)
-	return b.out, nil
+	b.out.Took = time.Since(began.When).Round(time.Second)
+	if c.Only == "all" || c.Only == "limits" {
+		out.Limits = &b.limited
+	}
+	if c.Only != "limits" {
+		out.Bench = &b.out
+	}
+	return out, nil
 }
 
 // http measures the servers at each size of the crowd.
@@ -133,7 +137,7 @@ func (b *bench) http(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var taken series // on the way to the present size
+	var taken standings // on the way to the present size
 	for i, n := range b.plan.sizes {
 		if i == 0 {
 			b.progress.begin("%s join", count(n))
@@ -148,17 +152,17 @@ func (b *bench) http(ctx context.Context) error {
 			if taken, err = b.grow(ctx, n); err != nil {
 				return err
 			}
-			b.out.steps[i-1].joins = taken
+			b.out.Steps[i-1].Joins = taken
 		}
-		s := step{waiting: n}
-		if s.bytes, err = b.bytesSince(ctx, memory, n); err != nil {
+		s := step{Waiting: n}
+		if s.Bytes, err = b.bytesSince(ctx, memory, n); err != nil {
 			return err
 		}
 		b.progress.begin("polls with %s waiting", count(n))
 		if err := b.redis.WatchCalls(ctx, longCall); err != nil {
 			return err
 		}
-		if s.polls, err = b.polls(ctx, b.rooms); err != nil {
+		if s.Polls, err = b.polls(ctx, b.rooms); err != nil {
 			return err
 		}
 		calls, err := b.redis.ScriptCalls(ctx)
@@ -166,19 +170,19 @@ func (b *bench) http(ctx context.Context) error {
 			return err
 		}
 		for _, took := range calls {
-			s.longest = max(s.longest, took)
+			s.Longest = max(s.Longest, took)
 		}
 		b.progress.begin("latency with %s waiting", count(n))
-		if s.latency, err = b.latency(ctx, s.polls); err != nil {
+		if s.Latency, err = b.latency(ctx, s.Polls); err != nil {
 			return err
 		}
-		b.out.steps = append(b.out.steps, s)
+		b.out.Steps = append(b.out.Steps, s)
 	}
-	b.progress.begin("joins with %s waiting", count(b.plan.sizes[len(b.plan.sizes)-1]))
+	b.progress.begin("joins with %s waiting", count(b.plan.largest()))
 	if taken, err = b.joinsAtEnd(ctx); err != nil {
 		return err
 	}
-	b.out.steps[len(b.out.steps)-1].joins = taken
+	b.out.Steps[len(b.out.Steps)-1].Joins = taken
 	return b.appendOnly(ctx)
 }
 
@@ -192,7 +196,7 @@ func (b *bench) appendOnly(ctx context.Context) (err error) {
 	if err := b.redis.SetAppendOnly(ctx, true); err != nil {
 		return err
 	}
-	if b.out.appendOnly, err = b.polls(ctx, []*contender{b.room(bareEcho), b.room(onRedis)}); err != nil {
+	if b.out.AppendOnly, err = b.polls(ctx, []*contender{b.room(bareEcho), b.room(onRedis)}); err != nil {
 		return err
 	}
 	return b.redis.SetAppendOnly(ctx, false)
@@ -204,11 +208,12 @@ type turn struct {
 	take func(context.Context) (sample, error)
 }
 
-// turns gives each contender one.
-func turns(of []*contender, take func(context.Context, *contender) (sample, error)) []turn {
-	out := make([]turn, len(of))
+// contest gives each contender a turn in each round, and compares them with bare echo.
+func (b *bench) contest(ctx context.Context, rounds int, of []*contender, take func(context.Context, *contender) (sample, error)) (standings, error) {
+	all, names := make([]turn, len(of)), make([]string, len(of))
 	for i, c := range of {
-		out[i] = turn{c.name, func(ctx context.Context) (sample, error) {
+		names[i] = c.name
+		all[i] = turn{c.name, func(ctx context.Context) (sample, error) {
 			s, err := take(ctx, c)
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, c.log)
@@ -216,7 +221,8 @@ func turns(of []*contender, take func(context.Context, *contender) (sample, erro
 			return s, err
 		}}
 	}
-	return out
+	s, err := b.interleave(ctx, rounds, all)
+	return s.standings(bareEcho, names...), err
 }
 
 // interleave takes the turns to and fro, so that a machine that becomes slower
@@ -264,9 +270,9 @@ func (b *bench) observe(ctx context.Context, c *contender, load func() (tally, e
 	}
 	requests := float64(t.sent)
 	s := sample{
-		perSecond: t.perSecond(), refused: float64(t.refused) / requests,
-		serverMicros: micros(c.cpu()-cpu) / requests, selfMicros: micros(ownCPU()-self) / requests,
-		p50: percentile(t.latencies, 50), p99: percentile(t.latencies, 99),
+		PerSecond: t.perSecond(), Refused: float64(t.refused) / requests,
+		ServerMicros: micros(c.cpu()-cpu) / requests, selfMicros: micros(ownCPU()-self) / requests,
+		P50: percentile(t.latencies, 50), P99: percentile(t.latencies, 99),
 	}
 	if c.name != onRedis {
 		return s, nil
@@ -275,13 +281,13 @@ func (b *bench) observe(ctx context.Context, c *contender, load func() (tally, e
 	if err != nil {
 		return sample{}, err
 	}
-	s.redisMicros = micros(redisAfter-redisBefore) / requests
+	s.RedisMicros = micros(redisAfter-redisBefore) / requests
 	if after, err = c.metrics(ctx); err != nil {
 		return sample{}, err
 	}
 	const batch = "queue_redis_batch_visitors"
 	if calls := after[batch+"_count"] - before[batch+"_count"]; calls > 0 {
-		s.together = (after[batch+"_sum"] - before[batch+"_sum"]) / calls
+		s.Together = (after[batch+"_sum"] - before[batch+"_sum"]) / calls
 	}
 	return s, nil
 }

@@ -5,11 +5,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/openqueue/waitingroom/internal/limit"
 )
 
 // TestMeasure runs the whole of it, at a size that takes seconds: real
@@ -17,53 +16,52 @@ import (
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	p := plan{
-		sizes: []int{200, 500}, conns: 8, warm: 10 * time.Millisecond, span: 60 * time.Millisecond,
-		rounds: 2, joinRounds: 2, idle: 100, limitClients: 200,
+		sizes: []int{200, 500}, Conns: 8, Warm: 10 * time.Millisecond, Span: 60 * time.Millisecond,
+		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200,
 	}
 	var says bytes.Buffer
 	out, err := measure(t.Context(), measureCommand{Redis: "redis-server", Only: "all"}, p, &says)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, says.String())
 	}
-	if len(out.steps) != 2 {
-		t.Fatalf("%d steps, want 2", len(out.steps))
+	if len(out.Bench.Steps) != 2 {
+		t.Fatalf("%d steps, want 2", len(out.Bench.Steps))
 	}
-	for _, s := range out.steps {
-		for what, part := range map[string]series{"polls": s.polls, "joins": s.joins, "latency": s.latency} {
+	for _, s := range out.Bench.Steps {
+		for what, part := range map[string]standings{"polls": s.Polls, "joins": s.Joins, "latency": s.Latency} {
 			for _, name := range serversShown {
-				if part.median(name, perSecond) <= 0 || len(part[name]) != 2 {
-					t.Errorf("%d waiting, %s, %s: %+v", s.waiting, what, name, part[name])
+				if part.Of(name).PerSecond <= 0 {
+					t.Errorf("%d waiting, %s, %s: %+v", s.Waiting, what, name, part)
 				}
 			}
 		}
-		if s.polls.median(onRedis, together) < 1 || s.polls.median(onRedis, redisMicros) <= 0 {
-			t.Errorf("%d waiting: of Redis we know %+v", s.waiting, s.polls[onRedis])
+		if r := s.Polls.Of(onRedis); r.Together < 1 || r.RedisMicros <= 0 {
+			t.Errorf("%d waiting: of Redis we know %+v", s.Waiting, r)
 		}
 	}
-	if out.appendOnly.median(onRedis, perSecond) <= 0 {
+	if out.Bench.AppendOnly.Of(onRedis).PerSecond <= 0 {
 		t.Error("nothing was measured while Redis wrote to disk")
 	}
-	for _, name := range []string{oursLarge, oursSmall, minimalLarge, minimalSmall} {
-		if out.scripts.median(name, perSecond) <= 0 {
-			t.Errorf("%s: %+v", name, out.scripts[name])
-		}
+	if len(out.Bench.Scripts) != 4 || out.Bench.Growth <= 0 || slices.ContainsFunc(out.Bench.Scripts, func(s scriptCost) bool { return s.Micros <= 0 }) {
+		t.Errorf("scripts: %+v", out.Bench.Scripts)
 	}
 	// Those who were let in meanwhile are not there to be swept.
-	for what, s := range map[string]sweepCost{"Redis": out.redisSweep, "embedded": out.inProcess.sweep} {
-		if s.removed < 90 || s.removed > 100 || len(s.calls) == 0 || s.waiting != 500 {
-			t.Errorf("sweep, %s: %+v", what, s)
+	if len(out.Bench.Sweeps) != 2 {
+		t.Errorf("sweeps: %+v", out.Bench.Sweeps)
+	}
+	for _, s := range out.Bench.Sweeps {
+		if s.Removed < 90 || s.Removed > 100 || s.Calls == 0 || s.Longest == 0 || s.Waiting != 500 {
+			t.Errorf("sweep: %+v", s)
 		}
 	}
-	if len(out.targets()) != 9 {
-		t.Errorf("%d targets, want 9", len(out.targets()))
+	if len(out.Bench.Targets()) != 9 {
+		t.Errorf("%d targets, want 9", len(out.Bench.Targets()))
 	}
-	if l := out.limits; len(l.targets()) != 3 || l.http.decisions.median("sliding_log", perSecond) <= 0 ||
-		l.decisions.median(decision(limit.SlidingLog, refusal), redisMicros) <= 0 || len(l.shards) == 0 {
+	if l := out.Limits; len(l.Targets()) != 3 || l.HTTP.Of("sliding_log").PerSecond <= 0 || l.Refusals.Of(refusals).Ratio <= 0 ||
+		len(l.Decisions) != 5 || l.Decisions[0].Refused <= 0 || l.DeepLog <= 0 || len(l.Longest) != 3 || len(l.Shards) == 0 {
 		t.Errorf("limits: %+v", l)
 	}
-	if err := out.write(t.TempDir()); err != nil {
-		t.Error(err)
-	}
+	kept(t, t.TempDir(), out)
 	if lines := strings.Count(says.String(), "\n"); lines != strings.Count(says.String(), "/") || lines < 10 {
 		t.Errorf("progress: %s", says.String())
 	}

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -252,39 +249,18 @@ func readStory(files ...string) (*acceptance.Story, error) {
 
 // startServer starts a queue-server with the scenario's zone.
 func (p *party) startServer(ctx context.Context, dir string, v *venue) error {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return err
-	}
-	admin, err := freeAddr(ctx)
-	if err != nil {
-		return err
-	}
 	config, err := yaml.Marshal(map[string]any{"zones": []map[string]any{{
 		"zoneId": p.zone.ZoneID, "perMinute": p.zone.PerMinute, "windowSeconds": p.zone.WindowSeconds,
 	}}})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, "zones.yaml")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		return err
-	}
-	flags := []string{
-		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--data-dir=" + dir, "--config=" + file,
-		"--drain-delay=0s", "--log-level=warn", "--store=" + p.store,
-	}
+	flags := []string{"--store=" + p.store}
 	if v.redis != nil {
 		flags = append(flags, "--redis-url="+v.redis.URL())
 	}
-	cmd := exec.CommandContext(ctx, p.Server, flags...)
-	token := rand.Text()
-	cmd.Env = append(append(withoutSettings(os.Environ()), "QUEUE_ADMIN_TOKEN="+token), p.limits()...)
-	if v.server, err = start(ctx, "queue-server, "+p.store, addr, admin, cmd); err != nil {
-		return err
-	}
-	v.server.token = token
-	return nil
+	v.server, err = startServer(ctx, p.Server, "queue-server, "+p.store, dir, config, p.limits(), flags)
+	return err
 }
 
 // limits are the settings of what one client may take: on for the impatient, each
@@ -295,15 +271,4 @@ func (p *party) limits() []string {
 		return []string{"QUEUE_TRUSTED_PROXIES=127.0.0.1/32"}
 	}
 	return []string{"QUEUE_DOOR_LIMITS=off"}
-}
-
-// withoutSettings leaves the settings of another server out.
-func withoutSettings(environment []string) []string {
-	var out []string
-	for _, e := range environment {
-		if !strings.HasPrefix(e, "QUEUE_") {
-			out = append(out, e)
-		}
-	}
-	return out
 }

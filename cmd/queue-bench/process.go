@@ -2,19 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
 const (
@@ -39,10 +43,44 @@ type process struct {
 	exited chan struct{} // closed when it has ended
 }
 
+// startServer starts a queue-server with a configuration in a folder of its own. Of the
+// environment, it gets no settings but these.
+func startServer(ctx context.Context, program, name, dir string, config []byte, settings, flags []string) (*process, error) {
+	var addrs [3]string
+	for i := range addrs {
+		var err error
+		if addrs[i], err = yardstick.FreeAddr(ctx); err != nil {
+			return nil, err
+		}
+	}
+	file := filepath.Join(dir, "zones.yaml")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{
+		"serve", "--addr=" + addrs[0], "--admin-addr=" + addrs[1], "--limits-addr=" + addrs[2], "--data-dir=" + dir,
+		"--config=" + file, "--drain-delay=0s", "--log-level=warn",
+	}, flags...)...)
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "QUEUE_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	// Whoever wants to look at profiles gives a token.
+	token := cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())
+	cmd.Env = append(append(cmd.Env, settings...), "QUEUE_ADMIN_TOKEN="+token)
+	p, err := start(ctx, name, addrs[0], cmd)
+	if err != nil {
+		return nil, err
+	}
+	p.admin, p.limits, p.token = addrs[1], addrs[2], token
+	return p, nil
+}
+
 // start starts a program that listens on addr, and waits until it is ready. It
 // ends with ctx, or with stop.
-func start(ctx context.Context, name, addr, admin string, cmd *exec.Cmd) (*process, error) {
-	p := &process{name: name, addr: addr, admin: admin, cmd: cmd, log: &tail{}, exited: make(chan struct{})}
+func start(ctx context.Context, name, addr string, cmd *exec.Cmd) (*process, error) {
+	p := &process{name: name, addr: addr, cmd: cmd, log: &tail{}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTimeout
@@ -191,15 +229,6 @@ func fetch(req *http.Request) ([]byte, error) {
 		err = fmt.Errorf("%s: %s", req.URL, res.Status)
 	}
 	return body, err
-}
-
-// freeAddr returns an address of this machine that nobody listens on.
-func freeAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // tail keeps the last of what a process says.

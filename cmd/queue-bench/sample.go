@@ -5,19 +5,27 @@ import (
 	"time"
 )
 
-// sample is what one contender showed in one slice.
+// sample is what one contender showed in one slice, or the medians of its slices.
 type sample struct {
-	perSecond float64
-	// serverMicros, redisMicros and selfMicros are processor time a request,
+	PerSecond float64 `json:"perSecond,omitzero"`
+	// ServerMicros, RedisMicros and selfMicros are processor time a request,
 	// of the server's process, of Redis, and of this one. 0: none, or not known.
-	serverMicros, redisMicros, selfMicros float64
-	// together is how many visitors travelled in one script call.
-	together float64
-	// p50 and p99 are latencies, of a paced slice only.
-	p50, p99 time.Duration
-	// refused is the share of answers that were not 200.
-	refused float64
+	ServerMicros float64 `json:"serverMicros,omitzero"`
+	RedisMicros  float64 `json:"redisMicros,omitzero"`
+	selfMicros   float64
+	// Together is how many visitors travelled in one script call.
+	Together float64 `json:"together,omitzero"`
+	// P50 and P99 are latencies, of a paced slice only.
+	P50 time.Duration `json:"p50Nanos,omitzero"`
+	P99 time.Duration `json:"p99Nanos,omitzero"`
+	// Refused is the share of answers that were not 200.
+	Refused float64 `json:"refused,omitzero"`
 }
+
+// The figures of a sample by which contenders are compared.
+func perSecond(s sample) float64   { return s.PerSecond }
+func redisMicros(s sample) float64 { return s.RedisMicros }
+func allMicros(s sample) float64   { return s.ServerMicros + s.RedisMicros + s.selfMicros }
 
 // series are the samples of each contender, one a round. In a round all take
 // their turn within a few seconds, so that a round's ratio holds even where
@@ -44,17 +52,53 @@ func (s series) ratio(name, to string, of func(sample) float64) float64 {
 	return median(values)
 }
 
-// The figures of a sample.
-func perSecond(s sample) float64    { return s.perSecond }
-func serverMicros(s sample) float64 { return s.serverMicros }
-func redisMicros(s sample) float64  { return s.redisMicros }
-func allMicros(s sample) float64    { return s.serverMicros + s.redisMicros + s.selfMicros }
-func together(s sample) float64     { return s.together }
-func refused(s sample) float64      { return s.refused }
-func p50Millis(s sample) float64    { return millis(s.p50) }
-func p99Millis(s sample) float64    { return millis(s.p99) }
+// standing is what one contender has shown in all rounds.
+type standing struct {
+	Name string `json:"name"`
+	sample
+	// Ratio is its rate by the yardstick's, ByCPU the yardstick's processor time by
+	// its own, of all that took part.
+	Ratio float64 `json:"ratio,omitzero"`
+	ByCPU float64 `json:"byCPU,omitzero"`
+}
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// standings are those of a contest, in the order of the tables.
+type standings []standing
+
+// standings of the named, beside a yardstick. Who took no part is not in it.
+func (s series) standings(yardstick string, names ...string) (out standings) {
+	for _, name := range names {
+		if len(s[name]) == 0 {
+			continue
+		}
+		duration := func(of func(sample) time.Duration) time.Duration {
+			return time.Duration(s.median(name, func(s sample) float64 { return float64(of(s)) }))
+		}
+		out = append(out, standing{
+			Name: name, Ratio: s.ratio(name, yardstick, perSecond), ByCPU: s.ratio(yardstick, name, allMicros),
+			sample: sample{
+				PerSecond: s.median(name, perSecond), RedisMicros: s.median(name, redisMicros),
+				ServerMicros: s.median(name, func(s sample) float64 { return s.ServerMicros }),
+				Together:     s.median(name, func(s sample) float64 { return s.Together }),
+				Refused:      s.median(name, func(s sample) float64 { return s.Refused }),
+				P50:          duration(func(s sample) time.Duration { return s.P50 }),
+				P99:          duration(func(s sample) time.Duration { return s.P99 }),
+			},
+		})
+	}
+	return out
+}
+
+// Of returns the standing of that name; zeros if it took no part.
+func (s standings) Of(name string) standing {
+	for _, one := range s {
+		if one.Name == name {
+			return one
+		}
+	}
+	return standing{}
+}
+
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // median of the values, 0 if there are none. The values are sorted.

@@ -35,7 +35,7 @@ const (
 
 // onlyCrowd lines up the crowd on Redis, for a run that leaves HTTP out.
 func (b *bench) onlyCrowd(ctx context.Context) error {
-	n := b.plan.sizes[len(b.plan.sizes)-1]
+	n := b.plan.largest()
 	b.progress.begin("%s join", count(n))
 	if err := b.firstCrowd(ctx, b.plan.sizes[0]); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *bench) scripts(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.out.minimalBytes = float64(after-before) / float64(len(large))
+	b.out.MinimalBytes = float64(after-before) / float64(len(large))
 	if err := yardSmall.Fill(ctx, small, time.Now().UnixMilli()); err != nil {
 		return err
 	}
@@ -97,12 +97,21 @@ func (b *bench) scripts(ctx context.Context) (err error) {
 			return len(some), err
 		}}
 	}
-	b.out.scripts, err = b.interleave(ctx, b.plan.rounds, []turn{
+	s, err := b.interleave(ctx, b.plan.Rounds, []turn{
 		{oursLarge, b.burden(ours(benchZone, large))},
 		{minimalLarge, b.burden(minimal(yardLarge.Poll, large))},
 		{oursSmall, b.burden(ours(smallZone, small))},
 		{minimalSmall, b.burden(minimal(yardSmall.Poll, small))},
 	})
+	b.out.Growth = s.ratio(oursLarge, oursSmall, redisMicros)
+	for _, size := range []struct {
+		waiting       int
+		minimal, ours string
+	}{{len(small), minimalSmall, oursSmall}, {len(large), minimalLarge, oursLarge}} {
+		b.out.Scripts = append(b.out.Scripts,
+			scriptCost{size.waiting, "minimal", s.median(size.minimal, redisMicros), 1},
+			scriptCost{size.waiting, "ours", s.median(size.ours, redisMicros), s.ratio(size.ours, size.minimal, redisMicros)})
+	}
 	return err
 }
 
@@ -120,15 +129,15 @@ func (b *bench) burden(t task) func(context.Context) (sample, error) {
 			return sample{}, err
 		}
 		start := time.Now()
-		visitors, err := t.run(ctx, start.Add(b.plan.span))
+		visitors, err := t.run(ctx, start.Add(b.plan.Span))
 		if err != nil {
 			return sample{}, err
 		}
 		took := time.Since(start)
 		after, err := b.redis.CPU(ctx)
 		return sample{
-			perSecond:   float64(visitors) / took.Seconds(),
-			redisMicros: micros(after-before) / float64(max(1, visitors)),
+			PerSecond:   float64(visitors) / took.Seconds(),
+			RedisMicros: micros(after-before) / float64(max(1, visitors)),
 		}, err
 	}
 }

@@ -110,51 +110,23 @@ func startBare(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr(ctx)
+	addr, err := yardstick.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, bareEcho, addr, "", exec.CommandContext(ctx, self, "bare", addr))
+	return start(ctx, bareEcho, addr, exec.CommandContext(ctx, self, "bare", addr))
 }
 
 // startRoom starts a queue-server. Its sweeper sleeps: sweeps are measured by
 // themselves, and would fall on one slice and not on another.
 func (s *servers) startRoom(ctx context.Context, program, name string, secret []byte, flags ...string) (*process, error) {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	admin, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
 	dir := filepath.Join(s.dir, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	config := filepath.Join(dir, "zones.yaml")
-	if err := os.WriteFile(config, append(zonesFile(benchZone, warmZone), limitsFile()...), 0o600); err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, program, append([]string{
-		"serve", "--addr=" + addr, "--admin-addr=" + admin, "--limits-addr=" + limits, "--data-dir=" + dir, "--config=" + config,
-		"--sweep-every=1h", "--drain-delay=0s", "--log-level=warn", "--door-limits=off",
-	}, flags...)...)
-	token := os.Getenv("QUEUE_ADMIN_TOKEN") // of whoever wants to look at profiles
-	if token == "" {
-		token = rand.Text()
-	}
-	cmd.Env = append(os.Environ(), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret), "QUEUE_ADMIN_TOKEN="+token)
-	p, err := start(ctx, name, addr, admin, cmd)
-	if err != nil {
-		return nil, err
-	}
-	p.limits, p.token = limits, token
-	return p, nil
+	return startServer(ctx, program, name, dir, append(zonesFile(benchZone, warmZone), limitsFile()...), []string{
+		"QUEUE_SECRET=" + base64.StdEncoding.EncodeToString(secret),
+	}, append(flags, "--sweep-every=1h", "--door-limits=off"))
 }
 
 // zonesFile is a configuration with these zones.

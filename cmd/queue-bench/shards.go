@@ -12,10 +12,10 @@ import (
 
 // shardUse is how much of a limit in so many parts was used.
 type shardUse struct {
-	parts int64
-	// used is the share of what could have passed that did, by load: what came, as
-	// a share of the limit.
-	used []float64
+	Parts int64 `json:"parts"`
+	// Used is the share of what could have passed that did, by load: what came, as
+	// a share of the limit. See shardLoads.
+	Used []float64 `json:"used"`
 }
 
 const (
@@ -37,13 +37,13 @@ var (
 func shardUses(ctx context.Context) ([]shardUse, error) {
 	var out []shardUse
 	for _, parts := range shardParts {
-		use := shardUse{parts: parts}
+		use := shardUse{Parts: parts}
 		for _, load := range shardLoads {
 			used, err := shardUsed(ctx, parts, load)
 			if err != nil {
 				return nil, err
 			}
-			use.used = append(use.used, used)
+			use.Used = append(use.Used, used)
 		}
 		out = append(out, use)
 	}

@@ -39,19 +39,22 @@ const (
 
 // sweepCost is what it took to sweep the idle out of a crowd.
 type sweepCost struct {
-	waiting           int
-	examined, removed int64
-	// took is the time from the first batch to the last, calls are how long
-	// each held the store.
-	took  time.Duration
-	calls []time.Duration
+	Store   string `json:"store"`
+	Waiting int    `json:"waiting"`
+	Removed int64  `json:"removed"`
+	// Took is the time from the first batch to the last; each of the calls held the
+	// store for up to Longest.
+	Took    time.Duration `json:"tookNanos"`
+	Calls   int           `json:"calls"`
+	P50     time.Duration `json:"p50Nanos,omitzero"`
+	P99     time.Duration `json:"p99Nanos,omitzero"`
+	Longest time.Duration `json:"longestNanos"`
 }
 
-func (s sweepCost) longest() time.Duration {
-	if len(s.calls) == 0 {
-		return 0
-	}
-	return slices.Max(s.calls)
+// timed adds how long each call held the store.
+func (s *sweepCost) timed(calls []time.Duration) {
+	slices.Sort(calls)
+	s.Calls, s.P50, s.P99, s.Longest = len(calls), percentile(calls, 50), percentile(calls, 99), percentile(calls, 100)
 }
 
 // idleOnes returns the numbers of n visitors with exactly so many true ones,
@@ -80,10 +83,9 @@ func sweepAll(ctx context.Context, s sweeper, each func(time.Duration)) (sweepCo
 			return cost, err
 		}
 		each(time.Since(began))
-		cost.examined += batch.Examined
-		cost.removed += batch.Removed
+		cost.Removed += batch.Removed
 		if cursor = batch.Next; cursor == 0 {
-			cost.took = time.Since(start)
+			cost.Took = time.Since(start)
 			return cost, nil
 		}
 	}
@@ -131,22 +133,24 @@ func (b *bench) sweeps(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cost.waiting = len(places)
-	cost.calls, err = b.redis.ScriptCalls(ctx)
-	b.out.redisSweep = cost
+	calls, err := b.redis.ScriptCalls(ctx)
+	cost.Store, cost.Waiting = onRedis, len(places)
+	cost.timed(calls)
+	b.out.Sweeps = append(b.out.Sweeps, cost)
 	return err
 }
 
 // inProcessCost is what one call costs the embedded store, without HTTP.
 type inProcessCost struct {
-	join, poll time.Duration
-	bytes      float64
-	sweep      sweepCost
+	Waiting int           `json:"waiting"`
+	Join    time.Duration `json:"joinNanos"`
+	Poll    time.Duration `json:"pollNanos"`
+	Bytes   float64       `json:"bytes"`
 }
 
 // inProcess measures the embedded store by itself, by one goroutine.
 func (b *bench) inProcess(ctx context.Context) (err error) {
-	n := b.plan.sizes[len(b.plan.sizes)-1]
+	n := b.plan.largest()
 	b.progress.begin("the embedded store by itself, %s waiting", count(n))
 	ahead := newClock(time.Now())
 	store, err := embedded.Open(embedded.Options{Now: ahead.now})
@@ -173,8 +177,8 @@ func (b *bench) inProcess(ctx context.Context) (err error) {
 		}
 		places[i].ArrivedAtMicros = a.Place.ArrivedAtMicros
 	}
-	cost := inProcessCost{join: time.Since(start) / time.Duration(n)}
-	cost.bytes = float64(heapBytes()-before) / float64(n)
+	b.out.Embedded = inProcessCost{Waiting: n, Join: time.Since(start) / time.Duration(n)}
+	b.out.Embedded.Bytes = float64(heapBytes()-before) / float64(n)
 
 	order := rand.New(rand.NewPCG(3, 4)).Perm(n)
 	ahead.advance(absence)
@@ -188,16 +192,15 @@ func (b *bench) inProcess(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	cost.poll = time.Since(start) / time.Duration(n-b.plan.idle)
+	b.out.Embedded.Poll = time.Since(start) / time.Duration(n-b.plan.idle)
 
 	ahead.advance(presence)
 	var calls []time.Duration
-	if cost.sweep, err = sweepAll(ctx, store, func(d time.Duration) { calls = append(calls, d) }); err != nil {
-		return err
-	}
-	cost.sweep.waiting, cost.sweep.calls = n, calls
-	b.out.inProcess = cost
-	return nil
+	cost, err := sweepAll(ctx, store, func(d time.Duration) { calls = append(calls, d) })
+	cost.Store, cost.Waiting = onEmbedded, n
+	cost.timed(calls)
+	b.out.Sweeps = append(b.out.Sweeps, cost)
+	return err
 }
 
 // heapBytes is what this process's heap holds after a garbage collection.

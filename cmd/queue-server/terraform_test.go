@@ -117,6 +117,8 @@ func TestTheInstancesEnvironment(t *testing.T) {
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-metrics-token-1 AWSCURRENT": scraperToken,
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:password AWSCURRENT":             password,
 		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:ca AWSCURRENT":                   "-----BEGIN CERTIFICATE-----\n",
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:api-keys AWSCURRENT":             strings.Repeat("0a", 32) + " pro\n",
+		"arn:aws:secretsmanager:eu-central-1:123456789012:secret:jwks AWSCURRENT":                 `{"keys":[{"kty":"oct","k":"` + strings.Repeat("c2Vj", 12) + `"}]}`,
 	}
 	without := maps.Clone(answers)
 	delete(without, "arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-signing-1 AWSPREVIOUS")
@@ -148,6 +150,18 @@ func TestTheInstancesEnvironment(t *testing.T) {
 				"QUEUE_REDIS_CA":        "/run/queue-server-secrets/redis-ca.pem",
 				"QUEUE_ALLOWED_ORIGINS": "https://shop.example,capacitor://localhost", "QUEUE_SERVERS": "22",
 				"QUEUE_TRUSTED_PROXIES": "10.20.0.0/16,198.51.100.0/24,203.0.113.0/24",
+			},
+		},
+		{
+			name: "limits", answers: answers,
+			given: map[string]cty.Value{
+				"limits_port": cty.NumberIntVal(8082), "limits_security_group_id": cty.StringVal("sg-0123456789abcdef9"),
+				"limits_target_group_arn":    cty.StringVal("arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/limit-/02"),
+				"limits_api_keys_secret_arn": secret("api-keys"), "limits_jwks_secret_arn": secret("jwks"),
+			},
+			want: map[string]string{
+				"QUEUE_LIMITS_ADDR": ":8082", "QUEUE_LIMITS_API_KEYS": "/run/queue-server-secrets/limits-api-keys",
+				"QUEUE_LIMITS_JWKS": "/run/queue-server-secrets/limits-jwks.json",
 			},
 		},
 		{
@@ -189,20 +203,28 @@ func TestTheInstancesEnvironment(t *testing.T) {
 				}
 			}
 			delete(env, "QUEUE_REDIS_CA") // it is elsewhere here; and no real one
+			for _, name := range []string{"QUEUE_LIMITS_API_KEYS", "QUEUE_LIMITS_JWKS"} {
+				if file, set := env[name]; set { // as this server reads it, from where it is here
+					env[name] = filepath.Join(run, filepath.Base(file))
+				}
+			}
 			s, src := parse(t, env)
 			if _, err := s.check(src.where); err != nil {
 				t.Errorf("the server refuses its environment: %v", err)
 			}
-			checkModes(t, run, tt.want["QUEUE_REDIS_CA"] != "")
+			checkModes(t, run, tt.want["QUEUE_REDIS_CA"] != "", tt.want["QUEUE_LIMITS_JWKS"] != "")
 		})
 	}
 }
 
-// checkModes holds secrets to root's eyes, and the authority's certificate to
-// everybody's.
-func checkModes(t *testing.T, run string, ca bool) {
+// checkModes holds secrets to root's eyes, those of limits to the server's, too, and
+// the authority's certificate to everybody's.
+func checkModes(t *testing.T, run string, ca, limits bool) {
 	t.Helper()
 	want := map[string]os.FileMode{"environment": 0o600}
+	if limits {
+		want["limits-api-keys"], want["limits-jwks.json"] = 0o640, 0o640
+	}
 	if ca {
 		want["redis-ca.pem"] = 0o644
 	}
@@ -244,7 +266,8 @@ echo "a warning that is no part of the secret" >&2
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "../../deploy/terraform/modules/servers/files/secrets.sh")
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "QUEUE_INSTANCE_FILE="+file, "RUNTIME_DIRECTORY="+run)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "QUEUE_INSTANCE_FILE="+file, "RUNTIME_DIRECTORY="+run,
+		"QUEUE_GROUP="+strconv.Itoa(os.Getgid()))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -34,6 +34,11 @@ var made = map[string]map[string]cty.Value{
 		"ca_secret_arn":       cty.StringVal("arn:aws:secretsmanager:eu-central-1:123456789012:secret:room-redis-ca-1"),
 		"security_group_id":   cty.StringVal("sg-0123456789abcdef4"),
 	},
+	"limits": {
+		"security_group_id": withLimits["limits_security_group_id"], "target_group_arn": withLimits["limits_target_group_arn"],
+		"server_port": withLimits["limits_port"], "url": cty.StringVal("http://room-limits.elb.amazonaws.com:8082"),
+		"client_security_group_id": cty.StringVal("sg-0123456789abcdef8"),
+	},
 	"servers": {
 		"security_group_id": samples["client_security_group_id"], "autoscaling_group_name": cty.StringVal("room-servers"),
 		"admin_port": cty.NumberIntVal(8081), "deregistration_delay_seconds": cty.NumberIntVal(35),
@@ -45,12 +50,13 @@ var made = map[string]map[string]cty.Value{
 }
 
 // What the examples hand to a module it accepts: with the values of their
-// terraform.tfvars.example, with a Redis of their own, and with one that is there.
+// terraform.tfvars.example, with a Redis of their own; and with one that is there, and limits.
 func TestExamplesFit(t *testing.T) {
 	t.Parallel()
 	existing := map[string]cty.Value{
 		"redis_url": cty.StringVal("rediss://redis.example:6379"), "redis_cidr": cty.StringVal("10.30.0.0/16"),
 		"redis_password_secret_arn": made["redis"]["password_secret_arn"],
+		"limits":                    cty.True, "limits_jwks_secret_arn": samples["signing_secret_arn"],
 	}
 	for _, example := range []string{"examples/small", "examples/large"} {
 		m, err := Load(example)
@@ -65,8 +71,10 @@ func TestExamplesFit(t *testing.T) {
 				known["module."+name] = cty.ObjectVal(outputs)
 			}
 			known["module.redis"] = cty.TupleVal([]cty.Value{cty.ObjectVal(made["redis"])})
+			known["module.limits"] = cty.EmptyTupleVal
 			if more != nil {
 				known["module.redis"] = cty.EmptyTupleVal
+				known["module.limits"] = cty.TupleVal([]cty.Value{cty.ObjectVal(made["limits"])})
 			}
 			e, err := m.Evaluate(Given{Variables: values, Known: known, Now: "2026-11-30T00:00:00Z"})
 			if err != nil {

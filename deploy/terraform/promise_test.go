@@ -94,6 +94,8 @@ const (
 	world6 = "::/0"
 	// theBalancer is the one module that the world may reach.
 	theBalancer = "modules/balancer"
+	// theLimits is reached by services inside the network.
+	theLimits = "modules/limits"
 )
 
 var promises = []promise{
@@ -158,21 +160,40 @@ var promises = []promise{
 		})...)
 	}},
 	{"visitors come over TLS alone", func(p *place) []string {
-		return each(p.resources("aws_lb_listener"), func(b *hclsyntax.Block) string {
+		found := each(p.resources("aws_lb_listener"), func(b *hclsyntax.Block) string {
 			if p.is(b, "protocol", cty.StringVal("HTTPS")) {
 				if policy := strings.Join(p.texts(b, "ssl_policy"), ""); !strings.HasPrefix(policy, "ELBSecurityPolicy-TLS13-1-") {
 					return "has the TLS policy " + policy
 				}
 				return ""
 			}
+			if p.dir == theLimits && p.is(b, "protocol", cty.StringVal("TCP")) {
+				return "" // no visitor reaches it: it is inside the network
+			}
 			for _, action := range Inner(b, "default_action") {
+				if !p.is(action, "type", cty.StringVal("fixed-response")) || len(Inner(action, "fixed_response")) != 1 ||
+					!p.is(Inner(action, "fixed_response")[0], "status_code", cty.StringVal("403")) {
+					return "answers without TLS, or sends a POST on as a GET"
+				}
+			}
+			return ""
+		})
+		return append(found, each(p.resources("aws_lb_listener_rule"), func(b *hclsyntax.Block) string {
+			for _, action := range Inner(b, "action") {
 				if !p.is(action, "type", cty.StringVal("redirect")) || len(Inner(action, "redirect")) != 1 ||
 					!p.is(Inner(action, "redirect")[0], "protocol", cty.StringVal("HTTPS")) {
 					return "answers without TLS"
 				}
 			}
-			return ""
-		})
+			for _, condition := range Inner(b, "condition") {
+				for _, methods := range Inner(condition, "http_request_method") {
+					if slices.Equal(p.texts(methods, "values"), []string{"GET", "HEAD"}) {
+						return ""
+					}
+				}
+			}
+			return "sends a POST on as a GET"
+		})...)
 	}},
 	{"metadata are asked for with a session (IMDSv2)", func(p *place) []string {
 		return each(p.resources("aws_instance", "aws_launch_template"), func(b *hclsyntax.Block) string {
@@ -359,6 +380,8 @@ func TestPromisesBite(t *testing.T) {
 		{"no machine has a public address", "resource \"aws_lb\" \"x\" {\ninternal = false\n}"},
 		{"visitors come over TLS alone", "resource \"aws_lb_listener\" \"x\" {\nprotocol = \"HTTP\"\ndefault_action {\ntype = \"forward\"\n}\n}"},
 		{"visitors come over TLS alone", "resource \"aws_lb_listener\" \"x\" {\nprotocol = \"HTTPS\"\nssl_policy = \"ELBSecurityPolicy-2016-08\"\n}"},
+		{"visitors come over TLS alone", "resource \"aws_lb_listener\" \"x\" {\nprotocol = \"HTTP\"\ndefault_action {\ntype = \"redirect\"\nredirect {\nprotocol = \"HTTPS\"\nstatus_code = \"HTTP_301\"\n}\n}\n}"},
+		{"visitors come over TLS alone", "resource \"aws_lb_listener_rule\" \"x\" {\naction {\ntype = \"redirect\"\nredirect {\nprotocol = \"HTTPS\"\n}\n}\n}"},
 		{"metadata are asked for with a session (IMDSv2)", `resource "aws_launch_template" "x" {}`},
 		{"metadata are asked for with a session (IMDSv2)", "resource \"aws_instance\" \"x\" {\nmetadata_options {\nhttp_tokens = \"optional\"\n}\n}"},
 		{"disks are encrypted", `resource "aws_launch_template" "x" {}`},

@@ -100,28 +100,45 @@ func TestTheEventsServers(t *testing.T) {
 	}
 }
 
-// Of the servers' ports the public one is the balancer's, the operators' one
-// that of monitoring, and there is no third.
+// withLimits are the variables of servers that answer questions about limits.
+var withLimits = map[string]cty.Value{
+	"limits_port": cty.NumberIntVal(8082), "limits_security_group_id": cty.StringVal("sg-0123456789abcdef9"),
+	"limits_target_group_arn": cty.StringVal("arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/limit-/02"),
+}
+
+// Of the servers' ports the public one is the balancer's, the operators' one that of
+// monitoring, and there is no third but that of limits, where there are any: it is
+// that of their own balancer.
 func TestWhoReachesTheServers(t *testing.T) {
 	t.Parallel()
-	e := servers(t, now, nil)
 	want := map[string]string{
 		"8080": samples["balancer_security_group_id"].AsString(), "8081": samples["monitoring_security_group_id"].AsString(),
 	}
-	got := make(map[string]string)
-	for _, rule := range e.Of("resource", "aws_vpc_security_group_ingress_rule") {
-		from, to := argumentOf(t, e, rule.Labels[0], rule.Labels[1], "from_port"), argumentOf(t, e, rule.Labels[0], rule.Labels[1], "to_port")
-		if from != to {
-			t.Errorf("%s is for ports %s to %s", Address(rule), from, to)
+	for _, given := range []map[string]cty.Value{nil, withLimits} {
+		if given != nil {
+			want["8082"] = withLimits["limits_security_group_id"].AsString()
 		}
-		source, err := e.Argument(rule, "referenced_security_group_id")
-		if err != nil {
-			t.Fatal(err)
+		e := servers(t, now, given)
+		got := make(map[string]string)
+		for _, rule := range e.Of("resource", "aws_vpc_security_group_ingress_rule") {
+			if n, err := e.Argument(rule, "count"); err != nil {
+				t.Fatal(err)
+			} else if !n.IsNull() && n.RawEquals(cty.NumberIntVal(0)) {
+				continue
+			}
+			from, to := argumentOf(t, e, rule.Labels[0], rule.Labels[1], "from_port"), argumentOf(t, e, rule.Labels[0], rule.Labels[1], "to_port")
+			if from != to {
+				t.Errorf("%s is for ports %s to %s", Address(rule), from, to)
+			}
+			source, err := e.Argument(rule, "referenced_security_group_id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[from] = source.AsString()
 		}
-		got[from] = source.AsString()
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("the servers admit %v, want %v", got, want)
+		if !maps.Equal(got, want) {
+			t.Errorf("the servers admit %v, want %v", got, want)
+		}
 	}
 }
 
@@ -138,6 +155,10 @@ func TestServersRefuse(t *testing.T) {
 		{"one of several is closed", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": cty.NumberIntVal(6379), "redis_last_port": cty.NumberIntVal(26379)}, true},
 		{"all of them open", map[string]cty.Value{"redis_url": cty.StringVal("redis+sentinel://a:26379,b:26380/main"), "redis_port": cty.NumberIntVal(6379), "redis_last_port": cty.NumberIntVal(26380)}, false},
 		{"the usual port is not named", map[string]cty.Value{"redis_url": cty.StringVal("rediss://redis.example")}, false},
+		{"limits", withLimits, false},
+		{"limits that nobody reaches", map[string]cty.Value{"limits_port": cty.NumberIntVal(8082)}, true},
+		{"limits at the operators' port", merged(withLimits, "limits_port", cty.NumberIntVal(8081)), true},
+		{"API keys for no listener", map[string]cty.Value{"limits_api_keys_secret_arn": samples["signing_secret_arn"]}, true},
 		{"everybody is a proxy", map[string]cty.Value{"trusted_proxies": cty.StringVal("0.0.0.0/0")}, true},
 		{"a proxy that is no network", map[string]cty.Value{"trusted_proxies": cty.StringVal("cdn.example")}, true},
 		{"a CDN", map[string]cty.Value{"trusted_proxies": cty.StringVal("198.51.100.0/24,203.0.113.0/24")}, false},
@@ -153,6 +174,13 @@ func TestServersRefuse(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
+}
+
+// merged are values with another one.
+func merged(values map[string]cty.Value, name string, v cty.Value) map[string]cty.Value {
+	out := maps.Clone(values)
+	out[name] = v
+	return out
 }
 
 // An instance can be told 16 KiB, even with the largest configuration.

@@ -76,6 +76,9 @@ func (v *Verdict) Kept() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept })
 }
 
+// OvertakenVisitors is how many later arrivals passed one who polled when told to, at most.
+func (v *Verdict) OvertakenVisitors() int { return int(math.Round(v.OvertakenMost * float64(v.Limit))) }
+
 // Busy reports whether the machine was too busy to play the crowd: what was broken,
 // if anything, is broken only of what a crowd on time would have shown. Another
 // run may show it.
@@ -111,7 +114,7 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 		v.Findings = append(v.Findings, Finding{promise, measured, wanted, kept, true})
 	}
 	atMost := func(promise string, n int, limit int64) {
-		exact(promise, int64(n) <= limit, count(n), "at most "+count(int(limit)))
+		exact(promise, int64(n) <= limit, count(n), "at most "+count(limit))
 	}
 	exact("somebody was let in", v.In > 0, count(v.In), "at least 1")
 	atMost("never over the limit of a window", v.MostWindow, v.Limit)
@@ -123,9 +126,9 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 	atMost("no place belongs to two", twins(s), 0)
 	if counts != nil {
 		exact("the server counts the places that visitors were told of", counts.Joined == int64(v.Came),
-			count(int(counts.Joined)), count(v.Came))
+			count(counts.Joined), count(v.Came))
 		exact("the server counts the admissions that visitors were told of", counts.Admitted == int64(v.In),
-			count(int(counts.Admitted)), count(v.In))
+			count(counts.Admitted), count(v.In))
 	}
 	atMost("no answer but the contract's", v.Odd, 0)
 	none := float64(v.NoAnswers+v.Unavailable) / math.Max(1, float64(v.Requests))

@@ -3,7 +3,6 @@ package acceptance
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,78 +62,32 @@ var about = map[string]string{
 // About says in half a sentence what the run was.
 func (r *Run) About() string { return about[r.Story.Scenario] }
 
+// WindowMillis is the zone's window.
+func (r *Run) WindowMillis() int64 { return r.WindowSeconds * 1000 }
+
 // Name is what tells a run from others.
 func (r *Run) Name() string {
 	return r.Story.Scenario + ", " + strings.ToLower(r.Store[:1]) + r.Store[1:]
 }
 
+// Anchor names the run in a page.
+func (r *Run) Anchor() string { return r.Story.Scenario + "-" + strings.ToLower(r.Store) }
+
 // Sentences say what happened, for one who has to answer for the event rather than
 // for the server.
-func (r *Run) Sentences() []string {
-	v, out := r.Verdict, []string(nil)
-	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	say("%s people came; %s were let in%s.", count(v.Came), count(v.In), others(v))
-	say("At no time were more than %s let in within %s (allowed: %s), nor more than %s within a minute (allowed: %s).",
-		count(v.MostWindow), seconds(r.WindowSeconds*1000), count(int(v.Limit)), count(v.MostMinute), count(int(v.PerMinute)))
-	say("Half of them waited less than %s, the longest wait was %s.", seconds(v.MedianWait), seconds(v.LongestWait))
-	if v.Lost == 0 {
-		say("Nobody lost the place.")
-	} else {
-		say("%s LOST THE PLACE.", count(v.Lost))
-	}
-	if v.Punctual > 0 {
-		say("Of those who asked in time, nobody was passed by more than %s who came later.",
-			count(int(math.Round(v.OvertakenMost*float64(v.Limit)))))
-	}
-	if v.EstimateError >= 0 {
-		say("The wait that people were told was off by %s, in the middle case.", percent(v.EstimateError))
-	}
-	if v.Capacity >= 0 {
-		say("While enough people waited, %s of the places were used.", percent(v.Capacity))
-	}
-	if v.NoAnswers > 0 {
-		say("%s of %s requests got no answer, and were repeated.", count(v.NoAnswers), count(v.Requests))
-	}
-	if v.Unavailable > 0 {
-		say("%s of %s requests were told to come again, the store being busy.", count(v.Unavailable), count(v.Requests))
-	}
-	if v.TooMany > 0 {
-		say("%s of %s requests were refused for coming too often.", count(v.TooMany), count(v.Requests))
-	}
-	say("%s", r.costs())
-	return out
-}
-
-func others(v *Verdict) string {
+func (r *Run) Sentences() ([]string, error) {
 	var text strings.Builder
-	for _, o := range []struct {
-		n    int
-		what string
-	}{{v.Left, "went away"}, {v.Waiting, "went home when the test ended"}} {
-		if o.n > 0 {
-			fmt.Fprintf(&text, ", %s %s", count(o.n), o.what)
-		}
+	if err := textPages.ExecuteTemplate(&text, "sentences.tmpl", r); err != nil {
+		return nil, fmt.Errorf("acceptance: sentences: %w", err)
 	}
-	return text.String()
+	return strings.Split(strings.TrimSpace(text.String()), "\n"), nil
 }
 
-// costs say what the servers used for it.
-func (r *Run) costs() string {
-	v := r.Verdict
-	text := fmt.Sprintf("%s requests, 99 in 100 of them answered within %d ms", count(v.Requests), v.LatencyP99)
-	if r.Cost.Took == 0 || r.Cost.Server == 0 {
-		return text + "."
-	}
-	share := func(d time.Duration) string { return percent(d.Seconds() / r.Cost.Took.Seconds()) }
-	text += fmt.Sprintf("; the server used %s of one processor", share(r.Cost.Server))
-	if r.Cost.ServerBytes > 0 {
-		text += fmt.Sprintf(" and %d MB", r.Cost.ServerBytes>>20)
-	}
-	if r.Cost.Redis > 0 {
-		text += fmt.Sprintf(", Redis %s", share(r.Cost.Redis))
-	}
-	return text + "."
-}
+// Share is a time as a share of one processor's.
+func (c Cost) Share(d time.Duration) float64 { return d.Seconds() / c.Took.Seconds() }
+
+// ServerMB is the most memory that the server ever held, in MB.
+func (c Cost) ServerMB() int64 { return c.ServerBytes >> 20 }
 
 // Broken are the promises that were not kept, in words.
 func (r *Run) Broken() []string {
@@ -192,44 +145,29 @@ func (s *Summary) Headline() string {
 	return fmt.Sprintf("PROMISES WERE BROKEN in %d of %d runs: %s.", len(bad), len(s.Runs), strings.Join(names, "; "))
 }
 
-// Write writes the page as text.
-func (s *Summary) Write(w io.Writer) error {
-	var t strings.Builder
-	fmt.Fprintf(&t, "LOAD TEST OF THE WAITING ROOM\n%s, %s; crowd of size %s; %s\n\n%s\n\n",
-		s.When.UTC().Format("2 January 2006, 15:04 UTC"), s.Machine, s.Size, s.Took.Round(time.Second), s.Headline())
-	fmt.Fprintf(&t, "%-20s %7s %7s %13s %13s %8s %6s %6s %6s %5s\n",
-		"", "came", "let in", "most in a", "most in a", "longest", "lost", "off by", "used", "kept")
-	fmt.Fprintf(&t, "%-20s %7s %7s %13s %13s %8s %6s %6s %6s %5s\n",
-		"", "", "", "window, of", "minute, of", "wait", "", "", "", "")
+// Scenarios are the runs of each scenario, in order.
+func (s *Summary) Scenarios() (out [][]*Run) {
 	for _, r := range s.Runs {
-		v := r.Verdict
-		fmt.Fprintf(&t, "%-20s %7s %7s %13s %13s %8s %6s %6s %6s %5s\n", r.Name(), count(v.Came), count(v.In),
-			of(v.MostWindow, v.Limit), of(v.MostMinute, v.PerMinute), seconds(v.LongestWait), count(v.Lost),
-			percent(v.EstimateError), percent(v.Capacity), yes(r.Kept()))
-	}
-	said := ""
-	for _, r := range s.Runs {
-		if r.Story.Scenario != said {
-			said = r.Story.Scenario
-			fmt.Fprintf(&t, "\n%s: %s.\n", strings.ToUpper(said), r.About())
-		}
-		fmt.Fprintf(&t, "  %s store:", r.Store)
-		wrap(&t, strings.Join(r.Sentences(), " "), "    ")
-		for _, b := range r.Broken() {
-			fmt.Fprintf(&t, "    BROKEN: %s\n", b)
+		if n := len(out); n > 0 && out[n-1][0].Story.Scenario == r.Story.Scenario {
+			out[n-1] = append(out[n-1], r)
+		} else {
+			out = append(out, []*Run{r})
 		}
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	return out
 }
+
+// Write writes the page as text.
+func (s *Summary) Write(w io.Writer) error { return textPages.ExecuteTemplate(w, "summary.tmpl", s) }
 
 // lineLength is what a terminal and a sheet of paper both take.
 const lineLength = 100
 
-// wrap writes words behind what is there, on lines of their own.
-func wrap(t *strings.Builder, text, indent string) {
+// wrap puts sentences on lines of their own, each behind an indent.
+func wrap(sentences []string, indent string) string {
+	var t strings.Builder
 	length := lineLength
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(strings.Join(sentences, " ")) {
 		if length+1+len(word) > lineLength {
 			t.WriteString("\n" + indent)
 			length = len(indent)
@@ -240,17 +178,10 @@ func wrap(t *strings.Builder, text, indent string) {
 		t.WriteString(word)
 		length += len(word)
 	}
-	t.WriteByte('\n')
+	return t.String()
 }
 
-func of(n int, limit int64) string { return count(n) + " / " + count(int(limit)) }
-
-func yes(kept bool) string {
-	if kept {
-		return "yes"
-	}
-	return "NO"
-}
+func of(n int, limit int64) string { return count(n) + " / " + count(limit) }
 
 // seconds writes milliseconds for people.
 func seconds(n int64) string {
@@ -281,8 +212,8 @@ func percent(share float64) string {
 func exactly(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 // count writes a number with commas.
-func count(n int) string {
-	text := strconv.Itoa(n)
+func count[T int | int64](n T) string {
+	text := strconv.FormatInt(int64(n), 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}

@@ -35,8 +35,8 @@ type Options struct {
 	Address func(*http.Request) string
 	// APIKeys is the file of the API keys that are known, or AnyAPIKey. Empty: none is.
 	APIKeys string
-	// JWKS is the key set that signs tokens: a file, or an https URL. Empty: no
-	// token is looked at.
+	// JWKS is the key set that signs tokens: a file, which may have shared secrets, or
+	// an https URL. Empty: no token is looked at.
 	JWKS string
 	// Issuer and Audience are what iss must be and aud must have. Empty: not checked.
 	Issuer, Audience string

@@ -15,7 +15,8 @@
 // request, each request is the first. So
 //
 //   - a token counts only if a key of the configured set signed it, with an
-//     algorithm of that key, and its exp, nbf, iss and aud are good. One that does
+//     algorithm of that key (a shared secret, for HS256, only where the set is a
+//     file: what a URL shows, others can sign with), and its exp, nbf, iss and aud are good. One that does
 //     not verify is as good as none, and the next source counts: garbage gets
 //     nobody a fresh quota, and an expired session none a refusal.
 //   - an API key counts only if its SHA-256 is in the configured list; or any, if

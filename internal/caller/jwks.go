@@ -28,15 +28,17 @@ const (
 	minRSABits, maxRSABits = 2048, 8192
 	// maxRSAExponent is what crypto/rsa can do.
 	maxRSAExponent = 1<<31 - 1
+	// minSecret is the least that RFC 7518 allows for HS256, in bytes.
+	minSecret = 32
 )
 
-// verifyKey is a public key and the algorithms that it is for. A token never
-// chooses an algorithm that its key is not for: neither none, nor HMAC with the
-// public key for a secret.
+// verifyKey is what verifies a token, a public key or a shared secret ([]byte), and
+// the algorithms that it is for. A token never chooses an algorithm that its key is
+// not for: neither none, nor HMAC with a public key for a secret.
 type verifyKey struct {
 	id         string
 	algorithms []string
-	public     crypto.PublicKey
+	verifier   any
 }
 
 // jsonKey is a key as in RFC 7517 and 7518.
@@ -50,13 +52,15 @@ type jsonKey struct {
 	Y         string `json:"y"`
 	N         string `json:"n"`
 	E         string `json:"e"`
+	K         string `json:"k"`
 }
 
-// parseKeySet reads a JWK set. Keys that do not sign, are of a type that is not known
+// parseKeySet reads a JWK set. Shared secrets are read where secrets is true: what is
+// fetched from a URL is public, and whoever can read a secret can sign with it. Keys that do not sign, are of a type that is not known
 // here, or are broken or out of range, are skipped, as RFC 7517 says: one old key must
 // not cost its issuer all others. What is wrong with those is returned besides. It is
 // an error if there is no other.
-func parseKeySet(text []byte) (keys []verifyKey, skipped, err error) {
+func parseKeySet(text []byte, secrets bool) (keys []verifyKey, skipped, err error) {
 	var set struct {
 		Keys []jsonKey `json:"keys"`
 	}
@@ -70,41 +74,63 @@ func parseKeySet(text []byte) (keys []verifyKey, skipped, err error) {
 		if k.Use != "" && k.Use != "sig" {
 			continue
 		}
+		if k.Type == "oct" && !secrets {
+			skipped = errors.Join(skipped, fmt.Errorf("key %d: a shared secret, which is one in a file only", i+1))
+			continue
+		}
 		key, err := k.read()
 		switch {
 		case err != nil:
 			skipped = errors.Join(skipped, fmt.Errorf("key %d: %w", i+1, err))
-		case key.public != nil && len(key.algorithms) > 0:
+		case key.verifier != nil && len(key.algorithms) > 0:
 			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, nil, errors.Join(fmt.Errorf("%w: it has no public key that signs", ErrKeySet), skipped)
+		return nil, nil, errors.Join(fmt.Errorf("%w: it has no key that signs", ErrKeySet), skipped)
 	}
 	return keys, skipped, nil
 }
 
-// read returns the key, without a public part for what is not known here: a shared
-// secret among them.
+// read returns the key, without a verifier for what is not known here.
 func (k jsonKey) read() (verifyKey, error) {
 	out := verifyKey{id: k.KeyID}
 	var err error
 	switch k.Type {
 	case "RSA":
-		out.public, err = k.rsa()
+		out.verifier, err = k.rsa()
 		out.algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
 	case "EC":
-		out.public, out.algorithms, err = k.ec()
+		out.verifier, out.algorithms, err = k.ec()
 	case "OKP":
 		if k.Curve == "Ed25519" {
-			out.public, err = k.ed25519()
+			out.verifier, err = k.ed25519()
 			out.algorithms = []string{"EdDSA"}
 		}
+	case "oct":
+		out.verifier, out.algorithms, err = k.secret()
 	}
 	if err == nil && k.Algorithm != "" {
 		out.algorithms = slices.DeleteFunc(out.algorithms, func(a string) bool { return a != k.Algorithm })
 	}
 	return out, err
+}
+
+// secret reads a shared secret. It is for the algorithms whose hash is no longer than
+// it, as RFC 7518 has it.
+func (k jsonKey) secret() (any, []string, error) {
+	secret, err := base64.RawURLEncoding.DecodeString(k.K)
+	if err != nil || len(secret) < minSecret {
+		return nil, nil, fmt.Errorf("k must have %d bytes or more, in base64url", minSecret)
+	}
+	algorithms := []string{"HS256"}
+	if len(secret) >= 48 {
+		algorithms = append(algorithms, "HS384")
+	}
+	if len(secret) >= 64 {
+		algorithms = append(algorithms, "HS512")
+	}
+	return secret, algorithms, nil
 }
 
 func (k jsonKey) rsa() (crypto.PublicKey, error) {

@@ -128,7 +128,7 @@ func (f *Finder) readFiles() error {
 }
 
 func (f *Finder) useKeySet(text []byte) error {
-	keys, skipped, err := parseKeySet(text)
+	keys, skipped, err := parseKeySet(text, !f.isURL)
 	if err != nil {
 		return err
 	}

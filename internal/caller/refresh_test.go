@@ -50,6 +50,30 @@ func (i *issuer) times() int {
 	return i.asked
 }
 
+// TestSecretsAreNotFetched: a shared secret that a URL shows is none.
+func TestSecretsAreNotFetched(t *testing.T) {
+	secret := []byte(strings.Repeat("s", 32))
+	synctest.Test(t, func(t *testing.T) {
+		shown := strings.Replace(keySet(t, "ed"), `"keys":[`, `"keys":[{"kty":"oct","kid":"shown","k":"`+encode(secret)+`"},`, 1)
+		f := finder(t, caller.Options{JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: &issuer{keys: shown}}})
+		f.Start(t.Context())
+		defer f.Stop()
+		synctest.Wait()
+		claims := good(set("exp", time.Now().Add(time.Hour).Unix()), without("nbf"))
+		for kid, tt := range map[string]struct {
+			method jwt.SigningMethod
+			key    any
+			want   string
+		}{
+			"shown": {jwt.SigningMethodHS256, secret, "ip:192.0.2.1"}, "ed": {jwt.SigningMethodEdDSA, signers()["ed"], "member:alice"},
+		} {
+			if got := f.Find(request("Authorization", "Bearer "+sign(t, tt.method, tt.key, claims, "kid", kid)), all).Key; got != tt.want {
+				t.Errorf("%s: %s, want %s", kid, got, tt.want)
+			}
+		}
+	})
+}
+
 // TestKeySetIsFetched: in the background, again when a new key is met, but not as
 // often as one is invented; and what was fetched stays while nothing can be.
 func TestKeySetIsFetched(t *testing.T) {

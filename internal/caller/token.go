@@ -27,6 +27,7 @@ const (
 // algorithms are all that a token may name; which of them, its key says.
 var algorithms = []string{
 	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+	"HS256", "HS384", "HS512",
 }
 
 var (
@@ -86,7 +87,7 @@ func keyOf(keys []verifyKey, t *jwt.Token) (any, error) {
 	}
 	for _, k := range keys {
 		if (!named || k.id == id) && slices.Contains(k.algorithms, t.Method.Alg()) {
-			return k.public, nil
+			return k.verifier, nil
 		}
 	}
 	return nil, errKeyUnknown

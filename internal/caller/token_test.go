@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -170,6 +171,54 @@ func TestTokens(t *testing.T) {
 	}
 	if got := f.Find(request("Authorization", "Bearer "+whole), []limit.Source{limit.SourceIP}); got.Key != "ip:192.0.2.1" {
 		t.Errorf("not a source: %+v", got)
+	}
+}
+
+// TestSharedSecrets: a token of one counts as its member where the secret is in a file,
+// long enough, and for the algorithm; never with a public key for the secret.
+func TestSharedSecrets(t *testing.T) {
+	t.Parallel()
+	secret, long := []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("l", 64))
+	keys := fmt.Sprintf(`{"keys":[{"kty":"oct","kid":"shared","k":%q},{"kty":"oct","kid":"long","k":%q},
+		{"kty":"oct","kid":"fixed","alg":"HS512","k":%q},{"kty":"oct","kid":"short","k":%q},
+		{"kty":"oct","kid":"encrypts","use":"enc","k":%q},`, encode(secret), encode(long), encode(long), encode(secret[:31]), encode(long))
+	public, err := json.Marshal(jwk(t, "ed", signers()["ed"].Public()))
+	must(t, err)
+	f := finder(t, caller.Options{JWKS: file(t, keys+string(public)+"]}"), Now: func() time.Time { return now }})
+	point, ok := signers()["ed"].Public().(ed25519.PublicKey)
+	if !ok {
+		t.Fatal("no Ed25519 key")
+	}
+	hs256, hs384, hs512 := jwt.SigningMethodHS256, jwt.SigningMethodHS384, jwt.SigningMethodHS512
+	for _, tt := range []struct {
+		name, token string
+		counts      bool
+	}{
+		{"HS256", sign(t, hs256, secret, good(), "kid", "shared"), true},
+		{"HS256 with a long one", sign(t, hs256, long, good(), "kid", "long"), true},
+		{"HS512", sign(t, hs512, long, good(), "kid", "long"), true},
+		{"HS512, the only one", sign(t, hs512, long, good(), "kid", "fixed"), true},
+		{"a key beside them", sign(t, jwt.SigningMethodEdDSA, signers()["ed"], good(), "kid", "ed"), true},
+
+		{"HS384 with one that is shorter", sign(t, hs384, secret, good(), "kid", "shared"), false},
+		{"HS256, where only HS512 is", sign(t, hs256, long, good(), "kid", "fixed"), false},
+		{"31 bytes", sign(t, hs256, secret[:31], good(), "kid", "short"), false},
+		{"one that does not sign", sign(t, hs256, long, good(), "kid", "encrypts"), false},
+		{"a guess", sign(t, hs256, long[:32], good(), "kid", "shared"), false},
+		{"expired", sign(t, hs256, secret, good(set("exp", now.Add(-time.Minute).Unix())), "kid", "shared"), false},
+		{"HMAC with a public key", sign(t, hs256, []byte(point), good(), "kid", "ed"), false},
+		{"no kid, of several keys", sign(t, hs256, secret, good()), false},
+	} {
+		want := "ip:192.0.2.1"
+		if tt.counts {
+			want = "member:alice"
+		}
+		if got := f.Find(request("Authorization", "Bearer "+tt.token), all); got.Key != want {
+			t.Errorf("%s: %s, want %s", tt.name, got.Key, want)
+		}
+	}
+	if _, err := caller.New(caller.Options{JWKS: file(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}); !errors.Is(err, caller.ErrKeySet) {
+		t.Errorf("a set of nothing but a secret of 6 bytes: %v", err)
 	}
 }
 

@@ -43,6 +43,9 @@ func (a *alarmed) policy(t *testing.T, name, text string) {
 	}
 }
 
+// nearlyUsed is what every scene raises besides, in which a client is refused.
+const nearlyUsed = "QueueLimitsNearlyUsed"
+
 var limitAlarms = []alarm{
 	{
 		fault: "a client asks ten times a second, and may five times", zone: busy("BUSY"), options: shared,
@@ -52,7 +55,17 @@ var limitAlarms = []alarm{
 			a.broke = time.Now()
 			a.presses(t, "api", 10)
 		},
-		must: []string{"QueueLimitsRefusing"},
+		must: []string{"QueueLimitsRefusing"}, may: []string{nearlyUsed},
+	},
+	{
+		fault: "a client asks ten times a second, which is all that it may", zone: busy("BUSY"), options: shared,
+		breaks: func(t *testing.T, a *alarmed) {
+			t.Helper()
+			a.policy(t, "api", `{"rules":[{"algorithm":"sliding_log","limit":20,"windowSeconds":2}]}`)
+			a.broke = time.Now()
+			a.presses(t, "api", 10)
+		},
+		must: []string{nearlyUsed}, may: []string{"QueueLimitsRefusing"},
 	},
 	{
 		fault: "a client asks 50 times a second, and may once a minute", zone: busy("BUSY"), options: shared,
@@ -62,7 +75,7 @@ var limitAlarms = []alarm{
 			a.broke = time.Now()
 			a.presses(t, "api", 50)
 		},
-		must: []string{"QueueLimitsFlood"}, may: []string{"QueueLimitsRefusing"},
+		must: []string{"QueueLimitsFlood"}, may: []string{"QueueLimitsRefusing", nearlyUsed},
 	},
 	{
 		fault: "Redis is killed, while a service asks about limits", zone: busy("BUSY"), options: shared,

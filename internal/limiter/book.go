@@ -15,6 +15,15 @@ type book struct {
 	policies map[string]*policy
 }
 
+// byName are the policies in the order of their names.
+func (b *book) byName() []*policy {
+	var all []*policy
+	for _, name := range slices.Sorted(maps.Keys(b.policies)) {
+		all = append(all, b.policies[name])
+	}
+	return all
+}
+
 // policy is one that is in force.
 type policy struct {
 	is        limit.Policy // with defaults

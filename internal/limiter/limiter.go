@@ -198,16 +198,19 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	if part < 0 {
 		a.RetryMillis = retry
 		t.count(RefusedFromMemory)
-		p.busiest.refused(l, q.Key)
+		p.refuse(l, q.Key)
 		return a, nil
 	}
 	outcome, err := l.ask(ctx, &a, p, t, q, hash, part)
 	if err != nil {
 		return Answer{}, err
 	}
+	if outcome == Allowed || outcome == Refused {
+		t.left.Add(left(&a))
+	}
 	t.count(outcome)
 	if !a.Allowed {
-		p.busiest.refused(l, q.Key)
+		p.refuse(l, q.Key)
 	}
 	return a, nil
 }

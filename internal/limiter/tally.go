@@ -92,6 +92,8 @@ const (
 // force, whatever its versions.
 type seen struct {
 	busiest *busiest
+	// kinds are how many were refused of each kind of client.
+	kinds [kinds]atomic.Uint64
 
 	mu      sync.Mutex
 	tallies map[string]*tally
@@ -115,10 +117,14 @@ type Second struct {
 // tally counts the outcomes of one tier.
 type tally struct {
 	counts [outcomes]atomic.Uint64
+	// left is the sum of the shares that were left to those who were counted.
+	left atomic.Uint64
 
 	// Guarded by the mutex of seen.
-	last   Counts
-	recent ring[Counts]
+	last       Counts
+	recent     ring[Counts]
+	lastLeft   uint64
+	recentLeft ring[uint64]
 }
 
 func newSeen() *seen {
@@ -131,7 +137,7 @@ func (s *seen) tallyOf(tier string) *tally {
 	defer s.mu.Unlock()
 	t := s.tallies[tier]
 	if t == nil {
-		t = &tally{recent: ring[Counts]{size: minute}}
+		t = &tally{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
 		s.tallies[tier] = t
 	}
 	return t
@@ -171,6 +177,9 @@ func (s *seen) note(at int64) {
 		in := now.minus(t.last)
 		t.last = now
 		t.recent.add(in)
+		left := t.left.Load()
+		t.recentLeft.add(left - t.lastLeft)
+		t.lastLeft = left
 		all = all.plus(in)
 	}
 	s.history.add(Second{
@@ -197,17 +206,21 @@ func (s *seen) hour() Counts {
 type TierCounts struct {
 	Policy, Tier string
 	Counts
+	// Remaining is the mean share of its permits that was left to the client who
+	// asked, of up to the last minute: 0 to 1, and 1 where nobody asked. Answers of
+	// failure policies do not count.
+	Remaining float64
 }
 
 // Counts returns the counts of all tiers, in the order of the policies' names.
 func (l *Limiter) Counts() []TierCounts {
-	policies := l.book.Load().policies
 	var all []TierCounts
-	for _, name := range slices.Sorted(maps.Keys(policies)) {
-		p := policies[name]
+	for _, p := range l.book.Load().byName() {
+		p.mu.Lock()
 		for _, t := range p.tiers() {
-			all = append(all, TierCounts{name, t.name, t.read()})
+			all = append(all, TierCounts{p.name, t.name, t.read(), t.remaining()})
 		}
+		p.mu.Unlock()
 	}
 	return all
 }

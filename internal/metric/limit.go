@@ -13,6 +13,8 @@ import (
 type Limits interface {
 	// Counts are the decisions since the start, of all policies.
 	Counts() []limiter.TierCounts
+	// Refusals are those since the start, by the kind of client.
+	Refusals() []limiter.KindCounts
 	// Failing is how many lanes of the store are answered by failure policies.
 	Failing() int
 }
@@ -59,16 +61,23 @@ func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
 // decisions shows what the limiter counts.
 type decisions struct {
-	of   Limits
-	desc *prometheus.Desc
+	of                        Limits
+	desc, remaining, refusals *prometheus.Desc
 }
 
 // ShowLimits registers the counters of decisions, asked of l at each scrape. Every
 // policy and tier that is in force has all outcomes, from 0; never a key.
 func (m *Metrics) ShowLimits(l Limits) error {
 	for _, c := range []prometheus.Collector{
-		&decisions{l, prometheus.NewDesc("queue_limit_decisions_total",
-			"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil)},
+		&decisions{
+			l, prometheus.NewDesc("queue_limit_decisions_total",
+				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),
+			prometheus.NewDesc("queue_limit_remaining_ratio",
+				"Share of its permits that a client who asked had left, mean of the last minute's questions; 1 where nobody asked.",
+				[]string{"policy", "tier"}, nil),
+			prometheus.NewDesc("queue_limit_refusals_total",
+				"Questions to the limits that were refused, by what the client was told apart by.", []string{"policy", "kind"}, nil),
+		},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "queue_limit_failing_lanes",
 			Help: "How many lanes of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
@@ -82,13 +91,23 @@ func (m *Metrics) ShowLimits(l Limits) error {
 }
 
 // Describe implements prometheus.Collector.
-func (d *decisions) Describe(out chan<- *prometheus.Desc) { out <- d.desc }
+func (d *decisions) Describe(out chan<- *prometheus.Desc) {
+	out <- d.desc
+	out <- d.remaining
+	out <- d.refusals
+}
 
 // Collect implements prometheus.Collector.
 func (d *decisions) Collect(out chan<- prometheus.Metric) {
 	for _, t := range d.of.Counts() {
 		for _, o := range limiter.Outcomes {
 			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(t.Counts[o]), t.Policy, t.Tier, o.String())
+		}
+		out <- prometheus.MustNewConstMetric(d.remaining, prometheus.GaugeValue, t.Remaining, t.Policy, t.Tier)
+	}
+	for _, p := range d.of.Refusals() {
+		for _, k := range limiter.Kinds {
+			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(p.Refused[k]), p.Policy, k.String())
 		}
 	}
 }

@@ -50,6 +50,11 @@ func refused(t *testing.T, r *Redis) {
 			t.Errorf("replica %s: %q, want NOPERM", command, said)
 		}
 	}
+	for _, command := range []string{"get {Z}:zone", "keys *", "eval 'return 1' 0", "config get *", "cluster nodes", "flushall", "acl list"} {
+		if said, err := n.As(t.Context(), "metrics", strings.Fields(command)...); err == nil || !strings.Contains(said, "NOPERM") {
+			t.Errorf("metrics %s: %q, want NOPERM", command, said)
+		}
+	}
 	if said, err := n.Admin(t.Context(), "acl", "getuser", "default"); err != nil || !strings.Contains(said, "off") {
 		t.Errorf("default: %v, %s", err, said)
 	}

@@ -25,6 +25,7 @@ func watching(t *testing.T, topic string) (root, userData string) {
 		"name": "event", "vpc_id": "vpc-01", "subnet_id": "subnet-0a", "server_security_group_id": "sg-01",
 		"autoscaling_group_name": "event-servers", "admin_port": 8081, "alert_topic_arn": topic,
 		"metrics_token_secret_arn": arn("metrics-token"),
+		"redis_security_group_id": redisGroup(topic),
 	}, map[string]any{"root": root}, map[string]any{
 		"data.aws_region.this.region":        region,
 		"aws_ebs_volume.data.id":             "vol-01",
@@ -37,6 +38,14 @@ func watching(t *testing.T, topic string) (root, userData string) {
 	return root, userData
 }
 
+// redisGroup is the nodes' security group; without a topic there are none, either.
+func redisGroup(topic string) string {
+	if topic == "" {
+		return ""
+	}
+	return "sg-02"
+}
+
 // TestMonitoring: Prometheus's own check of what it will read, and what Grafana is
 // handed.
 func TestMonitoring(t *testing.T) {
@@ -45,7 +54,11 @@ func TestMonitoring(t *testing.T) {
 		root, _ := watching(t, topic)
 		config := filepath.Join(root, "etc/prometheus/waiting-room/prometheus.yml")
 		said, err := exec.Command("promtool", "check", "config", config).CombinedOutput()
-		if err != nil || !strings.Contains(string(said), "2 rule files found") {
+		files, jobs := "2 rule files found", []string{"queue-server", "prometheus"}
+		if redisGroup(topic) != "" {
+			files, jobs = "3 rule files found", []string{"queue-server", "redis-machine", "redis", "prometheus"}
+		}
+		if err != nil || !strings.Contains(string(said), files) {
 			t.Errorf("promtool: %v\n%s", err, said)
 		}
 		var file struct {
@@ -55,6 +68,14 @@ func TestMonitoring(t *testing.T) {
 		readYAML(t, config, &file)
 		if (file.Alerting != nil) != (topic != "") {
 			t.Errorf("with topic %q alerts go to %v", topic, file.Alerting)
+		}
+		var scraped []string
+		for _, s := range file.Scrapes {
+			name, _ := s["job_name"].(string)
+			scraped = append(scraped, name)
+		}
+		if !slices.Equal(scraped, jobs) {
+			t.Errorf("scraped are %q, want %q", scraped, jobs)
 		}
 		found, err := yaml.Marshal(file.Scrapes[0]["ec2_sd_configs"])
 		if err != nil {

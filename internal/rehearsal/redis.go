@@ -57,6 +57,7 @@ var passwords = map[string]string{
 	"queue":   strings.Repeat("q7", 24),
 	"admin":   strings.Repeat("a7", 24),
 	"replica": strings.Repeat("r7", 24),
+	"metrics": strings.Repeat("m5", 24),
 }
 
 // NewRedis makes the nodes' files, as cloud-init would write them, and their

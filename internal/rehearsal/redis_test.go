@@ -16,6 +16,7 @@ func TestInstances(t *testing.T) {
 		at   func(*testing.T, *Redis)
 	}{
 		{"a replica is in another zone than its master", zones},
+		{"what Prometheus sees", watched},
 		{"what users may not do", refused},
 		{"who is not let in", shutOut},
 		{"new passwords and certificates", renewed},

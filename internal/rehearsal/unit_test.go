@@ -53,6 +53,7 @@ func TestUnits(t *testing.T) {
 	}
 	for _, unit := range []string{
 		"queue-server.service", "queue-server-secrets.service", "redis-server.service", "redis-join.service", "redis-join.timer",
+		"redis-secrets.service", "redis-secrets.timer",
 	} {
 		cmd := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", filepath.Join(units, unit))
 		cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+units+":/lib/systemd/system")

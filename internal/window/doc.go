@@ -7,8 +7,8 @@
 //
 //	far from the door          | released                       | inside
 //	arrival  > edge            | arrival <= edge                |
-//	polls at a quarter of the  | live: came when told, has an   | in the log of
-//	expected wait              | appointment for the next slots | admissions
+//	polls after 5/14 of the    | live: came when told, has an   | in the log of
+//	wait that is expected      | appointment for the next slots | admissions
 //	                           | overdue: missed it             |
 //	      ------ Target: the edge moves so that Target are live ----->
 //	                                        ---- Reach: who may enter now -->

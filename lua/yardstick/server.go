@@ -46,7 +46,7 @@ var errExited = errors.New("yardstick: redis-server has ended; its log says why"
 // Start starts the program, which must be a redis-server of 7.0 or later. What
 // it logs goes to log. The server ends with ctx, or with Stop.
 func Start(ctx context.Context, program string, log io.Writer) (*Server, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("yardstick: %w", err)
 	}
@@ -84,8 +84,8 @@ func Start(ctx context.Context, program string, log io.Writer) (*Server, error) 
 	return s, nil
 }
 
-// freeAddr returns an address of this machine that nobody listens on.
-func freeAddr(ctx context.Context) (string, error) {
+// FreeAddr returns an address of this machine, host:port, that nobody listens on.
+func FreeAddr(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

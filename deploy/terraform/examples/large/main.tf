@@ -25,6 +25,8 @@ module "balancer" {
   hosted_zone_id  = var.hosted_zone_id
   reserved_units  = var.reserved_units
 
+  alert_topic_arn = var.alert_topic_arn
+
   deregistration_delay_seconds = module.servers.deregistration_delay_seconds
   protected                    = true
 }
@@ -47,10 +49,26 @@ module "redis" {
   subnet_b = module.network.private_subnet_ids[1]
   subnet_c = module.network.private_subnet_ids[2]
 
-  client_security_group_id = module.servers.security_group_id
-  instance_type            = var.redis_type
-  ami_id                   = var.ami_id
-  protected                = true
+  client_security_group_id     = module.servers.security_group_id
+  monitoring_security_group_id = module.monitoring.security_group_id
+  instance_type                = var.redis_type
+  ami_id                       = var.ami_id
+  protected                    = true
+}
+
+# Where services and gateways of yours ask about limits, if they do.
+module "limits" {
+  source = "../../modules/limits"
+  count  = var.limits ? 1 : 0
+
+  name     = var.name
+  vpc_id   = module.network.vpc_id
+  subnet_a = module.network.private_subnet_ids[0]
+  subnet_b = module.network.private_subnet_ids[1]
+  subnet_c = module.network.private_subnet_ids[2]
+
+  deregistration_delay_seconds = module.servers.deregistration_delay_seconds
+  protected                    = true
 }
 
 module "servers" {
@@ -68,6 +86,12 @@ module "servers" {
   request_count_label          = module.balancer.request_count_label
   port                         = module.balancer.server_port
   monitoring_security_group_id = module.monitoring.security_group_id
+
+  limits_port                = var.limits ? module.limits[0].server_port : 0
+  limits_security_group_id   = var.limits ? module.limits[0].security_group_id : ""
+  limits_target_group_arn    = var.limits ? module.limits[0].target_group_arn : ""
+  limits_api_keys_secret_arn = var.limits_api_keys_secret_arn
+  limits_jwks_secret_arn     = var.limits_jwks_secret_arn
 
   package_url    = var.package_url
   package_sha256 = var.package_sha256
@@ -108,6 +132,7 @@ module "monitoring" {
   ami_id    = var.ami_id
 
   server_security_group_id = module.servers.security_group_id
+  redis_security_group_id  = var.redis_url == "" ? module.redis[0].security_group_id : ""
   autoscaling_group_name   = module.servers.autoscaling_group_name
   admin_port               = module.servers.admin_port
   metrics_token_secret_arn = module.secrets.metrics_token_arn

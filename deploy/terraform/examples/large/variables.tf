@@ -126,6 +126,37 @@ variable "trusted_proxies" {
   }
 }
 
+variable "limits" {
+  description = "Whether services and gateways of yours may ask about limits. The policies are in zones.yaml: see modules/limits."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "limits_api_keys_secret_arn" {
+  description = "Secret that holds the list of known API keys, by its ARN: on each line the SHA-256 of one, and its tier. Empty: none is known."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_api_keys_secret_arn == "" || can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.limits_api_keys_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..., or empty."
+  }
+}
+
+variable "limits_jwks_secret_arn" {
+  description = "Secret that holds the JWK set that bearer tokens verify with, by its ARN: shared secrets (HS256) belong here. Empty: what config_yaml says."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_jwks_secret_arn == "" || can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.limits_jwks_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..., or empty."
+  }
+}
+
 variable "event_start" {
   description = "When the crowd comes, in UTC: 2026-12-01T11:00:00Z. Empty: no event is near."
   type        = string

@@ -18,6 +18,16 @@ output "redis_certificates" {
   value       = one(module.redis[*].certificate_command)
 }
 
+output "limits_url" {
+  description = "Where services and gateways ask about limits. Null without limits."
+  value       = one(module.limits[*].url)
+}
+
+output "limits_client_security_group_id" {
+  description = "Give this security group to them: nobody else reaches it. Null without limits."
+  value       = one(module.limits[*].client_security_group_id)
+}
+
 output "log_bucket" {
   description = "Where the balancer's log is."
   value       = module.balancer.log_bucket

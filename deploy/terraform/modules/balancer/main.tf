@@ -34,7 +34,7 @@ resource "aws_vpc_security_group_ingress_rule" "https" {
 
 resource "aws_vpc_security_group_ingress_rule" "http" {
   security_group_id = aws_security_group.this.id
-  description       = "HTTP from visitors, who are sent on to HTTPS"
+  description       = "HTTP from visitors, who are sent or told to go on to HTTPS"
   cidr_ipv4         = "0.0.0.0/0"
   ip_protocol       = "tcp"
   from_port         = 80
@@ -128,7 +128,38 @@ resource "aws_lb_listener" "http" {
   port              = 80
   protocol          = "HTTP"
 
+  # Whatever is neither GET nor HEAD is told to come over HTTPS. A redirect would
+  # lose it: the balancer has 301 and 302 only, after which a client may send a POST
+  # again as a GET, without its body.
   default_action {
+    type = "fixed-response"
+
+    fixed_response {
+      content_type = "application/json"
+      status_code  = "403"
+      message_body = jsonencode({
+        type   = "about:blank"
+        title  = "Forbidden"
+        status = 403
+        code   = "https_required"
+        detail = "Send it to the same address over https://: over http:// nothing is taken."
+      })
+    }
+  }
+}
+
+# Browsers that follow an old link are sent on.
+resource "aws_lb_listener_rule" "http" {
+  listener_arn = aws_lb_listener.http.arn
+  priority     = 1
+
+  condition {
+    http_request_method {
+      values = ["GET", "HEAD"]
+    }
+  }
+
+  action {
     type = "redirect"
 
     redirect {

@@ -159,3 +159,15 @@ variable "protected" {
   default     = true
   nullable    = false
 }
+
+variable "alert_topic_arn" {
+  description = "SNS topic that alerts are sent to, by its ARN: subscribe the people on duty to it. Its policy must let cloudwatch.amazonaws.com publish. Empty: alarms are only shown."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.alert_topic_arn == "" || can(regex("^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$", var.alert_topic_arn))
+    error_message = "The topic is an ARN such as arn:aws:sns:eu-central-1:123456789012:duty, or empty."
+  }
+}

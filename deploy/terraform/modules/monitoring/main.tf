@@ -10,9 +10,18 @@ locals {
   grafana    = "${local.root}/etc/grafana"
   sbin       = "${local.root}/usr/local/sbin"
 
+  # As the module redis has them.
+  redis_ports = { redis = 9121, machine = 9100 }
+
   # The rules and the dashboard are those of every other way to run the servers.
   rules     = "${path.module}/../../../prometheus"
   dashboard = "${path.module}/../../../grafana/waiting-room.json"
+
+  # EC2 takes 16 KiB of user data: the rules go without their comments, the dashboard
+  # without its blanks.
+  rule_files = { for name in ["recording.rules.yml", "alert.rules.yml", "redis.rules.yml"] : name =>
+    join("\n", [for line in split("\n", file("${local.rules}/${name}")) : line if !startswith(trimspace(line), "#")])
+  }
 
   # What is written to the instance before anything runs there, by its path.
   files = {
@@ -22,15 +31,18 @@ locals {
       port      = var.admin_port
       alertable = var.alert_topic_arn != ""
       token     = "${local.prometheus}/metrics-token"
+      redis     = var.redis_security_group_id == "" ? {} : local.redis_ports
+      name      = var.name
     })
-    "${local.prometheus}/recording.rules.yml" = file("${local.rules}/recording.rules.yml")
-    "${local.prometheus}/alert.rules.yml"     = file("${local.rules}/alert.rules.yml")
+    "${local.prometheus}/recording.rules.yml" = local.rule_files["recording.rules.yml"]
+    "${local.prometheus}/alert.rules.yml"     = local.rule_files["alert.rules.yml"]
+    "${local.prometheus}/redis.rules.yml"     = local.rule_files["redis.rules.yml"]
     "${local.prometheus}/alertmanager.yml" = templatefile("${path.module}/templates/alertmanager.yml.tftpl", {
       region = data.aws_region.this.region
       topic  = var.alert_topic_arn
       name   = var.name
     })
-    "${local.grafana}/dashboards/waiting-room.json"              = file(local.dashboard)
+    "${local.grafana}/dashboards/waiting-room.json"              = jsonencode(jsondecode(file(local.dashboard)))
     "${local.grafana}/provisioning/dashboards/waiting-room.yaml" = file("${path.module}/templates/dashboards.yaml")
     "${local.grafana}/provisioning/datasources/prometheus.yaml"  = file("${path.module}/templates/datasources.yaml")
     "${local.root}/etc/default/prometheus" = templatefile("${path.module}/templates/prometheus.default.tftpl", {
@@ -66,6 +78,10 @@ locals {
 }
 
 data "aws_region" "this" {}
+
+data "aws_ec2_instance_type" "this" {
+  instance_type = var.instance_type
+}
 
 data "aws_subnet" "this" {
   id = var.subnet_id
@@ -119,6 +135,17 @@ resource "aws_vpc_security_group_egress_rule" "servers" {
   ip_protocol                  = "tcp"
   from_port                    = var.admin_port
   to_port                      = var.admin_port
+}
+
+resource "aws_vpc_security_group_egress_rule" "redis" {
+  for_each = var.redis_security_group_id == "" ? {} : local.redis_ports
+
+  security_group_id            = aws_security_group.this.id
+  description                  = "Figures of the nodes of Redis (${each.key})"
+  referenced_security_group_id = var.redis_security_group_id
+  ip_protocol                  = "tcp"
+  from_port                    = each.value
+  to_port                      = each.value
 }
 
 # Packages, EC2, Secrets Manager, Session Manager, SNS. Debian's mirrors are asked
@@ -176,6 +203,12 @@ resource "aws_instance" "this" {
 
   lifecycle {
     ignore_changes = [ami]
+
+    # What is not of this kind would look for its volume until somebody looks for it.
+    precondition {
+      condition     = data.aws_ec2_instance_type.this.ebs_nvme_support == "required" && contains(data.aws_ec2_instance_type.this.supported_architectures, "x86_64")
+      error_message = "The instance type must be x86-64 and show volumes as NVMe, as all since c5, m5, r5 and t3 do: an instance finds its data volume by that."
+    }
   }
 
   # It needs the way out and its rights when it starts.

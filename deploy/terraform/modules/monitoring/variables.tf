@@ -42,6 +42,18 @@ variable "server_security_group_id" {
   }
 }
 
+variable "redis_security_group_id" {
+  description = "The security group of the nodes of the module redis, whose figures are read. Empty: there are none."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.redis_security_group_id == "" || can(regex("^sg-[0-9a-f]+$", var.redis_security_group_id))
+    error_message = "A security group is an id such as sg-0123456789abcdef0, or empty."
+  }
+}
+
 variable "autoscaling_group_name" {
   description = "The servers' group: its instances are found by the tag aws:autoscaling:groupName."
   type        = string
@@ -66,7 +78,7 @@ variable "admin_port" {
 }
 
 variable "instance_type" {
-  description = "Type of the instance. 4 GiB do for 40 servers with 20 zones, each 5 s. x86 only: the image is."
+  description = "Type of the instance. 4 GiB do for 40 servers with 20 zones, each 5 s. x86-64 with NVMe volumes only (c5, m5, r5, t3 and newer)."
   type        = string
   default     = "t3.medium"
   nullable    = false

@@ -6,6 +6,8 @@ locals {
   shards   = 3
   port     = 6379
   bus_port = 16379
+  # Where Prometheus reads a node's figures: those of Redis, and of the machine.
+  metrics_ports = { redis = 9121, machine = 9100 }
 
   # Where things are on a node. The tests run the same files below a folder, as
   # another group.
@@ -14,6 +16,8 @@ locals {
   etc   = "${local.root}/etc/redis-node"
   data  = "${local.root}/var/lib/redis"
   sbin  = "${local.root}/usr/local/sbin"
+  # Files here are figures of the machine.
+  figures = "${local.root}/var/lib/prometheus/node-exporter"
 
   subnets = [var.subnet_a, var.subnet_b, var.subnet_c]
 
@@ -41,6 +45,7 @@ locals {
     queue   = aws_secretsmanager_secret.password["queue"].arn
     admin   = aws_secretsmanager_secret.password["admin"].arn
     replica = aws_secretsmanager_secret.password["replica"].arn
+    metrics = aws_secretsmanager_secret.password["metrics"].arn
     ca      = aws_secretsmanager_secret.certificate["ca"].arn
     node    = aws_secretsmanager_secret.certificate["node"].arn
   }
@@ -72,7 +77,16 @@ locals {
       secrets = local.secrets
       address = node.address
       port    = node.port
+
+      exporter     = "${local.root}/etc/default/prometheus-redis-exporter"
+      metrics_port = local.metrics_ports.redis
+      figures      = local.figures
     })
+    "${local.root}/etc/default/prometheus-node-exporter" = "ARGS=\"--web.listen-address=${node.address}:${local.metrics_ports.machine} --collector.textfile.directory=${local.figures}\"\n"
+    "${local.root}/etc/systemd/system/redis-secrets.service" = templatefile("${path.module}/templates/redis-secrets.service.tftpl", {
+      sbin = local.sbin
+    })
+    "${local.root}/etc/systemd/system/redis-secrets.timer" = file("${path.module}/templates/redis-secrets.timer")
     "${local.sbin}/redis-guard" = templatefile("${path.module}/templates/guard.sh.tftpl", {
       data = local.data
     })
@@ -175,6 +189,12 @@ resource "aws_instance" "node" {
     # A newer image or other files must not stop six nodes in one run: a node is
     # replaced on purpose, one at a time (README.md).
     ignore_changes = [ami, user_data_base64]
+
+    # What is not of this kind would look for its volume until somebody looks for it.
+    precondition {
+      condition     = data.aws_ec2_instance_type.this.ebs_nvme_support == "required" && contains(data.aws_ec2_instance_type.this.supported_architectures, "x86_64")
+      error_message = "The instance type must be x86-64 and show volumes as NVMe, as all since c5, m5, r5 and t3 do: an instance finds its data volume by that."
+    }
 
     precondition {
       condition     = length(distinct(data.aws_subnet.this[*].availability_zone)) == local.shards

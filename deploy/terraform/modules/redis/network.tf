@@ -39,6 +39,17 @@ resource "aws_vpc_security_group_ingress_rule" "bus" {
   to_port                      = local.bus_port
 }
 
+resource "aws_vpc_security_group_ingress_rule" "metrics" {
+  for_each = var.monitoring_security_group_id == "" ? {} : local.metrics_ports
+
+  security_group_id            = aws_security_group.this.id
+  description                  = "Prometheus, on the figures of ${each.key}"
+  referenced_security_group_id = var.monitoring_security_group_id
+  ip_protocol                  = "tcp"
+  from_port                    = each.value
+  to_port                      = each.value
+}
+
 resource "aws_vpc_security_group_egress_rule" "nodes" {
   security_group_id            = aws_security_group.this.id
   description                  = "To the other nodes"

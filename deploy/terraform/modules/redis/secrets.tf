@@ -9,6 +9,7 @@ locals {
     queue   = "The servers' password for Redis"
     admin   = "The nodes' and operators' password for Redis"
     replica = "The password of replicas at their masters"
+    metrics = "The password of the exporter of Redis's metrics, which sees figures and no key"
   }
 
   certificates = {

@@ -64,8 +64,20 @@ variable "client_security_group_id" {
   }
 }
 
+variable "monitoring_security_group_id" {
+  description = "The security group of Prometheus, which reads the nodes' figures. Empty: nobody does."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.monitoring_security_group_id == "" || can(regex("^sg-[0-9a-f]+$", var.monitoring_security_group_id))
+    error_message = "A security group is an id such as sg-0123456789abcdef0, or empty."
+  }
+}
+
 variable "instance_type" {
-  description = "Type of each of the six nodes. Redis decides on one core; the others encrypt, write the disk and rewrite the log. x86 only: the image is."
+  description = "Type of each of the six nodes. Redis decides on one core; the others encrypt, write the disk and rewrite the log. x86-64 with NVMe volumes only (c5, m5, r5, t3 and newer)."
   type        = string
   default     = "c7i.2xlarge"
   nullable    = false

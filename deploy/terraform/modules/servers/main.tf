@@ -104,7 +104,7 @@ resource "aws_launch_template" "this" {
 resource "aws_autoscaling_group" "this" {
   name                = local.group
   vpc_zone_identifier = [var.subnet_a, var.subnet_b, var.subnet_c]
-  target_group_arns   = [var.target_group_arn]
+  target_group_arns   = compact([var.target_group_arn, var.limits_target_group_arn])
 
   # The number wanted between these is the group's own affair.
   min_size = local.min_size

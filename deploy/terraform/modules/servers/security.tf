@@ -30,6 +30,29 @@ resource "aws_vpc_security_group_egress_rule" "balancer" {
   to_port                      = var.port
 }
 
+# Services and gateways that ask about limits, by way of their own balancer.
+resource "aws_vpc_security_group_ingress_rule" "limits" {
+  count = var.limits_port == 0 ? 0 : 1
+
+  security_group_id            = aws_security_group.this.id
+  description                  = "Questions about limits, by way of their balancer"
+  referenced_security_group_id = var.limits_security_group_id
+  ip_protocol                  = "tcp"
+  from_port                    = var.limits_port
+  to_port                      = var.limits_port
+}
+
+resource "aws_vpc_security_group_egress_rule" "limits" {
+  count = var.limits_port == 0 ? 0 : 1
+
+  security_group_id            = var.limits_security_group_id
+  description                  = "Questions about limits, on to the servers"
+  referenced_security_group_id = aws_security_group.this.id
+  ip_protocol                  = "tcp"
+  from_port                    = var.limits_port
+  to_port                      = var.limits_port
+}
+
 # Operators come through Session Manager, which forwards the port from within
 # the instance: see the README.
 resource "aws_vpc_security_group_ingress_rule" "monitoring" {
@@ -84,6 +107,8 @@ data "aws_iam_policy_document" "this" {
       var.metrics_token_secret_arn,
       var.redis_password_secret_arn,
       var.redis_ca_secret_arn,
+      var.limits_api_keys_secret_arn,
+      var.limits_jwks_secret_arn,
     ])
   }
 

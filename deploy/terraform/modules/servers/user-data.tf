@@ -12,6 +12,9 @@ locals {
     log_level       = var.log_level
     config          = var.config_yaml != ""
     redis_ca        = var.redis_ca_secret_arn != ""
+    limits_port     = var.limits_port
+    limits_api_keys = var.limits_api_keys_secret_arn != ""
+    limits_jwks     = var.limits_jwks_secret_arn != ""
   })
 
   instance = templatefile("${path.module}/templates/instance.tftpl", {
@@ -31,6 +34,8 @@ locals {
     redis_user         = var.redis_user
     redis_password_arn = var.redis_password_secret_arn
     redis_ca_arn       = var.redis_ca_secret_arn
+    limits_keys_arn    = var.limits_api_keys_secret_arn
+    limits_jwks_arn    = var.limits_jwks_secret_arn
     revision           = var.secrets_revision
   })
 

@@ -134,6 +134,83 @@ variable "admin_port" {
   }
 }
 
+# Limits: the module limits, or nothing.
+
+variable "limits_port" {
+  description = "Port of the limits' listener, where services and gateways ask. 0: there is none."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.limits_port == 0 || var.limits_port >= 1024 && var.limits_port <= 9999 && floor(var.limits_port) == var.limits_port && var.limits_port != var.port && var.limits_port != var.admin_port
+    error_message = "The port is from 1024 to 9999, and neither the public nor the operators' one; or 0."
+  }
+
+  validation {
+    condition     = (var.limits_port == 0) == (var.limits_security_group_id == "") && (var.limits_port == 0) == (var.limits_target_group_arn == "")
+    error_message = "The limits' port, the security group that reaches it and the target group go together."
+  }
+}
+
+variable "limits_security_group_id" {
+  description = "The security group that alone reaches the limits' port: that of their balancer. Empty: there is none."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_security_group_id == "" || can(regex("^sg-[0-9a-f]+$", var.limits_security_group_id))
+    error_message = "A security group is an id such as sg-0123456789abcdef0, or empty."
+  }
+}
+
+variable "limits_target_group_arn" {
+  description = "Where the servers register with that balancer. Empty: nowhere."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_target_group_arn == "" || can(regex("^arn:[a-z-]+:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/.+$", var.limits_target_group_arn))
+    error_message = "A target group is an ARN such as arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/..., or empty."
+  }
+}
+
+variable "limits_api_keys_secret_arn" {
+  description = "Secret that holds the list of known API keys, by its ARN: on each line the SHA-256 of one, and its tier. Empty: none is known."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_api_keys_secret_arn == "" || can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.limits_api_keys_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..., or empty."
+  }
+
+  validation {
+    condition     = var.limits_api_keys_secret_arn == "" || var.limits_port != 0
+    error_message = "It is for the limits' listener, which has no port: set limits_port."
+  }
+}
+
+variable "limits_jwks_secret_arn" {
+  description = "Secret that holds the JWK set that bearer tokens verify with, by its ARN: shared secrets (HS256) belong here. Empty: what config_yaml says."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.limits_jwks_secret_arn == "" || can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$", var.limits_jwks_secret_arn))
+    error_message = "A secret is an ARN such as arn:aws:secretsmanager:eu-central-1:123456789012:secret:..., or empty."
+  }
+
+  validation {
+    condition     = var.limits_jwks_secret_arn == "" || var.limits_port != 0
+    error_message = "It is for the limits' listener, which has no port: set limits_port."
+  }
+}
+
 # Redis: the module redis, or one that is there already.
 
 variable "redis_url" {

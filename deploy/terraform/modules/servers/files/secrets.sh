@@ -5,6 +5,7 @@
 # Reads   /etc/queue-server/instance
 # Writes  /run/queue-server-secrets/environment     for systemd, which reads it as root
 #         /run/queue-server-secrets/redis-ca.pem    for the server; a certificate is no secret
+#         /run/queue-server-secrets/limits-*        for the server and nobody else
 set -euo pipefail
 
 instance=${QUEUE_INSTANCE_FILE:-/etc/queue-server/instance}
@@ -74,6 +75,17 @@ if [ -n "$REDIS_CA_ARN" ]; then
 	chmod 0644 "$out/redis-ca.pem.new"
 	mv "$out/redis-ca.pem.new" "$out/redis-ca.pem"
 fi
+
+# keep FILE ARN: writes the secret for the server's user alone, if there is one.
+keep() {
+	[ -n "$2" ] || return 0
+	fetch "$2" AWSCURRENT >"$out/$1.new"
+	chgrp "${QUEUE_GROUP:-queue-server}" "$out/$1.new"
+	chmod 0640 "$out/$1.new"
+	mv "$out/$1.new" "$out/$1"
+}
+keep limits-api-keys "$LIMITS_API_KEYS_ARN"
+keep limits-jwks.json "$LIMITS_JWKS_ARN"
 
 printf 'QUEUE_SECRET=%s\nQUEUE_ADMIN_TOKEN=%s\nQUEUE_METRICS_TOKEN=%s\nQUEUE_REDIS_URL=%s\n' \
 	"$secret" "$token" "$scraper" "$url" >"$out/environment.new"

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"text/template"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+// reportFile is where all that was measured is kept, beside the pages made of it.
+const reportFile = "performance.json"
+
+// report is all that was measured: a part is as its latest run found it, nil if there
+// was none. What a run left out is zero.
+type report struct {
+	Bench    *benchReport  `json:"bench,omitempty"`
+	Limits   *limitsReport `json:"limits,omitempty"`
+	LoadTest *loadReport   `json:"loadTest,omitempty"`
+}
+
+// occasion is when something was measured, how long that took, and on what.
+type occasion struct {
+	When time.Time     `json:"when"`
+	Took time.Duration `json:"tookNanos"`
+	machine
+}
+
+type (
+	benchReport struct {
+		occasion
+		Plan  plan   `json:"plan"`
+		Steps []step `json:"steps,omitempty"`
+		// AppendOnly are polls of the largest crowd while Redis writes to disk.
+		AppendOnly standings `json:"appendOnly,omitempty"`
+		// Scripts are what our script and the minimal one cost Redis, each beside the
+		// minimal one with the same crowd.
+		Scripts []scriptCost `json:"scripts,omitempty"`
+		// Growth is what ours costs with the largest crowd, by what it does with the
+		// smallest.
+		Growth       float64     `json:"growth,omitzero"`
+		MinimalBytes float64     `json:"minimalBytes,omitzero"`
+		Sweeps       []sweepCost `json:"sweeps,omitempty"`
+		// Embedded is what one call costs the embedded store without HTTP.
+		Embedded inProcessCost `json:"embedded,omitzero"`
+	}
+	// step is what was found at one size of the crowd.
+	step struct {
+		Waiting int       `json:"waiting"`
+		Polls   standings `json:"polls"`
+		Latency standings `json:"latency"`
+		// Joins are from this size on to the next.
+		Joins standings `json:"joins"`
+		// Bytes are those of a waiting visitor, by store.
+		Bytes map[string]float64 `json:"bytes"`
+		// Longest is the longest script call during polls, if it was long.
+		Longest time.Duration `json:"longestNanos,omitzero"`
+	}
+	scriptCost struct {
+		Waiting int     `json:"waiting"`
+		Script  string  `json:"script"`
+		Micros  float64 `json:"redisMicros"`
+		Ratio   float64 `json:"ratio"`
+	}
+)
+
+// Last is the step with the largest crowd.
+func (b *benchReport) Last() step {
+	if len(b.Steps) == 0 {
+		return step{}
+	}
+	return b.Steps[len(b.Steps)-1]
+}
+
+// Longest is the longest script call during polls.
+func (b *benchReport) Longest() (longest time.Duration) {
+	for _, s := range b.Steps {
+		longest = max(longest, s.Longest)
+	}
+	return longest
+}
+
+// mostSweep is the longest that a call of a sweep may hold the store.
+const mostSweep = 10 * time.Millisecond
+
+// target is one figure beside the most, or the least, that it should be.
+type target struct {
+	Name  string
+	Value float64
+	Unit  string
+	Bound float64
+	Least bool
+}
+
+// Wanted writes the bound down.
+func (t target) Wanted() string {
+	if t.Least {
+		return "at least " + figure(t.Bound, t.Unit)
+	}
+	return "at most " + figure(t.Bound, t.Unit)
+}
+
+// Met reports whether the bound is kept.
+func (t target) Met() string {
+	if t.Least && t.Value >= t.Bound || !t.Least && t.Value <= t.Bound {
+		return "yes"
+	}
+	return "NO"
+}
+
+// Targets are all figures that have a bound, of those that were measured.
+func (b *benchReport) Targets() (out []target) {
+	if len(b.Steps) > 0 {
+		l := b.Last()
+		at := ", " + count(l.Waiting) + " waiting"
+		out = append(
+			out,
+			target{"HTTP polls, embedded store / bare echo" + at, l.Polls.Of(onEmbedded).Ratio, "", 1.0, true},
+			target{"HTTP polls, Redis / bare echo" + at, l.Polls.Of(onRedis).Ratio, "", 0.8, true},
+			target{"HTTP joins, embedded store / bare echo" + at, l.Joins.Of(onEmbedded).Ratio, "", 0.7, true},
+			target{"HTTP joins, Redis / bare echo" + at, l.Joins.Of(onRedis).Ratio, "", 0.7, true},
+			target{"a waiting visitor in Redis" + at, l.Bytes[onRedis], "bytes", 140, false},
+			target{"a waiting visitor in the embedded store" + at, l.Bytes[onEmbedded], "bytes", 100, false},
+		)
+	}
+	if len(b.Scripts) > 0 {
+		out = append(
+			out,
+			target{"Redis CPU a poll / minimal script's, large crowd", b.Scripts[len(b.Scripts)-1].Ratio, "", 1.2, false},
+			target{"Redis CPU a poll, large crowd / small crowd", b.Growth, "", 1.5, false},
+		)
+	}
+	for _, s := range b.Sweeps {
+		if s.Store == onRedis {
+			out = append(out, target{
+				"longest call of a sweep of " + count(s.Removed) + " idle among " + count(s.Waiting), millis(s.Longest), "ms", millis(mostSweep), false,
+			})
+		}
+	}
+	return out
+}
+
+// Targets are the figures on limits that have a bound.
+func (l *limitsReport) Targets() []target {
+	longest := time.Duration(0)
+	for _, call := range l.Longest {
+		longest = max(longest, call.Took)
+	}
+	return []target{
+		{"HTTP decisions, sliding_log / fixed_window", l.HTTP.Of(string(limit.SlidingLog)).Ratio, "", 0.93, true},
+		{"HTTP refusals from memory / bare echo", l.Refusals.Of(refusals).Ratio, "", 1, true},
+		{"longest script call of a decision", millis(longest), "ms", millis(mostSweep), false},
+	}
+}
+
+//go:embed *.tmpl
+var templates embed.FS
+
+// pages are the templates, each named as its file, and what they write figures with.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "known": known, "carries": carries, "dollars": dollars,
+	"day":       func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+	"took":      func(d time.Duration) string { return d.Round(time.Millisecond).String() },
+	"roundDown": roundDown, "half": func(v float64) float64 { return v / 2 },
+	"percentage": func(share float64) float64 { return 100 * share },
+	"farPeriod":  func() time.Duration { return window.MaxPeriodMillis * time.Millisecond },
+	"farPolls":   func(perSecond float64) float64 { return perSecond * window.MaxPeriodMillis / 1000 },
+	"perMinute":  func() int64 { return zoneFor(benchZone).PerMinute },
+	"calls":      func() int { return together256 }, "clients": func() int { return httpClients },
+	"shardLimit": func() int { return shardLimit }, "shardWindow": func() time.Duration { return shardWindow },
+	"shardServers": func() int { return shardServers }, "shardLoads": func() []float64 { return shardLoads },
+}).ParseFS(templates, "*.tmpl"))
+
+// readReport reads a folder's; an empty one if there is none.
+func readReport(dir string) (r report, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, reportFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", reportFile, err)
+	}
+	return r, nil
+}
+
+// keep puts the parts that were measured into a folder's report, and writes all that
+// is made of it.
+func (r report) keep(dir string) error {
+	whole, err := readReport(dir)
+	if err != nil {
+		return err
+	}
+	if r.Bench != nil {
+		whole.Bench = r.Bench
+	}
+	if r.Limits != nil {
+		whole.Limits = r.Limits
+	}
+	if r.LoadTest != nil {
+		whole.LoadTest = r.LoadTest
+	}
+	text, err := json.MarshalIndent(whole, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, reportFile), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return whole.write(dir)
+}
+
+// write writes the pages in a folder of documents, and in the examples beside it.
+func (r report) write(dir string) error {
+	files, err := r.files(dir)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		err = errors.Join(err, os.WriteFile(name, []byte(files[name]), 0o644))
+	}
+	return err
+}
+
+// files are all pages made of the report, by name.
+func (r report) files(dir string) (map[string]string, error) {
+	files := make(map[string]string)
+	var err error
+	for name, data := range map[string]any{"performance.md": r, "scaling.md": costsIn(r)} {
+		var page strings.Builder
+		err = errors.Join(err, pages.ExecuteTemplate(&page, name+".tmpl", data))
+		files[filepath.Join(dir, name)] = page.String()
+	}
+	for _, e := range examples {
+		name := filepath.Join(dir, examplesDir, e.name, "README.md")
+		text, failed := os.ReadFile(name)
+		if errors.Is(failed, fs.ErrNotExist) {
+			continue // documents that are written elsewhere have no examples beside them
+		}
+		if failed == nil {
+			files[name], failed = e.page(costsIn(r), string(text))
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
+		}
+	}
+	return files, err
+}
+
+// print writes the tables of performance.md for a terminal, each under its heading.
+func (r report) print(w io.Writer) error {
+	var page strings.Builder
+	if err := pages.ExecuteTemplate(&page, "performance.md.tmpl", r); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	heading, inTable := "", false
+	for line := range strings.Lines(page.String()) {
+		line = strings.TrimSpace(line)
+		switch isRow := strings.HasPrefix(line, "|"); {
+		case strings.HasPrefix(line, "#"):
+			heading = strings.TrimLeft(line, "# ")
+		case !isRow:
+			inTable = false
+		case !strings.HasPrefix(line, "| ---"):
+			if !inTable {
+				// A line without cells ends the columns of the table before.
+				fmt.Fprintf(table, "\n%s\n", heading)
+				inTable = true
+			}
+			fmt.Fprintln(table, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), " |", "\t")+"\t")
+		}
+	}
+	return table.Flush()
+}
+
+// measured writes a value, and - for 0, which was not measured.
+func measured(v float64, unit string) string {
+	if v == 0 {
+		return "-"
+	}
+	return figure(v, unit)
+}
+
+// figure writes a value with as many digits as mean something.
+func figure(v float64, unit string) string {
+	digits := 2
+	switch {
+	case unit == "bytes" || v >= 100:
+		digits = 0
+	case v >= 10:
+		digits = 1
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', digits, 64)+" "+unit, " ")
+}
+
+// count writes a number with commas, without its fraction.
+func count(v any) string {
+	text := fmt.Sprint(v)
+	if f, is := v.(float64); is {
+		text = strconv.Itoa(int(f))
+	}
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// roundDown leaves two digits.
+func roundDown(v float64) int {
+	n, unit := int(v), 1
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return n / unit * unit
+}
