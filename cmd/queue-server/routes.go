@@ -72,7 +72,7 @@ func (r rooms) public() http.Handler {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(below("/admin", r.operator.Guard))
+	e.Use(below("/admin", r.operator.Guard), below("/admin", r.operator.Warn))
 	admin := e.Group("/admin")
 	admin.GET("/zones", r.operator.List)
 	admin.GET("/zones/:zoneId", r.operator.Get)

@@ -129,9 +129,14 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	operators.ShowPolicies(limits.book)
+	notKept := notKept(opened, zones, limits.book)
+	operators.ShowNotKept(notKept)
+	if err := metrics.ShowKept(notKept); err != nil {
+		return err
+	}
 	consoles, err := console.New(console.Options{
 		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
-		Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		NotKept: notKept, Token: keys.adminToken, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err

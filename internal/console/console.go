@@ -50,6 +50,8 @@ type Options struct {
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  Policies
 	Decisions Decisions
+	// NotKept says why what is in force is lost with this server; nil if it is not.
+	NotKept func() error
 	// Token is the operators' token; another one ends all sessions.
 	Token string
 	// Secrets sign the sessions, newest first.
@@ -75,6 +77,7 @@ type Console struct {
 	meter    problem.Meter
 	log      *slog.Logger
 	now      func() time.Time
+	notKept  func() error
 
 	zoneDesk  *desk[zone.Settings]
 	limitDesk *desk[limit.Policy]
@@ -102,7 +105,7 @@ func New(o Options) (*Console, error) {
 	c := &Console{
 		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
 		gate: newGate(o.Token, o.Secrets, o.Now), throttle: newThrottle(o.Now),
-		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
+		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now, notKept: o.NotKept,
 		streams: make(chan struct{}, maxStreams),
 	}
 	c.frames = newFrames(&o)

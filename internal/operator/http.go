@@ -36,6 +36,7 @@ type HTTP struct {
 	origins *http.CrossOriginProtection
 	// policies may be nil.
 	policies Policies
+	notKept  func() error
 }
 
 // Policies has the record of changes of the policies of limits.
@@ -49,6 +50,30 @@ type Policies interface {
 // before the first request.
 func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
 
+// ShowNotKept has every answer to a change tell what notKept returns: why what is in
+// force is lost with this server, or nil. To be called before the first request.
+func (h *HTTP) ShowNotKept(notKept func() error) { h.notKept = notKept }
+
+// Warn has the answer to a change that was made say if it is not kept. To be put on
+// everything under /admin.
+func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		switch c.Request().Method {
+		case http.MethodPut, http.MethodPatch, http.MethodDelete:
+			res := c.Response()
+			res.Before(func() {
+				if res.Status >= http.StatusMultipleChoices {
+					return
+				}
+				if why := h.notKept(); why != nil {
+					res.Header().Set(WarningHeader, warning(why))
+				}
+			})
+		}
+		return next(c)
+	}
+}
+
 // NewHTTP returns the handlers of the room, behind this token. An empty token
 // is an error: it would let everybody in.
 func NewHTTP(s *Service, token string) (*HTTP, error) {
@@ -57,6 +82,7 @@ func NewHTTP(s *Service, token string) (*HTTP, error) {
 	}
 	return &HTTP{
 		service: s, token: sha256.Sum256([]byte(token)), origins: http.NewCrossOriginProtection(),
+		notKept: func() error { return nil },
 	}, nil
 }
 
