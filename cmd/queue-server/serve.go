@@ -159,6 +159,9 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		log:      log,
 	}
 
+	if err := boundConnections(s, reg, publicListener, operatorListener, gates); err != nil {
+		return err
+	}
 	failed := make(chan error, 3)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)

@@ -2,6 +2,8 @@ package fault
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,6 +102,36 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 			if one.letsIn(t) || two.letsIn(t) {
 				t.Error("somebody is let in afterwards")
 			}
+		})
+	}
+}
+
+// TestConnectionsShutNobodyOut: more of them than the server may have files open, idle
+// or with a header that does not end, keep neither operators nor visitors out.
+func TestConnectionsShutNobodyOut(t *testing.T) {
+	t.Parallel()
+	for name, sent := range map[string]string{
+		"idle":              "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+		"unfinished header": "POST /traffic/wait HTTP/1.1\r\nHost: x\r\nX-A: ",
+		"nothing sent":      "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, serverOptions{under: []string{"sh", "-c", `ulimit -n 100; exec "$0" "$@"`}})
+			z := zone.Defaults("SHOP")
+			s.put(t, z)
+			for range 110 {
+				c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.public, "http://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = c.Close() })
+				_, _ = io.WriteString(c, sent) // who is closed already has sent in vain
+			}
+			s.hold(t, "SHOP") // an operator, at once
+			s.operate(t, http.MethodPatch, "SHOP", `{"perMinute":600}`, http.StatusOK)
+			// Within the 5 s in which a header must end by itself.
+			await(t, 3*time.Second, "a visitor is let in", func() bool { return s.letsIn(t) })
 		})
 	}
 }
