@@ -135,13 +135,11 @@ func (c *connection) Close() error {
 // stateChanged is an http.Server's ConnState.
 func stateChanged(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*connection)
-	if !ok {
-		return
-	}
-	switch state {
-	case http.StateIdle:
+	switch {
+	case !ok:
+	case state == http.StateIdle:
 		c.waits.Store(c.of.time())
-	case http.StateActive:
+	case state == http.StateActive:
 		c.waits.Store(0)
 	}
 }
