@@ -78,7 +78,10 @@ func (f deskFlags) open(at *surroundings) (*desk, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	client, err := remote.New(remote.Options{URL: address, Token: token, Operator: operator, Timeout: f.timeout})
+	client, err := remote.New(remote.Options{
+		URL: address, Token: token, Operator: operator, Timeout: f.timeout,
+		Warned: func(said string) { _, _ = fmt.Fprintf(at.stderr, "Mind: it is %s\n", harmless(said, "")) },
+	})
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	if len(secrets) == 0 {
 		loaded, made, err := secret.Load(s.DataDir)
 		if err != nil {
+			// Not even if the disk is full: everybody would lose the place at the next start.
 			return keys{}, usageError{fmt.Errorf("no QUEUE_SECRET is set, and none can be kept in the data folder: %w", err)}
 		}
 		secrets = loaded
@@ -44,13 +46,19 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	}
 	if k.adminToken == "" {
 		loaded, made, err := secret.LoadToken(s.DataDir)
+		where := "it is kept in " + s.DataDir + "/admin-token"
+		if errors.Is(err, secret.ErrNotKept) {
+			// The brake must work all the same.
+			log.Warn("the operators' token that was made now is not kept: the next start makes another", "error", err)
+			where, err = "it is not kept: the next start makes another", nil
+		}
 		if err != nil {
 			return keys{}, usageError{fmt.Errorf("no QUEUE_ADMIN_TOKEN is set, and none can be kept in the data folder: %w", err)}
 		}
 		k.adminToken = loaded
 		if made {
-			_, _ = fmt.Fprintf(out, "\nOperators' token, made now and shown this once (it is kept in %s/admin-token):\n\n  %s\n\n",
-				s.DataDir, loaded)
+			_, _ = fmt.Fprintf(out, "\nOperators' token, made now and shown this once (%s):\n\n  %s\n\n",
+				where, loaded)
 		}
 	}
 	k.secrets = secrets

@@ -25,8 +25,9 @@ const (
 	// idleTimeout is above the 60 s after which load balancers close: the one
 	// who closes first must not be the one who gets the next request.
 	idleTimeout = 75 * time.Second
-	// maxHeaderBytes is four times what a browser with many cookies sends.
-	maxHeaderBytes = 16 << 10
+	// maxHeaderBytes is twice what a browser with many cookies sends. net/http takes
+	// 4 KiB more. Until a header ends it is kept as it comes, twice over.
+	maxHeaderBytes = 8 << 10
 )
 
 // listener is one address that this server answers on.
@@ -37,6 +38,9 @@ type listener struct {
 	server      *http.Server
 	running     sync.WaitGroup
 }
+
+// bound bounds the connections. To be called before serve.
+func (l *listener) bound(by *connections) { l.Listener = bounded{l.Listener, by} }
 
 // listen opens an address. Connections wait until serve.
 func listen(ctx context.Context, name, addr string) (*listener, error) {
@@ -57,6 +61,7 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		WriteTimeout:      write,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    l.headerBytes,
+		ConnState:         stateChanged,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	l.running.Go(func() {

@@ -86,7 +86,7 @@ func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard))
+	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/admin", r.operator.Warn))
 	admin := e.Group("/admin")
 	admin.GET("/zones", r.operator.List)
 	admin.GET("/zones/:zoneId", r.operator.Get)

@@ -130,9 +130,14 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	if err != nil {
 		return err
 	}
+	notKept := notKept(opened, zones, limits.book)
+	operators.ShowNotKept(notKept)
+	if err := metrics.ShowKept(notKept); err != nil {
+		return err
+	}
 	consoles, err := console.New(console.Options{
 		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
-		Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -157,6 +162,9 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		log:      log,
 	}
 
+	if err := boundConnections(s, reg, publicListener, operatorListener, gates); err != nil {
+		return err
+	}
 	failed := make(chan error, 3)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -21,6 +22,20 @@ type store interface {
 	metric.Calls
 	rulebook.Store
 	Close() error
+}
+
+// notKept says of all parts that can tell why what is in force would be lost with
+// this server: the embedded store, whose disk is full; what goes on without Redis.
+func notKept(parts ...any) func() error {
+	return func() error {
+		var errs []error
+		for _, p := range parts {
+			if part, tells := p.(interface{ NotKept() error }); tells {
+				errs = append(errs, part.NotKept())
+			}
+		}
+		return errors.Join(errs...)
+	}
 }
 
 // The Redis store counts what clients take, too, for all servers; the embedded one

@@ -90,6 +90,7 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 		{"StateDirectoryMode", "0700", "the secret is kept there"},
 		{"UMask", "0077", "the secret is kept there"},
 		{"LimitNOFILE", "1048576", "a visitor's connection is a file"},
+		{"MemoryMax", "75%", "a crowd must not end the other services of the machine"},
 		{"Environment", "QUEUE_DATA_DIR=/var/lib/queue-server", "the only folder that it may write to"},
 		{"EnvironmentFile", "/etc/queue-server/environment", "without it, it must not start"},
 	}

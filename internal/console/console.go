@@ -51,6 +51,8 @@ type Options struct {
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  Policies
 	Decisions Decisions
+	// NotKept says why what is in force is lost with this server; nil if it is not.
+	NotKept func() error
 	// Token is the operators' token; another one ends all sessions. Access is
 	// what it opens.
 	Token  string
@@ -78,6 +80,7 @@ type Console struct {
 	meter    problem.Meter
 	log      *slog.Logger
 	now      func() time.Time
+	notKept  func() error
 
 	zoneDesk  *desk[zone.Settings]
 	limitDesk *desk[limit.Policy]
@@ -105,7 +108,7 @@ func New(o Options) (*Console, error) {
 	c := &Console{
 		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
 		gate: newGate(o.Token, o.Secrets, o.Now), access: o.Access,
-		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now,
+		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now, notKept: o.NotKept,
 		streams: make(chan struct{}, maxStreams),
 	}
 	c.frames = newFrames(&o)

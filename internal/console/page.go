@@ -58,7 +58,10 @@ func pathIn(folder string) func(name string) string {
 // page is what the layout shows.
 type page struct {
 	Name, Title, Who string
-	Body             any
+	// NotKept is why what is in force is lost with this server; "" if it is not, and
+	// for who is not logged in.
+	NotKept string
+	Body    any
 }
 
 // render answers with a page. It is made as a whole first: a page is there or
@@ -71,7 +74,11 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 		http.Error(w, "There is no such page.", http.StatusInternalServerError)
 		return
 	}
-	if err := t.ExecuteTemplate(&text, "layout", page{Name: name, Title: title, Who: s.who, Body: body}); err != nil {
+	p := page{Name: name, Title: title, Who: s.who, Body: body}
+	if err := c.notKept(); err != nil && s.who != "" {
+		p.NotKept = err.Error()
+	}
+	if err := t.ExecuteTemplate(&text, "layout", p); err != nil {
 		c.log.ErrorContext(r.Context(), "console page failed", "page", name, "error", err)
 		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
 		return

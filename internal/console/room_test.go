@@ -37,9 +37,11 @@ type room struct {
 	store *embedded.Store
 	desk  *operator.Service
 	seen  *sight
-	meter *meter
-	logs  *bytes.Buffer
-	http  http.Handler
+	// unkept is what the page says is not kept.
+	unkept error
+	meter  *meter
+	logs   *bytes.Buffer
+	http   http.Handler
 	// book is the policies of limits, decided what is seen of them.
 	book    *rulebook.Rulebook
 	decided *decided
@@ -62,7 +64,8 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	c, err := console.New(console.Options{
 		Access: access, Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
-		Meter: r.meter, Logger: log, Now: r.now,
+		NotKept: func() error { return r.unkept },
+		Meter:   r.meter, Logger: log, Now: r.now,
 	})
 	must(tb, err)
 	r.http = c.Handler()

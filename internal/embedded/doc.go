@@ -6,4 +6,8 @@
 // back with the visitors' own tokens, as they do after the loss of a Redis.
 // Settings, and what bounds the healing (see line.Memory), survive in
 // zones.json; the data directory is locked against a second process.
+//
+// A change is in force before it is on the disk, and also if it does not get
+// there: an operator's pause must not wait for a full disk. NotKept says what a
+// restart would not bring back, and why; it is written as soon as that is possible.
 package embedded

@@ -9,20 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// ErrInUse: another process has the data directory.
-var ErrInUse = errors.New("embedded: data directory is in use by another server")
-
-const (
-	zonesName = "zones.json"
-	lockName  = "lock"
-)
+const zonesName = "zones.json"
 
 // contents are what survives a restart.
 type contents struct {
@@ -47,49 +40,17 @@ type keptDeleted struct {
 	Changes []zone.Change `json:"changes"`
 }
 
-// put makes a zone, or changes it.
-func (f *contents) put(s zone.Settings, m line.Memory, changes []zone.Change) {
-	f.Deleted = slices.DeleteFunc(f.Deleted, func(d keptDeleted) bool { return d.ZoneID == s.ZoneID })
-	for i := range f.Zones {
-		if k := &f.Zones[i]; k.Settings.ZoneID == s.ZoneID {
-			k.Settings, k.Changes = s, changes
-			return
-		}
-	}
-	f.Zones = append(f.Zones, kept{Settings: s, Memory: m, Changes: changes})
+// forgetClosing has the zone come back as after a crash of which nobody knows when it
+// was: only places whose visitors were due lately are put back.
+func (k *kept) forgetClosing(nowMillis int64) {
+	k.ClosedAtMillis, k.Memory.SeenAtMillis = 0, max(k.Memory.SeenAtMillis, nowMillis)
 }
 
-// remove deletes a zone.
-func (f *contents) remove(d deleted, changes []zone.Change) {
-	f.Zones = slices.DeleteFunc(f.Zones, func(k kept) bool { return k.Settings.ZoneID == d.ZoneID })
-	f.Deleted = append(f.Deleted, keptDeleted{d, changes})
-}
-
-// file is zones.json under a lock of its directory. One caller at a time.
+// file is zones.json. One caller at a time.
 type file struct {
-	dir  string
-	lock *os.File
-
-	last []byte // what the file holds
+	*disk
+	last []byte // what the file holds, as far as this process wrote it
 }
-
-func openFile(dir string) (*file, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("embedded: data directory: %w", err)
-	}
-	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("embedded: data directory: %w", err)
-	}
-	// The kernel drops the lock with the process, however it ends.
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = lock.Close() // nothing was written to it
-		return nil, fmt.Errorf("%w: %s", ErrInUse, dir)
-	}
-	return &file{dir: dir, lock: lock}, nil
-}
-
-func (f *file) close() error { return f.lock.Close() }
 
 func (f *file) load() (contents, error) {
 	b, err := os.ReadFile(filepath.Join(f.dir, zonesName))
@@ -108,7 +69,6 @@ func (f *file) load() (contents, error) {
 			return contents{}, fmt.Errorf("embedded: %s: zone %q: %w", zonesName, k.Settings.ZoneID, err)
 		}
 	}
-	f.last = b
 	return had, nil
 }
 
@@ -124,7 +84,7 @@ func read(b []byte) (had contents, err error) {
 	return had, err
 }
 
-// store replaces the file whole, so that a crash leaves the old or the new one.
+// store replaces the file, unless it holds the same already.
 func (f *file) store(all contents) error {
 	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
 	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
@@ -135,32 +95,15 @@ func (f *file) store(all contents) error {
 	if string(b) == string(f.last) {
 		return nil
 	}
-	if err := replace(filepath.Join(f.dir, zonesName), b); err != nil {
-		return fmt.Errorf("embedded: %w", err)
+	if err := f.put(zonesName, b); err != nil {
+		return err
 	}
 	f.last = b
 	return nil
 }
 
-func replace(name string, b []byte) (err error) {
-	tmp, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
-}
-
-// remember writes the edges once a second until Close.
+// remember writes once a second what a restart needs, and what could not be written
+// before, until Close; and at once what flush asks for.
 func (s *Store) remember() {
 	defer close(s.done)
 	tick := time.NewTicker(rememberEvery)
@@ -169,31 +112,66 @@ func (s *Store) remember() {
 		select {
 		case <-s.stop:
 			return
+		case written := <-s.asked:
+			s.saveAll()
+			close(written)
 		case <-tick.C:
 			s.journal.turn(s.keepFor())
-			if err := s.save(); err != nil {
-				s.logger.Error("cannot write the zones' memory; a restart would restore older edges", "err", err)
-			}
+			s.saveAll()
 		}
 	}
 }
 
-// save writes the zones as they are.
-func (s *Store) save() error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	return s.write(func(*contents) {})
+// saveAll writes what the files do not hold yet. The disk logs and remembers what
+// went wrong.
+func (s *Store) saveAll() {
+	_ = s.save()
+	_ = s.rules.save()
+	s.file.answers()
 }
 
-// write writes the zones as they are about to be. The disk is waited for with no
-// lock that a visitor's call needs. The caller holds changing.
-func (s *Store) write(edit func(*contents)) error {
+// flush has what is in force written, and waits for it, for diskTimeout at most: a
+// disk that hangs must not keep an operator from the next change. What is not
+// written then, NotKept tells.
+func (s *Store) flush() {
+	if s.file == nil {
+		return
+	}
+	late := time.NewTimer(diskTimeout)
+	defer late.Stop()
+	written := make(chan struct{})
+	select {
+	case s.asked <- written:
+	case <-late.C:
+		s.file.isLate()
+		return
+	}
+	select {
+	case <-written:
+	case <-late.C:
+		s.file.isLate()
+	}
+}
+
+// save writes the zones as they are. No lock is held meanwhile that a visitor's or
+// an operator's call needs.
+func (s *Store) save() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.changing.Lock()
+	all := s.keep(false)
+	s.changing.Unlock()
+	return s.file.store(all)
+}
+
+// NotKept returns nil if a restart would bring back all that is in force. Else it
+// says why not: the disk is full, say. What is not kept yet is written as soon as
+// that is possible.
+func (s *Store) NotKept() error {
 	if s.file == nil {
 		return nil
 	}
-	all := s.keep(false)
-	edit(&all)
-	return s.file.store(all)
+	return s.file.trouble()
 }
 
 // keep collects what is to survive.

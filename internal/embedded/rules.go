@@ -18,9 +18,14 @@ const rulesName = "limits.json"
 // rules are the policies of limits, and the record of their changes. What a client
 // has taken is no part of it: that lives as long as the process.
 type rules struct {
-	mu   sync.Mutex
-	path string // "" without a directory
-	has  keptRules
+	mu  sync.Mutex
+	has keptRules
+	// unsaved: the file does not hold what is in force. Never without a directory.
+	unsaved bool
+
+	// writing is held by whoever writes the file; mu is taken within it.
+	writing sync.Mutex
+	disk    *disk // nil without a directory
 }
 
 // keptRules is what limits.json holds.
@@ -31,9 +36,9 @@ type keptRules struct {
 }
 
 // load reads the file, if there is one.
-func (r *rules) load(dir string) error {
-	r.path = filepath.Join(dir, rulesName)
-	b, err := os.ReadFile(r.path)
+func (r *rules) load(d *disk) error {
+	r.disk = d
+	b, err := os.ReadFile(filepath.Join(d.dir, rulesName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -49,20 +54,34 @@ func (r *rules) load(dir string) error {
 	return nil
 }
 
-// set puts a book into force, once it is on the disk.
-func (r *rules) set(b limit.Book, changes []limit.Change) error {
+// set puts a book into force. The caller holds mu, and sees to it that it is saved.
+func (r *rules) set(b limit.Book, changes []limit.Change) {
 	next := keptRules{b, append(changes, r.has.Changes...)}
 	next.Changes = next.Changes[:min(len(next.Changes), limit.MaxChanges)]
-	if r.path != "" {
-		text, err := json.MarshalIndent(next, "", "  ")
-		if err == nil {
-			err = replace(r.path, text)
-		}
-		if err != nil {
-			return fmt.Errorf("embedded: %w", err)
-		}
+	r.has, r.unsaved = next, r.disk != nil
+}
+
+// save writes the file, if it does not hold what is in force.
+func (r *rules) save() error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.mu.Lock()
+	has, unsaved := r.has, r.unsaved
+	r.unsaved = false
+	r.mu.Unlock()
+	if !unsaved {
+		return nil
 	}
-	r.has = next
+	text, err := json.MarshalIndent(has, "", "  ")
+	if err == nil {
+		err = r.disk.put(rulesName, text)
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unsaved = true
+		return fmt.Errorf("embedded: %w", err)
+	}
 	return nil
 }
 
@@ -75,26 +94,35 @@ func (s *Store) Book(context.Context) (limit.Book, error) {
 
 // PutBook replaces the policies, if their version is still the one that was read:
 // else limit.ErrBookChanged. The record says that it was done by the one of that
-// name. If the file cannot be written, nothing changes.
+// name. It is in force at once; whether it is kept, NotKept tells.
 func (s *Store) PutBook(_ context.Context, b limit.Book, was int64, by string) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	before := s.rules.has.Book
+	changed, err := s.rules.put(b, was, by, s.now().UnixMilli())
+	if changed {
+		s.flush()
+	}
+	return err
+}
+
+func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.has.Book
 	switch {
 	case reflect.DeepEqual(before, b):
-		return nil
+		return false, nil
 	case before.Version != was:
-		return limit.ErrBookChanged
+		return false, limit.ErrBookChanged
 	}
 	b = b.Clone()
 	changes := limit.Changes(before, b, by)
 	for i := range changes {
-		changes[i].AtMillis = s.now().UnixMilli()
+		changes[i].AtMillis = now
 	}
-	return s.rules.set(b, changes)
+	r.set(b, changes)
+	return true, nil
 }
 
 // RestoreBook puts back policies that the store has lost: if it has none, or an
@@ -103,12 +131,20 @@ func (s *Store) RestoreBook(_ context.Context, b limit.Book) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	if s.rules.has.Book.Version >= b.Version {
-		return nil
+	if s.rules.restore(b) {
+		s.flush()
 	}
-	return s.rules.set(b.Clone(), nil)
+	return nil
+}
+
+func (r *rules) restore(b limit.Book) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.has.Book.Version >= b.Version {
+		return false
+	}
+	r.set(b.Clone(), nil)
+	return true
 }
 
 // BookChanges returns the record of changes of policies, the newest first.

@@ -38,22 +38,6 @@ func TestPoliciesSurviveARestart(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatCannotBeKeptIsNotInForce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := openIn(t, dir, nil)
-	// A folder in the way, which not even root can write a file over.
-	if err := os.Mkdir(filepath.Join(dir, rulesName+".new"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.PutBook(t.Context(), aBook(), 0, ""); err == nil {
-		t.Error("no error")
-	}
-	if b, _ := s.Book(t.Context()); b.Version != 0 {
-		t.Errorf("in force: %+v", b)
-	}
-}
-
 func TestADamagedFileOfPoliciesIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"book":`, `{"book":{"version":1,"policies":[{"name":"a b"}]}}`} {

@@ -17,8 +17,14 @@ import (
 // SweepBatch is how many tokens one call of Sweep examines.
 const SweepBatch = 5000
 
-// rememberEvery bounds how old the remembered edge is after a crash.
-const rememberEvery = time.Second
+const (
+	// rememberEvery bounds how old the remembered edge is after a crash, and how
+	// soon what a full disk did not take is written when it has room again.
+	rememberEvery = time.Second
+	// diskTimeout is how long a change waits for the disk: what is not kept by then
+	// is said, within the second in which the change must be answered.
+	diskTimeout = 500 * time.Millisecond
+)
 
 // Options of a store.
 type Options struct {
@@ -39,8 +45,10 @@ type Store struct {
 	// journal is nil without a directory.
 	journal *journal
 
-	// changing is held by what changes zones or writes the file: so a change
-	// is on disk before it is in force. No visitor's call waits for it.
+	// writing is held by whoever writes zones.json.
+	writing sync.Mutex
+	// changing is held by what changes zones; it is taken within writing. A change
+	// is in force before it is on the disk, and whether or not it gets there.
 	changing sync.Mutex
 
 	// mu guards what follows; it is taken within changing.
@@ -52,17 +60,20 @@ type Store struct {
 
 	rules rules
 
-	stop chan struct{}
-	done chan struct{}
+	// asked has the zones and policies written now; what is sent is closed then.
+	asked chan chan struct{}
+	stop  chan struct{}
+	done  chan struct{}
 }
 
 // Open loads the zones of a directory, or begins a new one. A zone that is
 // loaded was served before, so its window counts as full until one has passed.
+// A directory that cannot be written to fails it not: NotKept and the log say so.
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
 		crowds: make(map[string]*crowd), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
-		stop: make(chan struct{}), done: make(chan struct{}),
+		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -74,33 +85,42 @@ func Open(o Options) (*Store, error) {
 		close(s.done)
 		return s, nil
 	}
-	f, err := openFile(o.Dir)
+	d, err := openDisk(o.Dir, s.logger)
 	if err != nil {
 		return nil, err
 	}
-	s.file = f
-	had, err := f.load()
-	if err != nil {
-		_ = f.close() // the error of load says more
-		return nil, err
-	}
-	if err := s.rules.load(o.Dir); err != nil {
-		_ = f.close() // the error of load says more
-		return nil, err
-	}
-	var departed []entryOf
-	if s.journal, departed, err = openJournal(o.Dir, s.logger, s.now); err != nil {
-		_ = f.close() // the error of the journal says more
-		return nil, err
-	}
-	s.take(had, departed)
-	// From here on nothing says that the store was closed.
-	if err := s.save(); err != nil {
-		_ = f.close() // the error of save says more
-		return nil, err
+	if err := s.load(d); err != nil {
+		return nil, errors.Join(err, d.close())
 	}
 	go s.remember()
 	return s, nil
+}
+
+// load takes in what the directory holds.
+func (s *Store) load(d *disk) error {
+	s.file = &file{disk: d}
+	had, err := s.file.load()
+	if err != nil {
+		return err
+	}
+	if err := s.rules.load(d); err != nil {
+		return err
+	}
+	var departed []entryOf
+	if s.journal, departed, err = openJournal(d.dir, s.logger, s.now); err != nil {
+		return err
+	}
+	s.take(had, departed)
+	// From here on nothing says that the store was closed.
+	if s.save() != nil {
+		// The file still says so, and may be older than what another run of the
+		// server did, which could not write either. So nothing is made of it.
+		for i := range had.Zones {
+			had.Zones[i].forgetClosing(s.now().UnixMilli())
+		}
+		s.take(had, departed)
+	}
+	return nil
 }
 
 // Close writes what is to be remembered. The store must not be used after.
@@ -110,9 +130,9 @@ func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	return errors.Join(s.file.store(s.keep(true)), s.journal.close(), s.file.close())
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return errors.Join(s.file.store(s.keep(true)), s.rules.save(), s.journal.close(), s.file.close())
 }
 
 // Ping always succeeds: the store is in this process.

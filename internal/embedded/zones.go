@@ -82,12 +82,20 @@ func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change 
 
 // PutZone makes a zone or changes its settings; with was, only if they are
 // still as the caller read them (else line.ErrZoneChanged). The record says that
-// it was done by the one of that name. If the file cannot be written, nothing
-// changes.
+// it was done by the one of that name. It is in force at once; whether it is kept,
+// NotKept tells.
 func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
+	created, changed, err := s.putZone(settings, was, by)
+	if changed {
+		s.flush()
+	}
+	return created, err
+}
+
+func (s *Store) putZone(settings zone.Settings, was *zone.Settings, by string) (created, changed bool, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	c, exists := s.crowds[settings.ZoneID]
@@ -96,17 +104,14 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		before = new(c.read())
 	}
 	if was != nil && (!exists || *before != *was) {
-		return false, line.ErrZoneChanged
+		return false, false, line.ErrZoneChanged
 	}
 	if !exists {
 		c = s.made(settings)
 	}
 	record := s.record[settings.ZoneID]
-	if !exists || *before != settings {
+	if changed = !exists || *before != settings; changed {
 		record = s.noted(settings.ZoneID, by, before, &settings)
-		if err := s.write(func(f *contents) { f.put(settings, c.memory(), record) }); err != nil {
-			return false, err
-		}
 	}
 	if exists {
 		c.mu.Lock()
@@ -115,7 +120,7 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		c.mu.Unlock()
 	}
 	s.keepCrowd(c, record)
-	return !exists, nil
+	return !exists, changed, nil
 }
 
 // keepCrowd puts a zone into force. The caller holds changing.
@@ -150,23 +155,28 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 	if err := settings.Validate(); err != nil {
 		return err
 	}
+	changed, err := s.restoreZone(settings, m)
+	if changed {
+		s.flush()
+	}
+	return err
+}
+
+func (s *Store) restoreZone(settings zone.Settings, m line.Memory) (changed bool, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if s.deleted[settings.ZoneID].here {
-		return line.ErrZoneDeleted
+		return false, line.ErrZoneDeleted
 	}
 	if _, ok := s.crowds[settings.ZoneID]; ok {
-		return nil
+		return false, nil
 	}
 	c, record := s.restored(settings, m), s.record[settings.ZoneID]
 	if m.MadeBy != "" {
 		record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
 	}
-	if err := s.write(func(f *contents) { f.put(settings, c.memory(), record) }); err != nil {
-		return err
-	}
 	s.keepCrowd(c, record)
-	return nil
+	return true, nil
 }
 
 func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
@@ -189,33 +199,37 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
 }
 
 // DeleteZone removes the zone and its line. Its id is remembered as deleted
-// until the process ends or the zone is made again. If the file cannot be
-// written, nothing changes.
+// until the process ends or the zone is made again. Whether the deletion is kept,
+// NotKept tells.
 func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
+	if err := s.deleteZone(zoneID, by); err != nil {
+		return err
+	}
+	s.flush()
+	return nil
+}
+
+func (s *Store) deleteZone(zoneID, by string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	c, err := s.crowd(zoneID)
 	if err != nil {
 		return err
 	}
-	now := s.now().UnixMicro()
 	record := s.noted(zoneID, by, new(c.read()), nil)
-	if err := s.write(func(f *contents) { f.remove(c.remains(now, false), record) }); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.crowds, zoneID)
-	s.deleted[zoneID], s.record[zoneID] = c.remains(now, true), record
+	s.deleted[zoneID], s.record[zoneID] = c.remains(s.now().UnixMicro()), record
 	return nil
 }
 
-// remains are what is known of the zone if it is deleted. With end, it is:
-// whoever is on the way to it is not let in any more.
-func (c *crowd) remains(rawMicros int64, end bool) deleted {
+// remains ends the zone, and are what is known of it then: whoever is on the way to
+// it is not let in any more.
+func (c *crowd) remains(rawMicros int64) deleted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = c.ended || end
+	c.ended = true
 	newest := max(c.phantoms.AtMillis, c.log.newest())
 	return deleted{
 		ZoneID: c.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -121,51 +120,6 @@ func TestAnewAfterARestart(t *testing.T) {
 				t.Errorf("a window after the first: %+v, %v", a, err)
 			}
 		})
-	}
-}
-
-// TestChangeThatCannotBeWritten is reported to whoever asked for it, and is not
-// in force.
-func TestChangeThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := reopen(t, dir, nil)
-	old := zone.Defaults("old")
-	put(t, s, old)
-	a, err := s.Join(t.Context(), "old", testID(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, record := zones(t, s), brief(t, s)
-	// A folder where the new file would be stops even root.
-	inTheWay := filepath.Join(dir, zonesName+".new")
-	if err := os.Mkdir(inTheWay, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	other := old
-	other.PerMinute = 7
-	for name, change := range map[string]func() error{
-		"make":    func() error { _, err := s.PutZone(t.Context(), zone.Defaults("new"), nil, "x"); return err },
-		"change":  func() error { _, err := s.PutZone(t.Context(), other, nil, "x"); return err },
-		"delete":  func() error { return s.DeleteZone(t.Context(), "old", "x") },
-		"restore": func() error { return s.RestoreZone(t.Context(), zone.Defaults("new"), line.Memory{}) },
-	} {
-		if change() == nil {
-			t.Errorf("%s: no error", name)
-		}
-		if got := zones(t, s); !reflect.DeepEqual(got, was) || brief(t, s) != record {
-			t.Errorf("%s: the zones are %+v, changes %s", name, got, brief(t, s))
-		}
-		if b, err := s.Poll(t.Context(), "old", a.Place); err != nil || b.Status != line.AdmittedBefore {
-			t.Errorf("%s: who was in: %+v, %v", name, b, err)
-		}
-	}
-	if err := os.Remove(inTheWay); err != nil {
-		t.Fatal(err)
-	}
-	put(t, s, zone.Defaults("new"), other)
-	if err := s.DeleteZone(t.Context(), "old", ""); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -410,6 +412,18 @@ var zoneAlarms = []alarm{
 			a.hammer(t, 8)
 		},
 		must: []string{"QueueServerBusy"}, may: []string{"QueueScriptSlow"},
+	},
+	{
+		fault: "the disk is full, and an operator changes the limit", zone: busy("BUSY"),
+		options: func(*testing.T, *engine) []serverOptions { return []serverOptions{{}} },
+		breaks: func(t *testing.T, a *alarmed) {
+			t.Helper()
+			// What is written to it finds no space left on the device.
+			link := filepath.Join(a.servers[0].dir, "zones.json.new")
+			await(t, settleTimeout, "the disk is full", func() bool { return os.Symlink("/dev/full", link) == nil })
+			a.set(t, `"perMinute":7`)
+		},
+		must: []string{"QueueNotKept"},
 	},
 	{
 		fault: "of 100 files that may be open, 75 are idle connections",

@@ -144,6 +144,19 @@ func (m *Metrics) ShowServer(ready func() bool) error {
 	return nil
 }
 
+// ShowKept registers whether all that is in force on this server would survive it,
+// asked at each scrape: notKept returns nil then.
+func (m *Metrics) ShowKept(notKept func() error) error {
+	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "queue_store_unsaved",
+		Help: "1 while settings are in force on this server that its store did not take, and that are lost with it; else 0.",
+	}, func() float64 { return oneIf(notKept() != nil) }))
+	if err != nil {
+		return fmt.Errorf("metric: %w", err)
+	}
+	return nil
+}
+
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	described := make(map[*prometheus.Desc]bool, len(g.gauges))

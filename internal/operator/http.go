@@ -21,6 +21,7 @@ type HTTP struct {
 	service *Service
 	// policies may be nil.
 	policies Policies
+	notKept  func() error
 }
 
 // Policies has the record of changes of the policies of limits.
@@ -34,8 +35,34 @@ type Policies interface {
 // before the first request.
 func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
 
+// ShowNotKept has every answer to a change tell what notKept returns: why what is in
+// force is lost with this server, or nil. To be called before the first request.
+func (h *HTTP) ShowNotKept(notKept func() error) { h.notKept = notKept }
+
+// Warn has the answer to a change that was made say if it is not kept. To be put on
+// everything under /admin.
+func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		switch c.Request().Method {
+		case http.MethodPut, http.MethodPatch, http.MethodDelete:
+			res := c.Response()
+			res.Before(func() {
+				if res.Status >= http.StatusMultipleChoices {
+					return
+				}
+				if why := h.notKept(); why != nil {
+					res.Header().Set(WarningHeader, warning(why))
+				}
+			})
+		}
+		return next(c)
+	}
+}
+
 // NewHTTP returns the handlers of the room. They belong behind Access.Guard.
-func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
+func NewHTTP(s *Service) *HTTP {
+	return &HTTP{service: s, notKept: func() error { return nil }}
+}
 
 // Guard lets only those through who show a token, and no request that a browser
 // makes for another site. To be put on everything under /admin.

@@ -106,6 +106,10 @@ func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint6
 // healing makes a call to the store for a zone that is remembered. When the
 // store does not know the zone, it is put back and the call made once more.
 func (r *Registry) healing(ctx context.Context, z *remembered, call func() error) error {
+	if b := z.brake.Load(); b != nil && b.holds(r.now()) {
+		// The store would go by the settings of before the brake.
+		return fmt.Errorf("registry: a change is not in the store yet: %w", line.ErrStoreUnavailable)
+	}
 	before := z.heals.Load()
 	err := call()
 	if errors.Is(err, line.ErrZoneUnknown) {
@@ -162,7 +166,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 // put creates the zone in the store where it is absent. present: the store is
 // known to have had it; without that, it may have.
 func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err error) {
-	s := *z.settings.Load()
+	s := *z.stored.Load()
 	if z.seen.Load() || !r.seedFresh {
 		m := z.memory()
 		if !z.seen.Load() {

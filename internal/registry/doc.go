@@ -31,6 +31,15 @@
 // zone that an operator deleted is never put back: the store remembers
 // deletions for a while and says so.
 //
+// # When the store does not take a change
+//
+// A change that only tightens a zone (a pause, a close, a lower limit) is made on
+// this server before the store is asked, and stays in force here if that refuses it
+// or does not answer. Until the store has taken it, this server asks it nothing more
+// about the zone: it would let people in by the old settings. So visitors get what
+// the zone's onStoreFailure says, under the new settings. The store is tried again
+// four times a second (brake.go). Other servers know nothing of it meanwhile.
+//
 // # Zones from the configuration
 //
 // They are remembered from the start as zones that the store may have lost, and

@@ -29,6 +29,7 @@ type fakeStore struct {
 	before   func(call, zone string) // runs before the call takes effect, without the lock
 	partial  bool                    // Zones returns what it has, and an error
 	neverAll bool                    // RestoreZone and PutZone report success and do nothing
+	refuses  error                   // what PutZone says instead of changing anything
 }
 
 func newFakeStore(zones ...zone.Settings) *fakeStore {
@@ -135,6 +136,9 @@ func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error
 func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	leave, err := f.enter("PutZone", s.ZoneID)
 	defer leave()
+	if err == nil {
+		err = f.refuses
+	}
 	if err != nil || f.neverAll {
 		return false, err
 	}

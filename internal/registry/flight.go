@@ -60,3 +60,10 @@ func (f *flight) do(ctx context.Context, fn func(context.Context) error) error {
 	c.err = fn(ctx)
 	return c.err
 }
+
+// busy reports whether a run of do is under way.
+func (f *flight) busy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.current != nil
+}

@@ -138,7 +138,7 @@ func New(o Options) *Registry {
 }
 
 // Start reads the zones once, creates the seeds that are absent, and goes on
-// reading in the background until Stop. A store that is away does not fail it:
+// reading in the background, and keeping what the store did not take, until Stop. A store that is away does not fail it:
 // reading goes on, and the log says so. To be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
@@ -146,7 +146,10 @@ func (r *Registry) Start(ctx context.Context) {
 	r.done = make(chan struct{})
 	go func() {
 		defer close(r.done)
+		var brakes sync.WaitGroup
+		brakes.Go(func() { r.keepLoop(ctx) })
 		r.loop(ctx)
+		brakes.Wait()
 	}()
 }
 
@@ -225,11 +228,22 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	return *z.settings.Load(), true
 }
 
-// PutZone creates or changes a zone: see the store's method of that name. A
-// zone that the store has lost is put back first, so that a change made just
-// then does not pass for a new zone with an empty window. After
-// line.ErrZoneChanged, Zone returns the settings that were in the way.
+// PutZone creates or changes a zone: see the store's method of that name. After
+// line.ErrZoneChanged, Zone returns the settings that were in the way. A change that
+// only tightens a known zone is made on this server even if the store does not take
+// it; NotKept tells.
 func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	z := r.lookup(s.ZoneID)
+	if z == nil {
+		return r.putZone(ctx, s, was, by)
+	}
+	return r.putBraking(ctx, z, s, was, by)
+}
+
+// putZone makes a change in the store. A zone that the store has lost is put back
+// first, so that a change made just then does not pass for a new zone with an empty
+// window.
+func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
 		err := r.heal(ctx, z, z.heals.Load(), false)
 		if errors.Is(err, line.ErrZoneDeleted) {

@@ -11,7 +11,11 @@ import (
 // remembered is one zone in memory. All of it may be read and written by any
 // number of polls at once, without a lock.
 type remembered struct {
-	settings atomic.Pointer[zone.Settings]
+	// settings are in force on this server. stored are those of the store, as it
+	// was last seen: the same, unless there is a brake.
+	settings, stored atomic.Pointer[zone.Settings]
+	// brake is what the store has not taken yet; nil on all days but the bad ones.
+	brake atomic.Pointer[brake]
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
@@ -43,16 +47,31 @@ const seenWithin = time.Second
 func newRemembered(s zone.Settings, seen bool) *remembered {
 	z := &remembered{}
 	z.settings.Store(&s)
+	z.stored.Store(&s)
 	z.seen.Store(seen)
 	return z
 }
 
-// set replaces the settings.
+// set takes in the settings that the store has. The caller holds the registry's mu.
 func (z *remembered) set(s zone.Settings) {
+	if *z.stored.Load() != s {
+		z.stored.Store(&s)
+	}
+	z.seen.Store(true)
+	z.apply(z.brake.Load())
+}
+
+// apply puts into force what the store has, and a brake, if there is one. The caller
+// holds the registry's mu.
+func (z *remembered) apply(b *brake) {
+	z.brake.Store(b)
+	s := *z.stored.Load()
+	if b != nil {
+		s = b.on(s)
+	}
 	if *z.settings.Load() != s {
 		z.settings.Store(&s)
 	}
-	z.seen.Store(true)
 }
 
 // learn takes in what an answer says of the line.

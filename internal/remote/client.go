@@ -48,6 +48,9 @@ type Options struct {
 	Operator string
 	// Timeout bounds a call; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Warned hears what the server says of a change that was made and is not kept.
+	// May be nil.
+	Warned func(sentence string)
 }
 
 // Client asks one server. It is safe for concurrent use.
@@ -56,6 +59,7 @@ type Client struct {
 	token    string
 	operator string
 	timeout  time.Duration
+	warned   func(string)
 	http     *http.Client
 }
 
@@ -77,7 +81,7 @@ func New(o Options) (*Client, error) {
 		timeout = DefaultTimeout
 	}
 	return &Client{
-		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: timeout,
+		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: timeout, warned: o.Warned,
 		http: &http.Client{
 			Transport: &http.Transport{
 				Proxy:               http.ProxyFromEnvironment,
@@ -159,6 +163,9 @@ func call[T any](ctx context.Context, c *Client, method, path string, only condi
 	if res.StatusCode/100 != http.StatusOK/100 {
 		return reply, c.refusal(res, text)
 	}
+	if said := readWarning(res.Header); said != "" && c.warned != nil {
+		c.warned(said)
+	}
 	reply.Version, reply.Created = res.Header.Get("ETag"), res.StatusCode == http.StatusCreated
 	if res.StatusCode == http.StatusNoContent {
 		return reply, nil
@@ -168,6 +175,12 @@ func call[T any](ctx context.Context, c *Client, method, path string, only condi
 	}
 	reply.JSON = bytes.TrimSpace(text)
 	return reply, nil
+}
+
+// readWarning is the sentence of the header Warning; "" if there is none.
+func readWarning(h http.Header) string {
+	_, said, _ := strings.Cut(h.Get("Warning"), `"`)
+	return strings.TrimSuffix(said, `"`)
 }
 
 func (c *Client) request(ctx context.Context, method, path string, only condition, body any) (*http.Request, error) {

@@ -14,9 +14,14 @@ import (
 // not one of ours.
 const maxFile = 16 << 10
 
+// ErrNotKept is wrapped by the error for what was made, and could not be written to
+// its file: it is lost with the process.
+var ErrNotKept = errors.New("secret: not kept")
+
 // loadOrMake returns the file's text, without the white space at its ends, or
 // writes a new one with what invent returns. Of several processes that do so
-// at once one writes, and all return what it wrote.
+// at once one writes, and all return what it wrote. What cannot be written is
+// returned with an error that wraps ErrNotKept.
 func loadOrMake(path string, invent func() string) (text string, made bool, err error) {
 	text, err = load(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +34,7 @@ func loadOrMake(path string, invent func() string) (text string, made bool, err 
 		return text, false, err
 	}
 	if err != nil {
-		return "", false, err
+		return text, true, fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
 	return text, true, nil
 }

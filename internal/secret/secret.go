@@ -151,10 +151,14 @@ func CheckTokenForm(token string) error {
 
 // LoadToken returns the operators' token that the data folder keeps. At the
 // first start it makes one, and the folder if need be; made tells, and is the
-// moment to show it to the operator.
+// moment to show it to the operator. One that was made and cannot be kept is
+// returned, too, with an error that wraps ErrNotKept.
 func LoadToken(dir string) (token string, made bool, err error) {
 	path := filepath.Join(dir, tokenFileName)
 	token, made, err = loadOrMake(path, rand.Text)
+	if errors.Is(err, ErrNotKept) {
+		return token, made, err
+	}
 	if err != nil {
 		return "", false, err
 	}

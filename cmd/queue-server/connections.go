@@ -1,0 +1,265 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/address"
+)
+
+const (
+	// addressConnections is the most that one address may have open: a school, or a
+	// provider's customers behind one. A browser has one to six.
+	addressConnections = 1024
+	// leastWait is how long a connection must have waited for a request before it is
+	// closed for another: a visitor's first request is on its way for less.
+	leastWait = time.Second
+	// sampled is how many connections are looked at for the one that has waited
+	// longest. Of 16, it is among the oldest eighth with a chance of 88 %.
+	sampled = 16
+	// filesReserved are kept from visitors: a quarter of what may be open, 4,096 at
+	// most. Of that, operators have a quarter, gateways half, and the store's
+	// connections and files the rest.
+	filesReserved = 4096
+)
+
+// budget says how many connections the listeners may have open.
+type budget struct {
+	public, limits, operators int
+}
+
+// readBudget makes one of how many files this process may have open.
+func readBudget() budget {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		files.Cur = 1024 // what most systems give a process, if nobody asks for more
+	}
+	most := int(min(files.Cur, math.MaxInt32))
+	reserved := min(most/4, filesReserved)
+	// Gateways are few, and each keeps its connections busy.
+	return budget{public: most - reserved, limits: max(1, reserved/2), operators: max(1, reserved/4)}
+}
+
+// boundConnections bounds the connections of all listeners: so that visitors do not
+// shut the operators out, nor one address the others.
+func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, gates *gateway) error {
+	may, perAddress := readBudget(), addressConnections
+	if s.DoorLimits == doorOff { // a load test comes from one address
+		perAddress = 0
+	}
+	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), prefixes(s.proxies))
+	desk := newConnections("operators", may.operators, 0, nil)
+	public.bound(visitors)
+	operators.bound(desk)
+	err := errors.Join(visitors.register(reg), desk.register(reg))
+	if gates != nil {
+		callers := newConnections("limits", may.limits, 0, nil)
+		gates.bound(callers)
+		err = errors.Join(err, callers.register(reg))
+	}
+	return err
+}
+
+// connections bounds what is open on the listeners that share it, in all and for each
+// address. Where another one comes, one that waits for a request is closed for it, of
+// those that have waited longest: nothing is lost with it. Where all are at work, the
+// newcomer is closed at once.
+type connections struct {
+	most, perAddress int
+	// exempt are addresses behind which are many clients: trusted proxies'. This
+	// machine's are so without being named.
+	exempt []netip.Prefix
+	now    func() time.Time
+	began  time.Time
+
+	mu  sync.Mutex
+	all map[*connection]struct{}
+	// from are those of an address, by its key; without the exempt.
+	from map[string]map[*connection]struct{}
+
+	open                  prometheus.Gauge
+	refused, closedForNew prometheus.Counter
+}
+
+// newConnections returns a bound for the listeners of this name. perAddress 0 sets
+// none for an address.
+func newConnections(name string, most, perAddress int, exempt []netip.Prefix) *connections {
+	labels := prometheus.Labels{"listener": name}
+	return &connections{
+		most: most, perAddress: perAddress, exempt: exempt, now: time.Now, began: time.Now(),
+		all: make(map[*connection]struct{}), from: make(map[string]map[*connection]struct{}),
+		open: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "queue_connections_open", Help: "Connections that clients have open.", ConstLabels: labels,
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_connections_refused_total", Help: "Connections closed at once, since as many as may be were at work.", ConstLabels: labels,
+		}),
+		closedForNew: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_connections_replaced_total", Help: "Connections closed while they waited for a request, so that another could be opened.", ConstLabels: labels,
+		}),
+	}
+}
+
+// register registers the figures.
+func (b *connections) register(reg prometheus.Registerer) error {
+	return errors.Join(reg.Register(b.open), reg.Register(b.refused), reg.Register(b.closedForNew))
+}
+
+// connection is one that counts.
+type connection struct {
+	*net.TCPConn
+	of *connections
+	// key is the address's; "" for one that is exempt.
+	key string
+	// waits is since when a request is waited for, in nanoseconds from of.began; 0
+	// while one is answered.
+	waits atomic.Int64
+}
+
+// Close closes it, and counts it no more.
+func (c *connection) Close() error {
+	c.of.forget(c)
+	return c.TCPConn.Close()
+}
+
+// stateChanged is an http.Server's ConnState.
+func stateChanged(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*connection)
+	switch {
+	case !ok:
+	case state == http.StateIdle:
+		c.waits.Store(c.of.time())
+	case state == http.StateActive:
+		c.waits.Store(0)
+	}
+}
+
+// time is never 0.
+func (b *connections) time() int64 { return int64(b.now().Sub(b.began)) + 1 }
+
+// take counts a connection that was opened, or closes it and returns nil.
+func (b *connections) take(conn *net.TCPConn) *connection {
+	c := &connection{TCPConn: conn, of: b, key: b.keyOf(conn.RemoteAddr())}
+	c.waits.Store(b.time())
+	b.mu.Lock()
+	taken, closed := b.add(c)
+	b.mu.Unlock()
+	for _, other := range closed {
+		b.closedForNew.Inc()
+		_ = other.TCPConn.Close() // nobody waits for it
+	}
+	if !taken {
+		b.refused.Inc()
+		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
+		_ = conn.Close()
+		return nil
+	}
+	return c
+}
+
+// add counts a connection, unless there is no room, and returns those that were taken
+// out for it. The caller holds mu.
+func (b *connections) add(c *connection) (taken bool, closed []*connection) {
+	if c.key != "" && b.perAddress > 0 && len(b.from[c.key]) >= b.perAddress {
+		other := b.longest(b.from[c.key])
+		if other == nil {
+			return false, nil
+		}
+		b.remove(other)
+		closed = append(closed, other)
+	}
+	if len(b.all) >= b.most {
+		other := b.longest(b.all)
+		if other == nil {
+			return false, closed
+		}
+		b.remove(other)
+		closed = append(closed, other)
+	}
+	b.all[c] = struct{}{}
+	if c.key != "" {
+		if b.from[c.key] == nil {
+			b.from[c.key] = make(map[*connection]struct{})
+		}
+		b.from[c.key][c] = struct{}{}
+	}
+	b.open.Set(float64(len(b.all)))
+	return true, closed
+}
+
+// longest is the one of some that has waited longest for a request; nil if none of
+// them has for leastWait. The caller holds mu.
+func (b *connections) longest(of map[*connection]struct{}) (found *connection) {
+	latest, n := b.time()-int64(leastWait), 0
+	for c := range of { // begins anywhere
+		if at := c.waits.Load(); at > 0 && at <= latest {
+			found, latest = c, at
+		}
+		if n++; n == sampled {
+			break
+		}
+	}
+	return found
+}
+
+func (b *connections) forget(c *connection) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove(c)
+}
+
+// remove counts one no more. The caller holds mu.
+func (b *connections) remove(c *connection) {
+	delete(b.all, c)
+	delete(b.from[c.key], c)
+	if len(b.from[c.key]) == 0 {
+		delete(b.from, c.key)
+	}
+	b.open.Set(float64(len(b.all)))
+}
+
+// keyOf is what connections of an address are counted under; "" for one that is exempt.
+func (b *connections) keyOf(a net.Addr) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return address.Key("")
+	}
+	from := at.Addr().Unmap().WithZone("")
+	if from.IsLoopback() || slices.ContainsFunc(b.exempt, func(p netip.Prefix) bool { return p.Contains(from) }) {
+		return ""
+	}
+	return address.Key(from.String())
+}
+
+// bounded is a listener whose connections are bounded.
+type bounded struct {
+	net.Listener
+	by *connections
+}
+
+// Accept waits for a connection for which there is room.
+func (l bounded) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tcp, ok := conn.(*net.TCPConn)
+		if !ok { // listen opens no others
+			return conn, nil
+		}
+		if c := l.by.take(tcp); c != nil {
+			return c, nil
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// crowdedAt is a bound with a clock that the test moves.
+func crowdedAt(most, perAddress int) (b *connections, pass func(time.Duration)) {
+	b = newConnections("public", most, perAddress, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+	now := b.began
+	b.now = func() time.Time { return now }
+	return b, func(d time.Duration) { now = now.Add(d) }
+}
+
+// comes has an address open a connection, and tells whether it may, and how many
+// were closed for it.
+func (b *connections) comes(addr string) (c *connection, taken bool, closed int) {
+	c = &connection{of: b, key: b.keyOf(&net.TCPAddr{IP: net.ParseIP(addr), Port: 5})}
+	c.waits.Store(b.time())
+	taken, others := b.add(c)
+	return c, taken, len(others)
+}
+
+func TestOneWhoWaitsMakesRoom(t *testing.T) {
+	b, pass := crowdedAt(3, 0)
+	oldest, _, _ := b.comes("203.0.113.1")
+	pass(time.Second)
+	busy, _, _ := b.comes("203.0.113.2")
+	stateChanged(busy, http.StateActive)
+	pass(time.Second)
+	idle, _, _ := b.comes("203.0.113.3")
+	stateChanged(idle, http.StateActive)
+	stateChanged(idle, http.StateIdle)
+	for step, want := range []struct {
+		taken  bool
+		closed int
+	}{{true, 1}, {false, 0}} {
+		if _, taken, closed := b.comes("203.0.113.4"); taken != want.taken || closed != want.closed {
+			t.Errorf("step %d: taken %t, closed %d, want %+v", step, taken, closed, want)
+		}
+	}
+	if _, open := b.all[oldest]; open {
+		t.Error("the one that had waited longest is open")
+	}
+	pass(leastWait)
+	if _, taken, closed := b.comes("203.0.113.5"); !taken || closed != 1 {
+		t.Errorf("a second later: taken %t, closed %d", taken, closed)
+	}
+	if _, open := b.all[busy]; !open {
+		t.Error("one that was at work was closed")
+	}
+	if n := testutil.ToFloat64(b.open); n != 3 {
+		t.Errorf("%v open, want 3", n)
+	}
+}
+
+func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
+	for name, tt := range map[string]struct {
+		addr  func(i int) string
+		taken int
+	}{
+		"one":                {func(int) string { return "203.0.113.1" }, 2},
+		"one line of IPv6":   {func(i int) string { return fmt.Sprintf("2001:db8::%x", i+1) }, 2},
+		"a trusted proxy":    {func(int) string { return "10.1.2.3" }, 5},
+		"this machine":       {func(int) string { return "127.0.0.1" }, 5},
+		"several":            {func(i int) string { return fmt.Sprintf("203.0.113.%d", i+1) }, 5},
+		"IPv4 in IPv6's way": {func(int) string { return "::ffff:203.0.113.1" }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, pass := crowdedAt(100, 2)
+			n := 0
+			for i := range 5 {
+				if _, taken, _ := b.comes(tt.addr(i)); taken {
+					n++
+				}
+			}
+			if n != tt.taken {
+				t.Errorf("%d of 5 taken, want %d", n, tt.taken)
+			}
+			pass(leastWait)
+			if _, taken, closed := b.comes(tt.addr(0)); !taken || closed != 1 && tt.taken == 2 {
+				t.Errorf("after a while: taken %t, closed %d", taken, closed)
+			}
+			for c := range b.all {
+				b.forget(c)
+				b.forget(c) // net/http may close twice
+			}
+			if len(b.all) != 0 || len(b.from) != 0 {
+				t.Errorf("left behind: %d, %v", len(b.all), b.from)
+			}
+		})
+	}
+}
+
+// TestAFullListenerClosesAtOnce whom it has no room for, and serves whom it has.
+func TestAFullListenerClosesAtOnce(t *testing.T) {
+	l, err := listen(t.Context(), "public", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newConnections("public", 1, 0, nil)
+	l.bound(b)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	failed := make(chan error, 1)
+	l.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(began)
+		<-goOn
+		_, _ = io.WriteString(w, "done")
+	}), time.Minute, newLogger(io.Discard, checked{}), failed)
+	got := make(chan reply)
+	go func() { got <- request(t, "GET", "http://"+l.Addr().String(), "") }()
+	<-began
+	if err := readOf(l.Addr().String()); err == nil || os.IsTimeout(err) {
+		t.Errorf("a second connection: %v, want that it is closed", err)
+	}
+	close(goOn)
+	if r := <-got; r.body != "done" || testutil.ToFloat64(b.refused) != 1 {
+		t.Errorf("%+v, %v refused", r, testutil.ToFloat64(b.refused))
+	}
+	if err := l.drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.ToFloat64(b.open); n != 0 {
+		t.Errorf("%v are open at the end", n)
+	}
+}
+
+// readOf opens a connection and reads of it, and returns what ends that.
+func readOf(addr string) error {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err // closed before it was seen open
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return err
+}
+
+func TestGroupMemory(t *testing.T) {
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		own    string
+		limits map[string]string
+		want   int64
+	}{
+		"none":                {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "max\n"}, math.MaxInt64},
+		"its own":             {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "1000\n", "system.slice": "max\n"}, 1000},
+		"a group's above":     {"0::/pod/q\n", map[string]string{"pod/q": "1000\n", "pod": "900\n"}, 900},
+		"a container's":       {"0::/\n", map[string]string{".": "800\n"}, 800},
+		"beside an older one": {"5:memory:/x\n0::/q\n", map[string]string{"x": "5\n", "q": "700\n"}, 700},
+		"no groups":           {"", nil, math.MaxInt64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(filepath.Join(dir, "cgroup"), tt.own)
+			for group, limit := range tt.limits {
+				write(filepath.Join(dir, "sys", group, "memory.max"), limit)
+			}
+			if got := groupMemory(filepath.Join(dir, "cgroup"), filepath.Join(dir, "sys")); got != tt.want {
+				t.Errorf("%d, want %d", got, tt.want)
+			}
+		})
+	}
+	if groupMemory(filepath.Join(t.TempDir(), "none"), "/") != math.MaxInt64 {
+		t.Error("a system without groups has a limit")
+	}
+}

@@ -1,0 +1,29 @@
+package operator
+
+import "strings"
+
+// kept.go has every answer to a change say if it is not kept. It is in force: a pause
+// must not wait for a disk that is full, or a store that is away.
+
+// WarningHeader says, in an answer to a change that was made, that it may be lost and
+// why: the code 199 of RFC 7234, section 5.5, the name "queue-server", and a sentence.
+const WarningHeader = "Warning"
+
+// warningStart begins its value. The sentence in quotes follows.
+const warningStart = `199 queue-server "`
+
+// warning is the value of a WarningHeader: ASCII, on one line.
+func warning(why error) string {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case r == '"' || r == '\\':
+			return '\''
+		case r == '\n':
+			return ';'
+		case r < ' ' || r > '~':
+			return '?'
+		}
+		return r
+	}, why.Error())
+	return warningStart + "in force on this server, but not kept: " + text + `"`
+}

@@ -1,0 +1,218 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// brakeAfter is how long the store may take for a change that tightens a zone
+	// before this server holds the zone's visitors: within the second in which the
+	// change must be in force.
+	brakeAfter = 500 * time.Millisecond
+	// keepEvery is how often a store that did not take a brake is tried again.
+	keepEvery = 250 * time.Millisecond
+)
+
+// brake is a change that tightens a zone, and that the store has not taken yet. It
+// is in force on this server all the same: its settings are those that the server
+// goes by without the store, and the store, which would go by others, is asked
+// nothing about the zone until it has taken it.
+type brake struct {
+	// was is what the store had when the change was made, now what it is to be.
+	was, now zone.Settings
+	by       string
+	since    time.Time
+	// why is what the store said to it. Nil: nothing yet.
+	why atomic.Pointer[error]
+	// keeping: one who tries is enough.
+	keeping flight
+}
+
+// holds reports whether the store is to be asked nothing more about the zone.
+func (b *brake) holds(now time.Time) bool {
+	return b.why.Load() != nil || now.Sub(b.since) >= brakeAfter
+}
+
+// on is what the brake makes of what the store has now, which others may have
+// changed meanwhile: of two limits or modes the tighter, of all else theirs.
+func (b *brake) on(s zone.Settings) zone.Settings {
+	next := b.now
+	if s.PerMinute != b.was.PerMinute && (b.now.PerMinute == b.was.PerMinute || s.PerMinute < b.now.PerMinute) {
+		next.PerMinute = s.PerMinute
+	}
+	if s.Mode != b.was.Mode && (b.now.Mode == b.was.Mode || tightness(s.Mode) > tightness(b.now.Mode)) {
+		next.Mode = s.Mode
+	}
+	theirs(&next.WindowSeconds, b.was.WindowSeconds, s.WindowSeconds)
+	theirs(&next.Burst, b.was.Burst, s.Burst)
+	theirs(&next.IdleTimeoutSeconds, b.was.IdleTimeoutSeconds, s.IdleTimeoutSeconds)
+	theirs(&next.PassTTLSeconds, b.was.PassTTLSeconds, s.PassTTLSeconds)
+	theirs(&next.MaxWaiting, b.was.MaxWaiting, s.MaxWaiting)
+	theirs(&next.OnStoreFailure, b.was.OnStoreFailure, s.OnStoreFailure)
+	return next
+}
+
+// theirs sets what others have changed to what they have made of it.
+func theirs[T comparable](next *T, was, is T) {
+	if is != was {
+		*next = is
+	}
+}
+
+// tightness orders modes by how few they let in.
+func tightness(m zone.Mode) int {
+	return slices.Index([]zone.Mode{zone.ModeOpen, zone.ModeQueue, zone.ModeClosed}, m)
+}
+
+// tightens reports whether a change lets in fewer, and nobody more.
+func tightens(was, now zone.Settings) bool {
+	limit := cmp.Compare(was.PerMinute, now.PerMinute)
+	mode := cmp.Compare(tightness(now.Mode), tightness(was.Mode))
+	held := was.OnStoreFailure == zone.FailureAdmit && now.OnStoreFailure == zone.FailureHold
+	freed := was.OnStoreFailure == zone.FailureHold && now.OnStoreFailure == zone.FailureAdmit
+	return limit >= 0 && mode >= 0 && !freed && (limit > 0 || mode > 0 || held)
+}
+
+// putBraking changes a zone that is known: in the store, and until that has taken
+// it, if it is a brake, on this server.
+func (r *Registry) putBraking(ctx context.Context, z *remembered, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	pending := z.brake.Load()
+	var away error
+	if pending != nil {
+		if away = r.keep(ctx, z, pending); away == nil {
+			pending = nil
+		}
+	}
+	b, err := r.apply(z, s, was, by, pending)
+	if err != nil {
+		return false, err
+	}
+	created := false
+	if err = away; err == nil {
+		created, err = r.putZone(ctx, s, was, by)
+	}
+	switch {
+	case b == nil:
+		return created, err
+	case err == nil:
+		r.release(z, b)
+		return created, nil
+	case refused(err):
+		r.release(z, b)
+		return false, err
+	}
+	r.log.Error("a change is in force on this server alone: the store does not take it, and is tried again until it does",
+		"zone", s.ZoneID, "by", by, "settings", s, "error", err)
+	b.why.Store(&err)
+	return false, nil
+}
+
+// refused reports whether the store has said no, rather than nothing.
+func refused(err error) bool {
+	return errors.Is(err, line.ErrZoneChanged) || errors.Is(err, line.ErrZoneDeleted) ||
+		errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, zone.ErrInvalid)
+}
+
+// apply puts a brake into force, and returns it; nil if the change is none. What a
+// pending one was to change is changed from there: so it can be taken back, too.
+func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by string, pending *brake) (*brake, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if was != nil && *was != *z.settings.Load() {
+		if pending != nil {
+			return nil, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
+		}
+		return nil, nil // the store knows
+	}
+	base := *z.stored.Load()
+	if s.Validate() != nil || !tightens(base, s) && (pending == nil || s != base) {
+		return nil, nil
+	}
+	b := &brake{was: base, now: s, by: by, since: r.now()}
+	z.apply(b)
+	return b, nil
+}
+
+// release ends a brake, unless another has taken its place.
+func (r *Registry) release(z *remembered, b *brake) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if z.brake.Load() == b {
+		z.apply(nil)
+	}
+}
+
+// keep has the store take a brake, on top of what others have changed meanwhile.
+func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
+	return b.keeping.do(ctx, func(ctx context.Context) error {
+		id := b.now.ZoneID
+		err := r.heal(ctx, z, z.heals.Load(), false)
+		var is zone.Settings
+		if err == nil {
+			is, err = r.store.Zone(ctx, id)
+		}
+		if next := b.on(is); err == nil && next != is {
+			_, err = r.store.PutZone(ctx, next, &is, b.by)
+			is = next
+		}
+		switch {
+		case err == nil:
+			r.remember(is, false)
+			r.release(z, b)
+			r.log.Info("a change that was in force on this server alone is in the store", "zone", id, "settings", is)
+		case errors.Is(err, line.ErrZoneDeleted):
+			r.forget(z)
+			r.release(z, b)
+		default:
+			b.why.Store(&err)
+			return fmt.Errorf("registry: keep a change: %w", err)
+		}
+		return nil
+	})
+}
+
+// keepLoop tries again what the store has not taken, until ctx ends. Zones do not
+// wait for one another: each may lie on another node.
+func (r *Registry) keepLoop(ctx context.Context) {
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	var trying sync.WaitGroup
+	defer trying.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, z := range *r.zones.Load() {
+				if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.keeping.busy() {
+					trying.Go(func() { _ = r.keep(ctx, z, b) }) // NotKept tells
+				}
+			}
+		}
+	}
+}
+
+// NotKept returns nil if the store has all that is in force on this server. Else it
+// says for each zone what the store said: other servers do not know of the change,
+// and it is lost with this process.
+func (r *Registry) NotKept() error {
+	zones := *r.zones.Load()
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(zones)) {
+		if b := zones[id].brake.Load(); b != nil && b.why.Load() != nil {
+			errs = append(errs, fmt.Errorf("zone %s is so on this server alone: %w", id, *b.why.Load()))
+		}
+	}
+	return errors.Join(errs...)
+}

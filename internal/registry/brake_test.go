@@ -1,0 +1,238 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// errFull is what a Redis says that refuses to write.
+var errFull = fmt.Errorf("fake: MISCONF the disk is full: %w", line.ErrStoreUnavailable)
+
+// TestTheBrakeWorksWithoutTheStore: whether nothing is heard from it, or it answers
+// visitors and refuses changes.
+func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
+	paused, closed, lowered := settings("a", 0), settings("a", 600), settings("a", 60)
+	closed.Mode = zone.ModeClosed
+	for name, s := range map[string]zone.Settings{"pause": paused, "close": closed, "a lower limit": lowered} {
+		for why, breaks := range map[string]func(*fakeStore){
+			"away":              func(f *fakeStore) { f.away = true },
+			"refuses to change": func(f *fakeStore) { f.refuses = errFull },
+		} {
+			t.Run(name+", "+why, func(t *testing.T) {
+				was := settings("a", 600)
+				f := newFakeStore(was, settings("b", 7))
+				r, _ := newTest(t, f, Options{})
+				f.do(func() { breaks(f) })
+				if created, err := r.PutZone(t.Context(), s, &was, "ada"); err != nil || created {
+					t.Fatalf("PutZone = %t, %v", created, err)
+				}
+				if err := r.NotKept(); err == nil || !strings.Contains(err.Error(), "zone a ") || !errors.Is(err, line.ErrStoreUnavailable) {
+					t.Errorf("NotKept = %v", err)
+				}
+				_ = r.read(t.Context()) // what the store has does not win over it
+				if got, ok := r.Remembered("a"); !ok || got != s {
+					t.Errorf("in force: %+v", got)
+				}
+				f.counted()
+				if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrStoreUnavailable) {
+					t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
+				}
+				f.wantCalls(t, map[string]int{}) // the store would let people in
+				f.do(func() { f.away, f.refuses = false, nil })
+				if _, err := r.Poll(t.Context(), "b", line.Place{}); err != nil {
+					t.Errorf("another zone: %v", err)
+				}
+
+				if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+					t.Fatal(err)
+				}
+				if f.zones["a"] != s || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
+					t.Errorf("in the store: %+v, NotKept = %v, record %v", f.zones["a"], r.NotKept(), f.record)
+				}
+				if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+					t.Errorf("Poll = %v once the store has it", err)
+				}
+			})
+		}
+	}
+}
+
+// TestOnlyABrakeWorksWithoutTheStore: what lets more people in needs the store.
+func TestOnlyABrakeWorksWithoutTheStore(t *testing.T) {
+	was := settings("a", 600)
+	for name, change := range map[string]func(*zone.Settings){
+		"raise":            func(s *zone.Settings) { s.PerMinute = 601 },
+		"open":             func(s *zone.Settings) { s.Mode = zone.ModeOpen },
+		"open, and lower":  func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeOpen, 1 },
+		"admit, and lower": func(s *zone.Settings) { s.OnStoreFailure, s.PerMinute = zone.FailureAdmit, 1 },
+		"something else":   func(s *zone.Settings) { s.MaxWaiting = 5 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeStore(was)
+			r, _ := newTest(t, f, Options{})
+			f.do(func() { f.away = true })
+			now := was
+			change(&now)
+			if _, err := r.PutZone(t.Context(), now, &was, ""); !errors.Is(err, line.ErrStoreUnavailable) {
+				t.Errorf("PutZone = %v, want ErrStoreUnavailable", err)
+			}
+			if got, _ := r.Zone(t.Context(), "a"); got != was || r.NotKept() != nil {
+				t.Errorf("in force: %+v, %v", got, r.NotKept())
+			}
+		})
+	}
+}
+
+// TestABrakeCanBeTakenBack while the store is away, and moved; not to more than was.
+func TestABrakeCanBeTakenBack(t *testing.T) {
+	was, paused := settings("a", 600), settings("a", 0)
+	f := newFakeStore(was)
+	r, _ := newTest(t, f, Options{})
+	f.do(func() { f.away = true })
+	for _, step := range []struct{ perMinute, want int64 }{{0, 0}, {60, 60}, {601, 60}, {0, 0}, {600, 600}} {
+		before, _ := r.Zone(t.Context(), "a")
+		_, err := r.PutZone(t.Context(), settings("a", step.perMinute), &before, "ada")
+		if got, _ := r.Zone(t.Context(), "a"); got.PerMinute != step.want || (err == nil) != (step.perMinute == step.want) {
+			t.Errorf("to %d: %d a minute, %v", step.perMinute, got.PerMinute, err)
+		}
+	}
+	if _, err := r.PutZone(t.Context(), paused, &paused, ""); !errors.Is(err, line.ErrZoneChanged) {
+		t.Errorf("from what it is not: %v, want ErrZoneChanged", err)
+	}
+	f.do(func() { f.away = false })
+	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || f.zones["a"] != was {
+		t.Errorf("in the store: %+v, %v", f.zones["a"], err)
+	}
+	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || f.zones["a"] != paused {
+		t.Errorf("afterwards: %+v, %v, %v", f.zones["a"], err, r.NotKept())
+	}
+}
+
+// TestABrakeAndOthersChanges: of two limits the lower one stays, of two modes the
+// tighter, and of all else what others have set.
+func TestABrakeAndOthersChanges(t *testing.T) {
+	was := settings("a", 600)
+	with := func(change func(*zone.Settings)) zone.Settings {
+		s := was
+		change(&s)
+		return s
+	}
+	for name, tt := range map[string]struct{ brake, others, want func(*zone.Settings) }{
+		"the same": {
+			func(s *zone.Settings) { s.PerMinute = 0 }, func(s *zone.Settings) { s.PerMinute = 0 },
+			func(s *zone.Settings) { s.PerMinute = 0 },
+		},
+		"others lower": {
+			func(s *zone.Settings) { s.PerMinute = 60 }, func(s *zone.Settings) { s.PerMinute = 6 },
+			func(s *zone.Settings) { s.PerMinute = 6 },
+		},
+		"others raise": {
+			func(s *zone.Settings) { s.PerMinute = 60 }, func(s *zone.Settings) { s.PerMinute = 6000 },
+			func(s *zone.Settings) { s.PerMinute = 60 },
+		},
+		"others raise, and we close": {
+			func(s *zone.Settings) { s.Mode = zone.ModeClosed }, func(s *zone.Settings) { s.PerMinute = 6000 },
+			func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 6000 },
+		},
+		"others open": {
+			func(s *zone.Settings) { s.Mode, s.Burst = zone.ModeClosed, 5 },
+			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeOpen, 9 },
+			func(s *zone.Settings) { s.Mode, s.Burst, s.WindowSeconds = zone.ModeClosed, 5, 9 },
+		},
+		"all else": {
+			func(s *zone.Settings) { s.PerMinute = 0 },
+			func(s *zone.Settings) {
+				s.WindowSeconds, s.Burst, s.IdleTimeoutSeconds, s.PassTTLSeconds, s.MaxWaiting = 1, 2, 30, 40, 5
+				s.OnStoreFailure = zone.FailureAdmit
+			},
+			func(s *zone.Settings) {
+				s.PerMinute, s.WindowSeconds, s.Burst, s.IdleTimeoutSeconds, s.PassTTLSeconds, s.MaxWaiting = 0, 1, 2, 30, 40, 5
+				s.OnStoreFailure = zone.FailureAdmit
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeStore(was)
+			r, _ := newTest(t, f, Options{})
+			f.do(func() { f.away = true })
+			if _, err := r.PutZone(t.Context(), with(tt.brake), nil, "ada"); err != nil {
+				t.Fatal(err)
+			}
+			f.do(func() { f.away, f.zones["a"] = false, with(tt.others) })
+			if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := r.Zone(t.Context(), "a"); f.zones["a"] != with(tt.want) || got != with(tt.want) {
+				t.Errorf("in the store %+v,\nin force %+v,\nwant %+v", f.zones["a"], got, with(tt.want))
+			}
+		})
+	}
+}
+
+// TestABrakeOfADeletedZone goes with it.
+func TestABrakeOfADeletedZone(t *testing.T) {
+	f := newFakeStore(settings("a", 600))
+	r, _ := newTest(t, f, Options{})
+	f.do(func() { f.away = true })
+	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	f.do(func() { f.away = false; clear(f.zones); f.deleted["a"] = true })
+	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || r.lookup("a") != nil || r.NotKept() != nil {
+		t.Errorf("%v, %v, %v", err, r.lookup("a"), r.NotKept())
+	}
+}
+
+// TestTheBrakeDoesNotWaitForAStoreThatHangs: what the server does without the store
+// is tightened at once, and the store is asked nothing more after brakeAfter. When it
+// goes on, it is told by itself.
+func TestTheBrakeDoesNotWaitForAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore(settings("a", 600))
+		r := New(Options{Store: f})
+		r.Start(t.Context())
+		defer r.Stop()
+		answers := make(chan struct{})
+		f.do(func() {
+			f.before = func(call, _ string) {
+				if call == "RestoreZone" || call == "PutZone" {
+					<-answers
+				}
+			}
+			f.refuses = errFull
+		})
+		done := make(chan error)
+		go func() { _, err := r.PutZone(t.Context(), settings("a", 0), nil, ""); done <- err }()
+		synctest.Wait()
+		if got, _ := r.Remembered("a"); got.PerMinute != 0 {
+			t.Errorf("in force at once: %d a minute", got.PerMinute)
+		}
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Errorf("a poll in the moment of the change: %v", err)
+		}
+		<-time.After(brakeAfter)
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("a poll after %v: %v, want ErrStoreUnavailable", brakeAfter, err)
+		}
+		close(answers)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		f.do(func() { f.refuses = nil })
+		<-time.After(2 * keepEvery)
+		if err := r.NotKept(); err != nil || f.zones["a"].PerMinute != 0 {
+			t.Errorf("NotKept = %v, the store has %v", err, maps.Collect(maps.All(f.zones)))
+		}
+		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
+			t.Errorf("a poll afterwards: %v", err)
+		}
+	})
+}
