@@ -81,7 +81,17 @@ func (s *Store) records(ctx context.Context, names []string) ([][]zone.Change, e
 func changesOf(zoneID string, entries []string) ([]zone.Change, error) {
 	all := make([]zone.Change, len(entries))
 	for i, text := range entries {
-		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
+		var entry struct {
+			Format int `json:"format"`
+		}
+		err := json.Unmarshal([]byte(text), &entry)
+		if err == nil {
+			if err := checkEntry("zone "+zoneID, entry.Format); err != nil {
+				return nil, err
+			}
+			err = json.Unmarshal([]byte(text), &all[i])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("lua: the record of zone %q is damaged: %w", zoneID, err)
 		}
 		all[i].ZoneID = zoneID

@@ -31,9 +31,10 @@ var (
 	deleteScript = load("delete")
 	takeScript   = load("take")
 	bookScript   = load("book")
+	meetScript   = load("meet")
 
 	scripts = append([]*script{
-		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript,
+		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, takeScript, bookScript, meetScript,
 	}, singleTakeScripts()...)
 )
 

@@ -13,7 +13,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 
-const rulesName = "limits.json"
+const (
+	rulesName = "limits.json"
+	// rulesFormat is the format of limits.json, as zonesFormat is of zones.json.
+	rulesFormat = 1
+)
 
 // rules are the policies of limits, and the record of their changes. What a client
 // has taken is no part of it: that lives as long as the process.
@@ -25,6 +29,8 @@ type rules struct {
 
 // keptRules is what limits.json holds.
 type keptRules struct {
+	Format int `json:"format"`
+
 	Book limit.Book `json:"book"`
 	// Changes are the newest first.
 	Changes []limit.Change `json:"changes,omitempty"`
@@ -40,6 +46,9 @@ func (r *rules) load(dir string) error {
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
+	if err := checkFormat(b, rulesName, rulesFormat); err != nil {
+		return err
+	}
 	if err = json.Unmarshal(b, &r.has); err == nil {
 		err = r.has.Book.Validate()
 	}
@@ -51,7 +60,7 @@ func (r *rules) load(dir string) error {
 
 // set puts a book into force, once it is on the disk.
 func (r *rules) set(b limit.Book, changes []limit.Change) error {
-	next := keptRules{b, append(changes, r.has.Changes...)}
+	next := keptRules{Format: rulesFormat, Book: b, Changes: append(changes, r.has.Changes...)}
 	next.Changes = next.Changes[:min(len(next.Changes), limit.MaxChanges)]
 	if r.path != "" {
 		text, err := json.MarshalIndent(next, "", "  ")
