@@ -111,24 +111,13 @@ func (s *Store) BookChanges(ctx context.Context) ([]limit.Change, error) {
 	var all []limit.Change
 	for _, text := range entries {
 		var e struct {
-			Format   int             `json:"format"`
-			AtMillis int64           `json:"at"`
-			Changes  json.RawMessage `json:"changes"`
+			AtMillis int64          `json:"at"`
+			Changes  []limit.Change `json:"changes"`
 		}
-		err := json.Unmarshal([]byte(text), &e)
-		if err == nil {
-			if err := checkEntry("policies", e.Format); err != nil {
-				return nil, err
-			}
+		if err := readEntry("policies", text, &e); err != nil {
+			return nil, err
 		}
-		var changes []limit.Change
-		if err == nil {
-			err = json.Unmarshal(e.Changes, &changes)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("lua: the record of policies is damaged: %w", err)
-		}
-		for _, c := range changes {
+		for _, c := range e.Changes {
 			c.AtMillis = e.AtMillis
 			all = append(all, c)
 		}

@@ -46,9 +46,22 @@ func checkFormat(what string, format any, known int) error {
 	return newer(what+" has format "+text, known)
 }
 
-// checkEntry does so for an entry of a record.
-func checkEntry(what string, format int) error {
-	return checkFormat("the record of "+what, strconv.Itoa(format), recordFormat)
+// readEntry reads an entry of a record of changes.
+func readEntry(of, text string, entry any) error {
+	var head struct {
+		Format int `json:"format"`
+	}
+	err := json.Unmarshal([]byte(text), &head)
+	if err == nil && head.Format > recordFormat {
+		return newer(fmt.Sprintf("the record of %s has format %d", of, head.Format), recordFormat)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), entry)
+	}
+	if err != nil {
+		return fmt.Errorf("lua: the record of %s is damaged: %w", of, err)
+	}
+	return nil
 }
 
 // misfits are the reasons why this server must not serve what is in the store, as

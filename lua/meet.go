@@ -57,6 +57,7 @@ func (s *Store) meet(ctx context.Context) error {
 
 // stay meets the other servers until Close.
 func (s *Store) stay() {
+	failing := false
 	for {
 		wait := meetEvery
 		if s.Strange() != nil {
@@ -68,8 +69,11 @@ func (s *Store) stay() {
 			timer.Stop()
 			return
 		case <-timer.C:
-			// That it failed is counted, and readiness says so, too.
-			_ = s.meet(context.Background())
+			err := s.meet(context.Background())
+			if err != nil && !failing {
+				s.logger.Warn("cannot tell other servers of this Redis which secrets are in use", "err", err)
+			}
+			failing = err != nil
 		}
 	}
 }
