@@ -32,20 +32,27 @@ func (e environment) with(name, value string) environment {
 // embedded store; become starts it.
 func prepareServer(t testing.TB, redisURL string) (*server, environment) {
 	t.Helper()
-	public, operators, limits := local(freePort(t)), local(freePort(t)), local(freePort(t))
+	dir := t.TempDir()
+	at := func() string { return "http://" + local(freePort(t)) }
+	s := &server{
+		process: newProcess(t, "env", dir), public: at(), operators: at(), limits: at(),
+		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	return s, s.environment(redisURL)
+}
+
+// environment is what has a server listen where this one does, with its data folder.
+func (s *server) environment(redisURL string) environment {
+	addr := func(url string) string { return strings.TrimPrefix(url, "http://") }
 	e := environment{
-		"QUEUE_ADDR": public, "QUEUE_ADMIN_ADDR": operators, "QUEUE_LIMITS_ADDR": limits, "QUEUE_DATA_DIR": t.TempDir(),
-		"QUEUE_SECRET": secret, "QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_STORE": "embedded",
+		"QUEUE_ADDR": addr(s.public), "QUEUE_ADMIN_ADDR": addr(s.operators), "QUEUE_LIMITS_ADDR": addr(s.limits),
+		"QUEUE_DATA_DIR": s.dir, "QUEUE_SECRET": secret, "QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_STORE": "embedded",
 		"QUEUE_SWEEP_EVERY": "1s", "QUEUE_DRAIN_DELAY": "0s", "QUEUE_LOG_FORMAT": "json", "QUEUE_DOOR_LIMITS": "off",
 	}
 	if redisURL != "" {
 		e["QUEUE_STORE"], e["QUEUE_REDIS_URL"] = "redis", redisURL
 	}
-	return &server{
-		process: newProcess(t, "env", e["QUEUE_DATA_DIR"]),
-		public:  "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
-		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
-	}, e
+	return e
 }
 
 // become stops the server, if it runs, and starts a program in its place, with the
@@ -58,7 +65,7 @@ func (s *server) become(t testing.TB, program string, e environment) {
 		args = append(args, name+"="+value)
 	}
 	slices.Sort(args)
-	s.args = append(args, program, "serve")
+	s.name, s.args = "env", append(args, program, "serve")
 	s.process.start(t)
 }
 

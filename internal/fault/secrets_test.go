@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestOtherSecrets: of two servers on one Redis whose secrets differ, the one that
@@ -104,4 +107,51 @@ func TestRotationKeepsPlaces(t *testing.T) {
 	for _, s := range servers {
 		s.stop(t)
 	}
+}
+
+// TestNewerData: what a newer version has written, a server does not serve, and says
+// so. It does not take the store for one that is away, either: the newer servers let
+// visitors in, and another share on top would be too many.
+func TestNewerData(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	s, env := prepareServer(t, e.url())
+	s.become(t, binary(t, 0), env)
+	s.awaitReady(t)
+	z := busy("BUSY")
+	z.OnStoreFailure = zone.FailureAdmit
+	s.put(t, z)
+	web := newBalancer(s)
+	t.Cleanup(web.close)
+	place, err := web.join(t.Context(), "BUSY", "a")
+	if err != nil || !place.admitted {
+		t.Fatalf("%+v, %v", place, err)
+	}
+	format := e.do(t, "HGET", "{BUSY}:zone", "format")
+	e.do(t, "HSET", "{BUSY}:zone", "format", "99")
+	await(t, startTimeout, "the server says why it is not ready", func() bool { return s.says(t, "newer version") })
+	before := e.do(t, "HGETALL", "{BUSY}:zone")
+	until := time.Now().Add(5 * time.Second) // the store counts as away after 3
+	await(t, settleTimeout, "visitors are refused for a while", func() bool {
+		_, joined := web.join(t.Context(), "BUSY", "b")
+		_, polled := web.poll(t.Context(), "BUSY", place.token)
+		for _, err := range []error{joined, polled} {
+			if r := (*refusal)(nil); !errors.As(err, &r) || r.code != codeUnavailable {
+				t.Fatalf("%v, want %s", err, codeUnavailable)
+			}
+		}
+		return time.Now().After(until)
+	})
+	if after := e.do(t, "HGETALL", "{BUSY}:zone"); after != before {
+		t.Errorf("the zone was %s, and is %s", before, after)
+	}
+	if n := strings.Count(s.out.text(), `"level":"ERROR"`); n != 1 || !strings.Contains(s.out.text(), "zone BUSY has format 99") {
+		t.Errorf("the log has %d errors, want one that names the zone and its format", n)
+	}
+	e.do(t, "HSET", "{BUSY}:zone", "format", format)
+	s.awaitReady(t)
+	if a, err := web.poll(t.Context(), "BUSY", place.token); err != nil || a.admittedAtMillis != place.admittedAtMillis {
+		t.Errorf("%+v, %v, want %+v", a, err, place)
+	}
+	s.stop(t)
 }
