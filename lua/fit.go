@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -113,20 +112,20 @@ func withUnknown(kept string, z zone.Settings) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("lua: %w", err)
 	}
-	had, has := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &has); err != nil {
+	if kept == "" {
+		return string(text), nil
+	}
+	var unknown, known map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(kept), &unknown), json.Unmarshal(text, &known)); err != nil {
+		return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
+	}
+	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool { _, is := known[name]; return is })
+	if len(unknown) == 0 {
+		return string(text), nil
+	}
+	more, err := json.Marshal(unknown)
+	if err != nil {
 		return "", fmt.Errorf("lua: %w", err)
 	}
-	if kept != "" {
-		if err := json.Unmarshal([]byte(kept), &had); err != nil {
-			return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
-		}
-	}
-	out := strings.TrimSuffix(string(text), "}")
-	for _, name := range slices.Sorted(maps.Keys(had)) {
-		if _, known := has[name]; !known {
-			out += fmt.Sprintf(",%q:%s", name, had[name])
-		}
-	}
-	return out + "}", nil
+	return strings.TrimSuffix(string(text), "}") + "," + strings.TrimPrefix(string(more), "{"), nil
 }

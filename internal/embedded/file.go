@@ -126,12 +126,12 @@ func checkFormat(b []byte, name string, known int) error {
 	var head struct {
 		Format int `json:"format"`
 	}
-	if json.Unmarshal(b, &head) != nil || head.Format <= known {
-		return nil // what is damaged is found by who reads all of it
+	if err := json.Unmarshal(b, &head); err == nil && head.Format > known {
+		return fmt.Errorf("embedded: %w: %s has format %d, and this version reads formats up to %d: "+
+			"start the version that wrote it or a later one, or move the file away to begin without it",
+			line.ErrFormat, name, head.Format, known)
 	}
-	return fmt.Errorf("embedded: %w: %s has format %d, and this version reads formats up to %d: "+
-		"start the version that wrote it or a later one, or move the file away to begin without it",
-		line.ErrFormat, name, head.Format, known)
+	return nil // what is damaged is found by who reads all of it
 }
 
 // read understands the form of before there was a record, too: a list of zones.

@@ -65,7 +65,7 @@ func (s *server) become(t testing.TB, program string, e environment) {
 		args = append(args, name+"="+value)
 	}
 	slices.Sort(args)
-	s.name, s.args = "env", append(args, program, "serve")
+	s.name, s.args = "env", slices.Concat(args, []string{program, "serve"})
 	s.process.start(t)
 }
 
