@@ -93,8 +93,7 @@ func TestPermissions(t *testing.T) {
 	s.now = nil
 	put(t, s, sc.zone)
 	s.guest = newGuest([]string{"one"})
-	sc.fails(s.meet(t.Context()), nil)
-	s.part()
+	sc.fails(s.meet(t.Context()), nil) // and Close takes its name off
 
 	denied, err := admin.client.ACLLog(t.Context(), 100).Result()
 	if err != nil {
