@@ -93,6 +93,8 @@ func TestPermissions(t *testing.T) {
 	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
 	s.now = nil
 	put(t, s, sc.zone)
+	s.guest = newGuest([]string{"one"})
+	sc.fails(s.meet(t.Context()), nil) // and Close takes its name off
 
 	denied, err := admin.client.ACLLog(t.Context(), 100).Result()
 	if err != nil {

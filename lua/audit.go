@@ -2,9 +2,7 @@ package lua
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -81,8 +79,8 @@ func (s *Store) records(ctx context.Context, names []string) ([][]zone.Change, e
 func changesOf(zoneID string, entries []string) ([]zone.Change, error) {
 	all := make([]zone.Change, len(entries))
 	for i, text := range entries {
-		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
-			return nil, fmt.Errorf("lua: the record of zone %q is damaged: %w", zoneID, err)
+		if err := readEntry("zone "+zoneID, text, &all[i]); err != nil {
+			return nil, err
 		}
 		all[i].ZoneID = zoneID
 	}

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 
-// bookDiffers is what book.lua returns for a version that is another.
-const bookDiffers = 1
+// Outcomes of book.lua.
+const (
+	bookDiffers = 1
+	bookNewer   = 2
+)
 
 // bookKeys are the book of policies and the record of its changes. A colon is in
 // no zone's name, so that they are no zone's.
@@ -25,12 +26,18 @@ func (s *Store) bookKeys() []string {
 func (s *Store) Book(ctx context.Context) (limit.Book, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	text, err := s.client.HGet(ctx, s.bookKeys()[0], "json").Result()
-	switch {
-	case errors.Is(err, redis.Nil):
-		return limit.Book{}, nil
-	case err != nil:
+	v, err := s.client.HMGet(ctx, s.bookKeys()[0], "json", formatField).Result()
+	if err != nil {
 		return limit.Book{}, s.failed(ctx, "book", err)
+	}
+	err = checkFormat("the book of policies", v[1], bookFormat)
+	s.finds(&s.misfits.book, err)
+	if err != nil {
+		return limit.Book{}, err
+	}
+	text, ok := v[0].(string)
+	if !ok {
+		return limit.Book{}, nil
 	}
 	var b limit.Book
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
@@ -85,6 +92,8 @@ func (s *Store) setBook(ctx context.Context, how string, b limit.Book, was int64
 		return err
 	case reply == int64(bookDiffers):
 		return limit.ErrBookChanged
+	case reply == int64(bookNewer):
+		return newer("the book of policies has another", bookFormat)
 	case reply != int64(0):
 		return fmt.Errorf("lua: book: reply is %v", reply)
 	}
@@ -105,8 +114,8 @@ func (s *Store) BookChanges(ctx context.Context) ([]limit.Change, error) {
 			AtMillis int64          `json:"at"`
 			Changes  []limit.Change `json:"changes"`
 		}
-		if err := json.Unmarshal([]byte(text), &e); err != nil {
-			return nil, fmt.Errorf("lua: the record of policies is damaged: %w", err)
+		if err := readEntry("policies", text, &e); err != nil {
+			return nil, err
 		}
 		for _, c := range e.Changes {
 			c.AtMillis = e.AtMillis

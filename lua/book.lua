@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- book: change the policies of limits, or put back a book that was lost.
 --
--- KEYS[1]  hash  book   the policies: their version, and all of them as JSON
+-- KEYS[1]  hash  book   the policies: their version, all of them as JSON, and the format
 -- KEYS[2]  list  audit  changes as JSON, the newest first
 -- ARGV[1]  clock override in microseconds, '' for the server's clock
 -- ARGV[2]  put: only if the version is ARGV[3]; restore: only if it is below ARGV[4]
@@ -11,12 +11,19 @@
 -- ARGV[6]  put: what changes, a JSON array of objects
 -- ARGV[7]  how many changes are kept
 --
--- Returns  0 done, 1 the version is another
+-- Returns  0 done, 1 the version is another, 2 the book is of a newer format
 --
 -- Run twice, the second changes nothing and says that it is done.
 
 local BOOK, AUDIT = KEYS[1], KEYS[2]
-local is = redis.call('HMGET', BOOK, 'version', 'json')
+-- The format of the book and of an entry of its record: bookFormat and recordFormat in
+-- fit.go.
+local FORMAT, ENTRY = 1, 1
+
+local is = redis.call('HMGET', BOOK, 'version', 'json', 'format')
+if tonumber(is[3] or 0) > FORMAT then
+  return 2
+end
 local version = tonumber(is[1] or 0)
 if version == tonumber(ARGV[4]) and is[2] == ARGV[5] then
   return 0
@@ -28,7 +35,7 @@ if ARGV[2] == 'put' then
 elseif version >= tonumber(ARGV[4]) then
   return 1
 end
-redis.call('HSET', BOOK, 'version', ARGV[4], 'json', ARGV[5])
+redis.call('HSET', BOOK, 'version', ARGV[4], 'json', ARGV[5], 'format', FORMAT)
 if ARGV[2] == 'put' then
   local millis = tonumber(ARGV[1])
   if millis then
@@ -37,7 +44,7 @@ if ARGV[2] == 'put' then
     local t = redis.call('TIME')
     millis = t[1] * 1000 + math.floor(t[2] / 1000)
   end
-  redis.call('LPUSH', AUDIT, string.format('{"at":%.0f,"changes":%s}', millis, ARGV[6]))
+  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"changes":%s}', ENTRY, millis, ARGV[6]))
   redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[7]) - 1)
 end
 return 0

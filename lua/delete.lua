@@ -9,7 +9,7 @@
 -- ARGV[3]     how long to keep the record of its changes, ms
 -- ARGV[4]     who deletes it, a JSON string
 --
--- Returns  0 deleted, 1 unknown, 2 deleted before
+-- Returns  0 deleted, 1 unknown, 2 deleted before, 4 data of a newer format
 --
 -- The seen buckets are removed afterwards, by the caller: 16,384 names are
 -- too many for one call. Run twice, the second changes nothing.
@@ -36,6 +36,7 @@ local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
 newest = max(z.lost_at, tonumber(newest[2] or 0))
 local r = rates_of(z.per_minute, z.window, z.idle)
 local left = {
+  format = FORMAT,
   raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros, epoch = z.epoch,
   set_micros = z.set_micros, ahead_micros = z.ahead_micros,
   lost_at = newest, lost_apart = z.window + 1,

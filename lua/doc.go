@@ -20,6 +20,8 @@
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
 //	records         set     the names of zones with changes, deleted ones included
+//	servers         hash    server -> when it was last here, ms, and what its secrets are
+//	                        known by; see meet.go
 //	{:limits}:book  hash    the policies of limits: their version, all as JSON
 //	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //
@@ -36,6 +38,9 @@
 // The seen buckets stay small enough for Redis to keep each as a listpack: 18
 // bytes a visitor, and its key, where one large hash takes 64. Their names are made in the
 // scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md.
+//
+// What is kept names its format, a number that rises when an older version must not
+// touch it; see fit.go. Of a newer format nothing is read or written.
 //
 // # Calls
 //

@@ -19,7 +19,7 @@ type metrics struct {
 	glances   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, strange func() error) (*metrics, error) {
 	m := &metrics{
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "queue_redis_batch_visitors",
@@ -54,7 +54,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			Help: "Polls from far away, answered with the position that others between the same marks had.",
 		}),
 	}
-	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping", "take"} {
+	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping", "take", "meet"} {
 		m.failures.WithLabelValues(call)
 	}
 	m.seconds.WithLabelValues("visit")
@@ -74,6 +74,15 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient) (*metri
 			func(p *redis.PoolStats) uint32 { return p.TotalConns }),
 		gauge("queue_redis_connections_idle", "Open connections that are idle.",
 			func(p *redis.PoolStats) uint32 { return p.IdleConns }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "queue_secrets_differ",
+			Help: "1 while servers that use the same Redis have other secrets than this one, which therefore does not serve; else 0.",
+		}, func() float64 {
+			if strange() != nil {
+				return 1
+			}
+			return 0
+		}),
 	} {
 		errs = append(errs, reg.Register(c))
 	}

@@ -16,8 +16,12 @@ const probes = 64
 var errNoMaster = errors.New("lua: no master is known")
 
 // Ping asks whether Redis answers; in a cluster, whether some master does: the
-// zones of the others can be served.
+// zones of the others can be served. It returns an error that wraps line.ErrSecrets
+// or line.ErrFormat while this server must not serve what is there.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.unfit(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	cluster, ok := s.client.(*redis.ClusterClient)

@@ -7,7 +7,7 @@
 --             arrival in decimal microseconds, the epoch, and when the visitor was
 --             admitted, in ms; 0 if it left
 --
--- Returns  0 done, 1 zone unknown, 2 zone deleted
+-- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
 --
 -- The place does not come back, and an admission is known again while its pass is
 -- good. O(log n) a departure. Run twice, the second changes nothing.

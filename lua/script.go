@@ -32,9 +32,10 @@ var (
 	recallScript = load("recall")
 	takeScript   = load("take")
 	bookScript   = load("book")
+	meetScript   = load("meet")
 
 	scripts = append([]*script{
-		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, recallScript, takeScript, bookScript,
+		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, recallScript, takeScript, bookScript, meetScript,
 	}, singleTakeScripts()...)
 )
 

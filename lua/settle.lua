@@ -16,7 +16,8 @@
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
 --
--- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ
+-- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
+--          4 the zone's data is of a newer format
 
 --@include rates
 --@include clock
@@ -27,6 +28,9 @@
 --@include record
 
 local z, missing, left = load_zone(ZONE)
+if missing == NEWER then
+  return NEWER
+end
 if ARGV[2] == 'restore' then
   if z then
     return 0

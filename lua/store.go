@@ -29,6 +29,10 @@ type Options struct {
 	// Now, when not nil, is the clock instead of the Redis server's: for
 	// tests alone.
 	Now func() time.Time
+	// Secrets are the fingerprints of the server's secrets, the one that signs
+	// first. While servers that were here before have others, Strange and Ping
+	// return line.ErrSecrets. Empty: nobody is asked.
+	Secrets []string
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
 	// Registerer gets the store's metrics. Nil: they are not exported.
@@ -83,6 +87,10 @@ type Store struct {
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
+	// guest is nil where nobody is asked for secrets.
+	guest   *guest
+	misfits misfits
+
 	reload sync.Mutex
 	last   time.Time
 }
@@ -101,6 +109,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.warm(ctx); err != nil {
 		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
 	}
+	if len(o.Secrets) > 0 {
+		s.guest = newGuest(o.Secrets)
+		_ = s.meet(ctx) // what warm says of Redis, this would, too
+		s.work.Go(s.stay)
+	}
 	return s, nil
 }
 
@@ -116,7 +129,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		s.logger = slog.Default()
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
-	if s.metrics, err = newMetrics(o.Registerer, client); err != nil {
+	if s.metrics, err = newMetrics(o.Registerer, client, s.Strange); err != nil {
 		return nil, err
 	}
 	s.openLanes()
@@ -125,6 +138,9 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 
 // Close waits for the calls in flight and closes the connections.
 func (s *Store) Close() error {
+	if s.guest != nil {
+		s.part()
+	}
 	s.work.Wait()
 	return s.client.Close()
 }

@@ -12,7 +12,8 @@
 -- ARGV[5]     how many tokens to examine at most (it ends with a bucket)
 -- ARGV[6]     how many to remove at most, 1..1000
 --
--- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, or
+-- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, {4} data of
+--          a newer format, or
 --          {0, next cursor or 0 when done, examined, removed}
 --
 -- A visitor is missed from the time on that it was told to come back at: a server

@@ -16,7 +16,7 @@
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for
 --
--- Returns  {1} zone unknown, {2} zone deleted, or
+-- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, answers, missed, rounded, pace, moved, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
 --            minute, window limit, edge passed, edge live, epoch, lost at; when the

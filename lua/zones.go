@@ -47,6 +47,8 @@ func zoneError(code any) error {
 		return line.ErrZoneUnknown
 	case int64(2):
 		return line.ErrZoneDeleted
+	case int64(statusNewer):
+		return newer("the zone's data has another", zoneFormat)
 	default:
 		return fmt.Errorf("lua: unknown status %v", code)
 	}
@@ -56,19 +58,31 @@ func zoneError(code any) error {
 // still as the caller read them (else line.ErrZoneChanged). The record says that
 // it was done by the one of that name.
 func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+	if err := settings.Validate(); err != nil {
+		return false, err
+	}
+	kept, text, err := s.read(ctx, settings.ZoneID)
+	absent := errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, line.ErrZoneDeleted)
+	if err != nil && !absent {
+		return false, err
+	}
 	before := ""
 	if was != nil {
-		b, err := json.Marshal(*was)
-		if err != nil {
-			return false, fmt.Errorf("lua: %w", err)
+		if absent || kept != *was {
+			return false, line.ErrZoneChanged
 		}
-		before = string(b)
+		before = text
+	}
+	if absent || kept != settings {
+		if text, err = withUnknown(text, settings); err != nil {
+			return false, err
+		}
 	}
 	name, err := json.Marshal(by)
 	if err != nil {
 		return false, fmt.Errorf("lua: %w", err)
 	}
-	code, err := s.settle(ctx, "put", settings, before, line.Memory{}, string(name))
+	code, err := s.settle(ctx, "put", settings, before, text, line.Memory{}, string(name))
 	if err != nil {
 		return false, err
 	}
@@ -89,25 +103,28 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 		}
 		name = string(b)
 	}
-	code, err := s.settle(ctx, "restore", settings, "", m, name)
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	text, err := withUnknown("", settings)
+	if err != nil {
+		return err
+	}
+	code, err := s.settle(ctx, "restore", settings, "", text, m, name)
 	if err == nil && code == settleDeleted {
 		err = line.ErrZoneDeleted
 	}
 	return err
 }
 
-func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was string, m line.Memory, by string) (int64, error) {
-	if err := z.Validate(); err != nil {
-		return 0, err
-	}
-	b, err := json.Marshal(z)
-	if err != nil {
-		return 0, fmt.Errorf("lua: %w", err)
-	}
+// settle has settle.lua go from one text of settings to another.
+func (s *Store) settle(
+	ctx context.Context, how string, z zone.Settings, was, text string, m line.Memory, by string,
+) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
 	reply, err := s.run(ctx, settleScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
-		s.clock(), how, was, string(b),
+		s.clock(), how, was, text,
 		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
 		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by)
 	if err != nil {
@@ -117,8 +134,11 @@ func (s *Store) settle(ctx context.Context, how string, z zone.Settings, was str
 	if !ok {
 		return 0, fmt.Errorf("lua: settle: reply is %T", reply)
 	}
-	if code == settleDiffers || code == settleDeleted {
+	switch code {
+	case settleDiffers, settleDeleted:
 		return code, nil
+	case statusNewer:
+		return 0, zoneError(code)
 	}
 	s.list(ctx, z.ZoneID)
 	return code, nil
@@ -179,33 +199,45 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 
 // Zone returns one zone's settings.
 func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	v, err := s.client.HMGet(ctx, s.keys(zoneID)[0], "json", "deleted").Result()
-	if err != nil {
-		return zone.Settings{}, s.failed(ctx, "zone", err)
-	}
-	return settingsOf(v)
+	z, _, err := s.read(ctx, zoneID)
+	return z, err
 }
 
-func settingsOf(v []any) (zone.Settings, error) {
+// read returns one zone's settings, and as the text that is kept.
+func (s *Store) read(ctx context.Context, zoneID string) (z zone.Settings, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	v, err := s.client.HMGet(ctx, s.keys(zoneID)[0], settingsFields...).Result()
+	if err != nil {
+		return zone.Settings{}, "", s.failed(ctx, "zone", err)
+	}
+	return settingsOf(zoneID, v)
+}
+
+// settingsFields are those of a zone's hash that settingsOf reads.
+var settingsFields = []string{"json", "deleted", formatField}
+
+func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error) {
+	if err := checkFormat("zone "+zoneID, v[2], zoneFormat); err != nil {
+		return zone.Settings{}, "", err
+	}
 	if v[1] != nil {
-		return zone.Settings{}, line.ErrZoneDeleted
+		return zone.Settings{}, "", line.ErrZoneDeleted
 	}
 	text, ok := v[0].(string)
 	if !ok {
-		return zone.Settings{}, line.ErrZoneUnknown
+		return zone.Settings{}, "", line.ErrZoneUnknown
 	}
-	var z zone.Settings
 	if err := json.Unmarshal([]byte(text), &z); err != nil {
-		return zone.Settings{}, fmt.Errorf("lua: a zone's settings are damaged: %w", err)
+		return zone.Settings{}, "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
 	}
-	return z, nil
+	return z, text, nil
 }
 
 // Zones lists the settings of all zones, by zone id. When a node does not
 // answer it returns those of the other nodes, and an error that wraps
-// line.ErrStoreUnavailable.
+// line.ErrStoreUnavailable; where some are of a newer format, the others, and one that
+// wraps line.ErrFormat.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
@@ -216,24 +248,26 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	pipe := s.client.Pipeline()
 	replies := make([]*redis.SliceCmd, len(names))
 	for i, name := range names {
-		replies[i] = pipe.HMGet(ctx, s.keys(name)[0], "json", "deleted")
+		replies[i] = pipe.HMGet(ctx, s.keys(name)[0], settingsFields...)
 	}
 	// Each command's own error is looked at below.
 	_, _ = pipe.Exec(ctx)
 	all := make([]zone.Settings, 0, len(names))
-	var errs []error
-	for _, r := range replies {
+	var errs, foreign []error
+	for i, r := range replies {
 		v, err := r.Result()
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		z, err := settingsOf(v)
+		z, _, err := settingsOf(names[i], v)
 		switch {
 		case err == nil:
 			all = append(all, z)
 		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 			// Lost or deleted: whoever remembers it will notice.
+		case errors.Is(err, line.ErrFormat):
+			foreign = append(foreign, err)
 		default:
 			errs = append(errs, err)
 		}
@@ -242,5 +276,7 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	if len(errs) > 0 {
 		return all, s.failed(ctx, "zones", errors.Join(errs...))
 	}
-	return all, nil
+	err = errors.Join(foreign...)
+	s.finds(&s.misfits.zones, err)
+	return all, err
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
 )
 
 const (
@@ -62,5 +64,8 @@ func (h *health) ready(ctx context.Context) error {
 // there is a zone to which this server admits without it.
 func (h *health) asksForTraffic(ctx context.Context) bool {
 	err := h.ready(ctx)
-	return err == nil || !errors.Is(err, errDraining) && h.alone(ctx) > 0
+	return err == nil || !errors.Is(err, errDraining) && !unfit(err) && h.alone(ctx) > 0
 }
+
+// unfit reports whether the store answers, and this server must not serve it.
+func unfit(err error) bool { return errors.Is(err, line.ErrSecrets) || errors.Is(err, line.ErrFormat) }

@@ -34,6 +34,8 @@ type rooms struct {
 	console  http.Handler
 	entrance *entrance
 	health   *health
+	// strange returns why visitors are to ask other servers, if they are.
+	strange  func() error
 	registry *prometheus.Registry
 	meter    problem.Meter
 	// clientIP finds the visitor's address behind the trusted proxies.
@@ -61,9 +63,9 @@ func (h *health) closing(next echo.HandlerFunc) echo.HandlerFunc {
 func (r rooms) public() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
-	e.POST("/traffic/wait", r.wait.Join, r.ownSites)
-	e.POST("/traffic/entry", r.entry.Poll, r.ownSites)
-	e.POST("/traffic/leave", r.wait.Leave, r.ownSites)
+	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
+	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
+	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
@@ -77,6 +79,17 @@ func (r rooms) public() http.Handler {
 func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.origins.Check(c.Request()); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+// familiar refuses visitors while the tokens that they may have would seem invalid to
+// this server: with 503 they keep their places, with 401 they would join again.
+func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := r.strange(); err != nil {
 			return err
 		}
 		return next(c)
@@ -196,7 +209,7 @@ func alive(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 
 // ready is GET /readyz: send traffic here. A server whose store is away is ready
 // if there is a zone that it admits to by itself; visitors of the others get the
-// same 503 from every server.
+// same 503 from every server. One that must not serve what is in the store says why.
 func (r rooms) ready(c echo.Context) error {
 	ctx := c.Request().Context()
 	err := r.health.ready(ctx)
@@ -205,6 +218,8 @@ func (r rooms) ready(c echo.Context) error {
 		return c.String(http.StatusOK, "ready\n")
 	case errors.Is(err, errDraining):
 		return echo.ErrServiceUnavailable
+	case unfit(err):
+		return fmt.Errorf("not ready: %w", err)
 	}
 	if zones := r.health.alone(ctx); zones > 0 {
 		return c.String(http.StatusOK,

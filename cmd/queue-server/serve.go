@@ -78,7 +78,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	opened, err := openStore(ctx, s, log, reg)
+	opened, err := openStore(ctx, s, keys.secrets, log, reg)
 	if err != nil {
 		return err
 	}
@@ -155,6 +155,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		console:  consoles.Handler(),
 		entrance: entrance,
 		health:   health,
+		strange:  strange(opened),
 		registry: reg,
 		meter:    metrics,
 		clientIP: clientIP(s),

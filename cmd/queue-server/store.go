@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/secret"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -38,6 +39,21 @@ func notKept(parts ...any) func() error {
 	}
 }
 
+// shared is a store that other servers use, too.
+type shared interface {
+	// Strange returns why this server must not answer visitors, if other servers
+	// have other secrets: it would refuse good tokens.
+	Strange() error
+}
+
+// strange returns that of a store, which for one in this process is never.
+func strange(opened store) func() error {
+	if s, ok := opened.(shared); ok {
+		return s.Strange
+	}
+	return func() error { return nil }
+}
+
 // The Redis store counts what clients take, too, for all servers; the embedded one
 // leaves it to internal/limit/local.
 var _ limiter.Store = (*lua.Store)(nil)
@@ -52,7 +68,7 @@ func within(s checked) time.Duration {
 }
 
 // openStore opens the store that the settings name.
-func openStore(ctx context.Context, s checked, log *slog.Logger, reg prometheus.Registerer) (store, error) {
+func openStore(ctx context.Context, s checked, secrets [][]byte, log *slog.Logger, reg prometheus.Registerer) (store, error) {
 	if s.Store == storeEmbedded {
 		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Logger: log})
 		if err != nil {
@@ -60,7 +76,13 @@ func openStore(ctx context.Context, s checked, log *slog.Logger, reg prometheus.
 		}
 		return opened, nil
 	}
-	opened, err := lua.Open(ctx, lua.Options{URL: s.RedisURL, Roots: s.redisRoots, Logger: log, Registerer: reg})
+	fingerprints, err := secret.Fingerprints(secrets)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := lua.Open(ctx, lua.Options{
+		URL: s.RedisURL, Roots: s.redisRoots, Secrets: fingerprints, Logger: log, Registerer: reg,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("redis store: %w", err)
 	}

@@ -15,10 +15,17 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const zonesName = "zones.json"
+const (
+	zonesName = "zones.json"
+	// zonesFormat is the format of zones.json. A file without a number is one from
+	// before there were numbers. It is raised when a version from before the change
+	// must not use the file: fields that it does not know, it ignores.
+	zonesFormat = 1
+)
 
 // contents are what survives a restart.
 type contents struct {
+	Format  int           `json:"format"`
 	Zones   []kept        `json:"zones"`
 	Deleted []keptDeleted `json:"deleted,omitempty"`
 }
@@ -60,6 +67,9 @@ func (f *file) load() (contents, error) {
 	if err != nil {
 		return contents{}, fmt.Errorf("embedded: %w", err)
 	}
+	if err := checkFormat(b, zonesName, zonesFormat); err != nil {
+		return contents{}, err
+	}
 	had, err := read(b)
 	if err != nil {
 		return contents{}, fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no zones", zonesName, err)
@@ -70,6 +80,20 @@ func (f *file) load() (contents, error) {
 		}
 	}
 	return had, nil
+}
+
+// checkFormat returns an error that wraps line.ErrFormat for a file of a newer
+// format than is known.
+func checkFormat(b []byte, name string, known int) error {
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(b, &head); err == nil && head.Format > known {
+		return fmt.Errorf("embedded: %w: %s has format %d, and this version reads formats up to %d: "+
+			"start the version that wrote it or a later one, or move the file away to begin without it",
+			line.ErrFormat, name, head.Format, known)
+	}
+	return nil // what is damaged is found by who reads all of it
 }
 
 // read understands the form of before there was a record, too: a list of zones.
@@ -88,6 +112,7 @@ func read(b []byte) (had contents, err error) {
 func (f *file) store(all contents) error {
 	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
 	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
+	all.Format = zonesFormat
 	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)

@@ -13,7 +13,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 
-const rulesName = "limits.json"
+const (
+	rulesName = "limits.json"
+	// rulesFormat is the format of limits.json, as zonesFormat is of zones.json.
+	rulesFormat = 1
+)
 
 // rules are the policies of limits, and the record of their changes. What a client
 // has taken is no part of it: that lives as long as the process.
@@ -30,6 +34,8 @@ type rules struct {
 
 // keptRules is what limits.json holds.
 type keptRules struct {
+	Format int `json:"format"`
+
 	Book limit.Book `json:"book"`
 	// Changes are the newest first.
 	Changes []limit.Change `json:"changes,omitempty"`
@@ -45,6 +51,9 @@ func (r *rules) load(d *disk) error {
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
+	if err := checkFormat(b, rulesName, rulesFormat); err != nil {
+		return err
+	}
 	if err = json.Unmarshal(b, &r.has); err == nil {
 		err = r.has.Book.Validate()
 	}
@@ -56,7 +65,7 @@ func (r *rules) load(d *disk) error {
 
 // set puts a book into force. The caller holds mu, and sees to it that it is saved.
 func (r *rules) set(b limit.Book, changes []limit.Change) {
-	next := keptRules{b, append(changes, r.has.Changes...)}
+	next := keptRules{Format: rulesFormat, Book: b, Changes: append(changes, r.has.Changes...)}
 	next.Changes = next.Changes[:min(len(next.Changes), limit.MaxChanges)]
 	r.has, r.unsaved = next, r.disk != nil
 }

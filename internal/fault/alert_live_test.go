@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -106,6 +107,19 @@ func (r *throttled) poll(ctx context.Context, zoneID, token string) (told, error
 	r.mu.Unlock()
 	if !pass {
 		return told{}, &refusal{code: "throttled", after: every, err: errors.New("by the gateway")}
+	}
+	return r.room.poll(ctx, zoneID, token)
+}
+
+// forged is a room whose visitors show a token that somebody made up, every second time.
+type forged struct {
+	room
+	polls atomic.Int64
+}
+
+func (r *forged) poll(ctx context.Context, zoneID, token string) (told, error) {
+	if r.polls.Add(1)%2 == 0 {
+		token = strings.Repeat("A", len(token))
 	}
 	return r.room.poll(ctx, zoneID, token)
 }
@@ -305,15 +319,20 @@ var zoneAlarms = []alarm{
 		must: []string{"QueueRefusals"},
 	},
 	{
-		fault: "one of two servers has another secret", zone: busy("BUSY"),
-		options: func(_ *testing.T, e *engine) []serverOptions {
-			return []serverOptions{
-				{redisURL: e.url()},
-				{redisURL: e.url(), secret: "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtb3RoZXItc2VydmVyLTE="},
-			}
-		},
+		fault: "one of two servers is started anew, with another secret", zone: busy("BUSY"), options: shared,
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
+			a.broke = time.Now()
+			s := a.servers[1]
+			s.become(t, binary(t, 0), s.environment(a.engine.url()).with("QUEUE_SECRET", otherSecret))
+		},
+		must: []string{"QueueSecretsDiffer"}, may: []string{"QueueServerNotReady"},
+	},
+	{
+		fault: "every second token that is shown was made up", zone: busy("BUSY"), options: shared,
+		breaks: func(t *testing.T, a *alarmed) {
+			t.Helper()
+			a.crowd.room = &forged{room: a.crowd.room}
 			a.crowd.arrive(t.Context(), "BUSY", 600, time.Second)
 		},
 		must: []string{"QueueTokensInvalid"}, may: []string{"QueueRefusals", "QueueEstimateOff", "QueueCapacityUnused", "QueueLineGrowing"},

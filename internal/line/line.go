@@ -17,6 +17,12 @@ var (
 	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
 	// of the call's effect; repeating it is safe.
 	ErrStoreUnavailable = errors.New("line: store unavailable")
+	// ErrFormat: a newer version has written what is kept, in a format that this
+	// one does not know. Nothing was changed.
+	ErrFormat = errors.New("line: data of a newer format")
+	// ErrSecrets: servers that use the store have other secrets than this one.
+	// Each would refuse the tokens of the other.
+	ErrSecrets = errors.New("line: other servers of the store have other secrets")
 )
 
 // ID names a visitor within a zone: 64 random bits, or a keyed hash of the

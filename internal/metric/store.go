@@ -70,11 +70,13 @@ func (m *Metrics) Measure(next Calls) *Store {
 }
 
 // done records a call that began at start. A zone that is not there, or not as
-// expected, is an answer; anything else is a failure.
+// expected, is an answer, and so is that this server must not serve it; anything else
+// is a failure.
 func (c *callMeter) done(start time.Time, err error) {
 	c.seconds.Observe(c.now().Sub(start).Seconds())
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, line.ErrZoneUnknown) &&
-		!errors.Is(err, line.ErrZoneDeleted) && !errors.Is(err, line.ErrZoneChanged) {
+		!errors.Is(err, line.ErrZoneDeleted) && !errors.Is(err, line.ErrZoneChanged) &&
+		!errors.Is(err, line.ErrFormat) && !errors.Is(err, line.ErrSecrets) {
 		c.failures.Inc()
 	}
 }

@@ -147,6 +147,17 @@ var (
 		detail:   "Places are kept. Send the same request again when Retry-After has passed.",
 		retryMin: 1, retryMax: 3,
 	}
+	// The same to programs, which are to ask again; people have something to mend.
+	newerFormat = kind{
+		status: storeUnavailable.status, code: storeUnavailable.code, title: storeUnavailable.title,
+		detail:   "What is kept was written by a newer version of the server. Places are kept; newer servers answer.",
+		retryMin: storeUnavailable.retryMin, retryMax: storeUnavailable.retryMax,
+	}
+	otherSecrets = kind{
+		status: storeUnavailable.status, code: storeUnavailable.code, title: storeUnavailable.title,
+		detail:   "This server's QUEUE_SECRET is not that of the others on its store. Places are kept; the others answer.",
+		retryMin: storeUnavailable.retryMin, retryMax: storeUnavailable.retryMax,
+	}
 )
 
 // table is the one place where an error gets its status and its code. The
@@ -184,6 +195,8 @@ var table = []struct {
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},
 	{line.ErrZoneChanged, &conflict},
+	{line.ErrFormat, &newerFormat},
+	{line.ErrSecrets, &otherSecrets},
 	{line.ErrStoreUnavailable, &storeUnavailable},
 	{context.DeadlineExceeded, &storeUnavailable},
 }

@@ -25,7 +25,7 @@ func watching(t *testing.T, topic string) (root, userData string) {
 		"name": "event", "vpc_id": "vpc-01", "subnet_id": "subnet-0a", "server_security_group_id": "sg-01",
 		"autoscaling_group_name": "event-servers", "admin_port": 8081, "alert_topic_arn": topic,
 		"metrics_token_secret_arn": arn("metrics-token"),
-		"redis_security_group_id": redisGroup(topic),
+		"redis_security_group_id":  redisGroup(topic),
 	}, map[string]any{"root": root}, map[string]any{
 		"data.aws_region.this.region":        region,
 		"aws_ebs_volume.data.id":             "vol-01",

@@ -4,11 +4,13 @@
 local AUDIT = KEYS[10]
 -- How many changes are kept of a zone, as zone.MaxChanges has it.
 local CHANGES = 200
+-- The format of an entry, and recordFormat in fit.go.
+local ENTRY = 1
 
 -- note writes that settings were replaced by others, both as JSON or 'null'. The
 -- name of who did it is a JSON string.
 local function note(micros, by, was, now)
-  redis.call('LPUSH', AUDIT, string.format('{"at":%.0f,"by":%s,"was":%s,"now":%s}',
-    math.floor(micros / 1000), by, was, now))
+  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"by":%s,"was":%s,"now":%s}',
+    ENTRY, math.floor(micros / 1000), by, was, now))
   redis.call('LTRIM', AUDIT, 0, CHANGES - 1)
 end

@@ -1,5 +1,10 @@
 -- zone: a zone's settings and state, in one hash: reading and writing them.
 
+-- FORMAT is the format of a zone's keys, and zoneFormat in fit.go. It is raised when
+-- a version from before the change must not touch them. A zone without a number is one
+-- from before there were numbers. NEWER is the status of one whose number is higher.
+local FORMAT, NEWER = 1, 4
+
 -- Settings, then state. All are integers; milliseconds and counts, but for
 -- the *_micros. An absent one is 0.
 local FIELDS = {
@@ -11,15 +16,18 @@ local FIELDS = {
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
   -- Words.
-  'mode', 'run_id', 'deleted', 'ttls',
+  'mode', 'run_id', 'deleted', 'ttls', 'format',
 }
 local NUMBERS = 35
-local MODE, RUN_ID, DELETED, TTLS = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4
+local MODE, RUN_ID, DELETED, TTLS, WRITTEN = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4, NUMBERS + 5
 
--- load_zone returns the zone; or nil and the status: 1 unknown, or 2 deleted, with
--- what is left of it.
+-- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with
+-- what is left of it, or 4 NEWER.
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
+  if tonumber(values[WRITTEN] or 0) > FORMAT then
+    return nil, NEWER
+  end
   if not values[MODE] and not values[DELETED] then
     return nil, 1
   end
@@ -51,6 +59,10 @@ local function save_zone(key, z)
   if z.ttls ~= (z.was[TTLS] or '') then
     out[#out + 1] = 'ttls'
     out[#out + 1] = z.ttls
+  end
+  if z.was[WRITTEN] ~= tostring(FORMAT) then
+    out[#out + 1] = 'format'
+    out[#out + 1] = FORMAT
   end
   if #out > 2 then
     redis.call(unpack(out))

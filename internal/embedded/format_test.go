@@ -1,0 +1,141 @@
+package embedded
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// formerFiles are those of the version before formats had numbers; stopped is when its
+// server had stopped.
+const formerFiles = "testdata/8df832c"
+
+var stopped = time.UnixMilli(1_795_324_846_303)
+
+// formerPlaces are those of visitor-1 to -3, who waited then, as their tokens have them.
+func formerPlaces(t *testing.T) []line.Place {
+	t.Helper()
+	places := []line.Place{
+		{ArrivedAtMicros: 1_795_324_846_295_464}, {ArrivedAtMicros: 1_795_324_846_296_137}, {ArrivedAtMicros: 1_795_324_846_296_874},
+	}
+	for i, id := range []string{"e4d90ceef5e40165", "15df4d31bd00a1d1", "d36a6566a42cfb50"} {
+		if n, err := hex.Decode(places[i].ID[:], []byte(id)); err != nil || n != len(places[i].ID) {
+			t.Fatal(n, err)
+		}
+	}
+	return places
+}
+
+// copied is a data folder with files of another.
+func copied(t *testing.T, from string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{zonesName, rulesName} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, string(text))
+	}
+	return dir
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFormerFiles: what the version before has kept is all there, and those who
+// waited come back to their places.
+func TestFormerFiles(t *testing.T) {
+	t.Parallel()
+	dir := copied(t, formerFiles)
+	now := stopped.Add(2 * time.Second)
+	s := reopen(t, dir, func() time.Time { return now })
+	ctx := t.Context()
+	zones, err := s.Zones(ctx)
+	if err != nil || len(zones) != 2 || zones[0].Mode != zone.ModeClosed || zones[1].PerMinute != 10 {
+		t.Errorf("zones: %+v, %v", zones, err)
+	}
+	for zoneID, n := range map[string]int{"": 5, "LINE": 1, "CLOSED": 2, "GONE": 2} {
+		if changes, err := s.Changes(ctx, zoneID); err != nil || len(changes) != n {
+			t.Errorf("%d changes of %q, want %d: %v", len(changes), zoneID, n, err)
+		}
+	}
+	book, err := s.Book(ctx)
+	changes, err2 := s.BookChanges(ctx)
+	if _, ok := book.Find("api"); !ok || book.Version != 3 || len(changes) != 3 || err != nil || err2 != nil {
+		t.Errorf("policies: %+v, %+v, %v, %v", book, changes, err, err2)
+	}
+	for i, p := range formerPlaces(t) {
+		if a, err := s.Poll(ctx, "LINE", p); err != nil || a.Status != line.Waiting || a.Position != int64(i+1) {
+			t.Errorf("visitor %d: %+v, %v", i+1, a, err)
+		}
+	}
+	now = now.Add(10 * time.Second)
+	if a, err := s.Poll(ctx, "LINE", formerPlaces(t)[0]); err != nil || a.Status != line.Admitted {
+		t.Errorf("the first, when it is its turn: %+v, %v", a, err)
+	}
+}
+
+// TestFilesNameTheirFormat: so that a version that does not know it can say so; and a
+// version that does need not know every field.
+func TestFilesNameTheirFormat(t *testing.T) {
+	t.Parallel()
+	dir := copied(t, formerFiles)
+	s := reopen(t, dir, func() time.Time { return stopped })
+	if err := s.PutBook(t.Context(), aBook(), 3, ""); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, s)
+	for name, want := range map[string]float64{zonesName: zonesFormat, rulesName: rulesFormat} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := map[string]any{}
+		if err := json.Unmarshal(text, &fields); err != nil || fields["format"] != want {
+			t.Errorf("%s has format %v, want %v (%v)", name, fields["format"], want, err)
+		}
+		write(t, dir, name, strings.Replace(string(text), "{", `{"later": [1],`, 1))
+	}
+	again := reopen(t, dir, func() time.Time { return stopped })
+	zones, _ := again.Zones(t.Context())
+	book, _ := again.Book(t.Context())
+	if len(zones) != 2 || len(book.Policies) != 1 {
+		t.Errorf("with a field of a later version: %+v, %+v", zones, book)
+	}
+}
+
+// TestNewerFiles: a server refuses to start, says which versions and what to do, and
+// leaves the files as they are.
+func TestNewerFiles(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{zonesName, rulesName} {
+		dir := copied(t, formerFiles)
+		text := `{"format": 7, "zones": "in another form", "book": 3}`
+		write(t, dir, name, text)
+		_, err := Open(Options{Dir: dir})
+		if !errors.Is(err, line.ErrFormat) {
+			t.Fatalf("%s: %v, want ErrFormat", name, err)
+		}
+		for _, says := range []string{name, "format 7", "up to 1", "start the version that wrote it", "move the file away"} {
+			if !strings.Contains(err.Error(), says) {
+				t.Errorf("%q does not say %q", err, says)
+			}
+		}
+		if is, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(is) != text {
+			t.Errorf("%s is %q now, %v", name, is, err)
+		}
+	}
+}
