@@ -64,7 +64,7 @@ func startServer(t testing.TB, o serverOptions) *server {
 	if o.redisURL != "" {
 		args = append(args, "--store", "redis", "--redis-url", o.redisURL)
 	}
-	all := slices.Concat(o.under, []string{binary(t, o.clockAhead)}, args, o.more)
+	all := slices.Concat(o.under, moved(t, o.clockAhead), args, o.more)
 	s := &server{
 		process: newProcess(t, all[0], dir, all[1:]...),
 		public:  "http://" + public, operators: "http://" + operators, limits: "http://" + limits,

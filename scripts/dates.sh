@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# dates: runs the tests on other days than today, to see that none depends on the day.
+#
+# Usage: dates.sh [go test arguments]     e.g. dates.sh ./internal/console -run TestStreams
+#
+# DATES="leap-day new-year" runs on some days only. Each package's tests are built once,
+# and run once a day.
+set -euo pipefail
+
+all="year-later leap-day new-year other-zone"
+
+# ahead prints by how many seconds the clock of a day is ahead of the system's.
+ahead() {
+	local now year
+	now=$(date +%s) year=$(date -u +%Y)
+	case $1 in
+	year-later) echo $(($(date -u -d '1 year' +%s) - now)) ;;
+	leap-day)
+		# The next 29 February, at noon, that is not today's.
+		until ((year % 4 == 0)) && (($(date -u -d "$year-02-29 12:00" +%s) > now)); do year=$((year + 1)); done
+		echo $(($(date -u -d "$year-02-29 12:00" +%s) - now)) ;;
+	# A second before, so that the year turns while the tests of any package run.
+	new-year) echo $(($(date -u -d "$((year + 1))-01-01" +%s) - 1 - now)) ;;
+	other-zone) echo 0 ;;
+	*)
+		echo "dates: no day is called $1, but: $all" >&2
+		return 2
+		;;
+	esac
+}
+
+# each runs a test's program on each day. go test -exec calls it so.
+each() {
+	local day zone status=0
+	for day in ${DATES:-$all}; do
+		CLOCK_AHEAD_SECONDS=$(ahead "$day")
+		export CLOCK_AHEAD_SECONDS
+		# Half an hour of daylight saving, and 11 hours ahead.
+		zone=UTC
+		[ "$day" != other-zone ] || zone=Australia/Lord_Howe
+		echo "on $day: CLOCK_AHEAD_SECONDS=$CLOCK_AHEAD_SECONDS TZ=$zone"
+		TZ=$zone "$@" || status=1
+	done
+	return "$status"
+}
+
+if [ "${1:-}" = each ]; then
+	shift
+	each "$@"
+	exit
+fi
+cd "$(dirname "$0")/.."
+for day in ${DATES:-$all}; do ahead "$day" >/dev/null; done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# For the programs that tests build, too.
+GOFLAGS="${GOFLAGS:-} $(scripts/clock-overlay.sh "$folder")"
+export GOFLAGS
+[ $# -gt 0 ] || set -- ./...
+go test -count=1 -vet=off -timeout 40m -exec "$PWD/scripts/dates.sh each" "$@"
