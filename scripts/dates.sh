@@ -1,10 +1,20 @@
 #!/usr/bin/env bash
 # dates: runs the tests on other days than today, to see that none depends on the day.
 #
-# Usage: dates.sh [go test arguments]     e.g. dates.sh ./internal/console -run TestStreams
+# Usage: dates.sh [go test arguments]     all packages by default; e.g. ./internal/console -run TestStreams
 #
-# DATES="leap-day new-year" runs on some days only. Each package's tests are built once,
-# and run once a day.
+# DATES="leap-day new-year" runs on some days only. The tests of a package are built
+# once, and run once a day, without the race detector:
+#
+#   year-later   a year from now
+#   leap-day     noon of the next 29 February
+#   new-year     the last second of this year, when the tests of each package begin
+#   other-zone   now, where clocks go forward by half an hour in October
+#
+# The whole machine seems to be there: Go programs take the overlay, servers that tests
+# build included; Redis, browsers and other programs in C a preloaded library. Neither
+# moves the times of files and processes, which the kernel tells, nor a Prometheus,
+# whose binary is Debian's and in Go: a test that compares these asks the other clock.
 set -euo pipefail
 
 all="year-later leap-day new-year other-zone"
@@ -19,7 +29,7 @@ ahead() {
 		# The next 29 February, at noon, that is not today's.
 		until ((year % 4 == 0)) && (($(date -u -d "$year-02-29 12:00" +%s) > now)); do year=$((year + 1)); done
 		echo $(($(date -u -d "$year-02-29 12:00" +%s) - now)) ;;
-	# A second before, so that the year turns while the tests of any package run.
+	# A minute before, the tests of most packages would be over when the year turns.
 	new-year) echo $(($(date -u -d "$((year + 1))-01-01" +%s) - 1 - now)) ;;
 	other-zone) echo 0 ;;
 	*)
@@ -35,7 +45,6 @@ each() {
 	for day in ${DATES:-$all}; do
 		CLOCK_AHEAD_SECONDS=$(ahead "$day")
 		export CLOCK_AHEAD_SECONDS
-		# Half an hour of daylight saving, and 11 hours ahead.
 		zone=UTC
 		[ "$day" != other-zone ] || zone=Australia/Lord_Howe
 		echo "on $day: CLOCK_AHEAD_SECONDS=$CLOCK_AHEAD_SECONDS TZ=$zone"
