@@ -9,6 +9,11 @@ TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 # Packages with tests that the race detector would distort or only slow down.
 UNRACED := ./internal/simulate ./internal/token
 
+# Packages whose tests make check runs on other days, too: those that read a clock,
+# are quick, and start no Redis. All others: make dates.
+DATED := $(addprefix ./internal/,acceptance answer caller console entry gate limiter metric openapi operator pass \
+	quota registry rulebook secret sweeper token wait watch window) ./limit/echolimit
+
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
@@ -37,13 +42,23 @@ build: ## build the one static binary, bin/queue-server
 ##@ Check it
 
 .PHONY: check
-check: format vet lint lint-lua alerts test ## the one word: format, vet, lint, Lua lint, alerts, tests
+check: format vet lint lint-lua alerts test dates-quick ## the one word: format, vet, lint, Lua lint, alerts, tests
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
 	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
+
+.PHONY: dates
+dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/console)
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx
+	scripts/dates.sh $(or $(ONLY),./...)
+
+.PHONY: dates-quick
+dates-quick: ## the same for the quick packages that read a clock: part of make check
+	@scripts/install-debian.sh gcc
+	scripts/dates.sh $(DATED)
 
 .PHONY: faults
 faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table

@@ -5,7 +5,7 @@
 # Usage: faults.sh [go test flags]        e.g. faults.sh -run TestPromotion
 #
 # FAULT_VISITORS=100000 has so many go through the storm (5,000 by default); with
-# -v, it tells how far they are. A first run builds a server with a wrong clock,
+# -v, it tells how far they are. A first run builds a server with a movable clock,
 # which takes a minute or two more.
 set -euo pipefail
 

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 duration=${1:-30s}
 
 mapfile -t targets < <(
-	grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd internal lua | sort
+	grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' * | sort
 )
 failed=()
 for i in "${!targets[@]}"; do

@@ -1,24 +1,32 @@
 package fault
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// buildTimeout bounds a build. One with another clock builds the standard
+// buildTimeout bounds a build. One with a movable clock builds the standard
 // library anew: 100 s of one core.
 const buildTimeout = 5 * time.Minute
 
 // command is the package of the server, seen from this package's folder.
 const command = "../../cmd/queue-server"
+
+// overlay has the go command build programs whose clock is ahead by the seconds
+// in clockVariable.
+const (
+	overlay       = "../../scripts/clock-overlay.sh"
+	clockVariable = "CLOCK_AHEAD_SECONDS"
+)
 
 // binaries are built once a test run. removeBinaries removes them.
 var binaries struct {
@@ -34,34 +42,42 @@ func removeBinaries() error {
 	return os.RemoveAll(binaries.dir)
 }
 
-// binary returns the path of queue-server. Its clock is ahead by skew.
-func binary(t testing.TB, skew time.Duration) string {
+// moved is what starts queue-server with a clock that is ahead.
+func moved(t testing.TB, ahead time.Duration) []string {
 	t.Helper()
-	path, err := build(skew)()
+	path, err := build(ahead != 0)()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	if ahead == 0 {
+		return []string{path}
+	}
+	// The test's own clock may be moved, too: by scripts/dates.sh.
+	own, err := strconv.Atoi(cmp.Or(os.Getenv(clockVariable), "0"))
+	if err != nil {
+		t.Fatalf("%s: %v", clockVariable, err)
+	}
+	return []string{"env", fmt.Sprintf("%s=%d", clockVariable, own+int(ahead.Seconds())), path}
 }
 
 // build returns what builds the server, once for all who call it.
-func build(skew time.Duration) func() (string, error) {
+func build(movable bool) func() (string, error) {
 	binaries.Lock()
 	defer binaries.Unlock()
 	name := "queue-server"
-	if skew != 0 {
-		name += "-ahead-" + skew.String()
+	if movable {
+		name += "-movable"
 	}
 	if binaries.built == nil {
 		binaries.built = make(map[string]func() (string, error))
 	}
 	if binaries.built[name] == nil {
-		binaries.built[name] = sync.OnceValues(func() (string, error) { return compile(name, skew) })
+		binaries.built[name] = sync.OnceValues(func() (string, error) { return compile(name, movable) })
 	}
 	return binaries.built[name]
 }
 
-func compile(name string, skew time.Duration) (string, error) {
+func compile(name string, movable bool) (string, error) {
 	binaries.Lock()
 	if binaries.dir == "" {
 		dir, err := os.MkdirTemp("", "fault-")
@@ -77,52 +93,19 @@ func compile(name string, skew time.Duration) (string, error) {
 	// Without the race detector, which would make a server five times slower;
 	// TestStoreUnderRace has the same code in the test's own process.
 	args := []string{"build", "-buildvcs=false", "-o", path}
-	if skew != 0 {
-		overlay, err := clockOverlay(filepath.Dir(path), skew)
-		if err != nil {
-			return "", err
-		}
-		args = append(args, "-overlay", overlay)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
+	if movable {
+		option, err := exec.CommandContext(ctx, overlay, filepath.Dir(path)).Output()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", overlay, err)
+		}
+		args = append(args, strings.TrimSpace(string(option)))
+	}
 	// Nice: other tests measure time meanwhile.
 	c := exec.CommandContext(ctx, "nice", append([]string{"-n", "19", "go"}, append(args, command)...)...)
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w: %s", name, err, out)
 	}
 	return path, nil
-}
-
-// wallSeconds is the line of package time in which Now turns the system's
-// seconds since 1970 into its own.
-const wallSeconds = "\tsec += unixToInternal - minWall\n"
-
-// clockOverlay writes what has the go command build a program whose time.Now is
-// ahead: go build -overlay takes another file for one of package time. The
-// monotonic clock stays as it is, as with a machine whose clock is set wrong.
-func clockOverlay(dir string, ahead time.Duration) (string, error) {
-	out, err := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env: %w", err)
-	}
-	original := filepath.Join(strings.TrimSpace(string(out)), "src", "time", "time.go")
-	text, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	if strings.Count(string(text), wallSeconds) != 1 {
-		return "", fmt.Errorf("%s no longer has the line %q", original, wallSeconds)
-	}
-	changed := fmt.Sprintf("\tsec += unixToInternal - minWall + %d\n", int64(ahead.Seconds()))
-	ours := filepath.Join(dir, "time.go.txt")
-	if err := os.WriteFile(ours, []byte(strings.Replace(string(text), wallSeconds, changed, 1)), 0o600); err != nil {
-		return "", err
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: ours}})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, replace, 0o600)
 }

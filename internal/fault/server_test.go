@@ -65,7 +65,7 @@ func startServer(t testing.TB, o serverOptions) *server {
 	if o.redisURL != "" {
 		args = append(args, "--store", "redis", "--redis-url", o.redisURL)
 	}
-	all := slices.Concat(o.under, []string{binary(t, o.clockAhead)}, args, o.more)
+	all := slices.Concat(o.under, moved(t, o.clockAhead), args, o.more)
 	signing := secret
 	if o.secret != "" {
 		signing = o.secret

@@ -1,7 +1,6 @@
 package house
 
 import (
-	"go/ast"
 	"io/fs"
 	"os"
 	"path"
@@ -51,21 +50,23 @@ func TestFilesAreShort(t *testing.T) {
 
 func TestNoTestSleeps(t *testing.T) {
 	for _, s := range tree(t) {
-		name := s.importName("time", "time")
-		if !s.isTest() || name == "" {
-			continue
+		if s.isTest() {
+			for _, line := range s.uses("time", "Sleep") {
+				t.Errorf("%s:%d: a test sleeps: inject the clock, call runOnce, or wait for what you wait for", s.path(), line)
+			}
 		}
-		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			sel, ok := n.(*ast.SelectorExpr)
-			if !ok || sel.Sel.Name != "Sleep" {
-				return true
-			}
-			if x, ok := sel.X.(*ast.Ident); ok && x.Name == name {
-				t.Errorf("%s:%d: a test sleeps: inject the clock, call runOnce, or wait for what you wait for",
-					s.path(), s.fset.Position(sel.Pos()).Line)
-			}
-			return true
-		})
+	}
+}
+
+// TestNoContextEndsAtAMoment: a context reads the system's clock, and a moment
+// may be of an injected one. Tests whose clock began at a fixed date held until
+// that date.
+func TestNoContextEndsAtAMoment(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, line := range s.uses("context", "WithDeadline", "WithDeadlineCause") {
+			t.Errorf("%s:%d: a context ends at a moment: give it the time that is left on the clock that the moment is of, "+
+				"with WithTimeout", s.path(), line)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +50,26 @@ func (s source) importName(importPath, last string) string {
 		return last
 	}
 	return ""
+}
+
+// uses returns the lines that name something of another package; the last
+// element of importPath is the package's own name.
+func (s source) uses(importPath string, names ...string) (lines []int) {
+	pkg := s.importName(importPath, path.Base(importPath))
+	if pkg == "" {
+		return nil
+	}
+	ast.Inspect(s.syntax, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || !slices.Contains(names, sel.Sel.Name) {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == pkg {
+			lines = append(lines, s.fset.Position(sel.Pos()).Line)
+		}
+		return true
+	})
+	return lines
 }
 
 // load reads the project once for all tests; the test binary's working folder

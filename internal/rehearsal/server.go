@@ -52,6 +52,9 @@ func (r *Redis) StartServer(t testing.TB) *Server {
 
 	// The settings name folders of the instance, and ports that may be taken here.
 	cmd := exec.Command(binary(t), "serve", "--addr="+host(public), "--admin-addr="+host(operators))
+	// The instance's environment is all that the server gets, and where
+	// scripts/dates.sh moves the clock, that of the instance.
+	cmd.Env = []string{"CLOCK_AHEAD_SECONDS=" + os.Getenv("CLOCK_AHEAD_SECONDS")}
 	for _, file := range []string{"/etc/queue-server/environment", runFolder + "/environment"} {
 		for name, value := range environment(t, root+file) {
 			for _, folder := range []string{runFolder, dataFolder} {
