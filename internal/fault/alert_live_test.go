@@ -324,7 +324,7 @@ var zoneAlarms = []alarm{
 			t.Helper()
 			a.broke = time.Now()
 			s := a.servers[1]
-			s.become(t, binary(t, 0), s.environment(a.engine.url()).with("QUEUE_SECRET", otherSecret))
+			s.become(t, moved(t, 0)[0], s.environment(a.engine.url()).with("QUEUE_SECRET", otherSecret))
 		},
 		must: []string{"QueueSecretsDiffer"}, may: []string{"QueueServerNotReady"},
 	},

@@ -17,7 +17,7 @@ import (
 func TestOtherSecrets(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	program := binary(t, 0)
+	program := moved(t, 0)[0]
 	first, env := prepareServer(t, e.url())
 	first.become(t, program, env)
 	first.awaitReady(t)
@@ -62,7 +62,7 @@ func TestOtherSecrets(t *testing.T) {
 func TestRotationKeepsPlaces(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	program := binary(t, 0)
+	program := moved(t, 0)[0]
 	var servers []*server
 	var envs []environment
 	for range 2 {
@@ -116,7 +116,7 @@ func TestNewerData(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s, env := prepareServer(t, e.url())
-	s.become(t, binary(t, 0), env)
+	s.become(t, moved(t, 0)[0], env)
 	s.awaitReady(t)
 	z := busy("BUSY")
 	z.OnStoreFailure = zone.FailureAdmit

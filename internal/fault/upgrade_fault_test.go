@@ -92,7 +92,7 @@ func (s *scene) step(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	const fault = "upgrade and rollback, one of two servers after the other"
-	programs := []string{formerBinary(t, fault), binary(t, 0)}
+	programs := []string{formerBinary(t, fault), moved(t, 0)[0]}
 	e := startEngine(t)
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
 	one, first := prepareServer(t, e.url())
@@ -124,7 +124,7 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradeEmbedded(t *testing.T) {
 	t.Parallel()
 	const fault = "embedded store: upgrade and rollback"
-	programs := []string{formerBinary(t, fault), binary(t, 0)}
+	programs := []string{formerBinary(t, fault), moved(t, 0)[0]}
 	server, told := prepareServer(t, "")
 	server.become(t, programs[0], told)
 	server.awaitReady(t)
