@@ -5,7 +5,8 @@
 // A zone is one crowd under one lock. Places are not written to disk: they come
 // back with the visitors' own tokens, as they do after the loss of a Redis.
 // Settings, and what bounds the healing (see line.Memory), survive in
-// zones.json; the data directory is locked against a second process.
+// zones.json; who was admitted or left, in a journal (journal.go), so that no token is
+// used twice. The data directory is locked against a second process.
 //
 // A change is in force before it is on the disk, and also if it does not get
 // there: an operator's pause must not wait for a full disk. NotKept says what a

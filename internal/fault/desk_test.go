@@ -3,18 +3,16 @@ package fault
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
 )
@@ -55,24 +53,30 @@ func (d *desks) any() *desk { return d.all[d.next.Add(1)%uint64(len(d.all))] }
 
 func (d *desks) join(ctx context.Context, zoneID, clientID string) (told, error) {
 	sum := sha256.Sum256([]byte(clientID))
-	return tell(d.any().zones.Join(ctx, zoneID, line.ID(sum[:8])))
+	a, err := d.any().zones.Join(ctx, zoneID, line.ID(sum[:8]))
+	return tell(zoneID, a, err)
 }
 
-func (d *desks) poll(ctx context.Context, zoneID, token string) (told, error) {
-	var p line.Place
-	id, arrived, _ := strings.Cut(token, "/")
-	if _, err := hex.Decode(p.ID[:], []byte(id)); err != nil {
+func (d *desks) poll(ctx context.Context, zoneID, tok string) (told, error) {
+	p, err := deskKeys().Verify(zoneID, tok)
+	if err != nil {
 		return told{}, err
 	}
-	var err error
-	if p.ArrivedAtMicros, err = strconv.ParseInt(arrived, 10, 64); err != nil {
-		return told{}, err
-	}
-	return tell(d.any().zones.Poll(ctx, zoneID, p))
+	a, err := d.any().zones.Poll(ctx, zoneID, p)
+	return tell(zoneID, a, err)
 }
+
+// deskKeys sign the tokens of all desks.
+var deskKeys = sync.OnceValue(func() *token.Keys {
+	keys, err := token.NewKeys(make([]byte, token.MinSecretBytes))
+	if err != nil {
+		panic(err)
+	}
+	return keys
+})
 
 // tell puts an answer as HTTP would.
-func tell(a line.Answer, err error) (told, error) {
+func tell(zoneID string, a line.Answer, err error) (told, error) {
 	switch {
 	case errors.Is(err, line.ErrStoreUnavailable):
 		after := time.Duration(1+rand.IntN(3)) * time.Second
@@ -85,7 +89,7 @@ func tell(a line.Answer, err error) (told, error) {
 		return told{}, &refusal{code: codeExpired, after: afterBreak, err: errors.New("gone")}
 	}
 	return told{
-		token:    fmt.Sprintf("%x/%d", a.Place.ID[:], a.Place.ArrivedAtMicros),
+		token:    deskKeys().Sign(zoneID, a.Place),
 		admitted: a.Status == line.Admitted || a.Status == line.AdmittedBefore,
 		position: a.Position, period: time.Duration(a.PeriodMillis) * time.Millisecond,
 		arrivedAtMicros: a.Place.ArrivedAtMicros, admittedAtMillis: a.AdmittedAtMillis,

@@ -23,7 +23,7 @@ const former = "8df832c"
 // buildFormer builds the server of that commit, once.
 var buildFormer = sync.OnceValues(func() (string, error) {
 	// The folder of binaries goes with the test run.
-	now, err := build(0)()
+	now, err := build(false)()
 	if err != nil {
 		return "", err
 	}

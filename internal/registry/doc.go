@@ -9,6 +9,14 @@
 // the process only: the embedded store keeps its own on disk, and with Redis
 // the other servers remember too.
 //
+// # Departures
+//
+// Who was admitted or left by an answer that passed through is remembered as long as a
+// token of theirs may pass for fresh (departures.go). A store that lost a zone is told
+// before anybody's poll goes there, one that noticed a loss by itself (a fail-over)
+// within a second. So nobody is put back who had departed, and nobody gets a second
+// pass.
+//
 // # What is authoritative
 //
 // The store. The registry answers from memory where that is harmless: a zone's

@@ -63,7 +63,7 @@ function goDark(visitor) {
   darknesses.add(1);
   const on = visitor.stay() && visitor.step();
   const { last } = visitor;
-  samePlace.add(visitor.end !== 'lost' && last.token === before.token && (last.canEnter
+  samePlace.add(visitor.end !== 'lost' && (last.canEnter
     || last.waiting.arrivedAtMicros === before.waiting.arrivedAtMicros
     && last.waiting.position <= before.waiting.position));
   return on;

@@ -83,7 +83,7 @@ export function judge(res, last, zoneId, joins, may) {
     'status is 200': () => res.status === 200,
     'shape is the contract\'s': (a) => a === null ? res.status !== 200 : hasShape(a, zoneId),
     'Retry-After is the polling period': (a) => !isWaiting(a) || retryAfterFits(res, a),
-    'token and place are the same': (a) => !a || !last || samePlace(last, a, joins),
+    'place is the same': (a) => !a || !last || samePlace(last, a),
     'position never rises': (a) => !isWaiting(a) || !isWaiting(last) || a.waiting.position <= last.waiting.position,
     'entry comes with a pass': (a) => !a || a.canEnter !== true || hasPass(a),
     'once in, always the same admission': (a) => !a || !last || last.canEnter !== true || sameAdmission(last, a),
@@ -137,10 +137,9 @@ function retryAfterFits(res, a) {
   return Number(res.headers['Retry-After']) === Math.ceil(a.waiting.pollingPeriod / 1000);
 }
 
-// samePlace: a join after admission may name the visitor by another token.
-function samePlace(last, a, joins) {
-  return (a.token === last.token || joins && a.canEnter)
-    && (!isWaiting(a) || !isWaiting(last) || a.waiting.arrivedAtMicros === last.waiting.arrivedAtMicros);
+// samePlace: each answer renews the token; the arrival stays.
+function samePlace(last, a) {
+  return !isWaiting(a) || !isWaiting(last) || a.waiting.arrivedAtMicros === last.waiting.arrivedAtMicros;
 }
 
 function sameAdmission(last, a) {
