@@ -218,8 +218,11 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 	case strings.HasPrefix(url, s.limits):
 		document = openapitest.Limits
 	}
-	if err := held(document, req, sent.String(), res, text); err != nil {
-		return 0, "", err
+	// Profiles are those of a server of the version before, too.
+	if !strings.Contains(req.URL.Path, "/debug/pprof") {
+		if err := held(document, req, sent.String(), res, text); err != nil {
+			return 0, "", err
+		}
 	}
 	return res.StatusCode, string(text), nil
 }
