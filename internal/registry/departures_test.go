@@ -106,11 +106,14 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := line.Place{ID: visitor('x'), ArrivedAtMicros: 3}
-	if r.Departed("a", p) {
+	if _, ended := r.Departed("a", p); ended {
 		t.Error("departed before it did")
 	}
 	r.Depart("a", line.Departure{Place: p, AdmittedAtMillis: 1_500})
-	if !r.Departed("a", p) || r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001}) || r.Departed("b", p) {
+	d, ended := r.Departed("a", p)
+	_, later := r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001})
+	_, elsewhere := r.Departed("b", p)
+	if !ended || d.AdmittedAtMillis != 1_500 || later || elsewhere {
 		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
 	}
 	r.tellAll(t.Context())
