@@ -122,6 +122,36 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 	}
 }
 
+// TestADepartureWhileTheStoreIsTold is told after that: the store is back, and this
+// server has not noticed yet.
+func TestADepartureWhileTheStoreIsTold(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	depart := func(letter byte) {
+		r.Depart("a", line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 1_500})
+	}
+	depart('x')
+	f.before = func(call, _ string) {
+		if call == "Recall" {
+			f.before = nil
+			depart('y')
+		}
+	}
+	r.tellAll(t.Context())
+	f.told()
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 2 {
+		t.Errorf("told %+v, want both", got)
+	}
+	if m := r.Memory("a"); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 || r.Memory("b") != (line.Memory{}) {
+		t.Errorf("remembered %+v", m)
+	}
+}
+
 // TestDeparturesAreBounded: by time, and in number.
 func TestDeparturesAreBounded(t *testing.T) {
 	var ds departures
