@@ -1,6 +1,8 @@
 package fallback
 
 import (
+	"slices"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -100,12 +102,12 @@ func (a *askers) within(arrivedMicros, edgeMicros, now, room int64, share window
 // at another server. It narrows while none is, so that nobody has to race for a slot.
 func (a *askers) look(from, room int64, share window.Rates) {
 	a.scratch = a.scratch[:0]
-	for i := len(a.all) - 1; i >= 0; i-- {
-		if a.all[i].atMillis < from {
+	for i, one := range slices.Backward(a.all) {
+		if one.atMillis < from {
 			a.remove(i)
 			continue
 		}
-		a.scratch = append(a.scratch, a.all[i].arrivedMicros)
+		a.scratch = append(a.scratch, one.arrivedMicros)
 	}
 	if room*idlePart > share.Limit {
 		a.wide += max(1, a.wide/8)

@@ -44,6 +44,11 @@ type Lines interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 	Zones(ctx context.Context) ([]zone.Settings, error)
+	Memory
+}
+
+// Memory is what is known without the store, and takes in what it has to learn.
+type Memory interface {
 	// Remembered returns a zone's settings without asking the store, if they
 	// are known.
 	Remembered(zoneID string) (zone.Settings, bool)
