@@ -227,6 +227,26 @@ func TestAFloodAsksOnce(t *testing.T) {
 	}
 }
 
+// TestVouching: for a token that is older than what its visitor was told, by when the
+// store told it to come. That it asked a store that did not answer says nothing.
+func TestVouching(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.store.says.State.Epoch = 9
+	due := r.clock.Now().UnixMilli() + 10_000
+	r.passes("told to come after 10 s", 0, v)
+	r.store.err = line.ErrStoreUnavailable
+	for _, when := range []string{"at the first poll", "at the second"} {
+		r.clock.forward(100 * time.Second)
+		if _, err := r.door.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Fatal(err)
+		}
+		if p := r.store.shown; p.DueMillis != due || p.Epoch != 9 {
+			t.Errorf("%s: due %d ms off, epoch %d", when, p.DueMillis-due, p.Epoch)
+		}
+	}
+}
+
 func TestAStoreThatFailedIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)

@@ -119,6 +119,7 @@ func (c *clock) forward(d time.Duration) {
 type store struct {
 	mu       sync.Mutex
 	asked    int
+	shown    line.Place // by the last poll
 	says     line.Answer
 	err      error
 	settings zone.Settings
@@ -153,6 +154,7 @@ func (s *store) count() int {
 func (s *store) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
 	s.mu.Lock()
 	s.asked++
+	s.shown = p
 	a, err, hold := s.says, s.err, s.hold
 	s.mu.Unlock()
 	if hold != nil {

@@ -257,7 +257,7 @@ func (c *crowd) heals(t turn, p line.Place) bool {
 // they are believed while the line goes on that was begun with them.
 func (c *crowd) fresh(t turn, p line.Place) bool {
 	return c.epoch == 0 ||
-		c.sameData(t, p) && p.DueMillis+c.settings.IdleTimeoutSeconds*1000 >= c.heal.alive
+		c.sameData(t, p) && !window.Silent(p.DueMillis, c.heal.alive, c.settings)
 }
 
 // sameData reports whether the place was taken in these data. While nobody remembers

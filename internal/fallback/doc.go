@@ -33,14 +33,49 @@
 // A server's share of the window's limit and of the minute's is the limit
 // divided by Options.Servers, rounded down. What it lets in, it logs, and
 // counts as the stores do: in milliseconds, over both spans (bucket.go).
+// Nobody has a share of a limit that is smaller than the number of servers: such
+// a zone is held; and so is one of whose line this server never heard.
+//
+// # Whose token is good
+//
+// A token is judged as a store judges one whose place it lost, by what this
+// server heard last of the line (standing):
+//
+//	this server saw the visitor leave, or the pass has expired    410
+//	this server saw the admission, and the pass is good           held: the store knows it
+//	of other data than the line's, or the visitor had fallen
+//	silent when the store was last heard (window.Silent)          held: it may have been swept
+//	else                                                          the place stands
+//
+// Tokens are not renewed meanwhile, so what counts is the last contact, not now.
+// Who is held for such a reason counts for nothing: newcomers do not wait for it.
+// Those of a line of version 1, whose tokens do not say how fresh they are, are
+// believed.
+//
+// # Order
+//
+// For window.FreezeMillis after the first failure those may enter whom the store
+// had released: up to the edge, as it was last heard. By then everybody who waits
+// must have asked, and been refused, whatever the store had told them. From then
+// on the earliest may enter, too, of those who are there (order.go): who asked
+// lately, since a refusal says to come back within 3 s. How many of the earliest,
+// is adapted four times a second: more while some of the share lies idle, fewer
+// while there is no room. So no slot waits long for one who has left or who went
+// in at another server, and nobody has to race for one with the whole line. Which
+// use of the share and which order that brings, TestOrderInAnOutage says.
+//
 // Whoever holds a token goes before newcomers: these enter only if for one
-// polling round no token holder was refused. Nobody has a share of a limit
-// that is smaller than the number of servers: such a zone is held.
+// polling round no token holder was refused.
+//
+// # What is remembered of it
 //
 // Who was let in is remembered for as long as the pass is good: a repeated
 // call, during the outage or after, gets the same admission from memory, and
-// the store is not asked. Other servers do not know of it: a visitor who asks
-// one of them may be let in again, and counts again.
+// the store is not asked. The store is told when it is back (Lines.Depart): it
+// takes the visitor out of the line and knows the admission, so that other
+// servers repeat it. Until then they know nothing of it: a visitor who asks one of
+// them may be let in again, and counts again. What a server that is killed in an
+// outage let in, the store does not learn.
 //
 // # Never over
 //
@@ -52,8 +87,9 @@
 //   - What the store admitted before, and perhaps did not get to tell, is
 //     counted as the most that it may have been (window.Phantoms, a share of
 //     them each). So a server admits nobody until one window after away began.
-//   - What the servers admitted, the store does not learn. So all of them hold
-//     when it is back, from one window to a minute (settle): until no interval
+//   - What the servers admitted, the store learns from each when that one finds it
+//     again, or never, and some may ask it before others have told. So all of them
+//     hold when it is back, from one window to a minute (settle): until no interval
 //     can have both their admissions and so many of the store's that together
 //     they exceed a limit. After an outage no longer than a window, nobody was
 //     let in, and there is no such pause.

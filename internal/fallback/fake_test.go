@@ -45,6 +45,75 @@ type link struct {
 	// remembered is what this server knows of the zone without the store.
 	mu         sync.Mutex
 	remembered *zone.Settings
+	memory     line.Memory
+	departed   map[line.ID]line.Departure
+	untold     []line.Departure
+}
+
+// heard remembers an answer, as the registry does.
+func (l *link) heard(a line.Answer, err error) (line.Answer, error) {
+	if err != nil {
+		return a, err
+	}
+	l.learn(a.State)
+	switch a.Status {
+	case line.Admitted, line.AdmittedBefore:
+		l.depart(line.Departure{Place: a.Place, AdmittedAtMillis: a.AdmittedAtMillis})
+	default:
+	}
+	a.Renew()
+	return a, nil
+}
+
+func (l *link) learn(s line.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.memory = line.Memory{
+		Epoch: s.Epoch, SeenAtMillis: s.NowMillis + 1000, EdgeMicros: s.EdgeMicros, LastArrivalMicros: s.LastArrivalMicros,
+	}
+}
+
+func (l *link) depart(d line.Departure) line.Departure {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.departed == nil {
+		l.departed = make(map[line.ID]line.Departure)
+	}
+	d.Place.ArrivedAtMicros, d.Place.Epoch = max(d.Place.ArrivedAtMicros, l.memory.LastArrivalMicros), l.memory.Epoch
+	l.departed[d.Place.ID] = d
+	return d
+}
+
+func (l *link) Memory(string) line.Memory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.memory
+}
+
+func (l *link) Departed(_ string, p line.Place) (line.Departure, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d, ok := l.departed[p.ID]
+	return d, ok && p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
+}
+
+func (l *link) Depart(_ string, d line.Departure) {
+	d = l.depart(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.untold = append(l.untold, d)
+}
+
+// tell has the store take in who was admitted without it, if it is there.
+func (l *link) tell(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.untold) == 0 || l.cut() != nil {
+		return nil
+	}
+	told := l.untold
+	l.untold = nil
+	return l.store.Recall(ctx, testZone, told)
 }
 
 func (l *link) cut() error {
@@ -59,7 +128,7 @@ func (l *link) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	if err := l.cut(); err != nil {
 		return line.Answer{}, err
 	}
-	return l.store.Join(ctx, zoneID, id, former...)
+	return l.heard(l.store.Join(ctx, zoneID, id, former...))
 }
 
 func (l *link) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
@@ -67,21 +136,29 @@ func (l *link) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answ
 	if err := l.cut(); err != nil {
 		return line.Answer{}, err
 	}
-	return l.store.Poll(ctx, zoneID, p)
+	return l.heard(l.store.Poll(ctx, zoneID, p))
 }
 
 func (l *link) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	if err := l.cut(); err != nil {
 		return err
 	}
-	return l.store.Leave(ctx, zoneID, p)
+	if err := l.store.Leave(ctx, zoneID, p); err != nil {
+		return err
+	}
+	l.depart(line.Departure{Place: p})
+	return nil
 }
 
 func (l *link) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err := l.cut(); err != nil {
 		return line.Stats{}, err
 	}
-	return l.store.Stats(ctx, zoneID)
+	s, err := l.store.Stats(ctx, zoneID)
+	if err == nil {
+		l.learn(s.State)
+	}
+	return s, err
 }
 
 func (l *link) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
@@ -177,9 +254,13 @@ func (r *room) newID() (id line.ID) {
 	return id
 }
 
-// cut takes the store away from all servers, or gives it back.
+// cut takes the store away from all servers, or gives it back. What a server hears
+// every second of every zone, it has heard just before.
 func (r *room) cut(down bool) {
 	for _, s := range r.servers {
+		if _, err := s.link.Stats(r.t.Context(), testZone); err != nil && !errors.Is(err, s.link.fails) {
+			r.t.Error(err)
+		}
 		s.link.down.Store(down)
 	}
 }
@@ -194,6 +275,9 @@ func (r *room) pass(d time.Duration) {
 			var probes sync.WaitGroup
 			s.probeAll(r.t.Context(), &probes)
 			probes.Wait()
+			if err := s.link.tell(r.t.Context()); err != nil && !errors.Is(err, line.ErrZoneDeleted) {
+				r.t.Error(err)
+			}
 		}
 	}
 }

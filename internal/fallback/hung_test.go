@@ -58,6 +58,13 @@ func (h *hanging) Stats(ctx context.Context, zoneID string) (line.Stats, error) 
 	return h.Store.Stats(ctx, zoneID)
 }
 
+func (h *hanging) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
+	if err := h.hang(ctx); err != nil {
+		return err
+	}
+	return h.Store.Recall(ctx, zoneID, departed)
+}
+
 func (h *hanging) Zones(ctx context.Context) ([]zone.Settings, error) {
 	if err := h.hang(ctx); err != nil {
 		return nil, err
@@ -86,6 +93,17 @@ func open(t *testing.T) (*hanging, *fallback.Store) {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, serve(t, store)
+}
+
+// serve returns one more server over a store. It hears of the zone that admits.
+func serve(t *testing.T, store *hanging) *fallback.Store {
+	t.Helper()
 	zones := registry.New(registry.Options{Store: store})
 	zones.Start(t.Context())
 	lines := fallback.New(fallback.Options{Lines: zones, Meter: silent{}, Servers: 1, Within: fallback.Within})
@@ -93,11 +111,17 @@ func open(t *testing.T) (*hanging, *fallback.Store) {
 	t.Cleanup(func() {
 		lines.Stop()
 		zones.Stop()
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	return store, lines
+	hear(t, lines)
+	return lines
+}
+
+// hear has a server hear of the line, as it does once a second.
+func hear(t *testing.T, lines *fallback.Store) {
+	t.Helper()
+	if _, err := lines.Stats(t.Context(), string(zone.FailureAdmit)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wait takes two places and returns that of the one who waits.
@@ -152,6 +176,7 @@ func TestAHungStoreIsDoneWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, lines := open(t)
 		place := wait(t, lines, "admit")
+		hear(t, lines)
 		store.hangs.Store(true)
 		poll := func() (a line.Answer, took time.Duration, err error) {
 			began := time.Now()
@@ -217,4 +242,40 @@ func TestPassesOn(t *testing.T) {
 		}
 	})
 	fallback.New(fallback.Options{}).Stop() // never started
+}
+
+// TestTheStoreIsToldWhoWentIn: one who was let in without the store has this one
+// admission everywhere when the store is back, and stands in the line no more.
+func TestTheStoreIsToldWhoWentIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, lines := open(t)
+		other := serve(t, store)
+		place := wait(t, lines, "admit")
+		hear(t, lines)
+		store.hangs.Store(true)
+		poll := func(at *fallback.Store) line.Answer {
+			a, err := at.Poll(t.Context(), "admit", place)
+			if err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
+				t.Fatal(err)
+			}
+			return a
+		}
+		poll(lines)
+		<-time.After(15 * time.Second)
+		first := poll(lines)
+		if first.Status != line.Admitted || !first.Local {
+			t.Fatalf("%+v, want an admission", first)
+		}
+
+		store.hangs.Store(false)
+		<-time.After(time.Minute)
+		again := poll(other)
+		if again.Status != line.AdmittedBefore || again.Local ||
+			again.AdmittedAtMillis != first.AdmittedAtMillis || again.ExpiresAtMillis != first.ExpiresAtMillis {
+			t.Errorf("at another server, after the outage: %+v; first %+v", again, first)
+		}
+		if s, err := other.Stats(t.Context(), "admit"); err != nil || s.State.Waiting != 0 {
+			t.Errorf("%d wait, %v; want nobody", s.State.Waiting, err)
+		}
+	})
 }

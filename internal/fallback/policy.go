@@ -46,6 +46,7 @@ type guard struct {
 	settled int64
 	bucket  bucket
 	local   admitted
+	askers  askers
 	probing bool
 }
 
@@ -53,8 +54,6 @@ type guard struct {
 type contact struct {
 	// atMillis is when it came, zoneMillis what the zone's clock said.
 	atMillis, zoneMillis int64
-	// lastArrivalMicros is the newest arrival that the zone had given out.
-	lastArrivalMicros int64
 }
 
 // note remembers an answer that came now.
@@ -64,9 +63,7 @@ func (g *guard) note(s line.State) {
 			return
 		}
 	}
-	g.contact.Store(&contact{
-		atMillis: g.store.clock.millis(), zoneMillis: s.NowMillis, lastArrivalMicros: s.LastArrivalMicros,
-	})
+	g.contact.Store(&contact{atMillis: g.store.clock.millis(), zoneMillis: s.NowMillis})
 }
 
 // succeeded takes in that the store answered.
@@ -100,7 +97,7 @@ func (g *guard) comeBack() {
 		g.settled = now
 		g.calmDown()
 	}
-	g.bucket = bucket{}
+	g.bucket, g.askers = bucket{}, askers{}
 	g.store.log.Info("the zone's store is back", "zone", g.zoneID, "heldForMillis", g.settled-now)
 }
 
@@ -115,7 +112,7 @@ func (g *guard) earliest(s zone.Settings) int64 {
 
 // calmDown ends an outage, but for what is remembered of it.
 func (g *guard) calmDown() {
-	g.phase = calm
+	g.phase, g.askers = calm, askers{}
 	if g.local.prune(g.store.clock.millis()) {
 		g.troubled.Store(false)
 	}
@@ -149,8 +146,8 @@ func (g *guard) failed(v visitor, began int64) (a line.Answer, handled bool, err
 	now := g.store.clock.millis()
 	g.fail(now, began)
 	if g.phase != away {
-		if !v.newcomer {
-			g.refusedAt = now
+		if settings, ok := g.store.lines.Remembered(g.zoneID); ok && admits(settings, g.store.servers) {
+			g.refuse(v, now, g.standing(v, now, settings))
 		}
 		return line.Answer{}, false, nil
 	}
@@ -165,7 +162,7 @@ func (g *guard) failed(v visitor, began int64) (a line.Answer, handled bool, err
 func (g *guard) fail(now, began int64) {
 	g.seenAway = max(g.seenAway, began)
 	if g.phase == calm {
-		g.phase, g.failedAt = failing, now
+		g.phase, g.failedAt, g.askers = failing, now, askers{since: now}
 		g.troubled.Store(true)
 		g.store.meter.StoreFailing(g.zoneID, true)
 	}
@@ -183,27 +180,87 @@ func (g *guard) fail(now, began int64) {
 		"zone", g.zoneID, "servers", g.store.servers, "perMinute", r.PerMinute, "windowLimit", r.Limit)
 }
 
+// standing is what this server knows of a visitor's place.
+type standing uint8
+
+const (
+	// stands: nothing speaks against it.
+	stands standing = iota
+	// doubtful: the store has to say. The visitor may have been swept, or holds a pass
+	// of which the store knows.
+	doubtful
+	// ended: the visitor left, or the admission has expired.
+	ended
+)
+
+// standing judges a token by the same rule as a store that lost its place.
+func (g *guard) standing(v visitor, now int64, s zone.Settings) standing {
+	m := g.store.lines.Memory(g.zoneID)
+	if m.SeenAtMillis == 0 {
+		return doubtful // nothing was ever heard of this line
+	}
+	zoneNow := g.zoneMillis(now)
+	for i := -1; i < len(v.former); i++ {
+		p := v.place
+		if i >= 0 {
+			p.ID = v.former[i]
+		}
+		d, known := g.store.lines.Departed(g.zoneID, p)
+		switch {
+		case !known:
+		case d.AdmittedAtMillis > 0 && d.AdmittedAtMillis+s.PassTTL().Milliseconds() > zoneNow:
+			return doubtful
+		case !v.newcomer:
+			return ended
+		}
+	}
+	if v.newcomer || m.Epoch == 0 || v.place.Epoch == m.Epoch && !window.Silent(v.place.DueMillis, m.SeenAtMillis, s) {
+		return stands
+	}
+	return doubtful
+}
+
+// zoneMillis is the zone's clock, as far as the store told what it says.
+func (g *guard) zoneMillis(now int64) int64 {
+	if c := g.contact.Load(); c != nil {
+		now += c.zoneMillis - c.atMillis
+	}
+	return now
+}
+
+// refuse notes that a visitor of that standing is refused. Only whose place stands
+// counts among those who wait.
+func (g *guard) refuse(v visitor, now int64, how standing) {
+	if !v.newcomer && how == stands {
+		g.refusedAt = now
+		g.askers.hear(v.place, now)
+	}
+}
+
 // admit lets a visitor in who was not let in before, or refuses.
 func (g *guard) admit(v visitor, now int64) (line.Answer, error) {
 	settings, ok := g.store.lines.Remembered(g.zoneID)
-	if !ok || !g.mayEnter(v, now, settings) {
-		if !v.newcomer {
-			g.refusedAt = now
-		}
+	if !ok {
 		return line.Answer{}, errHeld
 	}
-	at := now
-	if c := g.contact.Load(); c != nil {
-		at += c.zoneMillis - c.atMillis
-		if v.newcomer {
-			v.place.ArrivedAtMicros = c.lastArrivalMicros
-		}
+	how := g.standing(v, now, settings)
+	if how == ended {
+		return line.Answer{Status: line.Gone, Local: true}, nil
 	}
-	ttl := settings.PassTTL().Milliseconds()
+	if how == doubtful || !g.mayEnter(v, now, settings) {
+		g.refuse(v, now, how)
+		return line.Answer{}, errHeld
+	}
+	if v.newcomer {
+		v.place.ArrivedAtMicros = g.store.lines.Memory(g.zoneID).LastArrivalMicros
+	}
+	at, ttl := g.zoneMillis(now), settings.PassTTL().Milliseconds()
 	one := admission{place: v.place, atMillis: at, expiresMillis: at + ttl, untilMillis: now + ttl}
 	g.bucket.add(now)
+	g.askers.enter(v.place)
 	g.local.prune(now)
 	g.local.add(one)
+	g.store.lines.Depart(g.zoneID, line.Departure{Place: v.place, AdmittedAtMillis: at})
 	g.store.meter.AdmitLocally(g.zoneID)
 	return one.answer(line.Admitted), nil
 }
@@ -212,17 +269,23 @@ func (g *guard) mayEnter(v visitor, now int64, s zone.Settings) bool {
 	if !admits(s, g.store.servers) || now-g.seenAway > Stale.Milliseconds() {
 		return false
 	}
-	if v.newcomer && !g.mayJoin(now, s) {
+	m := g.store.lines.Memory(g.zoneID)
+	if v.newcomer && !g.mayJoin(now, s, m) {
 		return false
 	}
-	return s.Mode == zone.ModeOpen || g.bucket.room(now, share(s, g.store.servers)) > 0
+	if s.Mode == zone.ModeOpen {
+		return true
+	}
+	r := share(s, g.store.servers)
+	room := g.bucket.room(now, r)
+	turn := v.newcomer || g.askers.within(v.place.ArrivedAtMicros, m.EdgeMicros, now, room, r, g.store.servers)
+	return turn && room > 0
 }
 
 // mayJoin reports whether newcomers may try: the zone takes them, no token
 // holder was refused for one polling round, and there is an arrival to give.
-func (g *guard) mayJoin(now int64, s zone.Settings) bool {
-	c := g.contact.Load()
-	if c == nil || c.lastArrivalMicros == 0 || s.Mode == zone.ModeClosed {
+func (g *guard) mayJoin(now int64, s zone.Settings, m line.Memory) bool {
+	if m.LastArrivalMicros == 0 || s.Mode == zone.ModeClosed {
 		return false
 	}
 	return s.Mode == zone.ModeOpen || now-g.refusedAt > window.MaxPeriodMillis

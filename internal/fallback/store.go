@@ -44,9 +44,23 @@ type Lines interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 	Zones(ctx context.Context) ([]zone.Settings, error)
+	Memory
+}
+
+// Memory is what is known without the store, and takes in what it has to learn.
+type Memory interface {
 	// Remembered returns a zone's settings without asking the store, if they
 	// are known.
 	Remembered(zoneID string) (zone.Settings, bool)
+	// Memory returns what is known of a zone's line without asking the store. The
+	// zero value: nothing.
+	Memory(zoneID string) line.Memory
+	// Departed returns how a place ended, if this server saw that lately. A place
+	// without an arrival is any of that visitor's.
+	Departed(zoneID string, p line.Place) (line.Departure, bool)
+	// Depart takes in that a visitor was admitted without the store, which is told
+	// when it is back.
+	Depart(zoneID string, d line.Departure)
 }
 
 // Meter shows what happens here. Its methods are called from any goroutine.

@@ -35,7 +35,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 	if err != nil {
 		return line.Answer{}, err
 	}
-	if z.departures.has(p) {
+	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // nothing vouches for it, unless its visitor joined anew
 	}
 	err = r.healing(ctx, z, func() (err error) {

@@ -59,12 +59,15 @@ func (ds *departures) add(d line.Departure, now time.Time) {
 	ds.order = append(ds.order, ending{d.Place.ID, now})
 }
 
-// has reports whether the place is known to have ended.
-func (ds *departures) has(p line.Place) bool {
+// find returns how the place ended, if that is known.
+func (ds *departures) find(p line.Place) (line.Departure, bool) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	d, ok := ds.byID[p.ID]
-	return ok && p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
+	if !ok || p.ArrivedAtMicros > d.Place.ArrivedAtMicros {
+		return line.Departure{}, false
+	}
+	return d.Departure, true
 }
 
 // stands takes in that a visitor waits at a place: what is remembered is of an earlier
@@ -120,6 +123,7 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	if z.told.Load() == lost {
 		return nil
 	}
+	before := z.outside.Load()
 	if all := z.departures.all(); len(all) > 0 {
 		if err := r.store.Recall(ctx, id, all); err != nil {
 			return fmt.Errorf("registry: recall: %w", err)
@@ -127,6 +131,9 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
 	}
 	z.told.Store(lost)
+	if z.outside.Load() != before {
+		z.told.Store(untold) // somebody was admitted meanwhile
+	}
 	return nil
 }
 
@@ -146,14 +153,29 @@ func (r *Registry) tellAll(ctx context.Context) {
 func (r *Registry) Depart(zoneID string, d line.Departure) {
 	if z := r.lookup(zoneID); z != nil {
 		r.departed(z, d.Place, d.AdmittedAtMillis)
+		z.outside.Add(1)
 		z.told.Store(untold)
 	}
 }
 
-// Departed reports whether this server saw the place end lately.
-func (r *Registry) Departed(zoneID string, p line.Place) bool {
+// Departed returns how the place ended, if this server saw that lately. A place
+// without an arrival is any of that visitor's.
+func (r *Registry) Departed(zoneID string, p line.Place) (line.Departure, bool) {
 	z := r.lookup(zoneID)
-	return z != nil && z.departures.has(p)
+	if z == nil {
+		return line.Departure{}, false
+	}
+	return z.departures.find(p)
+}
+
+// Memory returns what this server remembers of a zone's line, and never asks the
+// store. It is the zero value for a line of which this server never heard.
+func (r *Registry) Memory(zoneID string) line.Memory {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return line.Memory{}
+	}
+	return z.memory()
 }
 
 // departed remembers that the visitor is gone. Whatever token was shown, no place of

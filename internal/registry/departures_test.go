@@ -106,16 +106,49 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := line.Place{ID: visitor('x'), ArrivedAtMicros: 3}
-	if r.Departed("a", p) {
+	if _, ended := r.Departed("a", p); ended {
 		t.Error("departed before it did")
 	}
 	r.Depart("a", line.Departure{Place: p, AdmittedAtMillis: 1_500})
-	if !r.Departed("a", p) || r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001}) || r.Departed("b", p) {
+	d, ended := r.Departed("a", p)
+	_, later := r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001})
+	_, elsewhere := r.Departed("b", p)
+	if !ended || d.AdmittedAtMillis != 1_500 || later || elsewhere {
 		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
 	}
 	r.tellAll(t.Context())
 	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != 1_500 {
 		t.Errorf("told %+v", got)
+	}
+}
+
+// TestADepartureWhileTheStoreIsTold is told after that: the store is back, and this
+// server has not noticed yet.
+func TestADepartureWhileTheStoreIsTold(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	depart := func(letter byte) {
+		r.Depart("a", line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 1_500})
+	}
+	depart('x')
+	f.before = func(call, _ string) {
+		if call == "Recall" {
+			f.before = nil
+			depart('y')
+		}
+	}
+	r.tellAll(t.Context())
+	f.told()
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 2 {
+		t.Errorf("told %+v, want both", got)
+	}
+	if m := r.Memory("a"); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 || r.Memory("b") != (line.Memory{}) {
+		t.Errorf("remembered %+v", m)
 	}
 }
 

@@ -26,6 +26,8 @@ type remembered struct {
 	// the store was told who had departed; untold if it has to be told anyhow.
 	lostAt, told atomic.Int64
 	departures   departures
+	// outside counts admissions that were made without the store.
+	outside atomic.Uint64
 	// silent: the log says already that the store cannot be told.
 	silent atomic.Bool
 	// heals counts the times this zone was put back. A caller that reads it

@@ -224,6 +224,13 @@ func (c Clock) AheadMillis(atMillis int64) int64 {
 	return max(0, ahead+999) / 1000
 }
 
+// Silent reports whether a visitor who was told to poll again at a time had fallen
+// silent by the time until which the line is known to have stood: such a one may have
+// been swept. All in Unix milliseconds of the zone's clock.
+func Silent(dueMillis, stoodMillis int64, s zone.Settings) bool {
+	return dueMillis+s.IdleTimeoutSeconds*1000 < stoodMillis
+}
+
 // Epoch names the data of a zone that begin at a time, in Unix microseconds: the
 // Unix second, 1 at least. 32 bits last until the year 2106.
 func Epoch(nowMicros int64) uint32 { return uint32(max(1, nowMicros/1_000_000)) }
