@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func (ds *departures) find(p line.Place) (line.Departure, bool) {
 // stands takes in that a visitor waits at a place: what is remembered is of an earlier
 // one.
 func (ds *departures) stands(p line.Place) {
-	if !ds.has(p) {
+	if _, ended := ds.find(p); !ended {
 		return
 	}
 	ds.mu.Lock()
@@ -86,13 +87,24 @@ func (ds *departures) stands(p line.Place) {
 
 // all returns what is remembered.
 func (ds *departures) all() []line.Departure {
+	list, _ := ds.upTo(math.MaxInt64)
+	return list
+}
+
+// upTo returns what is remembered but for admissions after the zone's time, and whether
+// there are such: a zone's clock may lag behind what a server took it for.
+func (ds *departures) upTo(millis int64) (list []line.Departure, more bool) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
-	list := make([]line.Departure, 0, len(ds.byID))
+	list = make([]line.Departure, 0, len(ds.byID))
 	for _, d := range ds.byID {
+		if d.AdmittedAtMillis > millis {
+			more = true
+			continue
+		}
 		list = append(list, d.Departure)
 	}
-	return list
+	return list, more
 }
 
 // prune forgets departures of before the time.
@@ -124,15 +136,16 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 		return nil
 	}
 	before := z.outside.Load()
-	if all := z.departures.all(); len(all) > 0 {
+	all, more := z.departures.upTo(z.seenAt.Load())
+	if len(all) > 0 {
 		if err := r.store.Recall(ctx, id, all); err != nil {
 			return fmt.Errorf("registry: recall: %w", err)
 		}
 		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
 	}
 	z.told.Store(lost)
-	if z.outside.Load() != before {
-		z.told.Store(untold) // somebody was admitted meanwhile
+	if more || z.outside.Load() != before {
+		z.told.Store(untold) // the rest is told as soon as the zone's clock is there
 	}
 	return nil
 }

@@ -117,6 +117,14 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
 	}
 	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 0 {
+		t.Errorf("told %+v, before the zone's clock was there", got)
+	}
+	f.answers(line.Answer{Status: line.Waiting}, 2_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	r.tellAll(t.Context())
 	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != 1_500 {
 		t.Errorf("told %+v", got)
 	}
