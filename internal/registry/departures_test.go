@@ -140,7 +140,7 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	depart := func(letter byte) {
-		r.Depart("a", line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 1_500})
+		r.Depart("a", line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
 	}
 	depart('x')
 	f.before = func(call, _ string) {
