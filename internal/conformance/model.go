@@ -202,8 +202,7 @@ func (m *model) join(id line.ID, former ...line.ID) line.Answer {
 	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
 		m.epoch = window.Epoch(m.clock.NowMicros)
 	}
-	switch {
-	case !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting:
+	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
 	m.last = v.ArrivedAtMicros
