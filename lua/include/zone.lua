@@ -75,7 +75,7 @@ local function tick(z, override)
   local raw = time(override)
   local function at(micros)
     local since = micros - (z.set_micros - z.ahead_micros)
-    return z.set_micros + since - math.min(z.ahead_micros, math.floor(since / 10))
+    return z.set_micros + since - math.min(z.ahead_micros, math.floor(math.max(0, since) / 10))
   end
   local before = math.min(z.raw_micros, raw)
   if z.now_micros == 0 then
