@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -166,4 +167,42 @@ func (s *sale) stock(t *testing.T) (tokens []string) {
 		tokens = append(tokens, v.token)
 	}
 	return tokens
+}
+
+// TestFirstTokens: a client that keeps its first token is vouched for by the servers
+// that it polls. Where they remember nobody (--door-limits off), it has lost its place
+// once the token is older than the idle timeout.
+func TestFirstTokens(t *testing.T) {
+	t.Parallel()
+	for limits, kept := range map[string]int{"on": 10, "off": 0} {
+		t.Run("door limits "+limits, func(t *testing.T) {
+			t.Parallel()
+			e := startEngine(t)
+			o := serverOptions{redisURL: e.url(), more: []string{"--door-limits", limits}}
+			z := zone.Defaults("SALE")
+			z.PerMinute, z.IdleTimeoutSeconds = 0, 5
+			s := newSale(t, z, []*server{startServer(t, o), startServer(t, o)})
+			first := s.join(t, "first", 10)
+			began := time.Now()
+			old := func() bool { return time.Since(began) > 2*z.IdleTimeout() }
+			await(t, settleTimeout, "the first tokens are old", func() bool {
+				for _, v := range first {
+					for range s.web.servers { // the balancer asks them in turn
+						s.poll(t, v.token)
+					}
+				}
+				return old()
+			})
+			e.do(t, "FLUSHALL")
+			there := 0
+			for _, v := range first {
+				if s.poll(t, v.token).position > 0 {
+					there++
+				}
+			}
+			if there != kept {
+				t.Errorf("%d of %d have their places, want %d", there, len(first), kept)
+			}
+		})
+	}
 }
