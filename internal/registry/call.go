@@ -113,7 +113,7 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 	before := z.heals.Load()
 	err := call()
 	if errors.Is(err, line.ErrZoneUnknown) {
-		if err = r.heal(ctx, z, before, true); err == nil {
+		if err = r.heal(ctx, z, before); err == nil {
 			err = call()
 		}
 		if errors.Is(err, line.ErrZoneUnknown) {
@@ -133,8 +133,8 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 
 // heal puts the zone back where the store does not have it, one caller for all
 // who want that now. before is z.heals as it was before the store was asked.
-// lost: the store has said that it does not know the zone.
-func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost bool) error {
+// The store has said that it does not know the zone.
+func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error {
 	return z.healing.do(ctx, func(ctx context.Context) error {
 		if z.heals.Load() != before {
 			return nil // somebody did, after this caller had asked
@@ -146,7 +146,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 		}
 		id, m := z.settings.Load().ZoneID, z.memory()
 		switch {
-		case present || !lost:
+		case present:
 		case !seen:
 			r.log.Info("zone created from the configuration", "zone", id, "fresh", r.seedFresh)
 		default:
@@ -161,6 +161,19 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 		}
 		return nil
 	})
+}
+
+// present returns the zone's settings in the store, into which it is put back if it was
+// lost.
+func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings, err error) {
+	before, id := z.heals.Load(), z.settings.Load().ZoneID
+	is, err = r.store.Zone(ctx, id)
+	if errors.Is(err, line.ErrZoneUnknown) {
+		if err = r.heal(ctx, z, before); err == nil {
+			is, err = r.store.Zone(ctx, id)
+		}
+	}
+	return is, err
 }
 
 // put creates the zone in the store where it is absent. present: the store is

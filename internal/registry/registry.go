@@ -245,7 +245,7 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 // window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
-		err := r.heal(ctx, z, z.heals.Load(), false)
+		_, err := r.present(ctx, z)
 		if errors.Is(err, line.ErrZoneDeleted) {
 			r.forget(z)
 			if was == nil {
