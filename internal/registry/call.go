@@ -50,7 +50,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
-	z.learn(a.State)
+	z.learn(a.State, r.now().Sub(r.began))
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)
@@ -84,7 +84,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (s line.Stats, err 
 		return err
 	})
 	if err == nil {
-		z.learn(s.State)
+		z.learn(s.State, r.now().Sub(r.began))
 	}
 	return s, err
 }
