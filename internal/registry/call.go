@@ -60,14 +60,15 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 }
 
-// Leave gives a place up. It is no error when the place is gone already.
+// Leave gives a place up. It is no error when the place is gone already; that is not
+// remembered once more, lest who repeats it pushes out what others did.
 func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
 	err = r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
-	if err == nil {
+	if _, ended := z.departures.find(p); err == nil && !ended {
 		r.departed(z, p, 0)
 	}
 	return err

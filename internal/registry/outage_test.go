@@ -70,3 +70,21 @@ func TestLossesInARow(t *testing.T) {
 		t.Errorf("an idle timeout after the loss the line is taken to have stood until %d", m.SeenAtMillis)
 	}
 }
+
+// TestLeavingAgain takes no more memory: of what is remembered, it would push out others.
+func TestLeavingAgain(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := r.Leave(t.Context(), "a", line.Place{ID: visitor('l'), ArrivedAtMicros: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.lookup("a").departures.order); n != 1 {
+		t.Errorf("one who left is remembered %d times", n)
+	}
+}
