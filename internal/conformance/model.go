@@ -130,6 +130,9 @@ func (m *model) lose(newest, alive int64) {
 	if m.now >= m.healUntil {
 		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
 	}
+	if m.healUntil > 0 && m.now < m.healUntil-window.HealMillis+m.settings.IdleTimeoutSeconds*1000 {
+		alive = min(alive, m.alive)
+	}
 	m.alive = alive
 	m.last = max(m.last, newest, m.clock.NowMicros)
 	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis

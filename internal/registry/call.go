@@ -50,7 +50,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
-	z.learn(a.State)
+	z.learn(a.State, r.now().Sub(r.began))
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)
@@ -60,14 +60,15 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 }
 
-// Leave gives a place up. It is no error when the place is gone already.
+// Leave gives a place up. It is no error when the place is gone already; that is not
+// remembered once more, lest who repeats it pushes out what others did.
 func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
 	err = r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
-	if err == nil {
+	if _, ended := z.departures.find(p); err == nil && !ended {
 		r.departed(z, p, 0)
 	}
 	return err
@@ -84,7 +85,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (s line.Stats, err 
 		return err
 	})
 	if err == nil {
-		z.learn(s.State)
+		z.learn(s.State, r.now().Sub(r.began))
 	}
 	return s, err
 }

@@ -88,6 +88,8 @@ type Registry struct {
 	watcher   Watcher
 	log       *slog.Logger
 	now       func() time.Time
+	// began is when the registry was made.
+	began time.Time
 
 	// zones is replaced, never changed, so that a poll reads it without a lock.
 	zones atomic.Pointer[map[string]*remembered]
@@ -128,6 +130,7 @@ func New(o Options) *Registry {
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.began = r.now()
 	zones := make(map[string]*remembered, len(o.Seeds))
 	for _, s := range o.Seeds {
 		zones[s.ZoneID] = newRemembered(s, false)
