@@ -55,8 +55,7 @@ func (s *Store) meet(ctx context.Context) error {
 	return nil
 }
 
-// stay meets the other servers until Close, and then takes this server's name off, so
-// that one with other secrets need not wait.
+// stay meets the other servers until Close.
 func (s *Store) stay() {
 	ctx, failing := context.Background(), false
 	for {
@@ -68,11 +67,6 @@ func (s *Store) stay() {
 		select {
 		case <-s.guest.stop:
 			timer.Stop()
-			ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-			defer cancel()
-			if err := s.client.HDel(ctx, s.serversKey(), s.guest.name).Err(); err != nil {
-				s.logger.Debug("this server counts as here for a while", "for", hereFor, "err", err)
-			}
 			return
 		case <-timer.C:
 			err := s.meet(ctx)
@@ -84,8 +78,18 @@ func (s *Store) stay() {
 	}
 }
 
-// part ends stay, and waits for it.
+// part takes this server's name off, so that one with other secrets need not wait.
 func (s *Store) part() {
 	close(s.guest.stop)
 	s.work.Wait()
+	s.work.Go(s.takeOff)
+	s.work.Wait()
+}
+
+func (s *Store) takeOff() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
+	defer cancel()
+	if err := s.client.HDel(ctx, s.serversKey(), s.guest.name).Err(); err != nil {
+		s.logger.Debug("this server counts as here for a while", "for", hereFor, "err", err)
+	}
 }
