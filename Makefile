@@ -11,8 +11,8 @@ UNRACED := ./internal/simulate ./internal/token
 
 # Packages whose tests make check runs on other days, too: those that read a clock,
 # are quick, and start no Redis. All others: make dates.
-DATED := $(addprefix ./internal/,acceptance answer caller console entry gate limiter metric openapi operator pass \
-	quota registry rulebook secret sweeper token wait watch window) ./limit/echolimit
+DATED := $(addprefix ./internal/,answer caller console entry gate limiter metric openapi operator pass \
+	quota registry rulebook secret sweeper token wait watch window) ./internal/check/acceptance ./limit/echolimit
 
 GO      ?= go
 BENCH   ?= .
@@ -68,7 +68,7 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 .PHONY: rehearsal
 rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
 	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
-	$(GO) test -count=1 -v -tags rehearsal ./internal/rehearsal
+	$(GO) test -count=1 -v -tags rehearsal ./internal/check/rehearsal
 	$(GO) test -count=1 -run OnInstances ./lua
 
 .PHONY: storm

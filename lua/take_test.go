@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/openqueue/waitingroom/internal/conformance"
-	"github.com/openqueue/waitingroom/internal/conformance/limits"
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/limiter"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/quota"
 )

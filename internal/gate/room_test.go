@@ -17,11 +17,11 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/caller"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/gate"
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/limit/local"
 	"github.com/openqueue/waitingroom/internal/limiter"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 // excused are described, and cannot be got here.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/openapi"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 )
 
 // listeners are all documents, served, and every answer checked.

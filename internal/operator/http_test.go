@@ -12,8 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/zone"

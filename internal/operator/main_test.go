@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"

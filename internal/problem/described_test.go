@@ -3,7 +3,7 @@ package problem_test
 import (
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/problem"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/problem"

@@ -16,12 +16,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limit"
 	"github.com/openqueue/waitingroom/internal/limit/local"
 	"github.com/openqueue/waitingroom/internal/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
 	"github.com/openqueue/waitingroom/internal/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/rulebook"

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // TestMain wants the tests to have got every answer that is described, and to

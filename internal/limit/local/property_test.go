@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/conformance"
-	"github.com/openqueue/waitingroom/internal/conformance/limits"
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
 )
 
 // openFor opens a store that forgets nothing but by the clock it is given.

@@ -19,12 +19,12 @@ import (
 const buildTimeout = 5 * time.Minute
 
 // command is the package of the server, seen from this package's folder.
-const command = "../../cmd/queue-server"
+const command = "../../../cmd/queue-server"
 
 // overlay has the go command build programs whose clock is ahead by the seconds
 // in clockVariable.
 const (
-	overlay       = "../../scripts/clock-overlay.sh"
+	overlay       = "../../../scripts/clock-overlay.sh"
 	clockVariable = "CLOCK_AHEAD_SECONDS"
 )
 

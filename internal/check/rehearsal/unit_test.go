@@ -22,7 +22,7 @@ func TestUnits(t *testing.T) {
 	r := NewRedis(t)
 	root := r.Nodes[0].Root
 	units := filepath.Join(root, "etc/systemd/system")
-	copyFile(t, folder("../../deploy/systemd/queue-server.service"), filepath.Join(units, "queue-server.service"))
+	copyFile(t, folder("../../../deploy/systemd/queue-server.service"), filepath.Join(units, "queue-server.service"))
 	if _, err := os.Stat(debianRedis); err == nil {
 		copyFile(t, debianRedis, filepath.Join(units, "redis-server.service"))
 	} else {

@@ -43,7 +43,7 @@ var buildFormer = sync.OnceValues(func() (string, error) {
 	}
 	archive := source + ".tar"
 	// A worktree's own folder is the root of what git archives there.
-	if err := run("../..", "git", "archive", "-o", archive, former); err != nil {
+	if err := run("../../..", "git", "archive", "-o", archive, former); err != nil {
 		return "", err
 	}
 	if err := run(".", "tar", "-xf", archive, "-C", source); err != nil {

@@ -24,7 +24,7 @@ import (
 
 const (
 	// rulesDir is where the rules are, seen from this package's folder.
-	rulesDir = "../../deploy/prometheus"
+	rulesDir = "../../../deploy/prometheus"
 	// look is how often prometheus.yml has Prometheus look: scrape, and evaluate.
 	look = 5 * time.Second
 	// job is what the rules call the servers.

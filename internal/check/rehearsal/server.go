@@ -129,7 +129,7 @@ func binary(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "queue-server")
 	cmd := exec.Command("go", "build", "-o", file, "./cmd/queue-server")
-	cmd.Dir = folder("../..")
+	cmd.Dir = folder("../../..")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, said)
 	}

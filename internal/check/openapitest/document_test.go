@@ -3,7 +3,7 @@ package openapitest_test
 import (
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 func TestDocumentsAreValid(t *testing.T) {

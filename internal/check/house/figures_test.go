@@ -93,7 +93,7 @@ func TestFiguresAreFound(t *testing.T) {
 // and not what was decided with the figures of its day.
 func readPages(t *testing.T) map[string]string {
 	t.Helper()
-	const root = "../.."
+	const root = "../../.."
 	kinds := []string{".md", ".tmpl", ".conf", ".go", ".lua", ".sh", ".service", ".tftpl", ".tf"}
 	pages := make(map[string]string)
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {

@@ -61,7 +61,7 @@ func watched(t *testing.T, r *Redis) {
 	}
 	ends(t, n, string(own))
 	figures += "\n" + string(own)
-	rules, err := os.ReadFile(folder("../../deploy/prometheus/redis.rules.yml"))
+	rules, err := os.ReadFile(folder("../../../deploy/prometheus/redis.rules.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}

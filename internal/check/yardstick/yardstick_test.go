@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
 func start(t *testing.T) *yardstick.Server {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

@@ -73,9 +73,9 @@ func (s source) uses(importPath string, names ...string) (lines []int) {
 }
 
 // load reads the project once for all tests; the test binary's working folder
-// is this package's, two below the root.
+// is this package's, three below the root.
 var load = sync.OnceValues(func() ([]source, error) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func tree(t *testing.T) []source {
 		t.Fatalf("read the project: %v", err)
 	}
 	if len(files) == 0 {
-		t.Fatal("the project has no files: is this test still two folders below the root?")
+		t.Fatal("the project has no files: is this test still three folders below the root?")
 	}
 	return files
 }

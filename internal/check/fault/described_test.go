@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // A crowd's answers are held against the OpenAPI document: of each status the

@@ -18,7 +18,7 @@ import (
 )
 
 // site is the example, which users copy.
-const site = "../../deploy/limits/nginx.conf"
+const site = "../../../deploy/limits/nginx.conf"
 
 // mainConf is what nginx needs around a site, to run as anybody and in one process.
 const mainConf = `daemon off;

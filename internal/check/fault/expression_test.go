@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	dashboardFile = "../../deploy/grafana/waiting-room.json"
-	guideFile     = "../../docs/operating.md"
+	dashboardFile = "../../../deploy/grafana/waiting-room.json"
+	guideFile     = "../../../docs/operating.md"
 	guideURL      = "https://github.com/openqueue/waitingroom/blob/main/docs/operating.md"
 )
 

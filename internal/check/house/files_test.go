@@ -72,7 +72,7 @@ func TestNoContextEndsAtAMoment(t *testing.T) {
 
 // TestConsoleScriptsAreShort also wants each to say at once what it is for.
 func TestConsoleScriptsAreShort(t *testing.T) {
-	scripts, err := filepath.Glob("../console/assets/*.js")
+	scripts, err := filepath.Glob("../../console/assets/*.js")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: did they move? %v", err)
 	}
@@ -106,24 +106,26 @@ func TestNoLinterIsExcusedInPlace(t *testing.T) {
 // TestEveryScriptSaysWhatItIsFor: the first line of a script is "-- name: what
 // it does.", after the shebang where there is one.
 func TestEveryScriptSaysWhatItIsFor(t *testing.T) {
-	scripts := 0
-	err := filepath.WalkDir("../../lua", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(file) != ".lua" {
-			return err
-		}
-		scripts++
-		text, err := os.ReadFile(file)
+	for _, folder := range []string{"../../../lua", "../yardstick"} {
+		scripts := 0
+		err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(file) != ".lua" {
+				return err
+			}
+			scripts++
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			checkScript(t, strings.TrimSuffix(entry.Name(), ".lua"), string(text))
+			return nil
+		})
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		checkScript(t, strings.TrimSuffix(entry.Name(), ".lua"), string(text))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if scripts == 0 {
-		t.Error("there are no scripts below lua: did they move?")
+		if scripts == 0 {
+			t.Errorf("there are no scripts below %s: did they move?", folder)
+		}
 	}
 }
 

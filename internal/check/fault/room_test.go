@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // afterBreak is when a visitor comes back whose connection broke: the wait that

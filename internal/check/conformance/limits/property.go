@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/openqueue/waitingroom/internal/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limit"
 )
 

@@ -22,7 +22,7 @@ func folder(name string) string {
 }
 
 // modules are the folder of Terraform modules.
-var modules = folder("../../deploy/terraform/modules")
+var modules = folder("../../../deploy/terraform/modules")
 
 // evaluate works out a module. Values are such as JSON can hold.
 func evaluate(t testing.TB, name string, variables, locals, known map[string]any) *terraform.Evaluated {

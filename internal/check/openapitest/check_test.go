@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // said is what a server might answer.
