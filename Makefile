@@ -11,8 +11,8 @@ UNRACED := ./internal/simulate ./internal/token
 
 # Packages whose tests make check runs on other days, too: those that read a clock,
 # are quick, and start no Redis. All others: make dates.
-DATED := $(addprefix ./internal/,answer caller console entry gate limiter metric openapi operator pass \
-	quota registry rulebook secret sweeper token wait watch window) ./internal/check/acceptance ./limit/echolimit
+DATED := $(addprefix ./internal/,answer console entry metric openapi operator pass \
+	registry secret sweeper token wait watch window) $(addprefix ./internal/limits/,caller gate limiter quota rulebook) ./internal/check/acceptance ./limit/echolimit
 
 GO      ?= go
 BENCH   ?= .

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
 	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/rulebook"
 )
 
 // obeyWithin is how soon a change has to be in force on every server.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/yardstick"
 	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // The two crowds.

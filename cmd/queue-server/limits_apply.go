@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/remote"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/remote"
 )
 

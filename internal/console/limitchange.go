@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
 	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/rulebook"
 )
 
 // newLimitDesk is where policies are changed.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // policySetting is a setting of a policy.

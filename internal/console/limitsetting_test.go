@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // TestEveryFigureOfAPolicyIsInTheTable: one that is added to limit.Policy or

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/rulebook"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

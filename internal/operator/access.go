@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/address"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 )
 
 // Refusals of an Access. Compare with errors.Is.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/address"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 )
 
 const (

@@ -3,8 +3,8 @@ package problem
 import (
 	"net/http"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/quota"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/quota"
 )
 
 // maxRetry is how long the slowest bucket takes to have room for its largest cost.

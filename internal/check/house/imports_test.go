@@ -12,14 +12,14 @@ import (
 //	cmd -> rooms and stores -> {window, limit, token, pass} -> {zone, line}
 var (
 	vocabulary = []string{"internal/zone", "internal/line"}
-	arithmetic = []string{"internal/window", "internal/limit"}
+	arithmetic = []string{"internal/window", "internal/limits/limit"}
 	proofs     = []string{"internal/token", "internal/pass"}
-	stores     = []string{"internal/embedded", "internal/limit/local", "lua"}
+	stores     = []string{"internal/embedded", "internal/limits/limit/local", "lua"}
 )
 
 // publicNeeds are what package limit, which anybody may import, is made of.
 var publicNeeds = []string{
-	"internal/address", "internal/limit", "internal/limiter", "internal/quota", "lua", "limit",
+	"internal/limits/address", "internal/limits/limit", "internal/limits/limiter", "internal/limits/quota", "lua", "limit",
 }
 
 // rule forbids an import; why is what the reader of a failure needs to know.
@@ -190,11 +190,11 @@ func TestRulesBite(t *testing.T) {
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/check/openapitest"), false},
 		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/console"), false},
 		{"nothing imports the console", "internal/operator", "http.go", own("internal/console"), true},
-		{"the public package brings no server with it", "limit", "limit.go", own("internal/limiter"), false},
+		{"the public package brings no server with it", "limit", "limit.go", own("internal/limits/limiter"), false},
 		{"the public package brings no server with it", "limit", "middleware.go", "github.com/labstack/echo/v4", true},
 		{"the public package brings no server with it", "limit", "limit.go", own("internal/problem"), true},
 		{"the public package brings no server with it", "limit/echolimit", "http.go", "github.com/labstack/echo/v4", false},
-		{"nothing of the server imports the public package", "internal/gate", "http.go", own("limit"), true},
+		{"nothing of the server imports the public package", "internal/limits/gate", "http.go", own("limit"), true},
 		{"nothing of the server imports the public package", "limit/echolimit", "http.go", own("limit"), false},
 		{"nothing imports cmd", "internal/wait", "service.go", own("cmd/queue-server"), true},
 		{"nothing imports cmd", "cmd/queue-server", "main.go", own("internal/wait"), false},

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // The limit that is attacked, and how.

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"sort"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // grant is what one request was granted.

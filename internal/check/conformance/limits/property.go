@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // Store is what is held to the models.
