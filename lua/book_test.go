@@ -8,7 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // obeyWithin is how soon a change has to be in force on every server.

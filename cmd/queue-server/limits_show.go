@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 // limitsCommand is queue-server limits: what an operator does with policies.

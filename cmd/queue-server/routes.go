@@ -18,7 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/gate"
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
 	"github.com/openqueue/waitingroom/internal/openapi"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/wait"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/limits/quota"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).

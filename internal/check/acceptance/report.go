@@ -10,7 +10,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/uplot"
+	"github.com/openqueue/waitingroom/internal/operate/uplot"
 )
 
 //go:embed page

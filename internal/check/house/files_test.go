@@ -72,7 +72,7 @@ func TestNoContextEndsAtAMoment(t *testing.T) {
 
 // TestConsoleScriptsAreShort also wants each to say at once what it is for.
 func TestConsoleScriptsAreShort(t *testing.T) {
-	scripts, err := filepath.Glob("../../console/assets/*.js")
+	scripts, err := filepath.Glob("../../operate/console/assets/*.js")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: did they move? %v", err)
 	}

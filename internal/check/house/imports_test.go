@@ -94,7 +94,7 @@ var rules = []rule{
 	{
 		name: "nothing imports the console",
 		breaks: func(from source, to string) bool {
-			return ours(to, "internal/console") && !withinAny(from.pkg, []string{"internal/console", "cmd/queue-server"})
+			return ours(to, "internal/operate/console") && !withinAny(from.pkg, []string{"internal/operate/console", "cmd/queue-server"})
 		},
 		why: "it shows what the others know, and knows nothing itself",
 	},
@@ -125,7 +125,7 @@ var rules = []rule{
 // choosers are the packages below internal that make a store themselves, each
 // for a reason: they are no rooms of the server.
 var choosers = []string{
-	"internal/simulate", // a room of its own: a crowd in virtual time on the embedded store
+	"internal/operate/simulate", // a room of its own: a crowd in virtual time on the embedded store
 }
 
 // isRoom reports whether the folder is one that a store must be handed to.
@@ -188,8 +188,8 @@ func TestRulesBite(t *testing.T) {
 		{"only openapitest reads OpenAPI", "internal/check/openapitest", "check.go", "github.com/getkin/kin-openapi/openapi3", false},
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes.go", own("internal/check/openapitest"), true},
 		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/check/openapitest"), false},
-		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/console"), false},
-		{"nothing imports the console", "internal/operator", "http.go", own("internal/console"), true},
+		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/operate/console"), false},
+		{"nothing imports the console", "internal/operate/operator", "http.go", own("internal/operate/console"), true},
 		{"the public package brings no server with it", "limit", "limit.go", own("internal/limits/limiter"), false},
 		{"the public package brings no server with it", "limit", "middleware.go", "github.com/labstack/echo/v4", true},
 		{"the public package brings no server with it", "limit", "limit.go", own("internal/problem"), true},

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // lineUp has so many join a zone.

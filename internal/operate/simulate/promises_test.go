@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
 // TestPromises holds G1, G2, G3, G4, G6 and G7 against the figures of the design.

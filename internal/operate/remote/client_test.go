@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,7 +14,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/uplot"
+	"github.com/openqueue/waitingroom/internal/operate/uplot"
 )
 
 //go:embed assets templates

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/console"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/console"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

@@ -3,7 +3,7 @@ package operator_test
 import (
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

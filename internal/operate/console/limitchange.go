@@ -8,7 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // newLimitDesk is where policies are changed.

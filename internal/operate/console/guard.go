@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/operator"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 )
 

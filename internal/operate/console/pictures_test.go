@@ -19,7 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -183,7 +183,7 @@ func take(t *testing.T, r *room) {
 				picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 				must(t, err)
 				file := fmt.Sprintf("console-%s-%s-%d.png", name, scheme, width)
-				must(t, os.WriteFile(filepath.Join("..", "..", "docs", "img", file), picture, 0o644))
+				must(t, os.WriteFile(filepath.Join("..", "..", "..", "docs", "img", file), picture, 0o644))
 			}
 		}
 	}
