@@ -11,8 +11,9 @@ UNRACED := ./internal/operate/simulate ./internal/token
 
 # Packages whose tests make check runs on other days, too: those that read a clock,
 # are quick, and start no Redis. All others: make dates.
-DATED := $(addprefix ./internal/,answer entry metric openapi pass \
-	registry secret sweeper token wait watch window) $(addprefix ./internal/operate/,console operator) $(addprefix ./internal/limits/,caller gate limiter quota rulebook) ./internal/check/acceptance ./limit/echolimit
+DATED := $(addprefix ./internal/,answer entry pass registry sweeper token wait watch window \
+	$(addprefix limits/,caller gate limiter quota rulebook) $(addprefix operate/,console operator) \
+	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit
 
 GO      ?= go
 BENCH   ?= .

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/caller"
-	"github.com/openqueue/waitingroom/internal/origin"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/origin"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"github.com/openqueue/waitingroom/internal/openapi"
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
 )
 
 // The documents of the three listeners.

@@ -12,7 +12,7 @@ const ContentType = "application/problem+json"
 // TypeBase and a code make the address of the problem's description.
 const TypeBase = "https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#"
 
-// The problem of one whose limit is used up, as internal/problem lists it.
+// The problem of one whose limit is used up, as internal/serve/problem lists it.
 const (
 	// Code is what a program compares. It never changes its meaning.
 	Code   = "rate_limited"

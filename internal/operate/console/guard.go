@@ -12,7 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 // policy is the Content-Security-Policy of every answer: nothing but this

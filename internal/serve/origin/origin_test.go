@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/origin"
+	"github.com/openqueue/waitingroom/internal/serve/origin"
 )
 
 const shop = "https://shop.example"

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 // TestEveryProblemIsDescribed holds the table and the examples of the OpenAPI

@@ -22,8 +22,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/origin"
-	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/serve/origin"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -203,10 +203,10 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The type of a problem is the address of a heading in this room's README.
+// The type of a problem is the address of a heading in the page that clients are led to.
 func TestTypesAreDescribed(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../problem/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/openapi"
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
 )
 
 // listeners are all documents, served, and every answer checked.
