@@ -6,9 +6,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // buffer holds an answer that has the usual length: one of a policy with four rules.
@@ -33,7 +33,7 @@ func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 // Check is POST /limits/:policy/check.
 func (h *HTTP) Check(c echo.Context) error {
 	var q limiter.Question
-	if err := answer.ReceiveBody(c, func(body []byte) (err error) {
+	if err := serve.ReceiveBody(c, func(body []byte) (err error) {
 		q, err = readQuestion(c.Param("policy"), body)
 		return err
 	}); err != nil {

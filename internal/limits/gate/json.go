@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // readQuestion reads {"key": "...", "tier": "...", "cost": 1}. Members that it does
-// not know are skipped; null is the same as absent. The error is a *answer.FieldError.
+// not know are skipped; null is the same as absent. The error is a *serve.FieldError.
 func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	wrong := func(field, reason string) (limiter.Question, error) {
-		return limiter.Question{}, &answer.FieldError{Field: field, Reason: reason}
+		return limiter.Question{}, &serve.FieldError{Field: field, Reason: reason}
 	}
 	if !utf8.Valid(body) {
-		return wrong(answer.BodyField, "is not valid JSON")
+		return wrong(serve.BodyField, "is not valid JSON")
 	}
 	// A body of just null leaves it as it is, and then the key is missing.
 	var q struct {
@@ -29,13 +29,13 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 		typed, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		switch {
 		case !ok:
-			return wrong(answer.BodyField, "is not valid JSON")
+			return wrong(serve.BodyField, "is not valid JSON")
 		case typed.Field == "cost":
 			return wrong("cost", "must be a whole number")
 		case typed.Field != "":
 			return wrong(typed.Field, "must be a string")
 		default:
-			return wrong(answer.BodyField, "must be a JSON object")
+			return wrong(serve.BodyField, "must be a JSON object")
 		}
 	}
 	if q.Key == "" {

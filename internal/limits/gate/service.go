@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/caller"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Limits decide. *limiter.Limiter does.
@@ -35,10 +35,10 @@ type Service struct {
 func New(limits Limits, callers Callers) *Service { return &Service{limits: limits, callers: callers} }
 
 // Check decides a question whose key the one who asks has named. It returns a
-// *answer.FieldError or limiter.ErrPolicyUnknown. A refusal is no error.
+// *serve.FieldError or limiter.ErrPolicyUnknown. A refusal is no error.
 func (s *Service) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
 	if q.Tier != "" && !limit.ValidName(q.Tier) {
-		return limiter.Answer{}, &answer.FieldError{Field: "tier", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
+		return limiter.Answer{}, &serve.FieldError{Field: "tier", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 	}
 	return s.ask(ctx, q)
 }
@@ -58,9 +58,9 @@ func (s *Service) ask(ctx context.Context, q limiter.Question) (limiter.Answer, 
 	a, err := s.limits.Check(ctx, q)
 	switch {
 	case errors.Is(err, limiter.ErrKey):
-		return a, &answer.FieldError{Field: "key", Reason: fmt.Sprintf("must have 1 to %d bytes", limiter.MaxKey)}
+		return a, &serve.FieldError{Field: "key", Reason: fmt.Sprintf("must have 1 to %d bytes", limiter.MaxKey)}
 	case errors.Is(err, limiter.ErrCost):
-		return a, &answer.FieldError{
+		return a, &serve.FieldError{
 			Field: "cost", Reason: "must be between 1 and the least that a rule of the policy permits at once",
 		}
 	case err != nil:

@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Errors of the methods. Compare with errors.Is.
@@ -38,7 +37,7 @@ func Version(p limit.Policy) string {
 }
 
 // check returns ErrPrecondition unless the policy may be changed.
-func check(only operator.Condition, p limit.Policy, there bool) error {
+func check(only serve.Condition, p limit.Policy, there bool) error {
 	version := ""
 	if there {
 		version = Version(p)
@@ -49,10 +48,10 @@ func check(only operator.Condition, p limit.Policy, there bool) error {
 	return nil
 }
 
-// CheckName returns a *answer.FieldError for what can be no policy's name.
+// CheckName returns a *serve.FieldError for what can be no policy's name.
 func CheckName(name string) error {
 	if !limit.ValidName(name) {
-		return &answer.FieldError{Field: "name", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
+		return &serve.FieldError{Field: "name", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 	}
 	return nil
 }
@@ -76,15 +75,15 @@ func (b *Rulebook) Get(ctx context.Context, name string) (limit.Policy, error) {
 
 // Put makes a policy or replaces it, if the condition allows it, and reports
 // whether it made it. The record says that it was done by the one of that name. It
-// returns a *operator.InvalidError, ErrPrecondition, limit.ErrBookChanged, or an
+// returns a *serve.InvalidError, ErrPrecondition, limit.ErrBookChanged, or an
 // error of the store; nothing was changed then.
-func (b *Rulebook) Put(ctx context.Context, p limit.Policy, by string, only operator.Condition) (limit.Policy, bool, error) {
+func (b *Rulebook) Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error) {
 	if err := CheckName(p.Name); err != nil {
 		return limit.Policy{}, false, err
 	}
 	p = p.WithDefaults()
 	if err := p.Validate(); err != nil {
-		return limit.Policy{}, false, &operator.InvalidError{Faults: Faults(err)}
+		return limit.Policy{}, false, &serve.InvalidError{Faults: Faults(err)}
 	}
 	made := false
 	err := b.change(ctx, by, func(is limit.Book) (limit.Book, error) {
@@ -94,7 +93,7 @@ func (b *Rulebook) Put(ctx context.Context, p limit.Policy, by string, only oper
 			return is, err
 		}
 		if !there && len(is.Policies) >= limit.MaxPolicies {
-			return is, &operator.InvalidError{Faults: []string{fmt.Sprintf("there are %d policies, and may be no more", limit.MaxPolicies)}}
+			return is, &serve.InvalidError{Faults: []string{fmt.Sprintf("there are %d policies, and may be no more", limit.MaxPolicies)}}
 		}
 		if there && Version(was) == Version(p) {
 			return is, nil
@@ -111,7 +110,7 @@ func (b *Rulebook) Put(ctx context.Context, p limit.Policy, by string, only oper
 // Delete removes a policy, if the condition allows it. What its clients have taken
 // is forgotten by and by. It returns ErrUnknown, ErrPrecondition,
 // limit.ErrBookChanged, or an error of the store.
-func (b *Rulebook) Delete(ctx context.Context, name, by string, only operator.Condition) error {
+func (b *Rulebook) Delete(ctx context.Context, name, by string, only serve.Condition) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/labstack/echo/v4"
 	"gopkg.in/yaml.v3"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Seen is what this server has seen of its policies: the limiter.
@@ -55,7 +54,7 @@ func send(c echo.Context, status int, p limit.Policy) error {
 
 // Put is PUT /admin/limits/:name. 201 for a new policy, else 200.
 func (h *HTTP) Put(c echo.Context) error {
-	by, err := operator.ReadBy(c.Request())
+	by, err := serve.ReadBy(c.Request())
 	if err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	body, err := answer.ReadBody(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p, made, err := h.book.Put(c.Request().Context(), p, by, operator.ConditionOf(c.Request().Header))
+	p, made, err := h.book.Put(c.Request().Context(), p, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -83,18 +82,18 @@ func (h *HTTP) Put(c echo.Context) error {
 }
 
 // readBody reads a policy of that name, which the body may leave out. It returns
-// a *answer.FieldError for what is no JSON, and a *operator.InvalidError with all
+// a *serve.FieldError for what is no JSON, and a *serve.InvalidError with all
 // that is wrong.
 func readBody(name string, body []byte) (limit.Policy, error) {
 	// JSON is YAML, and the nodes of YAML show what encoding/json hides: a name
 	// that is there twice, or in capitals.
 	var doc yaml.Node
 	if !json.Valid(body) || yaml.Unmarshal(body, &doc) != nil {
-		return limit.Policy{}, &answer.FieldError{Field: answer.BodyField, Reason: "is not valid JSON"}
+		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
 	}
 	n := doc.Content[0]
 	if n.Kind != yaml.MappingNode {
-		return limit.Policy{}, &answer.FieldError{Field: answer.BodyField, Reason: "must be a JSON object"}
+		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
 	}
 	if !named(n) {
 		n.Content = append(n.Content,
@@ -110,7 +109,7 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 		all = append(all, "name must be that of the path, or left out")
 	}
 	if len(all) > 0 {
-		return limit.Policy{}, &operator.InvalidError{Faults: all}
+		return limit.Policy{}, &serve.InvalidError{Faults: all}
 	}
 	return p, nil
 }
@@ -126,11 +125,11 @@ func named(n *yaml.Node) bool {
 
 // Delete is DELETE /admin/limits/:name.
 func (h *HTTP) Delete(c echo.Context) error {
-	by, err := operator.ReadBy(c.Request())
+	by, err := serve.ReadBy(c.Request())
 	if err != nil {
 		return err
 	}
-	if err := h.book.Delete(c.Request().Context(), c.Param("name"), by, operator.ConditionOf(c.Request().Header)); err != nil {
+	if err := h.book.Delete(c.Request().Context(), c.Param("name"), by, serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -146,7 +145,7 @@ func (h *HTTP) Stats(c echo.Context) error {
 	if text := c.QueryParam("seconds"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > limiter.HistorySeconds {
-			return &answer.FieldError{Field: "seconds", Reason: "must be a whole number from 1 to " + strconv.Itoa(limiter.HistorySeconds)}
+			return &serve.FieldError{Field: "seconds", Reason: "must be a whole number from 1 to " + strconv.Itoa(limiter.HistorySeconds)}
 		}
 		seconds = n
 	}

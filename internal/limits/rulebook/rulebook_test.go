@@ -9,7 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // shelf is the embedded store, which can be away, and lose its data.
@@ -77,7 +77,7 @@ func newServer(s Store, seeds ...limit.Policy) *server {
 	return out
 }
 
-func (s *server) puts(t *testing.T, p limit.Policy, only operator.Condition) {
+func (s *server) puts(t *testing.T, p limit.Policy, only serve.Condition) {
 	t.Helper()
 	if _, _, err := s.Put(t.Context(), p, "Ada", only); err != nil {
 		t.Fatal(err)
@@ -100,19 +100,19 @@ func TestAChangeIsSeenByTheOthers(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
 	one, two := newServer(store), newServer(store)
-	one.puts(t, policy("a", 1), operator.Condition{})
+	one.puts(t, policy("a", 1), serve.Condition{})
 	one.has(t, "a 1")
 	two.runOnce(t.Context())
 	two.has(t, "a 1")
-	two.puts(t, policy("a", 2), operator.Condition{})
+	two.puts(t, policy("a", 2), serve.Condition{})
 	one.runOnce(t.Context())
 	one.has(t, "a 2")
-	if err := one.Delete(t.Context(), "a", "Bob", operator.Condition{}); err != nil {
+	if err := one.Delete(t.Context(), "a", "Bob", serve.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	two.runOnce(t.Context())
 	two.has(t)
-	if err := two.Delete(t.Context(), "a", "Bob", operator.Condition{}); !errors.Is(err, ErrUnknown) {
+	if err := two.Delete(t.Context(), "a", "Bob", serve.Condition{}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	changes, err := two.Changes(t.Context(), "a", 10)
@@ -127,8 +127,8 @@ func TestSeedsAreMadeWhenAbsent(t *testing.T) {
 	one := newServer(store, policy("a", 1), policy("b", 1))
 	one.has(t, "a 1", "b 1") // before the store was asked
 	one.runOnce(t.Context())
-	one.puts(t, policy("a", 7), operator.Condition{})
-	if err := one.Delete(t.Context(), "b", "", operator.Condition{}); err != nil {
+	one.puts(t, policy("a", 7), serve.Condition{})
+	if err := one.Delete(t.Context(), "b", "", serve.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	again := newServer(store, policy("a", 1), policy("b", 1), policy("c", 1))
@@ -147,7 +147,7 @@ func TestWhatIsRememberedStaysInForce(t *testing.T) {
 	store.err = line.ErrStoreUnavailable
 	one.runOnce(t.Context())
 	one.has(t, "a 1")
-	if _, _, err := one.Put(t.Context(), policy("a", 2), "", operator.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
+	if _, _, err := one.Put(t.Context(), policy("a", 2), "", serve.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("put: %v", err)
 	}
 	if p, err := one.Get(t.Context(), "a"); err != nil || p.Rules[0].Limit != 1 {
@@ -164,7 +164,7 @@ func TestTheNewestVersionIsPutBack(t *testing.T) {
 	old, newer := newServer(store, policy("a", 1)), newServer(store, policy("a", 1))
 	old.runOnce(t.Context())
 	newer.runOnce(t.Context())
-	newer.puts(t, policy("a", 2), operator.Condition{})
+	newer.puts(t, policy("a", 2), serve.Condition{})
 	store.lose()
 	old.runOnce(t.Context()) // which has not seen the change
 	old.has(t, "a 1")
@@ -182,9 +182,9 @@ func TestAChangeIsMadeToWhatWasLostAfterItIsPutBack(t *testing.T) {
 	store := newShelf(t)
 	one := newServer(store, policy("a", 1))
 	one.runOnce(t.Context())
-	one.puts(t, policy("b", 2), operator.Condition{})
+	one.puts(t, policy("b", 2), serve.Condition{})
 	store.lose()
-	one.puts(t, policy("c", 3), operator.Condition{})
+	one.puts(t, policy("c", 3), serve.Condition{})
 	one.has(t, "a 1", "b 2", "c 3")
 }
 
@@ -192,13 +192,13 @@ func TestConditions(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
 	one, two := newServer(store), newServer(store)
-	one.puts(t, policy("a", 1), operator.Condition{IfNoneMatch: "*"})
-	seen := operator.Condition{IfMatch: Version(policy("a", 1))}
+	one.puts(t, policy("a", 1), serve.Condition{IfNoneMatch: "*"})
+	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
 	two.puts(t, policy("a", 2), seen)
 	for name, err := range map[string]error{
 		"put": func() error { _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); return err }(),
 		"make": func() error {
-			_, _, err := one.Put(t.Context(), policy("a", 3), "", operator.Condition{IfNoneMatch: "*"})
+			_, _, err := one.Put(t.Context(), policy("a", 3), "", serve.Condition{IfNoneMatch: "*"})
 			return err
 		}(),
 		"delete": one.Delete(t.Context(), "a", "", seen),
@@ -217,15 +217,15 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
 	one, two := newServer(store), newServer(store)
-	one.puts(t, policy("a", 1), operator.Condition{})
-	seen := operator.Condition{IfMatch: Version(policy("a", 1))}
+	one.puts(t, policy("a", 1), serve.Condition{})
+	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
 	store.first = func() { two.puts(t, policy("a", 2), seen) }
 	if _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); !errors.Is(err, ErrPrecondition) {
 		t.Errorf("put: %v", err)
 	}
 	// A change of another policy is no reason.
-	store.first = func() { two.puts(t, policy("b", 1), operator.Condition{}) }
-	one.puts(t, policy("a", 3), operator.Condition{IfMatch: Version(policy("a", 2))})
+	store.first = func() { two.puts(t, policy("b", 1), serve.Condition{}) }
+	one.puts(t, policy("a", 3), serve.Condition{IfMatch: Version(policy("a", 2))})
 	one.has(t, "a 3", "b 1")
 }
 
@@ -240,13 +240,13 @@ func TestThereIsAMost(t *testing.T) {
 	if err := store.Store.PutBook(t.Context(), b, 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", operator.Condition{})
-	if list, ok := errors.AsType[*operator.InvalidError](err); !ok {
+	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})
+	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)
 	} else if len(list.Faults) != 1 {
 		t.Errorf("faults: %q", list.Faults)
 	}
-	one.puts(t, policy("p1", 2), operator.Condition{})
+	one.puts(t, policy("p1", 2), serve.Condition{})
 }
 
 // foreign is a store into which a newer server has written.

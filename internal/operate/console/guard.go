@@ -12,6 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
@@ -195,7 +196,7 @@ func nextOf(text string) string {
 // formError is what reading a form failed with, for the table of problems.
 func formError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fmt.Errorf("console: %w", answer.ErrTooLarge)
+		return fmt.Errorf("console: %w", serve.ErrTooLarge)
 	}
-	return &answer.FieldError{Field: answer.BodyField, Reason: "is not a form"}
+	return &serve.FieldError{Field: serve.BodyField, Reason: "is not a form"}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Policies is what the console asks of the rulebook.
@@ -19,8 +19,8 @@ type Policies interface {
 	InForce() []limit.Policy
 	Find(name string) (limit.Policy, bool)
 	Get(ctx context.Context, name string) (limit.Policy, error)
-	Put(ctx context.Context, p limit.Policy, by string, only operator.Condition) (limit.Policy, bool, error)
-	Delete(ctx context.Context, name, by string, only operator.Condition) error
+	Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error)
+	Delete(ctx context.Context, name, by string, only serve.Condition) error
 	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
 }
 

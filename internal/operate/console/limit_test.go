@@ -10,7 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // api is a policy with a tier, and two rules.
@@ -44,7 +44,7 @@ func busyLimit(at time.Time) limiter.Stats {
 
 func (r *room) putPolicy(p limit.Policy, by string) {
 	r.tb.Helper()
-	_, _, err := r.book.Put(r.tb.Context(), p, by, operator.Condition{})
+	_, _, err := r.book.Put(r.tb.Context(), p, by, serve.Condition{})
 	must(r.tb, err)
 	r.pass(time.Second)
 }
@@ -115,7 +115,7 @@ func TestLimitsEvents(t *testing.T) {
 		t.Errorf("all: %v", event)
 	}
 	stamp := event["stamp"]
-	must(t, r.book.Delete(t.Context(), "api", "Bea", operator.Condition{}))
+	must(t, r.book.Delete(t.Context(), "api", "Bea", serve.Condition{}))
 	r.seen.round(nil)
 	one.wants("gone")
 	one.ends()

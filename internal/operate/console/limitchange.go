@@ -8,7 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // newLimitDesk is where policies are changed.
@@ -19,12 +19,12 @@ func newLimitDesk(c *Console) *desk[limit.Policy] {
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
 		valid: limit.ValidName, get: c.policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
-			_, _, err := c.policies.Put(ctx, now, by, operator.Condition{IfMatch: rulebook.Version(was)})
+			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: rulebook.Version(was)})
 			return err
 		},
 		overtaken: rulebook.ErrPrecondition,
 		remove: func(ctx context.Context, name, by string) error {
-			return c.policies.Delete(ctx, name, by, operator.Condition{})
+			return c.policies.Delete(ctx, name, by, serve.Condition{})
 		},
 		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
 			record, err := c.policies.Changes(ctx, name, most)

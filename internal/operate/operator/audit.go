@@ -3,41 +3,17 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const (
-	// ByHeader is the header in which whoever changes a zone gives a name for
-	// the record of changes. It proves nothing: all operators have one token.
-	ByHeader = "X-Operator"
-	// DefaultChanges is how many changes a list shows if it is not said.
-	DefaultChanges = 100
-)
-
-// ReadBy returns the name that a request gives in ByHeader; "" if it gives none.
-// It returns a *answer.FieldError for what can be no name.
-func ReadBy(r *http.Request) (string, error) { return readBy(r.Header.Values(ByHeader)) }
-
-// readBy returns the name in the values of the ByHeader; "" if there are none.
-// It returns a *answer.FieldError for what can be no name.
-func readBy(values []string) (string, error) {
-	if len(values) == 0 {
-		return "", nil
-	}
-	if len(values) > 1 {
-		return "", &answer.FieldError{Field: ByHeader, Reason: "is given twice"}
-	}
-	if err := zone.CheckBy(values[0]); err != nil {
-		return "", &answer.FieldError{Field: ByHeader, Reason: err.Error()}
-	}
-	return values[0], nil
-}
+// DefaultChanges is how many changes a list shows if it is not said.
+const DefaultChanges = 100
 
 // changesQuery is which changes are to be listed.
 type changesQuery struct {
@@ -46,17 +22,17 @@ type changesQuery struct {
 	limit          int
 }
 
-// readChangesQuery reads a query. It returns a *answer.FieldError for anything
+// readChangesQuery reads a query. It returns a *serve.FieldError for anything
 // else, and for a limit that is none.
 func readChangesQuery(raw string) (q changesQuery, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, &answer.FieldError{Field: "the query", Reason: "is not well-formed"}
+		return q, &serve.FieldError{Field: "the query", Reason: "is not well-formed"}
 	}
 	q.limit = DefaultChanges
 	for name, values := range query {
 		if len(values) > 1 && (name == "zoneId" || name == "policy" || name == "limit") {
-			return q, &answer.FieldError{Field: name, Reason: "is given twice"}
+			return q, &serve.FieldError{Field: name, Reason: "is given twice"}
 		}
 		switch name {
 		case "zoneId":
@@ -64,23 +40,23 @@ func readChangesQuery(raw string) (q changesQuery, err error) {
 			err = answer.CheckZoneID(q.zoneID)
 		case "policy":
 			if q.policy = values[0]; !limit.ValidName(q.policy) {
-				err = &answer.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
+				err = &serve.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 			}
 		case "limit":
 			if q.limit, err = strconv.Atoi(values[0]); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
 				reason := fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)
-				err = &answer.FieldError{Field: name, Reason: reason}
+				err = &serve.FieldError{Field: name, Reason: reason}
 			}
 		default:
 			// What was sent is not repeated, and a list of faults is not worth it.
-			err = &answer.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
+			err = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 		}
 		if err != nil {
 			return q, err
 		}
 	}
 	if q.zoneID != "" && q.policy != "" {
-		return q, &answer.FieldError{Field: "the query", Reason: "may hold zoneId or policy, not both"}
+		return q, &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, not both"}
 	}
 	return q, nil
 }

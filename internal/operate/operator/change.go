@@ -8,26 +8,13 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// InvalidError lists all that is wrong with a change of settings. It wraps
-// answer.ErrInvalid. The faults are sentences for the operator.
-type InvalidError struct{ Faults []string }
-
-// Error returns all faults in one line.
-func (e *InvalidError) Error() string { return "operator: " + e.Detail() }
-
-// Detail returns all faults in one line, for the operator.
-func (e *InvalidError) Detail() string { return strings.Join(e.Faults, "; ") }
-
-// Unwrap returns answer.ErrInvalid.
-func (e *InvalidError) Unwrap() error { return answer.ErrInvalid }
-
 // change returns s with those settings changed that body, a JSON object,
-// names. It returns a *answer.FieldError for what is no JSON object and a
-// *InvalidError for unknown names, null, wrong types, repeated names, another
+// names. It returns a *serve.FieldError for what is no JSON object and a
+// *serve.InvalidError for unknown names, null, wrong types, repeated names, another
 // zone's name, and values out of range: all of them at once.
 func change(s zone.Settings, body []byte) (zone.Settings, error) {
 	members, err := readMembers(body)
@@ -56,7 +43,7 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 	}
 	faults = append(faults, rangeFaults(s)...)
 	if len(faults) > 0 {
-		return zone.Settings{}, &InvalidError{Faults: faults}
+		return zone.Settings{}, &serve.InvalidError{Faults: faults}
 	}
 	return s, nil
 }
@@ -72,11 +59,11 @@ type member struct {
 // perMinute.
 func readMembers(body []byte) ([]member, error) {
 	if !json.Valid(body) {
-		return nil, &answer.FieldError{Field: answer.BodyField, Reason: "is not valid JSON"}
+		return nil, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, &answer.FieldError{Field: answer.BodyField, Reason: "must be a JSON object"}
+		return nil, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
 	}
 	var all []member
 	for dec.More() {

@@ -6,10 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -27,47 +27,24 @@ func Version(s zone.Settings) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
 }
 
-// Condition is when a change may be made: the fields If-Match and If-None-Match
-// of its request (RFC 9110, section 13.1). The zero value always allows it.
-type Condition struct{ IfMatch, IfNoneMatch string }
-
 // allows reports whether a zone with these settings may be changed; nil is a
 // zone that is not there.
-func (c Condition) allows(s *zone.Settings) bool {
-	if c == (Condition{}) {
+func allows(only serve.Condition, s *zone.Settings) bool {
+	if only == (serve.Condition{}) {
 		return true
 	}
 	version := ""
 	if s != nil {
 		version = Version(*s)
 	}
-	return c.Allows(version)
-}
-
-// Allows reports whether what has this version may be changed; "" is what is not
-// there.
-func (c Condition) Allows(version string) bool {
-	return (c.IfMatch == "" || named(c.IfMatch, version)) && (c.IfNoneMatch == "" || !named(c.IfNoneMatch, version))
-}
-
-// named reports whether a list of versions, or *, names this one.
-func named(list, version string) bool {
-	if version == "" {
-		return false
-	}
-	for each := range strings.SplitSeq(list, ",") {
-		if each = strings.TrimSpace(each); each == "*" || each == version {
-			return true
-		}
-	}
-	return false
+	return only.Allows(version)
 }
 
 // check returns the settings of a zone, nil where there is none, if the
 // condition allows to change it, else ErrPrecondition. Without a condition the
 // store is not asked.
-func (s *Service) check(ctx context.Context, zoneID string, only Condition) (*zone.Settings, error) {
-	if only == (Condition{}) {
+func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition) (*zone.Settings, error) {
+	if only == (serve.Condition{}) {
 		return nil, nil
 	}
 	if err := answer.CheckZoneID(zoneID); err != nil {
@@ -81,7 +58,7 @@ func (s *Service) check(ctx context.Context, zoneID string, only Condition) (*zo
 	case err != nil:
 		return nil, fmt.Errorf("operator: look before a change: %w", err)
 	}
-	if !only.allows(there) {
+	if !allows(only, there) {
 		return nil, ErrPrecondition
 	}
 	return there, nil
@@ -90,7 +67,7 @@ func (s *Service) check(ctx context.Context, zoneID string, only Condition) (*zo
 // PutIf is Put under a condition. Of two who make the same zone at the same
 // moment because there was none, both may be told that they did; the record of
 // changes tells who was later.
-func (s *Service) PutIf(ctx context.Context, zoneID string, body []byte, by string, only Condition) (zone.Settings, bool, error) {
+func (s *Service) PutIf(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, bool, error) {
 	was, err := s.check(ctx, zoneID, only)
 	if err != nil {
 		return zone.Settings{}, false, err
@@ -100,7 +77,7 @@ func (s *Service) PutIf(ctx context.Context, zoneID string, body []byte, by stri
 
 // DeleteIf is Delete under a condition. It is looked at before, and not in the
 // moment of the deletion.
-func (s *Service) DeleteIf(ctx context.Context, zoneID, by string, only Condition) error {
+func (s *Service) DeleteIf(ctx context.Context, zoneID, by string, only serve.Condition) error {
 	if _, err := s.check(ctx, zoneID, only); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type Forecast struct {
 // Forecast tries, on the line as it is now, those settings that the JSON object
 // body names, as in Patch; it changes nothing. Newcomers and those who leave are
 // supposed to go on at the rates of the last minute. It returns a
-// *answer.FieldError, a *InvalidError or ErrBusy, and ends with ctx.
+// *serve.FieldError, a *serve.InvalidError or ErrBusy, and ends with ctx.
 func (s *Service) Forecast(ctx context.Context, zoneID string, body []byte) (Forecast, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return Forecast{}, err

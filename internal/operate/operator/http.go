@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -121,21 +121,13 @@ func send(c echo.Context, status int, s zone.Settings) error {
 	return c.JSON(status, s)
 }
 
-// ConditionOf reads when a change may be made.
-func ConditionOf(h http.Header) Condition {
-	return Condition{
-		IfMatch:     strings.Join(h.Values("If-Match"), ","),
-		IfNoneMatch: strings.Join(h.Values("If-None-Match"), ","),
-	}
-}
-
 // Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
 func (h *HTTP) Put(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, ConditionOf(c.Request().Header))
+	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -152,7 +144,7 @@ func (h *HTTP) Patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, ConditionOf(c.Request().Header))
+	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -161,20 +153,20 @@ func (h *HTTP) Patch(c echo.Context) error {
 
 // readChange reads who makes a change, and what it is.
 func readChange(c echo.Context) (by string, body []byte, err error) {
-	if by, err = readBy(c.Request().Header.Values(ByHeader)); err != nil {
+	if by, err = serve.ReadBy(c.Request()); err != nil {
 		return "", nil, err
 	}
-	body, err = answer.ReadBody(c)
+	body, err = serve.ReadBody(c)
 	return by, body, err
 }
 
 // Delete is DELETE /admin/zones/:zoneId.
 func (h *HTTP) Delete(c echo.Context) error {
-	by, err := readBy(c.Request().Header.Values(ByHeader))
+	by, err := serve.ReadBy(c.Request())
 	if err != nil {
 		return err
 	}
-	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, ConditionOf(c.Request().Header)); err != nil {
+	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -257,7 +249,7 @@ func takesGzip(accept string) bool {
 
 // Forecast is POST /admin/zones/:zoneId/forecast.
 func (h *HTTP) Forecast(c echo.Context) error {
-	body, err := answer.ReadBody(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}

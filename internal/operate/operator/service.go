@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -67,7 +68,7 @@ func (s *Service) List(ctx context.Context) ([]zone.Settings, error) {
 	return zones, nil
 }
 
-// Get returns the settings of one zone. It returns a *answer.FieldError for a
+// Get returns the settings of one zone. It returns a *serve.FieldError for a
 // name that can be no zone's.
 func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
@@ -83,7 +84,7 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 // Put creates the zone, or sets all of its settings: to what the JSON object
 // body says, and to the defaults where it says nothing. It reports whether it
 // created the zone. The record of changes says that it was done by the one of
-// that name. It returns a *answer.FieldError or a *InvalidError before the store
+// that name. It returns a *serve.FieldError or a *serve.InvalidError before the store
 // is asked.
 func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, bool, error) {
 	return s.put(ctx, zoneID, body, by, nil)
@@ -108,15 +109,15 @@ func (s *Service) put(ctx context.Context, zoneID string, body []byte, by string
 
 // Patch sets those settings of a zone that the JSON object body names, and
 // leaves the others as they are, also when somebody else changes them at the
-// same moment. It returns a *answer.FieldError, a *InvalidError or ErrConflict
+// same moment. It returns a *serve.FieldError, a *serve.InvalidError or ErrConflict
 // with nothing changed.
 func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, error) {
-	return s.PatchIf(ctx, zoneID, body, by, Condition{})
+	return s.PatchIf(ctx, zoneID, body, by, serve.Condition{})
 }
 
 // PatchIf is Patch under a condition: that it holds is seen in the same moment
 // as the change is made. Where it does not, the error is ErrPrecondition.
-func (s *Service) PatchIf(ctx context.Context, zoneID string, body []byte, by string, only Condition) (zone.Settings, error) {
+func (s *Service) PatchIf(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, err
 	}
@@ -125,7 +126,7 @@ func (s *Service) PatchIf(ctx context.Context, zoneID string, body []byte, by st
 		if err != nil {
 			return zone.Settings{}, fmt.Errorf("operator: patch zone: %w", err)
 		}
-		if !only.allows(&was) {
+		if !allows(only, &was) {
 			return zone.Settings{}, ErrPrecondition
 		}
 		settings, err := change(was, body)

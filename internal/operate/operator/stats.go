@@ -6,6 +6,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -88,7 +89,7 @@ func ratesOf(s *watch.Sample) (r Rates) {
 }
 
 // Stats returns the state of one zone at this moment. It returns a
-// *answer.FieldError for a name that can be no zone's.
+// *serve.FieldError for a name that can be no zone's.
 func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return Stats{}, err
@@ -131,14 +132,14 @@ type History struct {
 }
 
 // History returns the last so many seconds of a zone, 1 to MaxHistorySeconds, up
-// to the latest that was sampled. It returns a *answer.FieldError for a name that
+// to the latest that was sampled. It returns a *serve.FieldError for a name that
 // can be no zone's.
 func (s *Service) History(ctx context.Context, zoneID string, seconds int) (History, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return History{}, err
 	}
 	if seconds < 1 || seconds > MaxHistorySeconds {
-		return History{}, &answer.FieldError{
+		return History{}, &serve.FieldError{
 			Field: "seconds", Reason: fmt.Sprintf("must be a whole number between 1 and %d", MaxHistorySeconds),
 		}
 	}

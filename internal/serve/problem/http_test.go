@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/origin"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -37,9 +38,9 @@ var cases = []struct {
 	retryMin, retryMax int
 	detail             string // exactly, where the error has a say in it
 }{
-	{"field", fmt.Errorf("room: %w", &answer.FieldError{Field: "token", Reason: "is missing"}), 400, "invalid_request", 0, 0, "token is missing"},
-	{"settings", &operator.InvalidError{Faults: []string{"a is b", "c is d"}}, 400, "invalid_request", 0, 0, "a is b; c is d"},
-	{"invalid", answer.ErrInvalid, 400, "invalid_request", 0, 0, ""},
+	{"field", fmt.Errorf("room: %w", &serve.FieldError{Field: "token", Reason: "is missing"}), 400, "invalid_request", 0, 0, "token is missing"},
+	{"settings", &serve.InvalidError{Faults: []string{"a is b", "c is d"}}, 400, "invalid_request", 0, 0, "a is b; c is d"},
+	{"invalid", serve.ErrInvalid, 400, "invalid_request", 0, 0, ""},
 	{"echo 400", echo.NewHTTPError(400, "secret"), 400, "invalid_request", 0, 0, ""},
 	{"token", token.ErrInvalid, 401, "token_invalid", 0, 0, ""},
 	{"operator", operator.ErrUnauthorized, 401, "unauthorized", 0, 0, ""},
@@ -55,8 +56,8 @@ var cases = []struct {
 	{"zone changed", line.ErrZoneChanged, 409, "conflict", 1, 3, ""},
 	{"not as it was seen", operator.ErrPrecondition, 412, "precondition_failed", 0, 0, ""},
 	{"gone", entry.ErrGone, 410, "token_expired", 0, 0, ""},
-	{"too slow", answer.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
-	{"too large", answer.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
+	{"too slow", serve.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
+	{"too large", serve.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},
@@ -155,7 +156,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	want := []string{"a is b", "c is d"}
-	if p := problem.Of(&operator.InvalidError{Faults: want}); !slices.Equal(p.Errors, want) {
+	if p := problem.Of(&serve.InvalidError{Faults: want}); !slices.Equal(p.Errors, want) {
 		t.Errorf("got %q, want %q", p.Errors, want)
 	}
 }

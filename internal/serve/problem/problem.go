@@ -8,7 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/limits/quota"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
@@ -90,7 +90,7 @@ func describe(k *kind, err error) Problem {
 	if errors.As(err, &told) {
 		p.Detail = told.Detail()
 	}
-	if list, ok := errors.AsType[*operator.InvalidError](err); ok {
+	if list, ok := errors.AsType[*serve.InvalidError](err); ok {
 		p.Errors = list.Faults
 	}
 	return p

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -12,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/rulebook"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/origin"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -171,9 +171,9 @@ var table = []struct {
 	// read the answer; for them it is true.
 	{context.Canceled, &storeUnavailable},
 
-	{answer.ErrTooLarge, &bodyTooLarge},
-	{answer.ErrTooSlow, &requestTimeout},
-	{answer.ErrInvalid, &invalidRequest},
+	{serve.ErrTooLarge, &bodyTooLarge},
+	{serve.ErrTooSlow, &requestTimeout},
+	{serve.ErrInvalid, &invalidRequest},
 	{token.ErrInvalid, &tokenInvalid},
 	{door.ErrRefused, &tooManyRequests},
 	{entry.ErrGone, &tokenExpired},
