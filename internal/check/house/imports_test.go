@@ -6,214 +6,186 @@ import (
 	"testing"
 )
 
-// What a package is, for the direction of its imports: each may import its own
-// kind's permission and nothing above it.
-//
-//	cmd -> rooms and stores -> {window, limit, token, pass} -> {zone, line}
-var (
-	vocabulary = []string{"internal/zone", "internal/line"}
-	arithmetic = []string{"internal/window", "internal/limits/limit"}
-	proofs     = []string{"internal/token", "internal/pass"}
-	stores     = []string{"internal/embedded", "internal/limits/limit/local", "lua"}
-)
-
-// publicNeeds are what package limit, which anybody may import, is made of.
-var publicNeeds = []string{
-	"internal/limits/address", "internal/limits/limit", "internal/limits/limiter", "internal/limits/quota", "lua", "limit",
-}
-
-// rule forbids an import; why is what the reader of a failure needs to know.
-type rule struct {
+// layer is a part of the tree, and what of this project it may import. Which
+// libraries of others stay in one place (Redis, Echo, OpenAPI) is depguard's, in
+// .golangci.yml.
+type layer struct {
 	name string
-	// breaks reports whether from may not import to.
-	breaks func(from source, to string) bool
-	why    string
+	// folders are those that it holds, with all below them; where two layers name
+	// one, the longer name counts.
+	folders []string
+	// may are the layers that it may import, its own among them where its packages
+	// may import one another.
+	may []string
+	// bare says that it imports no library of others.
+	bare bool
+	why  string
 }
 
-var rules = []rule{
+// layers are the whole tree, from the ground up. Each package lies in one.
+var layers = []layer{
 	{
-		name: "only lua speaks Redis",
-		breaks: func(from source, to string) bool {
-			return within(to, "github.com/redis/go-redis") && !withinAny(from.pkg, []string{"lua", "internal/check/yardstick"})
-		},
-		why: "keys and replies are built and read in package lua alone; call a method of lua.Store",
+		"words", []string{"internal/zone", "internal/line"}, nil, true,
+		"zone and line are what everything else is made of",
 	},
 	{
-		name: "echo stays in http.go",
-		breaks: func(from source, to string) bool {
-			return within(to, "github.com/labstack") && !mayUseEcho(from)
-		},
-		why: "echo is the transport: it will be replaced some day, in files named http.go and in cmd's routes.go and serve.go",
+		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"words"}, true,
+		"numbers in, numbers out",
 	},
 	{
-		name: "the vocabulary imports only the standard library",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && slices.Contains(vocabulary, from.pkg) && !isStandard(to)
-		},
-		why: "zone and line are what everything else is made of",
+		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "arithmetic"}, false,
+		"a store knows the domain alone",
 	},
 	{
-		name: "window is arithmetic",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && slices.Contains(arithmetic, from.pkg) &&
-				!isStandard(to) && !ours(to, vocabulary...)
-		},
-		why: "numbers in, numbers out; it may import zone, line and the standard library",
+		"proofs", []string{"internal/token", "internal/pass"}, []string{"words"}, false,
+		"tokens and passes know nobody who hands them out",
 	},
 	{
-		name: "proofs know no rooms",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && slices.Contains(proofs, from.pkg) &&
-				ours(to) && !ours(to, vocabulary...)
-		},
-		why: "of this project, token and pass may import zone and line",
+		"serve", []string{"internal/serve"}, []string{"words", "serve"}, false,
+		"it is what any server has",
 	},
 	{
-		name: "a store knows no rooms",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && slices.Contains(stores, from.pkg) &&
-				ours(to) && !ours(to, slices.Concat(vocabulary, arithmetic)...)
-		},
-		why: "of this project, a store may import window, zone and line",
+		"limits", []string{"internal/limits"}, []string{"words", "arithmetic", "serve", "limits"}, false,
+		"it is a product of its own, and is handed its store",
 	},
 	{
-		name: "a room is handed its store",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && isRoom(from.pkg) && ours(to, stores...)
-		},
-		why: "declare the methods that you call as an interface; cmd chooses the store and hands it in",
+		"visitors", []string{"internal"}, []string{"words", "arithmetic", "proofs", "serve", "limits", "visitors"}, false,
+		"declare the methods of a store that you call as an interface, cmd hands it in; operators look in from outside",
 	},
 	{
-		name: "only openapitest reads OpenAPI",
-		breaks: func(from source, to string) bool {
-			return within(to, "github.com/getkin") && from.pkg != "internal/check/openapitest" ||
-				!from.isTest() && ours(to, "internal/check/openapitest")
-		},
-		why: "it is for tests: what reads OpenAPI stays out of the server, which only sends the documents",
+		"dry run", []string{"internal/operate/simulate"}, []string{"words", "arithmetic", "stores"}, false,
+		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
-		name: "nothing imports the console",
-		breaks: func(from source, to string) bool {
-			return ours(to, "internal/operate/console") && !withinAny(from.pkg, []string{"internal/operate/console", "cmd/queue-server"})
-		},
-		why: "it shows what the others know, and knows nothing itself",
+		"operate", []string{"internal/operate"},
+		[]string{"words", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		"it looks at all the others, and is handed its store",
 	},
 	{
-		name: "the public package brings no server with it",
-		breaks: func(from source, to string) bool {
-			return !from.isTest() && within(from.pkg, "limit") && !isStandard(to) && !ours(to, publicNeeds...) &&
-				(from.pkg != "limit/echolimit" || !within(to, "github.com/labstack/echo"))
-		},
-		why: "whoever imports limit gets the limiter, its two stores and what they need; echo comes with echolimit alone",
+		"tables", []string{"internal/serve/problem", "internal/serve/metric"},
+		[]string{"words", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		"they list what all the others return and count",
 	},
 	{
-		name: "nothing of the server imports the public package",
-		breaks: func(from source, to string) bool {
-			return ours(to, "limit") && !within(from.pkg, "limit")
-		},
-		why: "limit is for services of others; what it is made of is in internal",
+		"public", []string{"limit"}, []string{"arithmetic", "stores", "limits", "public"}, true,
+		"whoever imports limit gets the limiter, its two stores and what they need; nothing here imports it",
 	},
 	{
-		name: "nothing imports cmd",
-		breaks: func(_ source, to string) bool {
-			return ours(to, "cmd")
-		},
-		why: "cmd wires what the others are",
+		"server", []string{"cmd/queue-server"},
+		[]string{
+			"words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+		}, false,
+		"it wires all that serves; what is for tests stays out of it",
+	},
+	{
+		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
+		[]string{
+			"words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+		}, false,
+		"they measure and test all of it",
 	},
 }
 
-// choosers are the packages below internal that make a store themselves, each
-// for a reason: they are no rooms of the server.
-var choosers = []string{
-	"internal/operate/simulate", // a room of its own: a crowd in virtual time on the embedded store
-}
-
-// isRoom reports whether the folder is one that a store must be handed to.
-func isRoom(pkg string) bool {
-	return within(pkg, "internal") && !withinAny(pkg, choosers) && !withinAny(pkg, stores)
-}
-
-// mayUseEcho: http.go and its tests, and the files of cmd that hang the routes.
-func mayUseEcho(from source) bool {
-	if within(from.pkg, "cmd/queue-server") {
-		return slices.Contains([]string{"routes.go", "routes_test.go", "serve.go", "serve_test.go"}, from.file)
+// layerOf returns the layer of a folder, nil if it lies in none.
+func layerOf(pkg string) *layer {
+	var found *layer
+	longest := -1
+	for i, l := range layers {
+		for _, folder := range l.folders {
+			if within(pkg, folder) && len(folder) > longest {
+				found, longest = &layers[i], len(folder)
+			}
+		}
 	}
-	return from.file == "http.go" || from.file == "http_test.go"
+	return found
 }
 
+// mayImport reports whether a package of the layer may import that.
+func (l *layer) mayImport(from source, importPath string) bool {
+	if isStandard(importPath) {
+		return true
+	}
+	pkg, ours := strings.CutPrefix(importPath, module+"/")
+	if !ours {
+		// Echo comes with echolimit alone.
+		return !l.bare || from.pkg == "limit/echolimit" && within(importPath, "github.com/labstack/echo")
+	}
+	to := layerOf(pkg)
+	return to != nil && slices.Contains(l.may, to.name)
+}
+
+// TestImportsPointOneWay is about what is built: tests may import what they need.
 func TestImportsPointOneWay(t *testing.T) {
 	for _, from := range tree(t) {
+		l := layerOf(from.pkg)
+		if l == nil {
+			t.Errorf("%s lies in no layer: which of them is it of?", from.path())
+			continue
+		}
 		for _, to := range from.imports {
-			for _, r := range rules {
-				if r.breaks(from, to) {
-					t.Errorf("%s imports %s: %s: %s", from.path(), to, r.name, r.why)
-				}
+			if !from.isTest() && !l.mayImport(from, to) {
+				t.Errorf("%s imports %s: %s may import, of ours, %q: %s", from.path(), to, l.name, l.may, l.why)
 			}
 		}
 	}
 }
 
-// TestRulesBite shows each rule a file that breaks it and one that does not: a
+// TestLayersBite shows each layer an import that breaks it, and one that does not: a
 // rule that never fires holds nothing.
-func TestRulesBite(t *testing.T) {
+func TestLayersBite(t *testing.T) {
+	const echo = "github.com/labstack/echo/v4"
 	own := func(pkg string) string { return module + "/" + pkg }
-	tests := []struct {
-		rule      string
-		pkg, file string
-		to        string
-		breaks    bool
-	}{
-		{"only lua speaks Redis", "lua", "poll.go", "github.com/redis/go-redis/v9", false},
-		{"only lua speaks Redis", "internal/wait", "service.go", "github.com/redis/go-redis/v9", true},
-		{"only lua speaks Redis", "cmd/queue-server", "two_test.go", "github.com/redis/go-redis/v9", true},
-		{"echo stays in http.go", "internal/entry", "http.go", "github.com/labstack/echo/v4", false},
-		{"echo stays in http.go", "internal/entry", "service.go", "github.com/labstack/echo/v4", true},
-		{"echo stays in http.go", "cmd/queue-server", "routes.go", "github.com/labstack/echo/v4/middleware", false},
-		{"echo stays in http.go", "cmd/queue-server", "main.go", "github.com/labstack/echo/v4", true},
-		{"the vocabulary imports only the standard library", "internal/zone", "zone.go", "regexp", false},
-		{"the vocabulary imports only the standard library", "internal/line", "line.go", own("internal/zone"), true},
-		{"the vocabulary imports only the standard library", "internal/zone", "zone_test.go", "pgregory.net/rapid", false},
-		{"window is arithmetic", "internal/window", "edge.go", own("internal/zone"), false},
-		{"window is arithmetic", "internal/window", "edge.go", own("internal/token"), true},
-		{"window is arithmetic", "internal/window", "edge.go", "github.com/google/uuid", true},
-		{"proofs know no rooms", "internal/pass", "pass.go", "github.com/golang-jwt/jwt/v5", false},
-		{"proofs know no rooms", "internal/token", "token.go", own("internal/wait"), true},
-		{"a store knows no rooms", "internal/embedded", "store.go", own("internal/window"), false},
-		{"a store knows no rooms", "lua", "store.go", own("internal/embedded"), true},
-		{"a store knows no rooms", "lua", "conformance_test.go", own("internal/embedded"), false},
-		{"a room is handed its store", "internal/sweeper", "job.go", own("internal/line"), false},
-		{"a room is handed its store", "internal/sweeper", "job.go", own("lua"), true},
-		{"a room is handed its store", "internal/wait", "service.go", own("internal/embedded"), true},
-		{"only openapitest reads OpenAPI", "internal/serve/openapi", "http.go", "github.com/getkin/kin-openapi/openapi3", true},
-		{"only openapitest reads OpenAPI", "internal/check/openapitest", "check.go", "github.com/getkin/kin-openapi/openapi3", false},
-		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes.go", own("internal/check/openapitest"), true},
-		{"only openapitest reads OpenAPI", "cmd/queue-server", "routes_test.go", own("internal/check/openapitest"), false},
-		{"nothing imports the console", "cmd/queue-server", "serve.go", own("internal/operate/console"), false},
-		{"nothing imports the console", "internal/operate/operator", "http.go", own("internal/operate/console"), true},
-		{"the public package brings no server with it", "limit", "limit.go", own("internal/limits/limiter"), false},
-		{"the public package brings no server with it", "limit", "middleware.go", "github.com/labstack/echo/v4", true},
-		{"the public package brings no server with it", "limit", "limit.go", own("internal/serve/problem"), true},
-		{"the public package brings no server with it", "limit/echolimit", "http.go", "github.com/labstack/echo/v4", false},
-		{"nothing of the server imports the public package", "internal/limits/gate", "http.go", own("limit"), true},
-		{"nothing of the server imports the public package", "limit/echolimit", "http.go", own("limit"), false},
-		{"nothing imports cmd", "internal/wait", "service.go", own("cmd/queue-server"), true},
-		{"nothing imports cmd", "cmd/queue-server", "main.go", own("internal/wait"), false},
+	tests := []struct{ pkg, may, mayNot string }{
+		{"internal/zone", "regexp", "gopkg.in/yaml.v3"},
+		{"internal/line", "errors", own("internal/zone")},
+		{"internal/window", own("internal/zone"), own("internal/token")},
+		{"internal/window", own("internal/line"), "github.com/google/uuid"},
+		{"internal/limits/limit", "math", own("internal/limits/limiter")},
+		{"internal/limits/limit/local", own("internal/limits/limit"), own("internal/limits/limiter")},
+		{"internal/embedded", own("internal/window"), own("internal/wait")},
+		{"lua", "github.com/redis/go-redis/v9", own("internal/embedded")},
+		{"internal/pass", "github.com/golang-jwt/jwt/v5", own("internal/answer")},
+		{"internal/token", own("internal/line"), own("internal/wait")},
+		{"internal/serve", own("internal/zone"), own("internal/answer")},
+		{"internal/serve/openapi", echo, own("internal/check/openapitest")},
+		{"internal/limits/rulebook", own("internal/serve"), own("internal/operate/operator")},
+		{"internal/limits/gate", own("internal/limits/quota"), own("internal/answer")},
+		{"internal/limits/limiter", own("internal/limits/limit"), own("limit")},
+		{"internal/limits/limiter", own("internal/limits/limit"), own("internal/limits/limit/local")},
+		{"internal/sweeper", own("internal/line"), own("lua")},
+		{"internal/wait", own("internal/limits/limiter"), own("internal/embedded")},
+		{"internal/entry", own("internal/answer"), own("internal/operate/operator")},
+		{"internal/operate/simulate", own("internal/embedded"), own("internal/operate/console")},
+		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
+		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
+		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
+		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},
+		{"limit", own("lua"), echo},
+		{"limit/echolimit", echo, own("internal/entry")},
+		{"limit/echolimit", own("limit"), "github.com/labstack/gommon"},
+		{"cmd/queue-server", own("internal/wait"), own("internal/check/openapitest")},
+		{"cmd/queue-bench", own("internal/check/yardstick"), own("limit")},
 	}
-	tried := map[string]bool{}
+	bitten := map[string]bool{}
 	for _, tt := range tests {
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == tt.rule })
-		if i < 0 {
-			t.Errorf("there is no rule %q", tt.rule)
-			continue
+		from := source{pkg: tt.pkg, file: "some.go"}
+		l := layerOf(tt.pkg)
+		if !l.mayImport(from, tt.may) {
+			t.Errorf("%s (%s) may not import %s", tt.pkg, l.name, tt.may)
 		}
-		if got := rules[i].breaks(source{pkg: tt.pkg, file: tt.file}, tt.to); got != tt.breaks {
-			t.Errorf("%s: %s/%s importing %s: breaks = %t, want %t", tt.rule, tt.pkg, tt.file, tt.to, got, tt.breaks)
+		if l.mayImport(from, tt.mayNot) {
+			t.Errorf("%s (%s) may import %s", tt.pkg, l.name, tt.mayNot)
 		}
-		tried[tt.rule] = tried[tt.rule] || tt.breaks
+		bitten[l.name] = true
 	}
-	for _, r := range rules {
-		if !tried[r.name] {
-			t.Errorf("no example breaks the rule %q", r.name)
+	for _, l := range layers {
+		if !bitten[l.name] {
+			t.Errorf("no example breaks the layer %q", l.name)
+		}
+		for _, name := range l.may {
+			if !slices.ContainsFunc(layers, func(to layer) bool { return to.name == name }) {
+				t.Errorf("%s may import %q, which is no layer", l.name, name)
+			}
 		}
 	}
 }
@@ -221,17 +193,6 @@ func TestRulesBite(t *testing.T) {
 // within reports whether path is folder or lies below it.
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
-}
-
-func withinAny(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
-}
-
-// ours reports whether the import path is one of this project's, in one of the
-// folders if any are named.
-func ours(importPath string, folders ...string) bool {
-	folder, found := strings.CutPrefix(importPath, module+"/")
-	return found && (len(folders) == 0 || withinAny(folder, folders))
 }
 
 // isStandard reports whether the import path is the standard library's: only
