@@ -2,7 +2,8 @@
 // that serves imports it.
 //
 //	house        the whole tree held to the rules that no linter knows
-//	conformance  what every store must do: stories, a model and a property
+//	conformance  what every store of zones must do: stories, a model and a property
+//	conformance/limits  the same for the counts of limits
 //	fault        the servers over HTTP, while Redis, servers and connections break
 //	openapitest  every answer of a test held against the API's description
 //	acceptance   judges a load test by what its visitors saw
