@@ -55,9 +55,10 @@ func (s *Store) meet(ctx context.Context) error {
 	return nil
 }
 
-// stay meets the other servers until Close.
+// stay meets the other servers until Close, and then takes this server's name off, so
+// that one with other secrets need not wait.
 func (s *Store) stay() {
-	failing := false
+	ctx, failing := context.Background(), false
 	for {
 		wait := meetEvery
 		if s.Strange() != nil {
@@ -67,9 +68,14 @@ func (s *Store) stay() {
 		select {
 		case <-s.guest.stop:
 			timer.Stop()
+			ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+			defer cancel()
+			if err := s.client.HDel(ctx, s.serversKey(), s.guest.name).Err(); err != nil {
+				s.logger.Debug("this server counts as here for a while", "for", hereFor, "err", err)
+			}
 			return
 		case <-timer.C:
-			err := s.meet(context.Background())
+			err := s.meet(ctx)
 			if err != nil && !failing {
 				s.logger.Warn("cannot tell other servers of this Redis which secrets are in use", "err", err)
 			}
@@ -78,13 +84,8 @@ func (s *Store) stay() {
 	}
 }
 
-// part takes this server's name off, so that one with other secrets need not wait.
+// part ends stay, and waits for it.
 func (s *Store) part() {
 	close(s.guest.stop)
 	s.work.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
-	defer cancel()
-	if err := s.client.HDel(ctx, s.serversKey(), s.guest.name).Err(); err != nil {
-		s.logger.Debug("this server counts as here for a while", "for", hereFor, "err", err)
-	}
 }

@@ -19,7 +19,7 @@ for i in "${!targets[@]}"; do
 	name=${declaration#func }
 	echo "fuzz $((i + 1))/${#targets[@]}: $name in $(dirname "$file"), $duration" >&2
 	# One find must not keep the others from being made.
-	go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" "./$(dirname "$file")" || failed+=("$name")
+	go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" -fuzzminimizetime 1s "./$(dirname "$file")" || failed+=("$name")
 done
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "fuzz: failed: ${failed[*]}" >&2

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openqueue/waitingroom/internal/pass"
 )
 
 // fullFor has all writings of the data folder fail with "no space left on device",
@@ -123,7 +125,7 @@ func TestStartsWithAFullDisk(t *testing.T) {
 // lasts as long as it does, and not with a secret that does.
 func TestLoadKeysWhereNothingCanBeKept(t *testing.T) {
 	// Nobody can make a folder there, not even root.
-	s := checked{settings: settings{Store: storeEmbedded, DataDir: "/proc/no-folder"}}
+	s := checked{settings: settings{Store: storeEmbedded, DataDir: "/proc/no-folder", PassIssuer: pass.DefaultIssuer}}
 	log := newLogReader()
 	logger := newLogger(log, checked{settings: settings{LogFormat: "json"}})
 	var shown strings.Builder

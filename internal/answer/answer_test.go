@@ -77,6 +77,8 @@ func FuzzAppendJSON(f *testing.F) {
 	f.Add("TEST_ZONE", "token", "pass", uint8(line.Waiting), int64(1), int64(2), int64(3), int64(4), int64(5))
 	f.Add("a\"b\\c", "\x00\x1f\x7f<&>\u2028", "é€😀", uint8(line.Admitted), int64(-1), int64(0), int64(1)<<62, int64(7), int64(-1)<<63)
 	f.Add("\xff\xed\xa0\x80", "", "", uint8(line.AdmittedBefore), int64(0), int64(0), int64(0), int64(0), int64(0))
+	// A position that is rounded up, beyond the total: see line.Answer.
+	f.Add("TEST_ZONE", "token", "", uint8(line.Waiting), int64(1), int64(98), int64(3), int64(4), int64(5))
 	f.Fuzz(func(t *testing.T, zoneID, token, pass string, status uint8, v, w, x, y, z int64) {
 		a := answer.Answer{
 			ZoneID: zoneID, Token: token, Pass: pass,
@@ -88,7 +90,7 @@ func FuzzAppendJSON(f *testing.F) {
 		}
 		want := document{ZoneID: zoneID, Token: token}
 		if a.Line.Status == line.Waiting {
-			want.Waiting = &waiting{Position: w, Total: z, EstimatedWait: x, PollingPeriod: y, ArrivedAtMicros: v}
+			want.Waiting = &waiting{Position: w, Total: max(w, z), EstimatedWait: x, PollingPeriod: y, ArrivedAtMicros: v}
 		} else {
 			want.CanEnter = true
 			want.Admission = &admission{AdmittedAt: x, ExpiresAt: y, Pass: pass}

@@ -58,6 +58,12 @@ type healing struct {
 	gone map[line.ID]int64
 }
 
+// back reports whether the latest loss is less than an idle timeout ago: not all who
+// waited have had the time to come back.
+func (h *healing) back(now int64, s zone.Settings) bool {
+	return h.until > 0 && now < h.until-window.HealMillis+s.IdleTimeoutSeconds*1000
+}
+
 // turn is what a call knows of the zone when it begins.
 type turn struct {
 	now      int64 // milliseconds
@@ -92,6 +98,9 @@ func (c *crowd) lose(now, alive int64) {
 	if c.heal.until <= now {
 		// Who left in an earlier healing may have come back since.
 		c.heal.after, c.heal.gone, c.heal.anyEpoch = c.last, nil, false
+	}
+	if c.heal.back(now, c.settings) {
+		alive = min(alive, c.heal.alive)
 	}
 	c.heal.alive = alive
 	c.last = max(c.last, c.clock.NowMicros)

@@ -208,7 +208,9 @@ func (s *Store) keep(closing bool) contents {
 		k := kept{Settings: c.read(), Memory: c.memory(), Changes: s.record[id]}
 		if closing {
 			k.ClosedAtMillis = c.closedAt(s.now().UnixMicro())
-			k.Memory.SeenAtMillis = k.ClosedAtMillis
+			if !c.returning() {
+				k.Memory.SeenAtMillis = k.ClosedAtMillis
+			}
 		}
 		all.Zones = append(all.Zones, k)
 	}
@@ -228,7 +230,25 @@ func (c *crowd) memory() line.Memory {
 	if c.line.len() > 0 || now-c.seen >= rewrite.Milliseconds() {
 		c.seen = now
 	}
-	return line.Memory{Epoch: c.epoch, SeenAtMillis: max(1, c.seen), EdgeMicros: c.edge, LastArrivalMicros: c.last}
+	seen := c.seen
+	if c.heal.back(now, c.settings) {
+		seen = c.heal.alive
+	}
+	return line.Memory{Epoch: c.epoch, SeenAtMillis: max(1, seen), EdgeMicros: c.edge, LastArrivalMicros: c.last}
+}
+
+// returning reports whether those who waited before a loss may still be on their way.
+func (c *crowd) returning() bool { return c.behind() > 0 }
+
+// behind is how long ago the line is taken to have stood last, if that is not now.
+func (c *crowd) behind() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.NowMicros / 1000
+	if !c.heal.back(now, c.settings) {
+		return 0
+	}
+	return time.Duration(max(1, now-c.heal.alive)) * time.Millisecond
 }
 
 // closedAt is the zone's time now.
@@ -262,6 +282,12 @@ func (s *Store) take(had contents, departed []entryOf) {
 	}
 	for _, e := range departed {
 		if c, ok := s.crowds[e.zoneID]; ok {
+			if e.Place.Epoch == c.epoch {
+				// Newer than the file, if the server was killed; and than the clock, if
+				// that was set back.
+				c.last = max(c.last, e.Place.ArrivedAtMicros)
+				c.heal.upTo = c.last
+			}
 			c.recall(turn{now: c.clock.NowMicros / 1000}, e.Departure)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -89,12 +90,16 @@ func readPart(name string) (all []entryOf, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	for lines := bufio.NewScanner(f); ; {
-		if !lines.Scan() {
-			return all, lines.Err()
-		}
-		if e, ok := parseEntry(lines.Text()); ok {
+	for lines := bufio.NewReader(f); ; {
+		text, err := lines.ReadString('\n')
+		if e, ok := parseEntry(strings.TrimSuffix(text, "\n")); ok {
 			all = append(all, e)
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 }
@@ -204,14 +209,15 @@ func (j *journal) close() error {
 const rewrite = time.Minute
 
 // keepFor is how long a departure matters: while a token of the place may pass for
-// fresh, and while the pass is good.
+// fresh, and while the pass is good. After a loss the former is as long again as the
+// loss took.
 func (s *Store) keepFor() time.Duration {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var longest time.Duration
 	for _, c := range s.crowds {
 		z := c.read()
-		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond, z.PassTTL())
+		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+c.behind(), z.PassTTL())
 	}
 	return longest + rewrite
 }

@@ -128,11 +128,16 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 	t.Parallel()
 	s := reopen(t, t.TempDir(), nil)
 	put(t, s, zone.Defaults("z"))
-	c := s.crowds["z"]
+	c, err := s.crowd("z")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
 		t.Fatal(err)
 	}
+	s.mu.Lock()
 	s.crowds["z"] = c // as one sees it who looked it up before
+	s.mu.Unlock()
 	if _, err := s.Join(t.Context(), "z", testID(1)); !errors.Is(err, line.ErrZoneDeleted) {
 		t.Errorf("error %v, want ErrZoneDeleted", err)
 	}

@@ -157,11 +157,7 @@ func (r *Registry) release(z *remembered, b *brake) {
 func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	return b.keeping.do(ctx, func(ctx context.Context) error {
 		id := b.now.ZoneID
-		err := r.heal(ctx, z, z.heals.Load(), false)
-		var is zone.Settings
-		if err == nil {
-			is, err = r.store.Zone(ctx, id)
-		}
+		is, err := r.present(ctx, z)
 		if next := b.on(is); err == nil && next != is {
 			_, err = r.store.PutZone(ctx, next, &is, b.by)
 			is = next

@@ -50,7 +50,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
-	z.learn(a.State)
+	z.learn(a.State, r.now().Sub(r.began))
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)
@@ -60,14 +60,15 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 }
 
-// Leave gives a place up. It is no error when the place is gone already.
+// Leave gives a place up. It is no error when the place is gone already; that is not
+// remembered once more, lest who repeats it pushes out what others did.
 func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
 	err = r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
-	if err == nil {
+	if _, ended := z.departures.find(p); err == nil && !ended {
 		r.departed(z, p, 0)
 	}
 	return err
@@ -84,7 +85,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (s line.Stats, err 
 		return err
 	})
 	if err == nil {
-		z.learn(s.State)
+		z.learn(s.State, r.now().Sub(r.began))
 	}
 	return s, err
 }
@@ -113,7 +114,7 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 	before := z.heals.Load()
 	err := call()
 	if errors.Is(err, line.ErrZoneUnknown) {
-		if err = r.heal(ctx, z, before, true); err == nil {
+		if err = r.heal(ctx, z, before); err == nil {
 			err = call()
 		}
 		if errors.Is(err, line.ErrZoneUnknown) {
@@ -133,8 +134,8 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 
 // heal puts the zone back where the store does not have it, one caller for all
 // who want that now. before is z.heals as it was before the store was asked.
-// lost: the store has said that it does not know the zone.
-func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost bool) error {
+// The store has said that it does not know the zone.
+func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error {
 	return z.healing.do(ctx, func(ctx context.Context) error {
 		if z.heals.Load() != before {
 			return nil // somebody did, after this caller had asked
@@ -146,7 +147,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 		}
 		id, m := z.settings.Load().ZoneID, z.memory()
 		switch {
-		case present || !lost:
+		case present:
 		case !seen:
 			r.log.Info("zone created from the configuration", "zone", id, "fresh", r.seedFresh)
 		default:
@@ -161,6 +162,19 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64, lost 
 		}
 		return nil
 	})
+}
+
+// present returns the zone's settings in the store, into which it is put back if it was
+// lost.
+func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings, err error) {
+	before, id := z.heals.Load(), z.settings.Load().ZoneID
+	is, err = r.store.Zone(ctx, id)
+	if errors.Is(err, line.ErrZoneUnknown) {
+		if err = r.heal(ctx, z, before); err == nil {
+			is, err = r.store.Zone(ctx, id)
+		}
+	}
+	return is, err
 }
 
 // put creates the zone in the store where it is absent. present: the store is

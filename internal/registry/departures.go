@@ -131,8 +131,10 @@ func (ds *departures) dropOldest() {
 // the store has noticed a loss since it was last told, or was not told of all.
 func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	lost, id := z.lostAt.Load(), z.settings.Load().ZoneID
-	z.departures.prune(r.now().Add(-keepDepartures(*z.settings.Load())))
 	if z.told.Load() == lost {
+		// In an outage nothing is forgotten: the tokens of those who departed before it
+		// are as fresh after it as those of the ones who waited.
+		z.departures.prune(r.began.Add(time.Duration(z.stoodFor.Load()) - keepDepartures(*z.settings.Load())))
 		return nil
 	}
 	before := z.outside.Load()

@@ -152,7 +152,7 @@ func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 		// else a server that starts would not know the zone.
 		err = r.store.RestoreZone(ctx, present, z.memory())
 	case errors.Is(err, line.ErrZoneUnknown):
-		err = r.heal(ctx, z, before, true)
+		err = r.heal(ctx, z, before)
 	}
 	switch {
 	case errors.Is(err, line.ErrZoneDeleted):

@@ -88,6 +88,8 @@ type Registry struct {
 	watcher   Watcher
 	log       *slog.Logger
 	now       func() time.Time
+	// began is when the registry was made.
+	began time.Time
 
 	// zones is replaced, never changed, so that a poll reads it without a lock.
 	zones atomic.Pointer[map[string]*remembered]
@@ -128,6 +130,7 @@ func New(o Options) *Registry {
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.began = r.now()
 	zones := make(map[string]*remembered, len(o.Seeds))
 	for _, s := range o.Seeds {
 		zones[s.ZoneID] = newRemembered(s, false)
@@ -245,7 +248,7 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 // window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
-		err := r.heal(ctx, z, z.heals.Load(), false)
+		_, err := r.present(ctx, z)
 		if errors.Is(err, line.ErrZoneDeleted) {
 			r.forget(z)
 			if was == nil {

@@ -361,7 +361,7 @@ func TestPutZone(t *testing.T) {
 		if err != nil || created {
 			t.Fatalf("PutZone = %v, %v; want a change of the restored zone", created, err)
 		}
-		f.wantCalls(t, map[string]int{"RestoreZone": 1, "PutZone": 1})
+		f.wantCalls(t, map[string]int{"Zone": 2, "RestoreZone": 1, "PutZone": 1})
 	})
 	t.Run("changed elsewhere: the repeat succeeds", func(t *testing.T) {
 		f := newFakeStore(old)

@@ -19,9 +19,13 @@ type remembered struct {
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
-	// edge, lastArrival and seenAt only ever rise; see line.Memory.
-	edge, lastArrival, seenAt atomic.Int64
-	epoch                     atomic.Uint32
+	// edge, lastArrival and stood only ever rise; see line.Memory. seenAt is the newest
+	// time that was heard of the zone. stood stays behind it for one idle timeout after a
+	// loss: until then those who waited may not have come back, and nobody is swept.
+	edge, lastArrival, seenAt, stood atomic.Int64
+	// stoodFor is when stood rose, as a time.Duration since the registry was made.
+	stoodFor atomic.Int64
+	epoch    atomic.Uint32
 	// lostAt is line.State's LostAtMillis as it was last heard, told the one at which
 	// the store was told who had departed; untold if it has to be told anyhow.
 	lostAt, told atomic.Int64
@@ -76,18 +80,24 @@ func (z *remembered) apply(b *brake) {
 	}
 }
 
-// learn takes in what an answer says of the line.
-func (z *remembered) learn(s line.State) {
+// learn takes in what an answer says of the line. It came so long after the registry
+// was made.
+func (z *remembered) learn(s line.State, after time.Duration) {
 	if s.NowMillis == 0 {
 		return // an answer without the zone's state
 	}
 	raise(&z.edge, s.EdgeMicros)
 	raise(&z.lastArrival, s.LastArrivalMicros)
-	if raise(&z.seenAt, s.NowMillis) == 0 {
+	first := raise(&z.seenAt, s.NowMillis) == 0
+	if first {
 		z.told.Store(s.LostAtMillis) // before this server's time
 	}
 	if z.lostAt.Load() != s.LostAtMillis {
 		z.lostAt.Store(s.LostAtMillis)
+	}
+	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
+		raise(&z.stood, s.NowMillis)
+		raise(&z.stoodFor, int64(after))
 	}
 	if z.epoch.Load() != s.Epoch {
 		z.epoch.Store(s.Epoch)
@@ -96,12 +106,12 @@ func (z *remembered) learn(s line.State) {
 
 // memory is what a store that lost the zone needs to know.
 func (z *remembered) memory() line.Memory {
-	seen := z.seenAt.Load()
-	if seen == 0 {
+	stood := z.stood.Load()
+	if stood == 0 {
 		return line.Memory{}
 	}
 	return line.Memory{
-		Epoch: z.epoch.Load(), SeenAtMillis: seen + seenWithin.Milliseconds(),
+		Epoch: z.epoch.Load(), SeenAtMillis: stood + seenWithin.Milliseconds(),
 		EdgeMicros: z.edge.Load(), LastArrivalMicros: z.lastArrival.Load(),
 	}
 }

@@ -22,6 +22,7 @@
 //
 //   - when the store's clock jumps forward, as at a fail-over to a node whose
 //     clock is ahead: a jump of 60 s would make all idle at once;
+//   - when the store comes back with an old copy, in which nobody has polled lately;
 //   - when nobody could poll, because the store was away;
 //   - when a server starts, perhaps after all of them were down.
 //

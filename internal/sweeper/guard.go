@@ -17,6 +17,9 @@ const (
 	skipUnwatched = "unwatched"
 	// skipJump: the store's clock has jumped forward, an idle timeout ago at most.
 	skipJump = "clock_jump"
+	// skipLoss: the store has lost something, an idle timeout ago at most. It may know
+	// nothing of the latest polls.
+	skipLoss = "loss"
 )
 
 // watch is what the sweeper knows of one zone's clock.
@@ -25,17 +28,19 @@ type watch struct {
 	// clock, and storeMillis what the store's clock said then.
 	at          time.Time
 	storeMillis int64
-	// since is when the present watch without gaps and jumps began, and why
+	// lostMillis is when the store had noticed a loss then, on its clock.
+	lostMillis int64
+	// since is when the present watch without gaps, jumps and losses began, and why
 	// the one before ended.
 	since  time.Time
 	reason string
 }
 
-// look takes in what the store's clock says, and returns why the zone must not
+// look takes in what the store's clock says and when it lost something, and returns why the zone must not
 // be swept now, or "" if it may be. jump is how far the store's clock has
 // jumped forward since the last look, if too far, else 0. The first look at a
 // zone is the zero watch's.
-func (w *watch) look(now time.Time, storeMillis int64, idleTimeout time.Duration) (skip string, jump time.Duration) {
+func (w *watch) look(now time.Time, storeMillis, lostMillis int64, idleTimeout time.Duration) (skip string, jump time.Duration) {
 	if w.at.IsZero() {
 		w.since, w.reason = now, skipUnwatched
 	} else {
@@ -44,8 +49,11 @@ func (w *watch) look(now time.Time, storeMillis int64, idleTimeout time.Duration
 			jump = gained
 			w.since, w.reason = now, skipJump
 		}
+		if lostMillis != w.lostMillis {
+			w.since, w.reason = now, skipLoss
+		}
 	}
-	w.at, w.storeMillis = now, storeMillis
+	w.at, w.storeMillis, w.lostMillis = now, storeMillis, lostMillis
 	if now.Sub(w.since) < idleTimeout {
 		return w.reason, jump
 	}

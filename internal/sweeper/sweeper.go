@@ -165,7 +165,7 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 		s.failed(ctx, r, z.ZoneID, err)
 		return false
 	}
-	skip, jump := w.look(s.now(), stats.State.NowMillis, z.IdleTimeout())
+	skip, jump := w.look(s.now(), stats.State.NowMillis, stats.State.LostAtMillis, z.IdleTimeout())
 	s.watches[z.ZoneID] = w
 	if jump > 0 {
 		s.log.WarnContext(ctx, "the store's clock jumped forward: nobody is swept for one idle timeout",

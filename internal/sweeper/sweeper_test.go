@@ -260,12 +260,36 @@ func TestLook(t *testing.T) {
 			store := now.Add(time.Hour) // the two need not agree
 			for i, l := range tt.looks {
 				now, store = now.Add(l.after), store.Add(l.store)
-				skip, jump := w.look(now, store.UnixMilli(), idle)
+				skip, jump := w.look(now, store.UnixMilli(), 0, idle)
 				if skip != l.skip || jump != l.jump {
 					t.Errorf("look %d: skip %q, jump %v; want %q, %v", i, skip, jump, l.skip, l.jump)
 				}
 			}
 		})
+	}
+}
+
+// TestNobodyIsSweptAfterALoss, for one idle timeout: an old copy knows nothing of the
+// latest polls.
+func TestNobodyIsSweptAfterALoss(t *testing.T) {
+	var w watch
+	const idle = time.Minute
+	now := time.Unix(1_800_000_000, 0)
+	for i, l := range []struct {
+		after time.Duration
+		lost  int64
+		skip  string
+	}{
+		{0, 5, skipUnwatched},
+		{idle, 5, ""},
+		{time.Second, 6, skipLoss},
+		{idle - 1, 6, skipLoss},
+		{1, 6, ""},
+	} {
+		now = now.Add(l.after)
+		if skip, _ := w.look(now, now.UnixMilli(), l.lost, idle); skip != l.skip {
+			t.Errorf("look %d: skip %q, want %q", i, skip, l.skip)
+		}
 	}
 }
 

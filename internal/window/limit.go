@@ -212,7 +212,7 @@ func (c Clock) Tick(raw int64) Clock {
 // at is the zone's time when the store's clock says raw.
 func (c Clock) at(raw int64) int64 {
 	since := raw - (c.SetMicros - c.AheadMicros)
-	return c.SetMicros + since - min(c.AheadMicros, since/10)
+	return c.SetMicros + since - min(c.AheadMicros, max(0, since)/10)
 }
 
 // AheadMillis is by how much the zone's clock was ahead of the store's when it said

@@ -9,6 +9,10 @@ local function lose(z, r, now, alive)
     z.heal_after, z.heal_any = z.last_micros, 0
     redis.call('UNLINK', DEPARTED)
   end
+  if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
+    -- Not all who waited before the loss before have had the time to come back.
+    alive = min(alive, z.alive)
+  end
   z.alive = alive
   z.last_micros = max(z.last_micros, z.now_micros)
   z.heal_upto = z.last_micros

@@ -6,7 +6,7 @@
 local FORMAT, NEWER = 1, 4
 
 -- Settings, then state. All are integers; milliseconds and counts, but for
--- the *_micros. An absent one is 0.
+-- the *_micros. An absent one is 0. Behind them, words.
 local FIELDS = {
   'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
@@ -15,10 +15,11 @@ local FIELDS = {
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
-  -- Words.
-  'mode', 'run_id', 'deleted', 'ttls', 'format',
 }
-local NUMBERS = 35
+local NUMBERS = #FIELDS
+for i, word in ipairs({ 'mode', 'run_id', 'deleted', 'ttls', 'format' }) do
+  FIELDS[NUMBERS + i] = word
+end
 local MODE, RUN_ID, DELETED, TTLS, WRITTEN = NUMBERS + 1, NUMBERS + 2, NUMBERS + 3, NUMBERS + 4, NUMBERS + 5
 
 -- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with
@@ -75,7 +76,7 @@ local function tick(z, override)
   local raw = time(override)
   local function at(micros)
     local since = micros - (z.set_micros - z.ahead_micros)
-    return z.set_micros + since - math.min(z.ahead_micros, math.floor(since / 10))
+    return z.set_micros + since - math.min(z.ahead_micros, math.floor(math.max(0, since) / 10))
   end
   local before = math.min(z.raw_micros, raw)
   if z.now_micros == 0 then

@@ -130,6 +130,9 @@ func (m *model) lose(newest, alive int64) {
 	if m.now >= m.healUntil {
 		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
 	}
+	if m.healUntil > 0 && m.now < m.healUntil-window.HealMillis+m.settings.IdleTimeoutSeconds*1000 {
+		alive = min(alive, m.alive)
+	}
 	m.alive = alive
 	m.last = max(m.last, newest, m.clock.NowMicros)
 	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis
@@ -202,8 +205,7 @@ func (m *model) join(id line.ID, former ...line.ID) line.Answer {
 	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
 		m.epoch = window.Epoch(m.clock.NowMicros)
 	}
-	switch {
-	case !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting:
+	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
 	m.last = v.ArrivedAtMicros

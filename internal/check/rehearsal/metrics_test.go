@@ -117,6 +117,7 @@ func TestPortsOfFigures(t *testing.T) {
 	var asked, open map[string]int
 	decode(t, evaluate(t, "monitoring", map[string]any{
 		"name": "event", "vpc_id": "vpc-01", "subnet_id": "subnet-0a", "server_security_group_id": "sg-01", "autoscaling_group_name": "event-servers",
+		"metrics_token_secret_arn": arn("metrics-token"),
 	}, nil, nil), "local.redis_ports", &asked)
 	decode(t, NewRedis(t).module, "local.metrics_ports", &open)
 	if len(open) != 2 || asked["redis"] != open["redis"] || asked["machine"] != open["machine"] {

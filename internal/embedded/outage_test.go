@@ -1,0 +1,117 @@
+package embedded
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// TestStartsInARow: a server that was down for longer than the idle timeout, and ends
+// again as soon as it has started, loses nobody's place to that, and brings back
+// nobody who had departed before.
+func TestStartsInARow(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			z := zone.Defaults("z")
+			z.PerMinute = 1
+			put(t, s, z)
+			var held []line.Place
+			for i := range 4 {
+				a, err := s.Join(t.Context(), "z", testID(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				held = append(held, a.Place)
+			}
+			if err := s.Leave(t.Context(), "z", held[2]); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := s.save(); err != nil { // as it does once a second
+					t.Fatal(err)
+				}
+				end(t, s)
+				clock.Add(10 * time.Minute)
+				s = reopen(t, dir, clock.Now)
+				if _, err := s.Join(t.Context(), "z", testID(9)); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
+					t.Fatal(err)
+				}
+				s.journal.turn(s.keepFor())
+				clock.Add(3 * time.Second)
+			}
+			if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {
+				t.Errorf("one who left: %+v, %v, want gone", a, err)
+			}
+			if a, err := s.Poll(t.Context(), "z", held[3]); err != nil || a.Status != line.Waiting {
+				t.Errorf("one who waited: %+v, %v, want the place", a, err)
+			}
+		})
+	}
+}
+
+// TestTheClockGoesBackWithAKill: what departed in the last second, of which only the
+// journal knows, does not come back because the clock is behind it.
+func TestTheClockGoesBackWithAKill(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	s := reopen(t, dir, clock.Now)
+	z := zone.Defaults("z")
+	z.PerMinute = 1
+	put(t, s, z)
+	join := func(i int) line.Place {
+		a, err := s.Join(t.Context(), "z", testID(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Add(time.Millisecond)
+		return a.Place
+	}
+	join(0)
+	before := join(1)
+	if err := s.save(); err != nil {
+		t.Fatal(err)
+	}
+	after := join(2)
+	for _, p := range []line.Place{before, after} {
+		if err := s.Leave(t.Context(), "z", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kill(t, s)
+	clock.Add(-time.Hour)
+	s = reopen(t, dir, clock.Now)
+	for _, p := range []line.Place{before, after} {
+		if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.Gone {
+			t.Errorf("one who left: %+v, %v, want gone", a, err)
+		}
+	}
+}
+
+// TestADamagedJournal: a part with a run of zeros, as a power failure may leave it, does
+// not keep the server from starting, and spoils no other record.
+func TestADamagedJournal(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	const record = "a 0000000000000001 11 3 5 .\n"
+	text := append([]byte(record), make([]byte, 1<<20)...)
+	text = append(append(text, '\n'), record...)
+	if err := os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, all, err := openJournal(dir, nil, clock.Now)
+	if err != nil || len(all) != 2 {
+		t.Errorf("read %d records, %v, want 2", len(all), err)
+	}
+}

@@ -1,0 +1,90 @@
+package registry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// TestDeparturesOutliveAnOutage: a store that is away for longer than a departure
+// matters, and comes back empty, is told who departed just before: their tokens are as
+// fresh as those of the ones who waited, for nothing was heard of the line since.
+func TestDeparturesOutliveAnOutage(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, clock := newTest(t, f, Options{})
+	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
+	f.answers(in, 1_000, 0)
+	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
+		t.Fatal(err)
+	}
+	f.do(func() { f.away = true })
+	clock.advance(time.Hour)
+	r.tellAll(t.Context())
+	f.do(func() { f.away = false })
+	f.lose()
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 3_601_000, 3_601_000)
+	if _, err := r.Poll(t.Context(), "a", line.Place{ID: visitor('w'), ArrivedAtMicros: 9}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.told(); len(got) != 1 {
+		t.Errorf("told %+v, want the one who was admitted just before the outage", got)
+	}
+	// The line is heard of again, so it is forgotten in time.
+	for _, now := range []int64{3_602_000, 3_670_000, 3_671_000} {
+		f.answers(line.Answer{Status: line.Waiting}, now, 3_601_000)
+		if _, err := r.Stats(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		r.tellAll(t.Context())
+		clock.advance(keepDepartures(settings("a", 60)))
+	}
+	if _, known := r.Departed("a", in.Place); known {
+		t.Error("a departure of an hour ago is remembered")
+	}
+}
+
+// TestLossesInARow: until whoever polls once per idle timeout had the time to come
+// after a loss, the line is not taken to have stood since: another loss forgets
+// nobody who was in it at the first.
+func TestLossesInARow(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	hear := func(nowMillis, lostAtMillis int64) {
+		t.Helper()
+		f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
+		if _, err := r.Stats(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear(1_000_000, 0)
+	for _, lost := range []int64{1_100_000, 1_103_000, 1_150_000} { // after an outage of 100 s
+		hear(lost, lost)
+		hear(lost+1_000, lost)
+		if m := r.Memory("a"); m.SeenAtMillis != 1_001_000 {
+			t.Errorf("a second after the loss at %d the line is taken to have stood until %d, want 1001000", lost, m.SeenAtMillis)
+		}
+	}
+	hear(1_150_000+60_000, 1_150_000)
+	if m := r.Memory("a"); m.SeenAtMillis != 1_211_000 {
+		t.Errorf("an idle timeout after the loss the line is taken to have stood until %d", m.SeenAtMillis)
+	}
+}
+
+// TestLeavingAgain takes no more memory: of what is remembered, it would push out others.
+func TestLeavingAgain(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := r.Leave(t.Context(), "a", line.Place{ID: visitor('l'), ArrivedAtMicros: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.lookup("a").departures.order); n != 1 {
+		t.Errorf("one who left is remembered %d times", n)
+	}
+}
