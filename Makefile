@@ -7,12 +7,13 @@ K6       := go.k6.io/k6@v1.8.1
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 
 # Packages with tests that the race detector would distort or only slow down.
-UNRACED := ./internal/simulate ./internal/token
+UNRACED := ./internal/operate/simulate ./internal/token
 
 # Packages whose tests make check runs on other days, too: those that read a clock,
 # are quick, and start no Redis. All others: make dates.
-DATED := $(addprefix ./internal/,acceptance answer caller console entry gate limiter metric openapi operator pass \
-	quota registry rulebook secret sweeper token wait watch window) ./limit/echolimit
+DATED := $(addprefix ./internal/,answer entry pass registry sweeper token wait watch window \
+	$(addprefix limits/,caller gate limiter quota rulebook) $(addprefix operate/,console operator) \
+	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit
 
 GO      ?= go
 BENCH   ?= .
@@ -51,7 +52,7 @@ test: ## run all tests, with the race detector, in random order
 	$(GO) test -shuffle=on $(UNRACED)
 
 .PHONY: dates
-dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/console)
+dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/operate/console)
 	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx
 	scripts/dates.sh $(or $(ONLY),./...)
 
@@ -68,7 +69,7 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 .PHONY: rehearsal
 rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
 	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
-	$(GO) test -count=1 -v -tags rehearsal ./internal/rehearsal
+	$(GO) test -count=1 -v -tags rehearsal ./internal/check/rehearsal
 	$(GO) test -count=1 -run OnInstances ./lua
 
 .PHONY: storm
@@ -116,7 +117,7 @@ fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 .PHONY: pictures
 pictures: ## take the console's pictures anew, into docs/img (look at them)
 	@scripts/install-debian.sh chromium
-	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/console
+	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/operate/console
 
 ##@ Measure it
 

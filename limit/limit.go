@@ -12,9 +12,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit/local"
-	"github.com/openqueue/waitingroom/internal/limiter"
-	"github.com/openqueue/waitingroom/internal/quota"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/quota"
 	"github.com/openqueue/waitingroom/lua"
 )
 

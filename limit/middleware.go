@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/address"
-	"github.com/openqueue/waitingroom/internal/quota"
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/quota"
 )
 
 // KeyFunc says who asks, and in which tier, or "" for none. A request whose key is

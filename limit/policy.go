@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	vocabulary "github.com/openqueue/waitingroom/internal/limit"
+	vocabulary "github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // ErrInvalid is wrapped by the errors of Open and SetPolicies about a policy, which

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // obeyWithin is how soon a change has to be in force on every server.
@@ -66,7 +66,7 @@ func TestTwoServersObeyOneBook(t *testing.T) {
 	two.obeys(t, "seed", 7)
 	change := func(by *bookServer, p limit.Policy) {
 		t.Helper()
-		if _, _, err := by.Put(t.Context(), p, "Ada", operator.Condition{}); err != nil {
+		if _, _, err := by.Put(t.Context(), p, "Ada", serve.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTwoServersObeyOneBook(t *testing.T) {
 	if b, err := redis.Book(t.Context()); err != nil || fmt.Sprint(b) != fmt.Sprint(*one.uses.Load()) {
 		t.Errorf("the book is %+v, %v; server one has %+v", b, err, one.uses.Load())
 	}
-	if err := third.Delete(t.Context(), "a", "Bob", operator.Condition{}); err != nil {
+	if err := third.Delete(t.Context(), "a", "Bob", serve.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	one.obeys(t, "a", 0)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/openqueue/waitingroom/internal/conformance"
-	"github.com/openqueue/waitingroom/internal/conformance/limits"
-	"github.com/openqueue/waitingroom/internal/rehearsal"
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
+	"github.com/openqueue/waitingroom/internal/check/rehearsal"
 )
 
 // TestConformanceOnInstances tells every story, of lines and of limits, to the cluster

@@ -3,7 +3,7 @@ package lua
 import (
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // slots is how many slots Redis Cluster has.

@@ -17,7 +17,7 @@
 --   remaining  for each rule, how many permits are left
 --   reset      and in how many ms all of them are there again
 --
--- The arithmetic is that of internal/limit/state.go, under the same names. Numbers
+-- The arithmetic is that of internal/limits/limit/state.go, under the same names. Numbers
 -- stay below 2^53.
 --
 -- O(log n) in the permits of a log, and what leaves the log since the last permit:

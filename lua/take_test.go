@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/openqueue/waitingroom/internal/conformance"
-	"github.com/openqueue/waitingroom/internal/conformance/limits"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // openLimits opens a store whose keys stay as long as its test, whatever the clock.

@@ -15,6 +15,6 @@ parallel=6
 [ "$scale" -gt 1 ] || parallel=20
 status=0
 go test -tags alerts -count=1 -timeout 60m -parallel "$parallel" -run '^(TestAlerts|TestEveryAlertIsRaised)$' \
-	./internal/fault -args -alerts "$table" -scale "$scale" >&2 || status=$?
+	./internal/check/fault -args -alerts "$table" -scale "$scale" >&2 || status=$?
 cat "$table"
 exit "$status"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dates: runs the tests on other days than today, to see that none depends on the day.
 #
-# Usage: dates.sh [go test arguments]     all packages by default; e.g. ./internal/console -run TestStreams
+# Usage: dates.sh [go test arguments]     all packages by default; e.g. ./internal/operate/console -run TestStreams
 #
 # DATES="leap-day new-year" runs on some days only. The tests of a package are built
 # once, and run once a day, without the race detector:

@@ -13,6 +13,6 @@ cd "$(dirname "$0")/.."
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 status=0
-go test -tags faults -count=1 -timeout 30m "$@" ./internal/fault -args -table "$table" >&2 || status=$?
+go test -tags faults -count=1 -timeout 30m "$@" ./internal/check/fault -args -table "$table" >&2 || status=$?
 cat "$table"
 exit "$status"

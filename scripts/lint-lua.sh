@@ -19,8 +19,7 @@ for script in "${scripts[@]}"; do
 	go run ./scripts/expandlua "${name%.lua}" >"$expanded/$name"
 done
 # Those of other folders include nothing.
-for script in lua/*/*.lua; do
-	[[ $script == lua/include/* ]] && continue
+for script in internal/check/yardstick/*.lua; do
 	cp "$script" "$expanded"
 	scripts+=("$script")
 done

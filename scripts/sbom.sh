@@ -82,8 +82,8 @@ go=$(sed -n '1s/.*: go//p' <<<"$said")
 root=$(go env GOROOT)
 [ -e "$root/LICENSE" ] || root=$(dirname "$root") # Debian keeps the licence elsewhere
 part stdlib "$go" "pkg:golang/stdlib@$go" "$root"
-plot=$(sed -n '1s/.*uPlot (v\([0-9.]*\)).*/\1/p' internal/uplot/uPlot.iife.min.js) # the one script of our pages that is not our own
-part uplot "$plot" "pkg:npm/uplot@$plot" internal/uplot
+plot=$(sed -n '1s/.*uPlot (v\([0-9.]*\)).*/\1/p' internal/operate/uplot/uPlot.iife.min.js) # the one script of our pages that is not our own
+part uplot "$plot" "pkg:npm/uplot@$plot" internal/operate/uplot
 
 setting() { sed -n "s/^\tbuild\t$1=//p" <<<"$said"; }
 module=$(awk -F'\t' '$2 == "mod" { print $3 }' <<<"$said")

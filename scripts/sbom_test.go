@@ -131,14 +131,14 @@ func TestRecogniseLicences(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			for file, text := range map[string]string{
-				"go.mod":                            "module example.com/p\nrequire example.com/part v1.0.0\nreplace example.com/part => ./part\n",
-				"cmd/queue-server/main.go":          "package main\nimport _ \"example.com/part\"\nfunc main() {}\n",
-				"part/go.mod":                       "module example.com/part\n",
-				"part/part.go":                      "package part\n",
-				"part/" + tt.file:                   tt.text,
-				"internal/uplot/uPlot.iife.min.js":  "/*! uPlot (v1.6.32) */\n",
-				"internal/uplot/uPlot.LICENSE.txt":  mit,
-				"internal/uplot/not-a-licence.json": "{}",
+				"go.mod":                   "module example.com/p\nrequire example.com/part v1.0.0\nreplace example.com/part => ./part\n",
+				"cmd/queue-server/main.go": "package main\nimport _ \"example.com/part\"\nfunc main() {}\n",
+				"part/go.mod":              "module example.com/part\n",
+				"part/part.go":             "package part\n",
+				"part/" + tt.file:          tt.text,
+				"internal/operate/uplot/uPlot.iife.min.js":  "/*! uPlot (v1.6.32) */\n",
+				"internal/operate/uplot/uPlot.LICENSE.txt":  mit,
+				"internal/operate/uplot/not-a-licence.json": "{}",
 			} {
 				put(t, filepath.Join(folder, file), text, 0o600)
 			}

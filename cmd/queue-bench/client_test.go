@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/lua/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 )
 
 // answering returns a client whose server gives these pieces as its answer.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
 // The forecast is held against a crowd on a real store, in virtual time.

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/acceptance"
 )
 
 // judgeCommand is queue-bench judge: for crowds that are too large for one machine,

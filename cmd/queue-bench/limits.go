@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/lua"
 )
 

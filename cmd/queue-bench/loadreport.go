@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/acceptance"
 )
 
 type (

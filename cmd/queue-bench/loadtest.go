@@ -18,7 +18,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/openqueue/waitingroom/internal/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/acceptance"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

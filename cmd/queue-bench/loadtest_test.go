@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/acceptance"
 )
 
 // Each scenario has a script and a zone, and each script is a scenario.

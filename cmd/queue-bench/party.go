@@ -11,9 +11,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/openqueue/waitingroom/internal/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/acceptance"
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
 // party is one scenario on one store.

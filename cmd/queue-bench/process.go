@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/openqueue/waitingroom/lua/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 )
 
 const (

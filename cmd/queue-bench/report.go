@@ -17,7 +17,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 

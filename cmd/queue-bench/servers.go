@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/lua/yardstick"
 )
 
 // The contenders.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/limit/local"
-	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
 // shardUse is how much of a limit in so many parts was used.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/yardstick"
 	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/lua/yardstick"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // The two crowds.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/openqueue/waitingroom/internal/address"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
 // demoCommand is queue-server demo: a simulated crowd, watched.

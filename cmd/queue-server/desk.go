@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/remote"
-	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
 )
 
 // Variables of commands that ask a running server. The token has no flag: what

@@ -8,9 +8,9 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/fallback"
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/openqueue/waitingroom/internal/address"
-	"github.com/openqueue/waitingroom/internal/caller"
-	"github.com/openqueue/waitingroom/internal/gate"
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/caller"
+	"github.com/openqueue/waitingroom/internal/limits/gate"
 )
 
 // gatewayHeaderBytes is for the limits' listener: gateways hand the headers of their

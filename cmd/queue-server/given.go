@@ -3,7 +3,7 @@ package main
 import (
 	"net/url"
 
-	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
 )
 
 // given are the secrets that the settings have, themselves or by the names of their

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"log/slog"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/limit/local"
-	"github.com/openqueue/waitingroom/internal/limiter"
-	"github.com/openqueue/waitingroom/internal/metric"
-	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/serve/metric"
 )
 
 // limits are what every door asks, and the policies that it goes by.

@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 // limitApplyCommand is queue-server limits apply.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 // limitsCommand is queue-server limits: what an operator does with policies.

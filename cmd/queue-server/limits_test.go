@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
 // twoLimits are what most of these tests begin with.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // scraperToken opens /metrics alone.

@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/openqueue/waitingroom/internal/address"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/gate"
-	"github.com/openqueue/waitingroom/internal/openapi"
-	"github.com/openqueue/waitingroom/internal/operator"
-	"github.com/openqueue/waitingroom/internal/origin"
-	"github.com/openqueue/waitingroom/internal/problem"
-	"github.com/openqueue/waitingroom/internal/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/gate"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
+	"github.com/openqueue/waitingroom/internal/serve/origin"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 

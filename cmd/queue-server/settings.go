@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/caller"
-	"github.com/openqueue/waitingroom/internal/origin"
+	"github.com/openqueue/waitingroom/internal/limits/caller"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/origin"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 // statsCommand is queue-server stats.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 // Exit statuses. Scripts compare them, so none changes its meaning.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/fallback"
-	"github.com/openqueue/waitingroom/internal/limiter"
-	"github.com/openqueue/waitingroom/internal/metric"
-	"github.com/openqueue/waitingroom/internal/rulebook"
-	"github.com/openqueue/waitingroom/internal/secret"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -55,7 +55,7 @@ func strange(opened store) func() error {
 }
 
 // The Redis store counts what clients take, too, for all servers; the embedded one
-// leaves it to internal/limit/local.
+// leaves it to internal/limits/limit/local.
 var _ limiter.Store = (*lua.Store)(nil)
 
 // within is how long a visitor's call may wait for the store. The embedded one

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 )
 
 const (

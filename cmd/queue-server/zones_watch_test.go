@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/remote"
+	"github.com/openqueue/waitingroom/internal/operate/remote"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

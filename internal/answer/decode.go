@@ -1,6 +1,10 @@
 package answer
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/serve"
+)
 
 // Field is one member that a request's body may have. Every field of the
 // visitors' contract is a string.
@@ -27,14 +31,14 @@ type Field struct {
 //   - Nesting beyond maxDepth is refused (encoding/json: 10,000).
 //   - A body of just null is refused: it names nothing.
 //
-// The error is a *FieldError: of the field whose value is not a string, or of
-// BodyField where the text is not JSON. Fields that came before it may have
+// The error is a *serve.FieldError: of the field whose value is not a string, or of
+// serve.BodyField where the text is not JSON. Fields that came before it may have
 // been set.
 func Decode(body []byte, fields ...Field) error {
 	s := scanner{text: body}
 	s.space()
 	if !s.take('{') {
-		return invalid(BodyField, "must be a JSON object")
+		return invalid(serve.BodyField, "must be a JSON object")
 	}
 	s.space()
 	if !s.take('}') {
@@ -53,12 +57,12 @@ func Decode(body []byte, fields ...Field) error {
 	}
 	s.space()
 	if s.at < len(s.text) {
-		return invalid(BodyField, "must end after the JSON object")
+		return invalid(serve.BodyField, "must end after the JSON object")
 	}
 	return nil
 }
 
-func errSyntax() error { return invalid(BodyField, "is not valid JSON") }
+func errSyntax() error { return invalid(serve.BodyField, "is not valid JSON") }
 
 // member reads `"name": value` and the white space after it.
 func (s *scanner) member(fields []Field) error {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // request has the two fields that every test here decodes.
@@ -131,8 +132,8 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := decode(tt.body)
-			var field *answer.FieldError
-			if !errors.Is(err, answer.ErrInvalid) || !errors.As(err, &field) {
+			var field *serve.FieldError
+			if !errors.Is(err, serve.ErrInvalid) || !errors.As(err, &field) {
 				t.Fatalf("got %v, want a FieldError", err)
 			}
 			if field.Field != tt.field {
@@ -169,7 +170,7 @@ func FuzzDecode(f *testing.F) {
 		if err == nil && got != want {
 			t.Fatalf("%q: got %+v, encoding/json %+v", body, got, want)
 		}
-		if err != nil && !errors.Is(err, answer.ErrInvalid) {
+		if err != nil && !errors.Is(err, serve.ErrInvalid) {
 			t.Fatalf("%q: %v does not wrap ErrInvalid", body, err)
 		}
 		if !bytes.Equal(body, before) {

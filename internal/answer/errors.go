@@ -5,48 +5,15 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// Errors of a request, before the store is asked. Compare with errors.Is.
-var (
-	// ErrInvalid: the request is not what the contract asks for. Every error
-	// that wraps it is, or holds, a *FieldError.
-	ErrInvalid = errors.New("answer: invalid request")
-	// ErrTooSlow: the body did not come within the listener's time.
-	ErrTooSlow = errors.New("answer: body too slow")
-	// ErrTooLarge: the body is longer than MaxBody.
-	ErrTooLarge = errors.New("answer: body too large")
-)
-
-// BodyField is the name that a FieldError gives to the body as a whole.
-const BodyField = "body"
 
 // MaxToken is the longest token that is looked at, in bytes: more than twice
 // what the longest zone name makes.
 const MaxToken = 256
 
-// FieldError says which field of a request is wrong, and why. It wraps
-// ErrInvalid. Both texts are for the client; neither repeats what was sent.
-type FieldError struct {
-	// Field is the field's name in the contract, or BodyField.
-	Field string
-	// Reason completes "<field> ...": "must be a string".
-	Reason string
-}
-
-// Error returns the sentence for a log.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%v: %s", ErrInvalid, e.Detail())
-}
-
-// Detail returns the sentence for the client.
-func (e *FieldError) Detail() string { return e.Field + " " + e.Reason }
-
-// Unwrap returns ErrInvalid.
-func (e *FieldError) Unwrap() error { return ErrInvalid }
-
-func invalid(field, reason string) error { return &FieldError{Field: field, Reason: reason} }
+func invalid(field, reason string) error { return &serve.FieldError{Field: field, Reason: reason} }
 
 // CheckZoneID refuses a missing or malformed zone name.
 func CheckZoneID(zoneID string) error {

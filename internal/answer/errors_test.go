@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 func TestChecks(t *testing.T) {
@@ -27,13 +28,13 @@ func TestChecks(t *testing.T) {
 		"too many of them": {answer.CheckRunes("f", "ééé", 2), "f must not be longer than 2 characters"},
 	}
 	for name, tt := range tests {
-		field, wrong := errors.AsType[*answer.FieldError](tt.err)
+		field, wrong := errors.AsType[*serve.FieldError](tt.err)
 		switch {
 		case tt.want == "":
 			if tt.err != nil {
 				t.Errorf("%s: got %v", name, tt.err)
 			}
-		case !wrong || field.Detail() != tt.want || !errors.Is(tt.err, answer.ErrInvalid):
+		case !wrong || field.Detail() != tt.want || !errors.Is(tt.err, serve.ErrInvalid):
 			t.Errorf("%s: got %v, want %q", name, tt.err, tt.want)
 		}
 	}

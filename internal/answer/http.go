@@ -1,24 +1,18 @@
 package answer
 
 import (
-	"errors"
-	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"sync"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// MaxBody is the longest body of a request, in bytes. The longest that the
-// contract can make, every field at its bound, is well below half of it.
-const MaxBody = 4 << 10
-
-// buffer holds a body, and the byte that tells that it is too long; later it
-// holds the answer. It is not kept while the store is asked: a server needs as
-// many as there are requests on the wire, not as there are in flight.
-type buffer [MaxBody + 1]byte
+// buffer holds an answer while it is written. It is not kept while the store is
+// asked: a server needs as many as there are answers on the wire.
+type buffer [4 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
@@ -41,65 +35,9 @@ const sharedSeconds = 60
 
 // Receive reads the body of a request and decodes it into the fields, whatever
 // the Content-Type says: mobile clients are careless with it. The error wraps
-// ErrInvalid or is ErrTooLarge or ErrTooSlow.
+// serve.ErrInvalid or is serve.ErrTooLarge or serve.ErrTooSlow.
 func Receive(c echo.Context, fields ...Field) error {
-	buf, ok := buffers.Get().(*buffer)
-	if !ok {
-		buf = new(buffer)
-	}
-	defer buffers.Put(buf)
-	body, err := readBody(c.Request(), buf)
-	if err != nil {
-		return err
-	}
-	return Decode(body, fields...)
-}
-
-// ReceiveBody reads the body of a request and hands it to read, which must not keep
-// it. The errors are those of Receive, and read's own.
-func ReceiveBody(c echo.Context, read func(body []byte) error) error {
-	buf, ok := buffers.Get().(*buffer)
-	if !ok {
-		buf = new(buffer)
-	}
-	defer buffers.Put(buf)
-	body, err := readBody(c.Request(), buf)
-	if err != nil {
-		return err
-	}
-	return read(body)
-}
-
-// ReadBody returns the body of a request that is not in a hurry. The errors
-// are those of Receive.
-func ReadBody(c echo.Context) ([]byte, error) {
-	return readBody(c.Request(), new(buffer))
-}
-
-func readBody(r *http.Request, buf *buffer) ([]byte, error) {
-	if r.ContentLength > MaxBody {
-		return nil, ErrTooLarge
-	}
-	n := 0
-	for {
-		m, err := r.Body.Read(buf[n:])
-		if n += m; n > MaxBody {
-			return nil, ErrTooLarge
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			return buf[:n], nil
-		default:
-			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				return nil, ErrTooLarge
-			}
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return nil, ErrTooSlow
-			}
-			return nil, invalid(BodyField, "could not be read to its end")
-		}
-	}
+	return serve.ReceiveBody(c, func(body []byte) error { return Decode(body, fields...) })
 }
 
 // Send writes the answer with status 200, and Retry-After while it is to wait.

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/address"
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 

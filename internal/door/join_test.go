@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limit"
-	"github.com/openqueue/waitingroom/internal/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
 // asked is a limiter that allows everything and notes what it was asked.

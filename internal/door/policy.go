@@ -1,7 +1,7 @@
 package door
 
 import (
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )

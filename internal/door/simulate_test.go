@@ -1,6 +1,6 @@
 //go:build !race
 
-// One goroutine in virtual time: see the promises in internal/simulate.
+// One goroutine in virtual time: see the promises in internal/operate/simulate.
 
 package door_test
 
@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 

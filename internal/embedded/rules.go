@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 func aBook() limit.Book {

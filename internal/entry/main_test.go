@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/openapi/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
 // excused are described, and cannot be got here.

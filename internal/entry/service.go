@@ -50,7 +50,7 @@ func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Se
 // visitor's turn. It can be repeated: after an admission it returns the same
 // admission, with the same pass, until that expires.
 //
-// It returns a *answer.FieldError or token.ErrInvalid before the store is
+// It returns a *serve.FieldError or token.ErrInvalid before the store is
 // asked, door.ErrRefused, ErrGone, or an error of the store.
 func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
 	p, err := s.place(zoneID, tok)

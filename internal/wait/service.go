@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -97,14 +98,14 @@ type Newcomer struct {
 	Forwarded bool
 }
 
-// check returns a *answer.FieldError for the first field that is out of bounds.
+// check returns a *serve.FieldError for the first field that is out of bounds.
 func (n *Newcomer) check() error {
 	if err := answer.CheckZoneID(n.ZoneID); err != nil {
 		return err
 	}
 	if n.ClientIP != "" {
 		if _, err := netip.ParseAddr(n.ClientIP); err != nil {
-			return &answer.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
+			return &serve.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
 		}
 	}
 	if err := answer.CheckRunes("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
@@ -118,7 +119,7 @@ func (n *Newcomer) check() error {
 // and, once admitted, the pass (the token may then be another for the same
 // admission). Without one, each call takes a place of its own.
 //
-// It returns a *answer.FieldError or door.ErrRefused before the store is asked,
+// It returns a *serve.FieldError or door.ErrRefused before the store is asked,
 // ErrClosed, ErrFull, or an error of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
@@ -174,7 +175,7 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 }
 
 // Leave gives the place up that the token stands for. It can be repeated: a
-// place that is already gone is no error. It returns a *answer.FieldError or
+// place that is already gone is no error. It returns a *serve.FieldError or
 // token.ErrInvalid before the store is asked, or an error of the store.
 func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	if err := answer.CheckZoneID(zoneID); err != nil {

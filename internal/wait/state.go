@@ -61,7 +61,7 @@ type snapshot struct {
 }
 
 // State returns the zone's public state, at most StateMaxAge old. It returns a
-// *answer.FieldError, an error of the store, or ctx's.
+// *serve.FieldError, an error of the store, or ctx's.
 func (s *Service) State(ctx context.Context, zoneID string) (State, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return State{}, err

@@ -1,0 +1,229 @@
+package openapitest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
+)
+
+// The documents of the three listeners.
+var (
+	Public    = newDocument(openapi.Public)
+	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico")
+	Limits    = newDocument(openapi.Limits)
+)
+
+// Document is one listener's, ready to judge.
+type Document struct {
+	load func() (*described, error)
+	// pages are for people: what is there, and below, is neither described nor
+	// checked.
+	pages []string
+	seen  seen
+}
+
+// Describes reports whether the document has to say what is at the path: all
+// but the pages for people, which change as they need, and may be streams.
+func (d *Document) Describes(path string) bool {
+	return !slices.ContainsFunc(d.pages, func(page string) bool {
+		return path == page || page != "/" && strings.HasPrefix(path, page+"/")
+	})
+}
+
+// described is a document that was read and found valid.
+type described struct {
+	*openapi3.T
+	router routers.Router
+	// everywhere are the headers that any answer may have, by name: the
+	// components that say so.
+	everywhere map[string]*openapi3.HeaderRef
+}
+
+// onEveryAnswer is the member of a component that names a header of any answer.
+const onEveryAnswer = "x-on-every-answer"
+
+func newDocument(source *openapi.Document, pages ...string) *Document {
+	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) }), pages: pages}
+}
+
+// load reads the document, validates it, every example included, and closes the
+// schemas of answers.
+func load(source *openapi.Document) (*described, error) {
+	defineFormats()
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(source.YAML())
+	if err != nil {
+		return nil, fmt.Errorf("openapitest: %w", err)
+	}
+	if err := closeAnswers(doc); err != nil {
+		return nil, fmt.Errorf("openapitest: %w", err)
+	}
+	if err := doc.Validate(context.Background(),
+		openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(),
+		openapi3.EnableSchemaPatternValidation(), openapi3.EnableSchemaFormatValidation(),
+		openapi3.ProhibitExtensionsWithRef(),
+	); err != nil {
+		return nil, fmt.Errorf("openapitest: the document is not valid: %w", err)
+	}
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		return nil, fmt.Errorf("openapitest: %w", err)
+	}
+	everywhere := make(map[string]*openapi3.HeaderRef)
+	for _, ref := range doc.Components.Headers {
+		if name, ok := ref.Value.Extensions[onEveryAnswer].(string); ok {
+			everywhere[name] = ref
+		}
+	}
+	return &described{T: doc, router: router, everywhere: everywhere}, nil
+}
+
+// closeAnswers forbids, in every object that an answer may hold, the members
+// that are not described. An object that says nothing of its members is left
+// alone: it is one that is described elsewhere.
+func closeAnswers(doc *openapi3.T) error {
+	closed := false
+	var answers []*openapi3.Response
+	for _, path := range doc.Paths.Map() {
+		for _, op := range path.Operations() {
+			for _, res := range op.Responses.Map() {
+				answers = append(answers, res.Value)
+			}
+		}
+	}
+	for _, res := range doc.Components.Responses {
+		answers = append(answers, res.Value)
+	}
+	for _, res := range answers {
+		for _, media := range res.Content {
+			if media.Schema == nil {
+				continue
+			}
+			if err := media.Schema.WalkSubtree(func(_ string, ref *openapi3.SchemaRef) error {
+				s := ref.Value
+				if len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
+					s.AdditionalProperties.Has = &closed
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// defineFormats has kin-openapi check the formats that the documents name and
+// read the media types that the server sends. It knows only global lists.
+var defineFormats = sync.OnceFunc(func() {
+	define := func(name string, check func(string) error) {
+		openapi3.DefineStringFormatValidator(name, openapi3.NewCallbackValidator(check))
+	}
+	// Empty is as good as left out.
+	define("ip", func(s string) error {
+		if s == "" {
+			return nil
+		}
+		_, err := netip.ParseAddr(s)
+		return err
+	})
+	define("uri", func(s string) error {
+		u, err := url.Parse(s)
+		if err == nil && !u.IsAbs() {
+			err = fmt.Errorf("%q has no scheme", s)
+		}
+		return err
+	})
+	define("uri-reference", func(s string) error { _, err := url.Parse(s); return err })
+	openapi3.DefineStringFormatValidator("uuid",
+		openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562))
+	openapi3filter.RegisterBodyDecoder("application/jwk-set+json", openapi3filter.JSONBodyDecoder)
+	for _, text := range []string{"text/html", "application/openmetrics-text"} {
+		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
+	}
+})
+
+// Operation is a method and a path that a document describes.
+type Operation struct {
+	Method string
+	// Path is written as in the document: /traffic/zones/{zoneId}.
+	Path string
+}
+
+// String returns "GET /traffic/zones/{zoneId}".
+func (o Operation) String() string { return o.Method + " " + o.Path }
+
+// Operations returns all that the document describes, in the order of the
+// paths.
+func (d *Document) Operations() ([]Operation, error) {
+	doc, err := d.load()
+	if err != nil {
+		return nil, err
+	}
+	var all []Operation
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			all = append(all, Operation{Method: method, Path: path})
+		}
+	}
+	slices.SortFunc(all, func(a, b Operation) int {
+		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
+	})
+	return all, nil
+}
+
+// Problem is a problem as a document describes it.
+type Problem struct {
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Type   string `json:"type"`
+	Status int    `json:"status"`
+	// RetryMin and RetryMax bound Retry-After, in seconds; 0 where there is
+	// none.
+	RetryMin, RetryMax int `json:"-"`
+	// Challenge is the WWW-Authenticate that goes with it.
+	Challenge string `json:"-"`
+}
+
+// Problems returns the examples of problems, each described once or many times.
+func (d *Document) Problems() ([]Problem, error) {
+	doc, err := d.load()
+	if err != nil {
+		return nil, err
+	}
+	var all []Problem
+	for _, res := range doc.Components.Responses {
+		media := res.Value.Content[problemType]
+		if media == nil {
+			continue
+		}
+		for code, example := range media.Examples {
+			p, err := problemOf(example.Value.Value)
+			if err != nil || p.Code != code {
+				return nil, fmt.Errorf("openapitest: the example %s is %+v: %w", code, p, err)
+			}
+			if retry := res.Value.Headers["Retry-After"]; retry != nil {
+				s := retry.Value.Schema.Value
+				p.RetryMin, p.RetryMax = int(*s.Min), int(*s.Max)
+			}
+			if challenge := res.Value.Headers["WWW-Authenticate"]; challenge != nil {
+				p.Challenge, _ = challenge.Value.Schema.Value.Enum[0].(string)
+			}
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Problem) int { return strings.Compare(a.Code, b.Code) })
+	return slices.Compact(all), nil
+}

@@ -1,0 +1,95 @@
+package limiter
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+func refusing(tb testing.TB, policy limit.Policy) *Limiter {
+	tb.Helper()
+	l := New(Options{Local: newCounting(time.Now), Secret: make([]byte, 32)})
+	l.Use(bookOf(policy))
+	for range 20 {
+		if _, err := l.Check(tb.Context(), Question{Policy: policy.Name, Key: "ip:203.0.113.9"}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return l
+}
+
+// BenchmarkRefusedFromMemory is to be compared with BenchmarkBareHandler: what is
+// refused must cost less than an answer that asks nobody.
+func BenchmarkRefusedFromMemory(b *testing.B) {
+	for _, shards := range []int64{1, 8} {
+		l := refusing(b, limit.Policy{
+			Name: "p", Shards: shards, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 8, WindowSeconds: 86_400}},
+		})
+		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					a, err := l.Check(b.Context(), Question{Policy: "p", Key: "ip:203.0.113.9"})
+					if err != nil || a.Source != SourceMemory {
+						b.Errorf("%+v, %v", a, err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+func BenchmarkBareHandler(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client := server.Client()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL, http.NoBody)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			reply, err := client.Do(r)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			_ = reply.Body.Close()
+		}
+	})
+}
+
+// BenchmarkStats is what a console's second asks, a policy: with as many different
+// clients refused as are counted, twice.
+func BenchmarkStats(b *testing.B) {
+	l := refusing(b, limit.Policy{Name: "p", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 86_400}}})
+	for i := range 2 * everyone {
+		for range 2 {
+			if _, err := l.Check(b.Context(), Question{Policy: "p", Key: fmt.Sprintf("ip:203.0.113.%d", i)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for at := range int64(HistorySeconds) {
+		l.book.Load().policies["p"].note(at)
+	}
+	for _, history := range []int{3, HistorySeconds} {
+		b.Run(fmt.Sprintf("seconds=%d", history), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Stats("p", history); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,347 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// Errors of Check. Compare with errors.Is.
+var (
+	// ErrPolicyUnknown: no policy of that name is in force on this server.
+	ErrPolicyUnknown = errors.New("limiter: no such policy")
+	// ErrCost: the cost is below 1, or more than a rule can ever permit at once.
+	ErrCost = errors.New("limiter: cost out of range")
+	// ErrKey: the key is empty, or longer than MaxKey.
+	ErrKey = errors.New("limiter: malformed key")
+)
+
+const (
+	// MaxKey bounds a key, in bytes.
+	MaxKey = 256
+	// refusedFor is what is told to whom a closed policy refuses, in
+	// milliseconds: about how long the store takes to be believed again.
+	refusedFor = 1000
+	// maxTries is how many parts of a key one question asks.
+	maxTries = 2
+)
+
+// Store decides, for all servers or for this one. Both methods are called from
+// any goroutine.
+type Store interface {
+	// Take decides a request. An error is a failure of the store, unless the
+	// context has ended.
+	Take(ctx context.Context, r limit.Request) (limit.Verdict, error)
+	// Lane says which requests fail together: from 0, below limit.Lanes.
+	Lane(r limit.Request) int
+}
+
+// Meter shows what happens here. Its methods are called from any goroutine.
+type Meter interface {
+	// Took is how long a store took to decide; a memory's answers are not timed.
+	Took(by Source, d time.Duration)
+	// Failing says that the lane's questions are answered by their policies, or
+	// that they go to the store again.
+	Failing(lane int, failing bool)
+}
+
+// Options of a Limiter. Local is required.
+type Options struct {
+	// Store counts for all servers. Nil: there is one server, and Local counts.
+	Store Store
+	// Local counts for this server: policies of scope server, and those that ask
+	// for it while Store is away.
+	Local Store
+	// Servers is the most servers that share Store, this one included; 1 when
+	// less.
+	Servers int64
+	// Secret goes into the hash of keys, so that a store that is read tells
+	// nothing of addresses. The same on all servers; at most 64 bytes of it count.
+	Secret []byte
+	// Meter may be nil.
+	Meter Meter
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Question is what a door asks.
+type Question struct {
+	// Policy is the name of a policy.
+	Policy string
+	// Key is who asks: "ip:203.0.113.9". 1 to MaxKey bytes.
+	Key string
+	// Tier of the one who asks; one that the policy does not have is the default.
+	Tier string
+	// Cost is how many permits it takes; 0 for 1.
+	Cost int64
+	// Scale fits the policy's rules to what the key is asked about; nil leaves them as
+	// they are. A policy that is asked with it is not split into parts.
+	Scale *limit.Scale
+}
+
+// Source is what an answer comes from.
+type Source string
+
+// The sources.
+const (
+	SourceStore  Source = "store"
+	SourceMemory Source = "memory"
+	SourceLocal  Source = "local"
+	SourceOpen   Source = "open"
+	SourceClosed Source = "closed"
+)
+
+// Answer is what a door is told.
+type Answer struct {
+	limit.Verdict
+	// Policy and Tier are those that decided.
+	Policy, Tier string
+	// Rules are the tier's, in the order of Quotas. Not to be changed.
+	Rules []limit.Rule
+	// Source is what decided.
+	Source Source
+}
+
+// Limiter answers questions. Its methods may be called from any goroutine.
+type Limiter struct {
+	store   Store
+	local   Store
+	servers int64
+	secret  []byte
+	meter   Meter
+	log     *slog.Logger
+	now     func() time.Time
+	began   time.Time
+
+	// book is replaced, never changed, so that a question reads it without a
+	// lock; mu guards its replacement.
+	book   atomic.Pointer[book]
+	mu     sync.Mutex
+	memory *memory
+	lanes  [limit.Lanes]lane
+	// suspects: a lane has begun to fail, and others may.
+	suspects chan struct{}
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// New returns a Limiter without policies. Call Use to give it some, Start before
+// use and Stop after.
+func New(o Options) *Limiter {
+	l := &Limiter{
+		store: o.Store, local: o.Local, servers: max(1, o.Servers), secret: o.Secret[:min(len(o.Secret), maxSecret)],
+		meter: o.Meter, log: o.Logger, now: o.Now, memory: newMemory(),
+		suspects: make(chan struct{}, 1),
+	}
+	if l.store == nil {
+		l.store = l.local
+	}
+	if l.meter == nil {
+		l.meter = noMeter{}
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	l.began = l.now()
+	l.book.Store(&book{})
+	for i := range l.lanes {
+		l.lanes[i].number = i
+	}
+	return l
+}
+
+// noMeter shows nothing.
+type noMeter struct{}
+
+func (noMeter) Took(Source, time.Duration) {}
+func (noMeter) Failing(int, bool)          {}
+
+// millis is this process's monotonic time.
+func (l *Limiter) millis() int64 { return l.now().Sub(l.began).Milliseconds() }
+
+// Check answers a question, and counts it if it is allowed. It returns
+// ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before
+// the store answered; a failure of the store is no error here, but is answered as
+// the policy wants it.
+func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
+	p := l.book.Load().policies[q.Policy]
+	if p == nil {
+		return Answer{}, ErrPolicyUnknown
+	}
+	t := p.tier(q.Tier)
+	if q.Scale != nil {
+		t = t.scaled(*q.Scale, l.servers)
+	}
+	if q.Cost == 0 {
+		q.Cost = 1
+	}
+	switch {
+	case len(q.Key) == 0 || len(q.Key) > MaxKey:
+		return Answer{}, ErrKey
+	case q.Cost < 1 || q.Cost > t.maxCost:
+		return Answer{}, ErrCost
+	}
+	a := Answer{Policy: p.name, Tier: t.name, Rules: t.rules, Source: SourceMemory}
+	hash := t.hash(q.Key)
+	part, retry := l.pick(t, hash, q.Cost, -1, l.millis())
+	if part < 0 {
+		a.RetryMillis = retry
+		t.count(RefusedFromMemory)
+		p.refuse(l, q.Key)
+		return a, nil
+	}
+	outcome, err := l.ask(ctx, &a, p, t, q, hash, part)
+	if err != nil {
+		return Answer{}, err
+	}
+	if outcome == Allowed || outcome == Refused {
+		t.left.Add(left(&a))
+	}
+	t.count(outcome)
+	if !a.Allowed {
+		p.refuse(l, q.Key)
+	}
+	return a, nil
+}
+
+// pick chooses which part of the key is asked; but -1 when all are known to
+// refuse, but for how long the first of them still does. It is not the part
+// that has just been asked.
+func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retry int64) {
+	n := int64(len(t.parts))
+	if n == 1 {
+		if wait := l.memory.wait(hash, cost, now); wait > 0 || asked == 0 {
+			return -1, wait
+		}
+		return 0, 0
+	}
+	first := int64(t.next.Add(1) % uint64(n))
+	for i := range n {
+		part = (first + i) % n
+		if part == asked {
+			continue
+		}
+		wait := l.memory.wait(partOf(hash, part), cost, now)
+		if wait == 0 {
+			return part, 0
+		}
+		if retry == 0 || wait < retry {
+			retry = wait
+		}
+	}
+	return -1, retry
+}
+
+// ask has one of the stores decide, or the failure policy.
+func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (Outcome, error) {
+	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost}
+	if p.scope == limit.ScopeServer {
+		a.Source = SourceLocal
+		err := l.take(ctx, l.local, a, t, r, hash)
+		return outcome(a.Allowed, Allowed, Refused), err
+	}
+	a.Source = SourceStore
+	first := int64(0)
+	for try := 1; ; try++ {
+		r.Part = part
+		lane := l.lane(r)
+		if lane.failing.Load() {
+			return l.without(ctx, a, p, t, r)
+		}
+		sent := l.millis()
+		err := l.take(ctx, l.store, a, t, r, partOf(hash, part))
+		if err != nil {
+			ended := ctx.Err()
+			if ended == nil || l.millis()-sent >= longWait {
+				l.failed(lane, r, err)
+			}
+			if ended != nil {
+				return 0, ended
+			}
+			return l.without(ctx, a, p, t, r)
+		}
+		if a.Allowed {
+			return Allowed, nil
+		}
+		other, soonest := l.pick(t, hash, q.Cost, part, l.millis())
+		for _, retry := range []int64{first, soonest} {
+			if retry > 0 {
+				a.RetryMillis = min(a.RetryMillis, retry)
+			}
+		}
+		first = a.RetryMillis
+		if other < 0 || try == maxTries {
+			return Refused, nil
+		}
+		part = other
+	}
+}
+
+// take asks a store, and remembers a refusal.
+func (l *Limiter) take(ctx context.Context, from Store, a *Answer, t *tier, r limit.Request, hash uint64) error {
+	r.Rules = t.parts[r.Part]
+	began := l.now()
+	v, err := from.Take(ctx, r)
+	if err != nil {
+		return err
+	}
+	l.meter.Took(a.Source, l.now().Sub(began))
+	a.Verdict = v
+	if !v.Allowed {
+		l.memory.refuse(hash, r.Cost, began.Sub(l.began).Milliseconds(), v.RetryMillis)
+	}
+	if n := int64(len(t.parts)); n > 1 {
+		for i := range a.Quotas {
+			a.Quotas[i].Remaining = min(a.Quotas[i].Remaining*n, t.rules[i].Quota())
+		}
+	}
+	return nil
+}
+
+// without answers by the failure policy. What Local refuses is not remembered,
+// lest it be refused when the store is back.
+func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r limit.Request) (Outcome, error) {
+	a.Verdict = limit.Verdict{}
+	switch p.onFailure {
+	case limit.FailureOpen:
+		a.Source, a.Allowed = SourceOpen, true
+		return AllowedOpen, nil
+	case limit.FailureClosed:
+		a.Source, a.RetryMillis = SourceClosed, refusedFor
+		return RefusedClosed, nil
+	default:
+	}
+	a.Source = SourceLocal
+	r.Part, r.Rules = 0, t.share
+	if r.Cost > t.shareCost {
+		// More than this server's share can ever permit.
+		a.RetryMillis = refusedFor
+		return RefusedLocally, nil
+	}
+	began := l.now()
+	v, err := l.local.Take(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	l.meter.Took(SourceLocal, l.now().Sub(began))
+	a.Verdict = v
+	return outcome(v.Allowed, AllowedLocally, RefusedLocally), nil
+}
+
+func outcome(allowed bool, yes, no Outcome) Outcome {
+	if allowed {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,82 @@
+package limiter
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// counting is a store of the arithmetic alone, on a clock of the test, that can
+// be told to fail or to hang. What the real ones do is tested with them.
+type counting struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	states map[string][]*limit.State
+	calls  int
+	probes int
+	err    error
+	hangs  bool
+	// lane says which lane a request is of; nil: 0.
+	lane func(limit.Request) int
+}
+
+func newCounting(now func() time.Time) *counting {
+	return &counting{now: now, states: make(map[string][]*limit.State)}
+}
+
+func (s *counting) Lane(r limit.Request) int {
+	if s.lane == nil {
+		return 0
+	}
+	return s.lane(r)
+}
+
+func (s *counting) Take(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Rules[0].WindowSeconds > limit.MaxWindowSeconds {
+		s.probes++
+	} else {
+		s.calls++
+	}
+	if s.hangs {
+		s.mu.Unlock()
+		<-ctx.Done()
+		s.mu.Lock()
+		return limit.Verdict{}, ctx.Err()
+	}
+	if s.err != nil {
+		return limit.Verdict{}, s.err
+	}
+	key := r.Policy + ":" + r.Tier + ":" + r.Subject + string(rune('a'+r.Part))
+	for _, rule := range r.Rules {
+		key += ":" + string(rule.Algorithm)
+	}
+	if s.states[key] == nil {
+		for range r.Rules {
+			s.states[key] = append(s.states[key], &limit.State{})
+		}
+	}
+	return limit.Decide(r.Rules, s.states[key], s.now().UnixMilli(), r.Cost), nil
+}
+
+func (s *counting) set(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *counting) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+func (s *counting) probed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.probes
+}

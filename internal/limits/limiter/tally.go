@@ -1,0 +1,311 @@
+package limiter
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// Outcome is what became of a question.
+type Outcome int
+
+// The outcomes.
+const (
+	// Allowed and Refused by who counts: the store, or for a policy of scope
+	// server this server.
+	Allowed Outcome = iota
+	Refused
+	// RefusedFromMemory: nobody was asked.
+	RefusedFromMemory
+	// AllowedOpen, RefusedClosed, AllowedLocally and RefusedLocally by the failure
+	// policy, while the store does not answer.
+	AllowedOpen
+	RefusedClosed
+	AllowedLocally
+	RefusedLocally
+
+	outcomes
+)
+
+// Outcomes are all that there are.
+var Outcomes = []Outcome{
+	Allowed, Refused, RefusedFromMemory, AllowedOpen, RefusedClosed, AllowedLocally, RefusedLocally,
+}
+
+var outcomeNames = [outcomes]string{
+	"allowed", "refused", "refused_from_memory", "allowed_open", "refused_closed", "allowed_locally", "refused_locally",
+}
+
+// String is the outcome as metrics name it.
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Allows reports whether the question was allowed.
+func (o Outcome) Allows() bool { return o == Allowed || o == AllowedOpen || o == AllowedLocally }
+
+// Counts are how many questions had each outcome.
+type Counts [outcomes]uint64
+
+// Total is how many there were.
+func (c Counts) Total() uint64 { return c.Allowed() + c.Refused() }
+
+// Allowed is how many were.
+func (c Counts) Allowed() uint64 { return c[Allowed] + c[AllowedOpen] + c[AllowedLocally] }
+
+// Refused is how many were.
+func (c Counts) Refused() uint64 {
+	return c[Refused] + c[RefusedFromMemory] + c[RefusedClosed] + c[RefusedLocally]
+}
+
+// WithoutStore is how many the failure policy answered.
+func (c Counts) WithoutStore() uint64 {
+	return c[AllowedOpen] + c[RefusedClosed] + c[AllowedLocally] + c[RefusedLocally]
+}
+
+func (c Counts) minus(d Counts) Counts {
+	for i := range c {
+		c[i] -= d[i]
+	}
+	return c
+}
+
+func (c Counts) plus(d Counts) Counts {
+	for i := range c {
+		c[i] += d[i]
+	}
+	return c
+}
+
+const (
+	// minute is how many seconds are kept of each tier.
+	minute = 60
+	// HistorySeconds is how many are kept of each policy, at 24 bytes: 84 KiB once
+	// it is an hour old, 8.3 MiB for as many policies as there may be.
+	HistorySeconds = 3600
+	// marks is how many full minutes the sums of an hour are made of, at 56 bytes.
+	marks = HistorySeconds / minute
+)
+
+// seen is what happened to a policy on this server since it was first put into
+// force, whatever its versions.
+type seen struct {
+	busiest *busiest
+	// kinds are how many were refused of each kind of client.
+	kinds [kinds]atomic.Uint64
+
+	mu      sync.Mutex
+	tallies map[string]*tally
+	history ring[Second]
+	// since are the counts since the last full minute, of pastSeconds; minutes
+	// those of the full ones before.
+	since       Counts
+	pastSeconds int
+	minutes     ring[Counts]
+}
+
+// Second is what happened to a policy in one second, on this server.
+type Second struct {
+	// At is when the second ended, in Unix seconds.
+	At int64
+	// Allowed and Refused count questions; FromMemory is how many were refused so,
+	// WithoutStore how many of both the failure policy answered.
+	Allowed, Refused, FromMemory, WithoutStore uint32
+}
+
+// tally counts the outcomes of one tier.
+type tally struct {
+	counts [outcomes]atomic.Uint64
+	// left is the sum of the shares that were left to those who were counted.
+	left atomic.Uint64
+
+	// Guarded by the mutex of seen.
+	last       Counts
+	recent     ring[Counts]
+	lastLeft   uint64
+	recentLeft ring[uint64]
+}
+
+func newSeen() *seen {
+	return &seen{busiest: newBusiest(), tallies: make(map[string]*tally), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks}}
+}
+
+// tallyOf returns the tally of a tier, a new one for a new tier.
+func (s *seen) tallyOf(tier string) *tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tallies[tier]
+	if t == nil {
+		t = &tally{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
+		s.tallies[tier] = t
+	}
+	return t
+}
+
+// keep forgets all tiers but these.
+func (s *seen) keep(tiers []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.tallies, func(name string, _ *tally) bool { return !slices.Contains(tiers, name) })
+}
+
+func (t *tally) count(o Outcome) { t.counts[o].Add(1) }
+
+func (t *tally) read() Counts {
+	var c Counts
+	for i := range c {
+		c[i] = t.counts[i].Load()
+	}
+	return c
+}
+
+// note ends a second for all policies.
+func (l *Limiter) note() {
+	at := l.now().Unix()
+	for _, p := range l.book.Load().policies {
+		p.note(at)
+	}
+}
+
+func (s *seen) note(at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all Counts
+	for _, t := range s.tallies {
+		now := t.read()
+		in := now.minus(t.last)
+		t.last = now
+		t.recent.add(in)
+		left := t.left.Load()
+		t.recentLeft.add(left - t.lastLeft)
+		t.lastLeft = left
+		all = all.plus(in)
+	}
+	s.history.add(Second{
+		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
+		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
+	})
+	s.since = s.since.plus(all)
+	if s.pastSeconds++; s.pastSeconds == minute {
+		s.minutes.add(s.since)
+		s.since, s.pastSeconds = Counts{}, 0
+	}
+}
+
+// hour is what happened in the last hour, to the minute.
+func (s *seen) hour() Counts {
+	all := s.since
+	for _, c := range s.minutes.newest(marks) {
+		all = all.plus(c)
+	}
+	return all
+}
+
+// TierCounts are the counts of one tier since the start of this server.
+type TierCounts struct {
+	Policy, Tier string
+	Counts
+	// Remaining is the mean share of its permits that was left to the client who
+	// asked, of up to the last minute: 0 to 1, and 1 where nobody asked. Answers of
+	// failure policies do not count.
+	Remaining float64
+}
+
+// Counts returns the counts of all tiers, in the order of the policies' names.
+func (l *Limiter) Counts() []TierCounts {
+	var all []TierCounts
+	for _, p := range l.book.Load().byName() {
+		p.mu.Lock()
+		for _, t := range p.tiers() {
+			all = append(all, TierCounts{p.name, t.name, t.read(), t.remaining()})
+		}
+		p.mu.Unlock()
+	}
+	return all
+}
+
+// tiers are the usual one, then the others by name.
+func (p *policy) tiers() []*tier {
+	all := []*tier{p.usual}
+	for _, name := range slices.Sorted(maps.Keys(p.byTier)) {
+		all = append(all, p.byTier[name])
+	}
+	return all
+}
+
+// TierStats is what was seen of a tier.
+type TierStats struct {
+	Tier string
+	// Total is since the server started, Recent of the last minute.
+	Total, Recent Counts
+}
+
+// Stats is what this server has seen of a policy.
+type Stats struct {
+	// Policy is what is in force, with defaults.
+	Policy limit.Policy
+	// Tiers begin with the default one; the others by name.
+	Tiers []TierStats
+	// Failing is how many of the store's lanes are answered by failure policies
+	// now.
+	Failing int
+	// Hour is of the last hour, all tiers together; of up to a minute more.
+	Hour Counts
+	// RecentSeconds is how many seconds Recent is of: up to 60.
+	RecentSeconds int
+	// History is second by second, the oldest first.
+	History []Second
+	// Busiest are who was refused most in this minute and the one before.
+	Busiest []Busy
+}
+
+// Stats returns what was seen of a policy, with so many seconds of history at
+// most. It returns ErrPolicyUnknown.
+func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
+	p := l.book.Load().policies[name]
+	if p == nil {
+		return Stats{}, ErrPolicyUnknown
+	}
+	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), Busiest: p.busiest.top(l.millis())}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.tiers() {
+		one := TierStats{Tier: t.name, Total: t.read()}
+		for _, c := range t.recent.newest(minute) {
+			one.Recent = one.Recent.plus(c)
+		}
+		out.Tiers = append(out.Tiers, one)
+	}
+	out.Hour = p.hour()
+	out.RecentSeconds = min(minute, p.history.len())
+	out.History = p.history.newest(seconds)
+	return out, nil
+}
+
+// ring keeps the latest size of what is added.
+type ring[T any] struct {
+	size, next int
+	all        []T
+}
+
+func (r *ring[T]) add(v T) {
+	if len(r.all) < r.size {
+		r.all = append(r.all, v)
+		return
+	}
+	r.all[r.next] = v
+	r.next = (r.next + 1) % r.size
+}
+
+func (r *ring[T]) len() int { return len(r.all) }
+
+// newest returns the latest n, the oldest of them first.
+func (r *ring[T]) newest(n int) []T {
+	n = max(0, min(n, len(r.all)))
+	out := make([]T, n)
+	for i := range out {
+		out[i] = r.all[(r.next+len(r.all)-n+i)%len(r.all)]
+	}
+	return out
+}

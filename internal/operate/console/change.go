@@ -1,0 +1,163 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// newZoneDesk is where zones are changed.
+func newZoneDesk(c *Console) *desk[zone.Settings] {
+	return &desk[zone.Settings]{
+		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
+		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
+		valid: zone.ValidID, get: c.zones.Get, replace: c.zones.Replace, remove: c.zones.Delete, overtaken: line.ErrZoneChanged,
+		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
+			record, err := c.zones.Changes(ctx, zoneID, most)
+			all := make([]change[zone.Settings], len(record))
+			for i, r := range record {
+				all[i] = change[zone.Settings]{r.AtMillis, r.ZoneID, r.By, r.Was, r.Now}
+			}
+			return all, err
+		},
+		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf,
+		effects: func(was, now zone.Settings) []say {
+			line, seen := c.watch.Latest(was.ZoneID)
+			return effects(was, now, line, seen && line.Known(), c.now())
+		},
+		loss: func(s zone.Settings) []say {
+			waiting := "an unknown number of people"
+			if now, seen := c.watch.Latest(s.ZoneID); seen && now.Known() {
+				waiting = count(now.Waiting)
+			}
+			return []say{
+				{Warn: true, Text: waiting + " waiting. All lose their places, and joining is refused."},
+				{Text: "This cannot be undone. The record of changes stays."},
+			}
+		},
+	}
+}
+
+// proposal reads from a query what a zone is to be set to: step=-10 or 10 moves
+// the limit by percents, resume=1 puts back the limit from before a pause, and
+// the other fields are settings.
+func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Settings, faults []string) {
+	q := r.URL.Query()
+	next = current
+	switch step := q.Get("step"); {
+	case step == "-10":
+		next.PerMinute = current.PerMinute - max(1, (current.PerMinute+5)/10)
+		next.PerMinute = max(next.PerMinute, min(1, current.PerMinute)) // pausing is another button
+	case step == "10":
+		next.PerMinute = min(zone.MaxPerMinute, current.PerMinute+max(1, (current.PerMinute+5)/10))
+	case q.Get("resume") != "":
+		changes, err := c.zoneDesk.changes(r.Context(), current.ZoneID, zone.MaxChanges)
+		if err != nil {
+			return next, []string{"The store does not answer just now, so the limit from before the pause is not known."}
+		}
+		if next.PerMinute = resumeTo(changes); next.PerMinute == 0 {
+			return next, []string{"The record does not say what the limit was. Type one."}
+		}
+	default:
+		return readSettings(settings, q, "", current)
+	}
+	return next, nil
+}
+
+// resumeTo is the limit that a paused zone had: the one that the latest change
+// to 0 took away. 0: the record does not say.
+func resumeTo(changes []change[zone.Settings]) int64 {
+	for _, c := range sinceMade(changes) {
+		if c.Now.PerMinute == 0 && c.Was.PerMinute > 0 {
+			return c.Was.PerMinute
+		}
+	}
+	return 0
+}
+
+// titleOf is the question and the name of the button that says yes.
+func titleOf(id string, was, now zone.Settings, diffs []difference) (title, button string) {
+	if len(diffs) > 1 {
+		return fmt.Sprintf("Change %d settings of %s?", len(diffs), id), "Change them"
+	}
+	switch d := diffs[0]; {
+	case d.Name == "perMinute" && now.PerMinute == 0:
+		return "Pause " + id + "?", "Pause"
+	case d.Name == "perMinute" && was.PerMinute == 0:
+		return fmt.Sprintf("Resume %s at %s a minute?", id, count(now.PerMinute)), "Resume"
+	case d.Name == "perMinute":
+		return fmt.Sprintf("Set the limit of %s to %s a minute?", id, count(now.PerMinute)), "Set the limit"
+	case d.Name == "mode" && now.Mode == zone.ModeOpen:
+		return "Open " + id + " to everybody?", "Open"
+	case d.Name == "mode" && now.Mode == zone.ModeClosed:
+		return "Close " + id + " to newcomers?", "Close"
+	case d.Name == "mode":
+		return "Line people up at " + id + " again?", "Back to queue"
+	default:
+		return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(d.Label), id, d.Now), "Set it"
+	}
+}
+
+// zoneFolder is where zones' pages are, below root.
+const zoneFolder = "zones/"
+
+// newView is the form for a new zone.
+type newView struct {
+	ZoneID string
+	Fields []field
+	Faults []string
+}
+
+// First are the settings that every zone wants thought of; the others are good
+// as they are.
+func (v newView) First() []field { return v.Fields[:firstFields] }
+
+// Others are the rest.
+func (v newView) Others() []field { return v.Fields[firstFields:] }
+
+// firstFields are limit and mode, which begin the table of settings.
+const firstFields = 2
+
+// newPage is GET /console/new.
+func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
+	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(settings, zone.Defaults(""))})
+	return nil
+}
+
+// create is POST /console/new: makes a zone, or shows the form again with what
+// is wrong with it. It never changes a zone that is there.
+func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) error {
+	if err := r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	zoneID := strings.TrimSpace(r.PostForm.Get("zoneId"))
+	wanted, faults := readSettings(settings, r.PostForm, "", zone.Defaults(zoneID))
+	if !zone.ValidID(zoneID) {
+		faults = append([]string{"Name: 1 to 64 letters A-Z a-z, digits, dots, dashes and underscores."}, faults...)
+	}
+	if len(faults) == 0 {
+		err := c.zones.Create(r.Context(), wanted, s.who)
+		if err == nil {
+			http.Redirect(w, r, c.zoneDesk.path(zoneID)+c.zoneDesk.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
+			return nil
+		}
+		if !errors.Is(err, operator.ErrExists) {
+			return err
+		}
+		faults = []string{"There is a zone with this name already."}
+	}
+	v := newView{ZoneID: zoneID, Fields: fieldsOf(settings, wanted), Faults: faults}
+	for i, f := range v.Fields { // what was typed, right or wrong
+		if typed, given := r.PostForm[f.Name]; given {
+			v.Fields[i].Value = typed[0]
+		}
+	}
+	c.render(w, r, http.StatusUnprocessableEntity, "new", s, "New zone", v)
+	return nil
+}

@@ -1,0 +1,168 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// root is where the console begins; no page of it is outside.
+const root = "/console/"
+
+const (
+	// maxForm bounds the body of a form: a zone's settings are 300 bytes.
+	maxForm = 16 << 10
+	// maxStreams bounds the consoles that are open at a time: each costs a
+	// connection and a kilobyte a second.
+	maxStreams = 512
+)
+
+// Zones is what the console asks of the operators' room.
+type Zones interface {
+	List(ctx context.Context) ([]zone.Settings, error)
+	Get(ctx context.Context, zoneID string) (zone.Settings, error)
+	Create(ctx context.Context, s zone.Settings, by string) error
+	Replace(ctx context.Context, was, now zone.Settings, by string) error
+	Delete(ctx context.Context, zoneID, by string) error
+	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
+}
+
+// Watch is where the figures come from: one sample a second of each zone. Once
+// it is stopped, Wait returns an error, and the streams end.
+type Watch interface {
+	Latest(zoneID string) (watch.Sample, bool)
+	History(zoneID string) []watch.Sample
+	Wait(ctx context.Context, after int64) (tick int64, err error)
+}
+
+// Options of a Console. All but Now are required.
+type Options struct {
+	Zones    Zones
+	Watch    Watch
+	Forecast Forecaster
+	// Policies are those of limits, Decisions what became of who asked.
+	Policies  Policies
+	Decisions Decisions
+	// NotKept says why what is in force is lost with this server; nil if it is not.
+	NotKept func() error
+	// Token is the operators' token; another one ends all sessions. Access is
+	// what it opens.
+	Token  string
+	Access *operator.Access
+	// Secrets sign the sessions, newest first.
+	Secrets [][]byte
+	Meter   problem.Meter
+	Logger  *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Console is the operators' console. It is safe for concurrent use.
+type Console struct {
+	zones    Zones
+	watch    Watch
+	forecast Forecaster
+	policies Policies
+	seen     Decisions
+	gate     *gate
+	access   *operator.Access
+	assets   *assets
+	pages    *pages
+	frames   *frames
+	meter    problem.Meter
+	log      *slog.Logger
+	now      func() time.Time
+	notKept  func() error
+
+	zoneDesk  *desk[zone.Settings]
+	limitDesk *desk[limit.Policy]
+
+	streams chan struct{} // holds one for each open stream
+}
+
+// New returns the console. An empty token or no secret is an error: it would
+// let everybody in.
+func New(o Options) (*Console, error) {
+	if o.Token == "" || o.Access == nil || len(o.Secrets) == 0 {
+		return nil, errors.New("console: the operators' token, its access or the secret is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPages(a)
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{
+		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
+		gate: newGate(o.Token, o.Secrets, o.Now), access: o.Access,
+		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now, notKept: o.NotKept,
+		streams: make(chan struct{}, maxStreams),
+	}
+	c.frames = newFrames(&o)
+	c.zoneDesk, c.limitDesk = newZoneDesk(c), newLimitDesk(c)
+	return c, nil
+}
+
+// Handler serves the console: all below /console/, and / that leads there.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, root, http.StatusSeeOther)
+	})
+	mux.Handle("GET /console", http.RedirectHandler(root, http.StatusSeeOther))
+	// What browsers ask for by themselves where a page names no icon.
+	mux.HandleFunc("GET /favicon.ico", c.assets.icon)
+	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
+	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
+	mux.HandleFunc("POST /console/login", c.open(c.login))
+	for pattern, h := range map[string]handler{
+		"POST /console/logout":                 c.logout,
+		"GET /console/{$}":                     c.zonesPage,
+		"GET /console/events":                  c.zonesEvents,
+		"GET /console/changes":                 c.changesPage,
+		"GET /console/new":                     c.newPage,
+		"POST /console/new":                    c.create,
+		"GET /console/zones/{zoneId}":          c.zonePage,
+		"GET /console/zones/{zoneId}/events":   c.zoneEvents,
+		"GET /console/zones/{zoneId}/history":  c.history,
+		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
+		"GET /console/zones/{zoneId}/change":   c.zoneDesk.changePage,
+		"POST /console/zones/{zoneId}/change":  c.zoneDesk.change,
+		"POST /console/zones/{zoneId}/undo":    c.zoneDesk.undo,
+		"GET /console/zones/{zoneId}/delete":   c.zoneDesk.deletePage,
+		"POST /console/zones/{zoneId}/delete":  c.zoneDesk.deleteIt,
+		"GET /console/limits":                  c.limitsPage,
+		"GET /console/limits-events":           c.limitsEvents,
+		"GET /console/limits-history":          c.limitsHistory,
+		"GET /console/limits/{name}":           c.limitPage,
+		"GET /console/limits/{name}/events":    c.limitEvents,
+		"GET /console/limits/{name}/history":   c.limitHistory,
+		"GET /console/limits/{name}/change":    c.limitDesk.changePage,
+		"POST /console/limits/{name}/change":   c.limitDesk.change,
+		"POST /console/limits/{name}/undo":     c.limitDesk.undo,
+		"GET /console/limits/{name}/delete":    c.limitDesk.deletePage,
+		"POST /console/limits/{name}/delete":   c.limitDesk.deleteIt,
+		"/console/":                            c.nothing,
+	} {
+		mux.HandleFunc(pattern, c.guarded(h))
+	}
+	return c.protect(mux)
+}
+
+// nothing is every other path of the console.
+func (c *Console) nothing(http.ResponseWriter, *http.Request, session) error {
+	return errNothing
+}

@@ -1,0 +1,202 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+)
+
+// policy is the Content-Security-Policy of every answer: nothing but this
+// server's own files, nothing written into the page, in nobody's frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// headers go with every answer of the console.
+var headers = map[string]string{
+	"Content-Security-Policy":      policy,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+// errNothing: there is no such page.
+var errNothing = errors.New("console: no such page")
+
+// handler answers a request of a session. An error that it returns becomes a
+// page; it has not written anything then.
+type handler func(w http.ResponseWriter, r *http.Request, s session) error
+
+// protect puts the headers on every answer, refuses what a browser sends on
+// behalf of another site, and bounds bodies.
+func (c *Console) protect(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		if err := origins.Check(r); err != nil {
+			c.fail(w, r, session{}, fmt.Errorf("%w: %w", operator.ErrCrossOrigin, err))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// open is a handler that needs no session.
+func (c *Console) open(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s, _ := c.sessionOf(r)
+		if err := h(w, r, s); err != nil {
+			c.fail(w, r, s, err)
+		}
+	}
+}
+
+// guarded is a handler for sessions only. Pages lead to the log in and back;
+// what a script asks for is refused with 401.
+func (c *Console) guarded(h handler) http.HandlerFunc {
+	return c.open(func(w http.ResponseWriter, r *http.Request, s session) error {
+		switch {
+		case s.who != "":
+			return h(w, r, s)
+		case !wantsPage(r):
+			return operator.ErrUnauthorized
+		}
+		to := root + "login"
+		if r.Method == http.MethodGet && r.URL.Path != root {
+			to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return nil
+	})
+}
+
+// wantsPage reports whether a person looks at the answer.
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+func (c *Console) sessionOf(r *http.Request) (session, bool) {
+	sent, err := r.Cookie(cookieName)
+	if err != nil {
+		return session{}, false
+	}
+	return c.gate.open(sent.Value)
+}
+
+// fail answers with an error's page: its row in the table of problems. What is
+// unknown is logged, once, and its text is not sent.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // nobody reads it
+	}
+	p := problem.Of(err)
+	switch {
+	case errors.Is(err, errNothing):
+		p = problem.Problem{
+			Status: http.StatusNotFound, Code: "not_found",
+			Title: "There is nothing at this address", Detail: "It may have been mistyped.",
+		}
+	case errors.Is(err, errTooMany):
+		p = problem.Problem{
+			Status: http.StatusServiceUnavailable, Code: "service_unavailable", RetryAfterSeconds: 5,
+			Title: "Too many consoles are open", Detail: "Close some of them.",
+		}
+	case p.Status == http.StatusInternalServerError:
+		c.log.ErrorContext(r.Context(), "console request failed", "method", r.Method, "path", r.Pattern, "error", err)
+	}
+	c.meter.Refuse(answer.ZoneOf(err), p.Code)
+	if p.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
+	}
+	c.render(w, r, p.Status, "error", s, p.Title, p)
+}
+
+// login is POST /console/login.
+func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
+	if err := r.ParseForm(); err != nil {
+		return formError(err)
+	}
+	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
+	who, fault := checkWho(form.Who)
+	if fault != "" {
+		form.WhoFault = fault
+		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
+		return nil
+	}
+	if err := c.access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
+		p := problem.Of(err)
+		form.TokenFault = "That is not the operators' token."
+		if p.RetryAfterSeconds > 0 {
+			form.TokenFault = "That is not the operators' token either. It was wrong too often; the right one is taken at any time."
+			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
+		}
+		c.meter.Refuse("", p.Code)
+		c.render(w, r, p.Status, "login", session{}, "Log in", form)
+		return nil
+	}
+	s := c.gate.begin(who)
+	http.SetCookie(w, cookie(r, c.gate.seal(s), sessionAge))
+	c.log.InfoContext(r.Context(), "console log in", "who", who, "from", c.access.From(r))
+	http.Redirect(w, r, form.Next, http.StatusSeeOther)
+	return nil
+}
+
+// loginForm is the log in page.
+type loginForm struct {
+	Who, Next            string
+	WhoFault, TokenFault string
+}
+
+// loginPage is GET /console/login.
+func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) error {
+	next := nextOf(r.URL.Query().Get("next"))
+	if s.who != "" {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return nil
+	}
+	c.render(w, r, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
+	return nil
+}
+
+// logout is POST /console/logout.
+func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
+	c.gate.end(s)
+	http.SetCookie(w, cookie(r, "", 0))
+	http.Redirect(w, r, root+"login", http.StatusSeeOther)
+	return nil
+}
+
+// nextOf is where to go after the log in: a page of this console, or the first.
+func nextOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil ||
+		!strings.HasPrefix(u.Path, root) || strings.HasPrefix(u.Path, root+"log") ||
+		strings.ContainsAny(u.Path, "\\") || path.Clean(u.Path)+"/" != u.Path && path.Clean(u.Path) != u.Path {
+		return root
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}
+
+// formError is what reading a form failed with, for the table of problems.
+func formError(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fmt.Errorf("console: %w", serve.ErrTooLarge)
+	}
+	return &serve.FieldError{Field: serve.BodyField, Reason: "is not a form"}
+}

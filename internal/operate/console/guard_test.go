@@ -1,0 +1,329 @@
+package console_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/operate/console"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+)
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// routes are one request of each kind, and what its answer is to somebody who
+// is logged in.
+var routes = []struct {
+	method, path string
+	form         url.Values
+	want         int
+}{
+	{"GET", "", nil, 200},
+	{"GET", "changes", nil, 200},
+	{"GET", "new", nil, 200},
+	{"POST", "new", url.Values{"zoneId": {"N"}}, 303},
+	{"GET", "zones/Z", nil, 200},
+	{"GET", "zones/NONE", nil, 404},
+	{"GET", "zones/Z/history", nil, 200},
+	{"GET", "zones/NONE/history", nil, 404},
+	{"GET", "zones/NONE/events", nil, 404},
+	{"GET", "zones/Z/change?perMinute=900", nil, 200},
+	{"GET", "zones/NONE/change?perMinute=900", nil, 404},
+	{"GET", "zones/Z/forecast", nil, 200},
+	{"GET", "zones/Z/forecast?perMinute=900", nil, 200},
+	{"GET", "zones/Z/forecast?perMinute=much", nil, 422},
+	{"GET", "zones/NONE/forecast", nil, 404},
+	{"POST", "zones/Z/change", url.Values{"was.perMinute": {"600"}, "perMinute": {"900"}}, 303},
+	{"POST", "zones/NONE/change", url.Values{}, 404},
+	{"POST", "zones/Z/undo", url.Values{"change": {"none"}}, 404},
+	{"GET", "zones/Z/delete", nil, 200},
+	{"GET", "zones/NONE/delete", nil, 404},
+	{"POST", "zones/Z/delete", url.Values{"confirm": {"Y"}}, 422},
+	{"GET", "nothing", nil, 404},
+	{"DELETE", "zones/Z", nil, 404},
+	{"POST", "logout", nil, 303},
+}
+
+func (p *person) ask(method, path string, form url.Values, header ...string) *httptest.ResponseRecorder {
+	if method == http.MethodPost {
+		return p.post(path, form, header...)
+	}
+	return p.send(httptest.NewRequest(method, "/console/"+path, nil), header...)
+}
+
+// unwelcome is what the policy would forbid, or a page that needs the internet.
+var unwelcome = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script>|(src|href|action)="(https?:)?//`)
+
+func TestEveryAnswerIsProtected(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	p := r.enter("Anna")
+	nobody := &person{room: r, cookies: map[string]string{}}
+	check := func(what string, w *httptest.ResponseRecorder) {
+		t.Helper()
+		h := w.Header()
+		for name, want := range map[string]string{
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", what, name, got, want)
+			}
+		}
+		if got := h.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s: Cache-Control %q", what, got)
+		}
+		if found := unwelcome.FindString(w.Body.String()); found != "" {
+			t.Errorf("%s: the page has %q", what, found)
+		}
+	}
+	for _, tt := range routes {
+		what := tt.method + " " + tt.path
+		check(what+", logged out", nobody.ask(tt.method, tt.path, tt.form))
+		w := p.ask(tt.method, tt.path, tt.form)
+		check(what, w)
+		if w.Code != tt.want {
+			t.Errorf("%s: %d, want %d: %s", what, w.Code, tt.want, words(w.Body.String()))
+		}
+		check(what+" for another site", p.ask(tt.method, tt.path, tt.form, "Sec-Fetch-Site", "cross-site"))
+	}
+	root := httptest.NewRecorder()
+	r.http.ServeHTTP(root, httptest.NewRequest(http.MethodGet, "/", nil))
+	check("/", root)
+	if root.Code != http.StatusSeeOther || root.Header().Get("Location") != "/console/" {
+		t.Errorf("/: %d %q", root.Code, root.Header().Get("Location"))
+	}
+	if strings.Contains(r.logs.String(), "failed") {
+		t.Errorf("logged:\n%s", r.logs)
+	}
+}
+
+func TestEverythingNeedsASession(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	want := r.put("Z")
+	nobody := &person{room: r, cookies: map[string]string{}}
+	forged := &person{room: r, cookies: map[string]string{"queue_console": "AAAAAP______AAAAAAAAAAAAAAAAAAAAAEFubmE.AAAA"}}
+	for _, p := range []*person{nobody, forged} {
+		for _, tt := range routes {
+			w := p.ask(tt.method, tt.path, tt.form)
+			to := w.Header().Get("Location")
+			if w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "/console/login") {
+				t.Errorf("%s %s: %d %q", tt.method, tt.path, w.Code, to)
+			}
+			if next := "/console/login?next=" + url.QueryEscape("/console/"+tt.path); tt.method == "GET" && tt.path != "" && to != next {
+				t.Errorf("%s leads to %q, want %q", tt.path, to, next)
+			}
+			if w := p.ask(tt.method, tt.path, tt.form, "Accept", "application/json"); w.Code != http.StatusUnauthorized {
+				t.Errorf("%s %s, by a script: %d", tt.method, tt.path, w.Code)
+			}
+		}
+	}
+	if got := r.zone("Z"); got != want {
+		t.Errorf("the zone is %+v", got)
+	}
+	if list, err := r.desk.List(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("zones: %v %v", list, err)
+	}
+}
+
+func TestOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	want := r.put("Z")
+	p := r.enter("Anna")
+	for _, header := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
+	} {
+		for _, tt := range routes {
+			if tt.method != http.MethodPost {
+				continue
+			}
+			if w := p.post(tt.path, tt.form, header...); w.Code != http.StatusForbidden {
+				t.Errorf("%q: %s: %d", header, tt.path, w.Code)
+			}
+		}
+		w := p.post("login", url.Values{"who": {"Eve"}, "token": {token}}, header...)
+		if w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%q: log in: %d", header, w.Code)
+		}
+	}
+	if got := r.zone("Z"); got != want {
+		t.Errorf("the zone is %+v", got)
+	}
+	if n := r.meter.all()["cross_origin"]; n == 0 {
+		t.Error("nothing was counted")
+	}
+	if w := p.post("zones/Z/change", url.Values{"was.perMinute": {"600"}, "perMinute": {"900"}}, "Sec-Fetch-Site", "same-origin",
+		"Origin", "http://example.com"); w.Code != http.StatusSeeOther {
+		t.Errorf("its own page: %d", w.Code)
+	}
+}
+
+func TestLogIn(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := &person{room: r, cookies: map[string]string{}}
+	w := p.post("login", url.Values{"who": {`<script>alert("x")</script>`}, "token": {"wrong-" + token}})
+	shows(t, w, "That is not the operators' token.")
+	if w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) > 0 {
+		t.Errorf("a wrong token: %d %v", w.Code, w.Result().Cookies())
+	}
+	if body := w.Body.String(); strings.Contains(body, "<script>") || strings.Contains(body, "wrong-") {
+		t.Errorf("what was typed comes back:\n%s", body)
+	}
+	shows(t, p.post("login", url.Values{"who": {" "}, "token": {token}}), "Say who you are")
+
+	w = p.post("login", url.Values{"who": {" Anna "}, "token": {token + "\n"}, "next": {"/console/zones/Z?x=1"}}, "X-Forwarded-Proto", "https")
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/console/zones/Z?x=1" {
+		t.Errorf("log in: %d %q", w.Code, w.Header().Get("Location"))
+	}
+	set := w.Header().Get("Set-Cookie")
+	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Secure", "Path=/console/", "Max-Age=43200"} {
+		if !strings.Contains(set, want) {
+			t.Errorf("the cookie is not %s: %s", want, set)
+		}
+	}
+	if w := p.get(""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), ">Anna<") {
+		t.Errorf("logged in: %d", w.Code)
+	}
+	if w := p.get("login?next=/console/changes"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/console/changes" {
+		t.Errorf("the log in, logged in: %d %q", w.Code, w.Header().Get("Location"))
+	}
+	stolen := p.cookies["queue_console"]
+	p.post("logout", nil)
+	p.cookies["queue_console"] = stolen
+	if w := p.get(""); w.Code != http.StatusSeeOther {
+		t.Errorf("the cookie is good after the log out: %d", w.Code)
+	}
+	if logs := r.logs.String(); strings.Contains(logs, token) || !strings.Contains(logs, "route=/console/login from=192.0.2.1 who=") {
+		t.Errorf("logged:\n%s", logs)
+	}
+}
+
+func TestLogInLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for _, next := range []string{
+		"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "/admin/zones", "console/", "javascript:alert(1)",
+		"/console/../admin", "/console/%2e%2e/admin", "/console//evil.example", "/console/login", "/console/logout", "http:/console/", "", "\x00",
+	} {
+		p := &person{room: r, cookies: map[string]string{}}
+		w := p.post("login", url.Values{"who": {"Anna"}, "token": {token}, "next": {next}})
+		if got := w.Header().Get("Location"); got != "/console/" {
+			t.Errorf("%q leads to %q", next, got)
+		}
+	}
+}
+
+func TestLogInIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := &person{room: r, cookies: map[string]string{}}
+	wrong, right := url.Values{"who": {"Eve"}, "token": {"guess"}}, url.Values{"who": {"Anna"}, "token": {token}}
+	for range 20 {
+		if w := p.post("login", right); w.Code != http.StatusSeeOther {
+			t.Fatalf("the right one: %d", w.Code)
+		}
+	}
+	for range 5 {
+		if w := p.post("login", wrong); w.Code != http.StatusUnauthorized {
+			t.Fatalf("a guess: %d", w.Code)
+		}
+	}
+	w := p.post("login", wrong)
+	shows(t, w, "It was wrong too often; the right one is taken at any time.")
+	if after := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || after < "2" || after > "4" {
+		t.Errorf("the next: %d %q", w.Code, after)
+	}
+	if w := p.post("login", right); w.Code != http.StatusSeeOther {
+		t.Errorf("the right one, locked out by guesses: %d", w.Code)
+	}
+	r.pass(2 * time.Second)
+	if w := p.post("login", wrong); w.Code != http.StatusUnauthorized {
+		t.Errorf("2 s later: %d", w.Code)
+	}
+	if got := r.meter.all(); got["unauthorized"] != 6 || got["too_many_wrong_tokens"] != 1 {
+		t.Errorf("counted: %v", got)
+	}
+}
+
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := r.enter("Anna")
+	r.pass(12*time.Hour - time.Second)
+	if w := p.get(""); w.Code != http.StatusOK {
+		t.Errorf("before its time: %d", w.Code)
+	}
+	r.pass(time.Second)
+	if w := p.get(""); w.Code != http.StatusSeeOther {
+		t.Errorf("after it: %d", w.Code)
+	}
+}
+
+func TestAConsoleWantsATokenAndASecret(t *testing.T) {
+	t.Parallel()
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	if _, err := console.New(console.Options{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
+		t.Error("an empty token lets everybody in")
+	}
+	if _, err := console.New(console.Options{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
+		t.Error("there is nothing that the token opens")
+	}
+	if _, err := console.New(console.Options{Token: token, Access: access}); err == nil {
+		t.Error("no secret signs for everybody")
+	}
+}
+
+func TestFormsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := r.enter("Anna")
+	if w := p.post("new", url.Values{"zoneId": {strings.Repeat("x", 20_000)}}); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("20 KB: %d", w.Code)
+	}
+	if w := p.post("new", nil, "Content-Type", "application/x-www-form-urlencoded; a"); w.Code != http.StatusBadRequest {
+		t.Errorf("no form: %d", w.Code)
+	}
+}
+
+// href are the files that a page refers to.
+var href = regexp.MustCompile(`(?:src|href)="(/console/assets/[^"]+)"`)
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	nobody := &person{room: r, cookies: map[string]string{}}
+	pages := r.enter("Anna").get("zones/Z").Body.String() + nobody.get("login").Body.String()
+	found := href.FindAllStringSubmatch(pages, -1)
+	if len(found) < 6 {
+		t.Fatalf("%d files are referred to", len(found))
+	}
+	for _, m := range found {
+		w := nobody.get(strings.TrimPrefix(m[1], "/console/"))
+		if w.Code != http.StatusOK || w.Body.Len() == 0 ||
+			w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" || w.Header().Get("Content-Security-Policy") != policy {
+			t.Errorf("%s: %d %v", m[1], w.Code, w.Header())
+		}
+		kind := w.Header().Get("Content-Type")
+		if strings.HasSuffix(m[1], ".js") && kind != "text/javascript; charset=utf-8" || strings.HasSuffix(m[1], ".css") && kind != "text/css; charset=utf-8" {
+			t.Errorf("%s is %s", m[1], kind)
+		}
+		old := regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(m[1], "0123456789abcdef")
+		if w := nobody.get(strings.TrimPrefix(old, "/console/")); w.Code != http.StatusNotFound ||
+			strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: %d %v", old, w.Code, w.Header())
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// Policies is what the console asks of the rulebook.
+type Policies interface {
+	// InForce and Find ask nothing of the store.
+	InForce() []limit.Policy
+	Find(name string) (limit.Policy, bool)
+	Get(ctx context.Context, name string) (limit.Policy, error)
+	Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error)
+	Delete(ctx context.Context, name, by string, only serve.Condition) error
+	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
+}
+
+// Decisions is what this server has decided: the limiter.
+type Decisions interface {
+	Stats(name string, seconds int) (limiter.Stats, error)
+}
+
+// limitFolder is where policies' pages are, below root.
+const limitFolder = "limits/"
+
+// limitView is one policy's page.
+type limitView struct {
+	Policy limit.Policy
+	Key    string
+	Frame  frame
+	Tiers  []tierView
+	// Outcomes are the rows of the table of what became of who asked, Ranks those
+	// of the busiest.
+	Outcomes []outcomeName
+	Ranks    []int
+	// Groups are the figures that can be set, tier by tier.
+	Groups  []group
+	Hour    []fiveMinutes
+	Entries []entry
+	// Done is the change that was made just now, nil if none was.
+	Done *entry
+}
+
+// limitPage is GET /console/limits/{name}.
+func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) error {
+	ctx := r.Context()
+	current, err := c.policies.Get(ctx, r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	// Without the record the page has its figures and controls all the same.
+	changes, err := c.limitDesk.changes(ctx, current.Name, limit.MaxChanges)
+	if err != nil {
+		c.log.WarnContext(ctx, "record of changes not read", "policy", current.Name, "error", err)
+	}
+	v := limitView{
+		Policy: current, Key: keyWord(current.Key), Frame: c.frames.policy(current), Tiers: tiersOf(current), Outcomes: outcomeNames,
+		Ranks: ranks(), Groups: groupsOf(current),
+	}
+	if seen, err := c.seen.Stats(current.Name, limiter.HistorySeconds); err == nil {
+		v.Hour = fives(seen.History)
+	}
+	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
+		v.Done = &c.limitDesk.entries([]change[limit.Policy]{done}, &current)[0]
+	}
+	v.Entries = c.limitDesk.entries(changes[:min(len(changes), shownChanges)], &current)
+	c.render(w, r, http.StatusOK, "limit", s, current.Name, v)
+	return nil
+}
+
+// limitsView is the page of all policies.
+type limitsView struct {
+	Roll    roll
+	Hour    []fiveMinutes
+	Deleted *entry
+}
+
+// limitsPage is GET /console/limits.
+func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
+	v := limitsView{Roll: c.frames.limits(), Hour: fives(c.allSeconds()), Deleted: c.limitDesk.deleted(r)}
+	c.render(w, r, http.StatusOK, "limits", s, "Limits", v)
+	return nil
+}
+
+// limitsEvents is GET /console/limits-events; the dash is in the place of a slash,
+// behind which policies' names are.
+func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.stream(w, r, s, source{"limits", func(context.Context) (any, error) { return c.frames.limits(), nil }})
+}
+
+// limitEvents is GET /console/limits/{name}/events.
+func (c *Console) limitEvents(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue("name")
+	content := func(context.Context) (any, error) {
+		p, ok := c.policies.Find(name)
+		if !ok {
+			return nil, rulebook.ErrUnknown
+		}
+		return c.frames.policy(p), nil
+	}
+	if _, err := content(r.Context()); err != nil {
+		return err
+	}
+	return c.stream(w, r, s, source{"limit " + name, content})
+}
+
+// limitHistory is GET /console/limits/{name}/history.
+func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session) error {
+	seen, err := c.seen.Stats(r.PathValue("name"), limiter.HistorySeconds)
+	if err != nil && !errors.Is(err, limiter.ErrPolicyUnknown) {
+		return err
+	}
+	return sendChart(w, r, chartOf(limitColumns, seen.History, secondPoint))
+}
+
+// limitsHistory is GET /console/limits-history: all policies together.
+func (c *Console) limitsHistory(w http.ResponseWriter, r *http.Request, _ session) error {
+	return sendChart(w, r, chartOf(limitColumns, c.allSeconds(), secondPoint))
+}
+
+// allSeconds are the last hour of all policies together, the oldest first.
+func (c *Console) allSeconds() []limiter.Second {
+	sums := map[int64]limiter.Second{}
+	for _, p := range c.policies.InForce() {
+		// One that is not known was deleted just now.
+		seen, _ := c.seen.Stats(p.Name, limiter.HistorySeconds)
+		addSeconds(sums, seen.History)
+	}
+	return inOrder(sums)
+}
+
+// fiveMinutes are how many were allowed and refused in them: what the charts show,
+// for those who do not see them.
+type fiveMinutes struct {
+	At                                         moment
+	Allowed, Refused, FromMemory, WithoutStore string
+}
+
+// fives are the sums of five minutes each, the newest first.
+func fives(history []limiter.Second) []fiveMinutes {
+	const step = int64(hourStep / time.Second)
+	sums := map[int64]limiter.Second{}
+	for _, h := range history {
+		h.At -= h.At % step
+		addSeconds(sums, []limiter.Second{h})
+	}
+	var all []fiveMinutes
+	for _, s := range slices.Backward(inOrder(sums)) {
+		all = append(all, fiveMinutes{
+			moment{time.Unix(s.At, 0)}, count(int64(s.Allowed)), count(int64(s.Refused)),
+			count(int64(s.FromMemory)), count(int64(s.WithoutStore)),
+		})
+	}
+	return all
+}
+
+// addSeconds adds a policy's seconds to the sums.
+func addSeconds(sums map[int64]limiter.Second, history []limiter.Second) {
+	for _, h := range history {
+		sum := sums[h.At]
+		sum.At = h.At
+		sum.Allowed += h.Allowed
+		sum.Refused += h.Refused
+		sum.FromMemory += h.FromMemory
+		sum.WithoutStore += h.WithoutStore
+		sums[h.At] = sum
+	}
+}
+
+func inOrder(sums map[int64]limiter.Second) []limiter.Second {
+	all := make([]limiter.Second, 0, len(sums))
+	for _, s := range sums {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b limiter.Second) int { return int(a.At - b.At) })
+	return all
+}

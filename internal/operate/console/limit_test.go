@@ -1,0 +1,256 @@
+package console_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// api is a policy with a tier, and two rules.
+func api() limit.Policy {
+	return limit.Policy{
+		Name: "api", Key: []limit.Source{limit.SourceAPIKey, limit.SourceIP},
+		Rules: []limit.Rule{
+			{Algorithm: limit.SlidingLog, Limit: 100, WindowSeconds: 60},
+			{Algorithm: limit.TokenBucket, Limit: 6_000, WindowSeconds: 3_600, Burst: 20},
+		},
+		Tiers:          map[string][]limit.Rule{"pro": {{Algorithm: limit.FixedWindow, Limit: 9_000, WindowSeconds: 300}}},
+		OnStoreFailure: limit.FailureClosed,
+	}
+}
+
+// busyLimit is what was seen of it: 1,200 of 2,000 were refused in the last minute.
+func busyLimit(at time.Time) limiter.Stats {
+	recent := limiter.Counts{limiter.Allowed: 800, limiter.Refused: 100, limiter.RefusedFromMemory: 1_100}
+	hour, total := recent, recent
+	hour[limiter.AllowedLocally], hour[limiter.RefusedLocally] = 7, 8
+	total[limiter.Allowed] = 1_234_567
+	return limiter.Stats{
+		Policy: api(), RecentSeconds: 60, Hour: hour,
+		Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: recent, Total: total}, {Tier: "pro"}},
+		History: []limiter.Second{
+			{At: at.Unix() - 1, Allowed: 12, Refused: 30, FromMemory: 28}, {At: at.Unix(), Allowed: 13, Refused: 31, FromMemory: 29},
+		},
+		Busiest: []limiter.Busy{{Key: "Ab_-1234", Refused: 1_100}, {Key: "zzzzzzzz", Refused: 3}},
+	}
+}
+
+func (r *room) putPolicy(p limit.Policy, by string) {
+	r.tb.Helper()
+	_, _, err := r.book.Put(r.tb.Context(), p, by, serve.Condition{})
+	must(r.tb, err)
+	r.pass(time.Second)
+}
+
+func (r *room) policy(name string) limit.Policy {
+	r.tb.Helper()
+	p, err := r.book.Get(r.tb.Context(), name)
+	must(r.tb, err)
+	return p
+}
+
+func TestLimitsAreShown(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	anna := r.enter("Anna")
+	shows(t, anna.get("limits"), "There is no policy yet.")
+	r.putPolicy(api(), "Bea")
+	shows(t, anna.get("limits"), "api ? No figures yet", "100 in any 60 s, and 6,000 in 1 h and 20 at once; 1 more tier")
+	r.decided.set("api", busyLimit(start))
+	shows(t, anna.get("limits"), "Policies 1 in force Asked 2,000", "▲ Refusing many", "800 1,200 1,100 0 refused 60 %", "Store answers it decides")
+	page := anna.get("limits/api")
+	shows(t, page, "Asked 2,000 in the last 60 s", "Refused 1,200 1,100 of them from memory",
+		"default 100 in any 60 s, and 6,000 in 1 h and 20 at once 800 1,200", "pro 9,000 in each 5 min of the clock",
+		"Told apart by API key, else address", "Allowed 800 800 1,234,567", "Refused from memory 1,100 1,100 1,100",
+		"refused by this server’s share 0 8 0", "11:55 UTC 25 61 57 0", "1 Ab_-1234 1,100 2 zzzzzzzz 3", "Bea",
+		"Made the policy: Rules 100 in any 60 s (sliding log)")
+	if text := page.Body.String(); strings.Count(text, "<tr data-if") != 20 || strings.Count(text, `" hidden>`) != 18 {
+		t.Error("not 2 of 20 rows are in sight")
+	}
+	away := busyLimit(start)
+	away.Failing = 3
+	r.decided.set("api", away)
+	shows(t, anna.get("limits/api"), "✕ Store away", "Who asks meanwhile is refused.", "away for 3 of its 16 lanes")
+	away.Policy.Scope = limit.ScopeServer
+	r.decided.set("api", away)
+	own := api()
+	own.Scope = limit.ScopeServer
+	r.putPolicy(own, "Bea")
+	shows(t, anna.get("limits/api"), "▲ Refusing many", "Store not asked this server counts", "by each server for itself")
+	shows(t, anna.get("limits"), "0 not asked 60 %")
+	shows(t, anna.get(""), "Limits")
+	if w := anna.get("limits/other"); w.Code != http.StatusNotFound {
+		t.Errorf("another policy: %d", w.Code)
+	}
+}
+
+func TestLimitsEvents(t *testing.T) {
+	r := newRoom(t)
+	r.putPolicy(api(), "Bea")
+	r.decided.set("api", busyLimit(start))
+	p := r.enter("Anna")
+	address := r.listening(t)
+	one, all := p.open(t, address, "limits/api/events"), p.open(t, address, "limits-events")
+	for _, s := range []*stream{one, all} {
+		_, err := s.next()
+		must(t, err)
+	}
+	event := one.wants("figures")
+	points, _ := event["points"].([]any)
+	if figureIn(event, "refusals") != "1,200" || figureIn(event, "busy.1") != "Ab_-1234" || figureIn(event, "busy.3") != "" ||
+		figureIn(event, "tier.pro.let") != "0" || len(points) != 2 || event["at"] != float64(start.UnixMilli()) {
+		t.Errorf("one: %v", event)
+	}
+	event = all.wants("figures")
+	rows, _ := event["rows"].([]any)
+	points, _ = event["points"].([]any)
+	if len(rows) != 1 || figureIn(event, "asked") != "2,000" || len(points) != 2 {
+		t.Errorf("all: %v", event)
+	}
+	stamp := event["stamp"]
+	must(t, r.book.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	r.seen.round(nil)
+	one.wants("gone")
+	one.ends()
+	if event = all.wants("figures"); event["stamp"] == stamp || figureIn(event, "policies") != "0" {
+		t.Errorf("after a deletion: %v", event)
+	}
+	r.seen.stop()
+	all.ends()
+}
+
+func TestLimitsHistory(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.putPolicy(api(), "Bea")
+	other := api()
+	other.Name = "other"
+	r.putPolicy(other, "Bea")
+	r.decided.set("api", busyLimit(start))
+	r.decided.set("other", busyLimit(start.Add(time.Second)))
+	p := r.enter("Anna")
+	for path, want := range map[string][]float64{
+		"limits/api/history": {30, 31}, "limits-history": {30, 61, 31}, "limits/other/history?after=1795262340": {31},
+	} {
+		var got struct {
+			Names   []string    `json:"names"`
+			Columns [][]float64 `json:"columns"`
+		}
+		must(t, json.Unmarshal(p.get(path).Body.Bytes(), &got))
+		if len(got.Names) != 5 || got.Names[2] != "refused" || len(got.Columns[2]) != len(want) {
+			t.Errorf("%s: %+v", path, got)
+			continue
+		}
+		for i, v := range want {
+			if got.Columns[2][i] != v {
+				t.Errorf("%s: %v, want %v", path, got.Columns[2], want)
+			}
+		}
+	}
+}
+
+func TestAPolicyIsChangedWithCare(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.putPolicy(api(), "Bea")
+	r.decided.set("api", busyLimit(start))
+	anna := r.enter("Anna")
+	const field = "default.1.sliding_log.limit"
+
+	asked := anna.get("limits/api/change?" + field + "=250")
+	shows(t, asked, "Set limit of rule 1 of api to 250?", "A client may take 250 in any 60 s.", "That is 2.5 times as many as now.",
+		"As it is now, 1,200 of 2,000 were refused in the last minute", "Limit of rule 1 100 250", "Cancel Set it")
+	if got := r.policy("api").Rules[0].Limit; got != 100 {
+		t.Fatalf("asking has set the limit to %d", got)
+	}
+	yes := formOf(t, asked, "limits/api/change")
+	done := anna.follow(anna.post("limits/api/change", yes))
+	shows(t, done, "by Anna. Limit of rule 1 100 → to 250 Undo : Limit of rule 1 back to 100")
+	if got := r.policy("api").Rules[0].Limit; got != 250 {
+		t.Fatalf("the limit is %d", got)
+	}
+	// The same form once more is of somebody who saw 100.
+	w := anna.post("limits/api/change", yes)
+	shows(t, w, "Not changed Anna was faster", "Limit of rule 1 100 250", "Look at api")
+	if w.Code != http.StatusConflict {
+		t.Errorf("a conflict: %d", w.Code)
+	}
+	// What others set meanwhile, of other figures, stays.
+	asked = anna.get("limits/api/change?" + field + "=300")
+	other := r.policy("api")
+	other.OnStoreFailure = limit.FailureOpen
+	r.putPolicy(other, "Bea")
+	anna.follow(anna.post("limits/api/change", formOf(t, asked, "limits/api/change")))
+	if got := r.policy("api"); got.Rules[0].Limit != 300 || got.OnStoreFailure != limit.FailureOpen {
+		t.Errorf("both changes: %+v", got)
+	}
+	// A rule that is another meanwhile is not set, whatever its figure.
+	asked = anna.get("limits/api/change?" + field + "=400")
+	other = r.policy("api")
+	other.Rules[0].Algorithm = limit.SlidingCounter
+	r.putPolicy(other, "Bea")
+	w = anna.post("limits/api/change", formOf(t, asked, "limits/api/change"))
+	shows(t, w, "Not changed Bea was faster", "It has other settings now.")
+
+	// Undoing what changed an algorithm puts all rules of the tier back.
+	page := anna.get("limits/api")
+	shows(t, page, "Rules 300 in any 60 s (sliding log)", "Undo : Rules back to 300 in any 60 s (sliding log)")
+	anna.follow(anna.post("limits/api/undo", formOf(t, page, "limits/api/undo")))
+	if got := r.policy("api").Rules[0]; got != (limit.Rule{Algorithm: limit.SlidingLog, Limit: 300, WindowSeconds: 60}) {
+		t.Errorf("after undoing: %+v", got)
+	}
+}
+
+func TestAPolicyThatCannotBeSo(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.putPolicy(api(), "Bea")
+	anna := r.enter("Anna")
+	for query, says := range map[string]string{
+		"default.1.sliding_log.limit=10001":       "Limit of rule 1: write a whole number between 1 and 10,000.",
+		"pro.1.fixed_window.windowSeconds=0":      "Window, pro: write a whole number between 1 and 86,400.",
+		"onStoreFailure=maybe":                    "When the store is away: choose one of the list.",
+		"key=ip":                                  "Told apart by: choose one of the list.",
+		"shards=64&default.1.sliding_log.limit=5": "tier default: rule 1 has fewer permits than there are shards",
+	} {
+		w := anna.get("limits/api/change?" + query)
+		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), `class="main"`) {
+			t.Errorf("%s: %d, or a button", query, w.Code)
+		}
+		shows(t, w, "This cannot be set", says)
+	}
+	shows(t, anna.get("limits/api/change?shards=1"), "Nothing to change")
+	away := busyLimit(start)
+	away.Failing = 16
+	r.decided.set("api", away)
+	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set api to open while the store is away?",
+		"who asks meanwhile is let through. It is away just now, for 16 of its 16 lanes.")
+	w := anna.post("limits/api/change", url.Values{"was.shards": {"1"}, "shards": {"64"}})
+	if w.Code != http.StatusBadRequest || r.policy("api").Shards != 1 {
+		t.Errorf("a form that was not asked for: %d, shards %d", w.Code, r.policy("api").Shards)
+	}
+}
+
+func TestAPolicyIsDeletedByItsName(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	r.putPolicy(api(), "Bea")
+	anna := r.enter("Anna")
+	shows(t, anna.get("limits/api/delete"), "Delete api?", "Nobody is limited by api any more", "Type the policy’s name, api")
+	w := anna.post("limits/api/delete", url.Values{"confirm": {"apo"}})
+	shows(t, w, "That is not the policy's name. Nothing was deleted.")
+	r.policy("api")
+	shows(t, anna.follow(anna.post("limits/api/delete", url.Values{"confirm": {" api "}})), "api was deleted by Anna")
+	if w := anna.get("limits/api"); w.Code != http.StatusNotFound {
+		t.Errorf("the policy answers %d", w.Code)
+	}
+	shows(t, anna.get("changes"), "Anna api Deleted the policy", "Bea api Made the policy", "Olga Z Made the zone")
+}

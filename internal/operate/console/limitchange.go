@@ -1,0 +1,128 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// newLimitDesk is where policies are changed.
+func newLimitDesk(c *Console) *desk[limit.Policy] {
+	return &desk[limit.Policy]{
+		Console: c, noun: "policy", parameter: "name", folder: limitFolder, home: root + "limits",
+		table: policyTable, clone: limit.Policy.Clone,
+		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
+		valid: limit.ValidName, get: c.policies.Get,
+		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
+			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: rulebook.Version(was)})
+			return err
+		},
+		overtaken: rulebook.ErrPrecondition,
+		remove: func(ctx context.Context, name, by string) error {
+			return c.policies.Delete(ctx, name, by, serve.Condition{})
+		},
+		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
+			record, err := c.policies.Changes(ctx, name, most)
+			all := make([]change[limit.Policy], len(record))
+			for i, r := range record {
+				all[i] = change[limit.Policy]{r.AtMillis, r.Policy, r.By, r.Was, r.Now}
+			}
+			return all, err
+		},
+		mostChanges: limit.MaxChanges,
+		propose:     proposePolicy, title: policyTitle, effects: c.policyEffects, loss: policyLoss,
+	}
+}
+
+// proposePolicy reads from a query what a policy is to be set to.
+func proposePolicy(r *http.Request, current limit.Policy) (limit.Policy, []string) {
+	next, faults := readSettings(policyTable(current), r.URL.Query(), "", current)
+	if len(faults) == 0 {
+		if err := next.Validate(); err != nil {
+			faults = rulebook.Faults(err)
+		}
+	}
+	return next, faults
+}
+
+func policyTitle(name string, _, now limit.Policy, diffs []difference) (title, button string) {
+	if len(diffs) > 1 {
+		return fmt.Sprintf("Change %d settings of %s?", len(diffs), name), "Change them"
+	}
+	if diffs[0].Name == "onStoreFailure" {
+		return fmt.Sprintf("Set %s to %s while the store is away?", name, now.OnStoreFailure), "Set it"
+	}
+	return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(diffs[0].Label), name, diffs[0].Now), "Set it"
+}
+
+// policyLoss says what is lost with a policy.
+func policyLoss(p limit.Policy) []say {
+	return []say{
+		{Warn: true, Text: "Nobody is limited by " + p.Name + " any more: the waiting room's own door lets everybody pass, " +
+			"and services that ask for it are told that there is no such policy."},
+		{Text: "It is not made again from the configuration. The record of changes keeps what it was."},
+	}
+}
+
+// policyEffects says what a change of a policy will do.
+func (c *Console) policyEffects(was, now limit.Policy) []say {
+	var all []say
+	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
+	seen, err := c.seen.Stats(was.Name, 0)
+	for _, tier := range tiersOf(now) {
+		before, rules := rulesIn(&was, tier.Name), rulesIn(&now, tier.Name)
+		for i := range min(len(before), len(rules)) {
+			if before[i] != rules[i] {
+				all = append(all, ruleEffects(tier.Name, before[i], rules[i])...)
+			}
+		}
+	}
+	if now.Shards != was.Shards || now.Scope != was.Scope {
+		warn("All counts begin anew: who has used up the limit may take all of it once more.")
+	}
+	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {
+		warn("Each server counts for itself: n servers together allow n times the limit.")
+	}
+	if now.OnStoreFailure != was.OnStoreFailure {
+		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
+		if err == nil && seen.Failing > 0 {
+			warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
+				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Lanes)
+		} else {
+			add("%s", sentence)
+		}
+	}
+	if last := recent(seen); err == nil && last.Total() > 0 {
+		add("As it is now, %s of %s were refused in the last minute on this server, %s.",
+			number(last.Refused()), number(last.Total()), percent(share(last)))
+	}
+	add("All servers go by it within a second. What they remember to be refused is asked anew.")
+	return all
+}
+
+// ruleEffects says what other figures of a rule do.
+func ruleEffects(tier string, was, now limit.Rule) []say {
+	who := "A client"
+	if tier != limit.DefaultTier {
+		who = "A client of " + tier
+	}
+	all := []say{{Text: fmt.Sprintf("%s may take %s.", who, ruleWord(now))}}
+	if now.WindowSeconds != was.WindowSeconds {
+		all = append(all, say{Warn: true, Text: "Another window begins the counts anew: who has used up the limit may take all of it once more."})
+	}
+	rate := func(r limit.Rule) float64 { return float64(r.Limit) / float64(r.WindowSeconds) }
+	switch times := rate(now) / rate(was); {
+	case times >= 2:
+		all = append(all, say{Warn: true, Text: fmt.Sprintf(
+			"That is %.1f times as many as now. Be sure that what is behind can take it.", times)})
+	case times < 1 && now.WindowSeconds == was.WindowSeconds:
+		all = append(all, say{Text: "What was taken counts: who has taken more than that is refused until enough of it is past."})
+	}
+	return all
+}

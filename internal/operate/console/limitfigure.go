@@ -1,0 +1,313 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+)
+
+const (
+	// refusingShare is from which share of refusals in the last minute a policy is
+	// called refusing: the alert's.
+	refusingShare = 0.3
+	// newestSeconds are in every event: the limiter's seconds are not the
+	// stream's, and there may be two of them in one.
+	newestSeconds = 3
+)
+
+// limitColumns are what the charts of limits draw, in the order of a point: how
+// many in a second.
+var limitColumns = []string{"at", "allowed", "refused", "fromMemory", "withoutStore"}
+
+func secondPoint(s limiter.Second) []*float64 {
+	values := []float64{
+		float64(s.At), float64(s.Allowed), float64(s.Refused), float64(s.FromMemory), float64(s.WithoutStore),
+	}
+	p := make([]*float64, len(values))
+	for i := range values {
+		p[i] = &values[i]
+	}
+	return p
+}
+
+// outcomeName is an outcome, as a table names it.
+type outcomeName struct {
+	Key, Label string
+	outcome    limiter.Outcome
+}
+
+var outcomeNames = []outcomeName{
+	{"allowed", "Allowed", limiter.Allowed},
+	{"refused", "Refused", limiter.Refused},
+	{"fromMemory", "Refused from memory", limiter.RefusedFromMemory},
+	{"open", "Store away: let through", limiter.AllowedOpen},
+	{"closed", "Store away: refused", limiter.RefusedClosed},
+	{"allowedLocally", "Store away: allowed by this server’s share", limiter.AllowedLocally},
+	{"refusedLocally", "Store away: refused by this server’s share", limiter.RefusedLocally},
+}
+
+// tierView is a tier's row.
+type tierView struct{ Name, Allows string }
+
+func tiersOf(p limit.Policy) []tierView {
+	all := []tierView{{limit.DefaultTier, rulesWord(p.Rules)}}
+	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
+		all = append(all, tierView{name, rulesWord(p.Tiers[name])})
+	}
+	return all
+}
+
+// ranks number the busiest.
+func ranks() []int {
+	all := make([]int, limiter.TopBusy)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
+// policy is the event of one policy.
+func (f *frames) policy(p limit.Policy) frame {
+	seen, err := f.seen.Stats(p.Name, newestSeconds)
+	out := frame{
+		Stamp: stampOf(p), State: limitState(p, seen, err == nil), Texts: limitTexts(seen, err == nil),
+		Shown: map[string]float64{"share": share(recent(seen))},
+	}
+	for _, h := range seen.History {
+		out.At = h.At * 1000
+		out.Points = append(out.Points, secondPoint(h))
+	}
+	return out
+}
+
+// limits is the event of all policies.
+func (f *frames) limits() roll {
+	var r roll
+	var all limiter.Counts
+	failing, names := 0, ""
+	sums := map[int64]limiter.Second{}
+	for _, p := range f.policies.InForce() {
+		seen, err := f.seen.Stats(p.Name, newestSeconds)
+		now := recent(seen)
+		r.Rows = append(r.Rows, row{
+			ID: p.Name, Allows: allows(p), Away: awayWord(p), State: limitState(p, seen, err == nil),
+			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
+		})
+		all = sum(all, now)
+		failing = max(failing, seen.Failing)
+		addSeconds(sums, seen.History)
+		names += stampOf(p)
+	}
+	for _, h := range inOrder(sums) {
+		r.At = h.At * 1000
+		r.Points = append(r.Points, secondPoint(h))
+	}
+	r.Stamp = stampOf(names)
+	r.Texts = rowTexts(all, true)
+	r.Texts["policies"] = count(int64(len(r.Rows)))
+	r.Texts["all.store"], r.Texts["all.store.note"] = storeWord(failing)
+	return r
+}
+
+func sum(a, b limiter.Counts) limiter.Counts {
+	for i := range a {
+		a[i] += b[i]
+	}
+	return a
+}
+
+// recent are the counts of the last minute, of all tiers.
+func recent(s limiter.Stats) (all limiter.Counts) {
+	for _, t := range s.Tiers {
+		all = sum(all, t.Recent)
+	}
+	return all
+}
+
+// share is how many of those who asked were refused, from 0 to 1.
+func share(c limiter.Counts) float64 {
+	if c.Total() == 0 {
+		return 0
+	}
+	return float64(c.Refused()) / float64(c.Total())
+}
+
+func number(n uint64) string { return count(int64(n)) }
+
+// rowTexts are the figures of a last minute, in a row and above the rows.
+func rowTexts(c limiter.Counts, seen bool) map[string]string {
+	if !seen {
+		return map[string]string{
+			"asked": unknown, "let": unknown, "refusals": unknown, "memory": unknown, "without": unknown, "share": unknown,
+		}
+	}
+	t := map[string]string{
+		"asked": number(c.Total()), "let": number(c.Allowed()), "refusals": number(c.Refused()),
+		"memory": number(c[limiter.RefusedFromMemory]), "without": number(c.WithoutStore()), "share": unknown,
+	}
+	if c.Total() > 0 {
+		t["share"] = percent(share(c))
+	}
+	return t
+}
+
+// limitTexts are all figures of a policy, by the names that the page's elements
+// carry.
+func limitTexts(s limiter.Stats, seen bool) map[string]string {
+	now := recent(s)
+	t := rowTexts(now, seen)
+	t["asked.note"] = "in the last " + seconds(int64(s.RecentSeconds))
+	t["let.note"], t["refusals.note"] = t["asked.note"], t["memory"]+" of them from memory"
+	t["share.note"] = "of those who asked"
+	t["store"], t["store.note"] = storeWord(s.Failing)
+	if s.Policy.Scope == limit.ScopeServer {
+		t["store"], t["store.note"] = "not asked", "this server counts"
+	}
+	var total limiter.Counts
+	for _, tier := range s.Tiers {
+		total = sum(total, tier.Total)
+		t["tier."+tier.Tier+".let"] = number(tier.Recent.Allowed())
+		t["tier."+tier.Tier+".refusals"] = number(tier.Recent.Refused())
+		t["tier."+tier.Tier+".total"] = number(tier.Total.Total())
+	}
+	for _, o := range outcomeNames {
+		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
+	}
+	for _, rank := range ranks() {
+		key, refused := "", ""
+		if rank <= len(s.Busiest) {
+			key, refused = s.Busiest[rank-1].Key, count(s.Busiest[rank-1].Refused)
+		}
+		t["busy."+strconv.Itoa(rank)], t["busy."+strconv.Itoa(rank)+".refused"] = key, refused
+	}
+	t["quiet"] = ""
+	if len(s.Busiest) == 0 {
+		t["quiet"] = "Nobody was refused in the last minute."
+	}
+	return t
+}
+
+// storeWord is how many lanes of the store do not answer.
+func storeWord(failing int) (word, note string) {
+	if failing == 0 {
+		return "answers", "it decides"
+	}
+	return "away", fmt.Sprintf("for %d of its %d lanes", failing, limit.Lanes)
+}
+
+// limitState tells what a policy is doing. Its sentence has no figure: it is read
+// aloud when it changes.
+func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
+	now := recent(s)
+	switch {
+	case !seen:
+		return state{"unknown", "?", "No figures yet", "The policy is not in force on this server yet."}
+	case s.Failing > 0 && p.Scope != limit.ScopeServer:
+		return state{"bad", "✕", "Store away", "The store does not answer for some of the keys, or all. " + failureWord(p.OnStoreFailure)}
+	case share(now) > refusingShare:
+		return state{"warn", "▲", "Refusing many", "In the last minute a large share of who asked was refused."}
+	case now.Refused() > 0:
+		return state{"ok", "●", "Limiting", "Some were refused in the last minute; most were not."}
+	case now.Total() == 0:
+		return state{"ok", "○", "Quiet", "Nobody asked in the last minute."}
+	default:
+		return state{"ok", "○", "All within", "Nobody was refused in the last minute."}
+	}
+}
+
+// failureWord is what a failure policy does, in a sentence.
+func failureWord(f limit.FailurePolicy) string {
+	switch f {
+	case limit.FailureOpen:
+		return "Who asks meanwhile is let through."
+	case limit.FailureClosed:
+		return "Who asks meanwhile is refused."
+	default:
+		return "Each server allows its share of the limit meanwhile."
+	}
+}
+
+// awayWord is what becomes of who asks while the store is away, in two words.
+func awayWord(p limit.Policy) string {
+	switch {
+	case p.Scope == limit.ScopeServer:
+		return "not asked"
+	case p.OnStoreFailure == limit.FailureOpen:
+		return "let through"
+	case p.OnStoreFailure == limit.FailureClosed:
+		return "refused"
+	default:
+		return "by share"
+	}
+}
+
+// allows is what a policy allows, in a line.
+func allows(p limit.Policy) string {
+	text := rulesWord(p.Rules)
+	switch n := len(p.Tiers); n {
+	case 0:
+	case 1:
+		text += "; 1 more tier"
+	default:
+		text += fmt.Sprintf("; %d more tiers", n)
+	}
+	return text
+}
+
+func rulesWord(rules []limit.Rule) string {
+	words := make([]string, len(rules))
+	for i, r := range rules {
+		words[i] = ruleWord(r)
+	}
+	return strings.Join(words, ", and ")
+}
+
+// ruleWord is all of a rule, in a phrase.
+func ruleWord(r limit.Rule) string {
+	n, window := count(r.Limit), length(r.WindowSeconds)
+	switch r.Algorithm {
+	case limit.SlidingLog:
+		return fmt.Sprintf("%s in any %s", n, window)
+	case limit.SlidingCounter:
+		return fmt.Sprintf("about %s in any %s", n, window)
+	case limit.TokenBucket:
+		return fmt.Sprintf("%s in %s and %s at once", n, window, count(r.Permits()))
+	case limit.LeakyBucket:
+		return fmt.Sprintf("%s in %s, evenly, while %s wait", n, window, count(r.Burst))
+	default:
+		return fmt.Sprintf("%s in each %s of the clock", n, window)
+	}
+}
+
+// algorithmWord is an algorithm's name for a person.
+func algorithmWord(a limit.Algorithm) string {
+	switch a {
+	case limit.SlidingLog:
+		return "sliding log"
+	case limit.SlidingCounter:
+		return "sliding counter"
+	case limit.TokenBucket:
+		return "token bucket"
+	case limit.LeakyBucket:
+		return "leaky bucket"
+	default:
+		return "fixed window"
+	}
+}
+
+// length is a window's: 60 s, 5 min, 24 h.
+func length(secs int64) string {
+	switch {
+	case secs%3600 == 0:
+		return count(secs/3600) + " h"
+	case secs > 60 && secs%60 == 0:
+		return count(secs/60) + " min"
+	default:
+		return seconds(secs)
+	}
+}

@@ -1,0 +1,214 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// policySetting is a setting of a policy.
+type policySetting = setting[limit.Policy]
+
+// policyTable is what differs between policies that have the same rules but for
+// their figures: each figure. Where one has other tiers, rules or algorithms, all
+// rules of a tier are one setting.
+func policyTable(all ...limit.Policy) []policySetting {
+	var table []policySetting
+	if len(all) > 0 && alike(all) {
+		for _, tier := range tiersOf(all[0]) {
+			for i := range rulesIn(&all[0], tier.Name) {
+				table = append(table, ruleSettings(all[0], tier.Name, i)...)
+			}
+		}
+	} else {
+		for _, tier := range tierNames(all) {
+			table = append(table, policySetting{
+				Name: "tier." + tier, Label: tierLabel(tier),
+				whole: func(to *limit.Policy, from limit.Policy) { setRules(to, tier, rulesIn(&from, tier)) },
+				say:   func(p limit.Policy) string { return cmp.Or(exactly(rulesIn(&p, tier)), "none") },
+			})
+		}
+	}
+	return append(table, policySettings...)
+}
+
+// policySettings are those besides the rules.
+var policySettings = []policySetting{
+	{
+		Name: "onStoreFailure", Label: "When the store is away",
+		Hint:    "Local has each server allow its share of the limit; open lets all through; closed refuses all.",
+		Choices: []choice{{"local", "local: each server its share"}, {"open", "open: let all through"}, {"closed", "closed: refuse all"}},
+		text:    func(p *limit.Policy) *string { return (*string)(&p.OnStoreFailure) },
+		say:     func(p limit.Policy) string { return string(p.OnStoreFailure) },
+	},
+	{
+		Name: "scope", Label: "Counted", Hint: "Shared counts for all servers together; server has each count for itself, without the store.",
+		Choices: []choice{{"shared", "shared: by the store"}, {"server", "server: each for itself"}},
+		text:    func(p *limit.Policy) *string { return (*string)(&p.Scope) },
+		say:     func(p limit.Policy) string { return string(p.Scope) },
+	},
+	{
+		Name: "shards", Label: "Shards", Hint: "Parts that each key is split in, for keys too hot for one node, 1 to 64.",
+		Least: 1, Most: limit.MaxShards,
+		number: func(p *limit.Policy) *int64 { return &p.Shards },
+		say:    func(p limit.Policy) string { return count(p.Shards) },
+	},
+	{
+		Name: "key", Label: "Told apart by",
+		whole: func(to *limit.Policy, from limit.Policy) { to.Key = slices.Clone(from.Key) },
+		say:   func(p limit.Policy) string { return keyWord(p.Key) },
+	},
+}
+
+// ruleSettings are the figures of one rule. The algorithm is in their names, so
+// that a form does not set those of a rule that has taken its place.
+func ruleSettings(p limit.Policy, tier string, i int) []policySetting {
+	rules := rulesIn(&p, tier)
+	r := rules[i]
+	of := ""
+	if len(rules) > 1 {
+		of = fmt.Sprintf(" of rule %d", i+1)
+	}
+	if tier != limit.DefaultTier {
+		of += ", " + tier
+	}
+	one := func(name, label, hint string, least, most int64, at func(*limit.Rule) *int64, word func(int64) string) policySetting {
+		number := func(p *limit.Policy) *int64 { return at(&rulesIn(p, tier)[i]) }
+		return policySetting{
+			Name: fmt.Sprintf("%s.%d.%s.%s", tier, i+1, r.Algorithm, name), Label: label + of, Hint: hint,
+			Least: least, Most: most, number: number, say: func(p limit.Policy) string { return word(*number(&p)) },
+		}
+	}
+	most := int64(limit.MaxLimit)
+	if r.Algorithm == limit.SlidingLog {
+		most = limit.MaxLogLimit
+	}
+	all := []policySetting{
+		one("limit", "Limit", fmt.Sprintf("How many in a window, 1 to %s.", count(most)), 1, most,
+			func(r *limit.Rule) *int64 { return &r.Limit }, count),
+		one("windowSeconds", "Window", "Seconds, 1 to 86,400. Another one begins all counts anew.", 1, limit.MaxWindowSeconds,
+			func(r *limit.Rule) *int64 { return &r.WindowSeconds }, length),
+	}
+	if r.Algorithm == limit.TokenBucket || r.Algorithm == limit.LeakyBucket {
+		hint := "How many at once after a quiet while. 0: as many as the limit."
+		if r.Algorithm == limit.LeakyBucket {
+			hint = "How many may wait for their turn. 0: nobody."
+		}
+		all = append(all, one("burst", "Burst", hint, 0, limit.MaxLimit, func(r *limit.Rule) *int64 { return &r.Burst }, count))
+	}
+	return all
+}
+
+// group is a rule's fields in a form.
+type group struct {
+	// Path is the policy's page.
+	Path, Title string
+	Fields      []field
+}
+
+// groupsOf are the figures of a policy that forms set, rule by rule, and at last
+// what is of all rules.
+func groupsOf(p limit.Policy) []group {
+	var all []group
+	path := pathIn(limitFolder)(p.Name)
+	for _, tier := range tiersOf(p) {
+		for i, r := range rulesIn(&p, tier.Name) {
+			title := algorithmWord(r.Algorithm)
+			if len(p.Tiers) > 0 {
+				title = tier.Name + ": " + title
+			}
+			all = append(all, group{path, title, fieldsOf(ruleSettings(p, tier.Name, i), p)})
+		}
+	}
+	forms := slices.DeleteFunc(slices.Clone(policySettings), func(x policySetting) bool { return x.whole != nil })
+	return append(all, group{path, "For all of it", fieldsOf(forms, p)})
+}
+
+// alike reports whether policies have the same rules but for their figures.
+func alike(all []limit.Policy) bool {
+	shape := func(p limit.Policy) string {
+		var b strings.Builder
+		for _, tier := range tiersOf(p) {
+			b.WriteString(tier.Name)
+			for _, r := range rulesIn(&p, tier.Name) {
+				b.WriteString("/" + string(r.Algorithm))
+			}
+			b.WriteByte(' ')
+		}
+		return b.String()
+	}
+	for _, p := range all[1:] {
+		if shape(p) != shape(all[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// tierNames are those of any of the policies, the default one first.
+func tierNames(all []limit.Policy) []string {
+	names := map[string]bool{}
+	for _, p := range all {
+		for name := range p.Tiers {
+			names[name] = true
+		}
+	}
+	return append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(names))...)
+}
+
+func tierLabel(tier string) string {
+	if tier == limit.DefaultTier {
+		return "Rules"
+	}
+	return "Rules of " + tier
+}
+
+// rulesIn are a tier's rules; none for one that the policy does not have.
+func rulesIn(p *limit.Policy, tier string) []limit.Rule {
+	if tier == limit.DefaultTier {
+		return p.Rules
+	}
+	return p.Tiers[tier]
+}
+
+func setRules(p *limit.Policy, tier string, rules []limit.Rule) {
+	switch {
+	case tier == limit.DefaultTier:
+		p.Rules = slices.Clone(rules)
+	case len(rules) == 0:
+		delete(p.Tiers, tier)
+	default:
+		if p.Tiers == nil {
+			p.Tiers = map[string][]limit.Rule{}
+		}
+		p.Tiers[tier] = slices.Clone(rules)
+	}
+}
+
+// exactly says all of rules: they differ if this does.
+func exactly(rules []limit.Rule) string {
+	words := make([]string, len(rules))
+	for i, r := range rules {
+		words[i] = fmt.Sprintf("%s (%s)", ruleWord(r), algorithmWord(r.Algorithm))
+	}
+	return strings.Join(words, ", and ")
+}
+
+func keyWord(key []limit.Source) string {
+	words := make([]string, len(key))
+	for i, k := range key {
+		switch k {
+		case limit.SourceAPIKey:
+			words[i] = "API key"
+		case limit.SourceJWT:
+			words[i] = "claim of a token"
+		default:
+			words[i] = "address"
+		}
+	}
+	return strings.Join(words, ", else ")
+}

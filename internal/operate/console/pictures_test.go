@@ -1,0 +1,190 @@
+//go:build pictures
+
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sort"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// pictured are the pages that docs/img shows.
+var pictured = map[string]string{
+	"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "limit": "limits/orders-api",
+}
+
+// TestPictures takes the pictures of docs/img, of a simulated crowd: 36,000
+// arrive within 18 minutes, a quarter of whom leave. It is run by make pictures,
+// and whoever runs it looks at them.
+func TestPictures(t *testing.T) {
+	r := newRoom(t)
+	now := time.Now().Truncate(time.Second)
+	r.at = now.Add(-47 * time.Minute)
+	s := r.put("TICKETS-2026")
+	for zoneID, set := range map[string]func(*zone.Settings){
+		"BANK.transfers": func(s *zone.Settings) { s.PerMinute = 0 },
+		"museum-tours":   func(s *zone.Settings) { s.Mode = zone.ModeClosed; s.PerMinute = 120 },
+		"SHOP":           func(*zone.Settings) {},
+	} {
+		was := r.put(zoneID)
+		is := was
+		set(&is)
+		if is != was {
+			must(t, r.desk.Replace(t.Context(), was, is, "Bea Winter"))
+		}
+	}
+	r.pass(9 * time.Minute)
+	faster := s
+	faster.PerMinute = 900
+	must(t, r.desk.Replace(t.Context(), s, faster, "Bea Winter"))
+	r.pass(24 * time.Minute)
+	longer := faster
+	longer.MaxWaiting = 50_000
+	must(t, r.desk.Replace(t.Context(), faster, longer, "Anna"))
+
+	crowd := film(t, simulate.Config{
+		Visitors: 36_000, Arrive: 18 * time.Minute, Zone: longer, Leave: 0.25, Dark: 0.05, Seed: 7,
+	}, now.Add(-26*time.Minute), now)
+	others := map[string]watch.Sample{}
+	for zoneID, waiting := range map[string]int64{"BANK.transfers": 1_204, "museum-tours": 318, "SHOP": 0} {
+		is := r.zone(zoneID)
+		others[zoneID] = watch.Sample{
+			At: now.UnixMilli(), Store: watch.StoreOK, Waiting: waiting, Released: min(waiting, 30), PerMinute: is.PerMinute, Mode: is.Mode,
+			InMinute: min(is.PerMinute, 118), InWindow: min(is.PerMinute, 118) / 10, WindowLimit: 60, EstimateMillis: waiting * 500, RateSeconds: 60,
+			JoinsPerMinute: float64(waiting % 90), PollsPerSecond: float64(waiting) / 9, WaitP50Millis: 150_000, WaitCount: waiting,
+		}
+	}
+	r.seen.round(others)
+	r.seen.mu.Lock()
+	r.seen.samples["TICKETS-2026"] = crowd
+	r.seen.mu.Unlock()
+	r.mu.Lock()
+	r.at = now
+	r.mu.Unlock()
+	r.flood(now)
+	take(t, r)
+	r.seen.stop()
+}
+
+// flood makes policies, of which one is flooded for a quarter of an hour.
+func (r *room) flood(now time.Time) {
+	orders := api()
+	orders.Name = "orders-api"
+	r.putPolicy(orders, "config")
+	for _, p := range door.Policies() {
+		r.putPolicy(p, "config")
+		r.decided.set(p.Name, limiter.Stats{
+			RecentSeconds: 60, Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: limiter.Counts{limiter.Allowed: 412}}},
+		})
+	}
+	slower := orders.Clone()
+	slower.Rules[0].Limit = 60
+	r.putPolicy(slower, "Bea Winter")
+	seen := busyLimit(now)
+	var hour limiter.Counts
+	seen.History = nil
+	for i := range limiter.HistorySeconds {
+		wave := uint32(120 + 30*math.Sin(float64(i)/500) + 8*math.Sin(float64(i)/37) + 4*math.Sin(float64(i)*1.7))
+		s := limiter.Second{At: now.Unix() - limiter.HistorySeconds + 1 + int64(i), Allowed: wave, Refused: wave / 40}
+		if i > 2500 {
+			s.FromMemory = 3 * wave
+			s.Refused += s.FromMemory
+		}
+		s.FromMemory += (s.Refused - s.FromMemory) / 2
+		seen.History = append(seen.History, s)
+		hour[limiter.Allowed] += uint64(s.Allowed)
+		hour[limiter.Refused] += uint64(s.Refused - s.FromMemory)
+		hour[limiter.RefusedFromMemory] += uint64(s.FromMemory)
+	}
+	seen.Hour = hour
+	recent := limiter.Counts{limiter.Allowed: 7_120, limiter.Refused: 133, limiter.RefusedFromMemory: 6_420}
+	total := hour
+	total[limiter.Allowed] += 2_310_022
+	seen.Tiers[0].Recent, seen.Tiers[0].Total = recent, total
+	seen.Tiers[1].Recent, seen.Tiers[1].Total = limiter.Counts{limiter.Allowed: 310}, limiter.Counts{limiter.Allowed: 18_344}
+	seen.Busiest = nil
+	for i, key := range []string{"mC0Xq2vB", "9u_LkTzE", "Hn3-aaPw", "r7YdQf1s", "Vb8eJxK2", "oP5tZ_cM"} {
+		seen.Busiest = append(seen.Busiest, limiter.Busy{Key: key, Refused: int64(7_900 >> (2 * i))})
+	}
+	r.decided.set(orders.Name, seen)
+}
+
+// film is what a simulated crowd shows of a zone, second by second, up to now.
+func film(t *testing.T, c simulate.Config, from, now time.Time) []watch.Sample {
+	t.Helper()
+	var all []watch.Sample
+	var joined, gone []int
+	c.Progress = func(m simulate.Moment) {
+		at := from.Add(m.At)
+		if at.After(now) {
+			return
+		}
+		joined, gone = append(joined, m.Present+m.Admitted+m.Left), append(gone, m.Admitted+m.Left)
+		i := len(joined) - 1
+		before := max(0, i-60)
+		// Who is admitted now came when so many had come as now have gone.
+		waited := int64(i-sort.SearchInts(joined, gone[i])) * 1000
+		use := float64(m.InWindow) / float64(max(1, m.WindowLimit))
+		all = append(all, watch.Sample{
+			At: at.UnixMilli(), Store: watch.StoreOK, Waiting: m.Waiting, Released: m.Released, Overdue: m.Released - m.Live,
+			InWindow: m.InWindow, WindowLimit: m.WindowLimit, InMinute: min(c.Zone.PerMinute, m.InWindow*10), PerMinute: c.Zone.PerMinute,
+			Mode: zone.ModeQueue, Use: use, RateSeconds: 60, JoinsPerMinute: float64(joined[i] - joined[before]),
+			SweptPerMinute: float64(gone[i]-gone[before]) / 5, PollsPerSecond: float64(m.Present) / 8.5,
+			WaitP50Millis: waited, WaitP95Millis: waited + 9_000, WaitCount: m.InWindow * 10,
+			EstimateMillis: m.EstimateLastMillis, EstimateError: 0.05, EstimateErrorCount: 56,
+		})
+	}
+	if _, err := simulate.Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// take photographs the pages in each width and in light and dark.
+func take(t *testing.T, r *room) {
+	t.Helper()
+	server := httptest.NewServer(r.http)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	defer end()
+	ctx, cancel := chromedp.NewContext(allocator)
+	defer cancel()
+	must(t, chromedp.Do(ctx, chromedp.Navigate(server.URL+"/"),
+		chromedp.SendKeys(chromedp.CSS("#who"), "Anna"), chromedp.SendKeys(chromedp.CSS("#token"), token),
+		chromedp.Click(chromedp.CSS("button.main")), chromedp.WaitVisible(chromedp.CSS("#zones"))))
+	for name, path := range pictured {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 390} {
+				must(t, chromedp.Do(ctx, chromedp.EmulateViewport(width, 800)))
+				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+				})
+				must(t, err)
+				must(t, chromedp.Do(ctx, chromedp.Navigate(server.URL+"/console/"+path),
+					chromedp.WaitVisible(chromedp.CSS(`[data-live-state=live]`)), chromedp.Sleep(time.Second)))
+				picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+				must(t, err)
+				file := fmt.Sprintf("console-%s-%s-%d.png", name, scheme, width)
+				must(t, os.WriteFile(filepath.Join("..", "..", "..", "docs", "img", file), picture, 0o644))
+			}
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/operate/console"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const token = "the-operators-token-of-tests"
+
+// start is when the clock of a room begins.
+var start = time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
+
+// room is the console over an embedded store and the operators' real room, with
+// a clock and samples that the test sets.
+type room struct {
+	tb    testing.TB
+	store *embedded.Store
+	desk  *operator.Service
+	seen  *sight
+	// unkept is what the page says is not kept.
+	unkept error
+	meter  *meter
+	logs   *bytes.Buffer
+	http   http.Handler
+	// book is the policies of limits, decided what is seen of them.
+	book    *rulebook.Rulebook
+	decided *decided
+
+	mu sync.Mutex
+	at time.Time
+}
+
+func newRoom(tb testing.TB) *room {
+	tb.Helper()
+	r := &room{tb: tb, logs: &bytes.Buffer{}, seen: newSight(), meter: &meter{counts: map[string]int{}}, at: start}
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	store, err := embedded.Open(embedded.Options{Now: r.now, Logger: log})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, store.Close()) })
+	r.store, r.desk = store, operator.New(store, r.seen, log)
+	r.decided = &decided{all: map[string]limiter.Stats{}}
+	r.book = rulebook.New(rulebook.Options{Store: store, Use: func(limit.Book) {}})
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
+	must(tb, err)
+	c, err := console.New(console.Options{
+		Access: access, Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		NotKept: func() error { return r.unkept },
+		Meter:   r.meter, Logger: log, Now: r.now,
+	})
+	must(tb, err)
+	r.http = c.Handler()
+	return r
+}
+
+func (r *room) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+// pass lets time pass.
+func (r *room) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = r.at.Add(d)
+}
+
+// put makes a zone.
+func (r *room) put(zoneID string) zone.Settings {
+	r.tb.Helper()
+	s := zone.Defaults(zoneID)
+	must(r.tb, r.desk.Create(r.tb.Context(), s, "Olga"))
+	r.pass(time.Second)
+	return s
+}
+
+// zone is the zone as the store has it.
+func (r *room) zone(zoneID string) zone.Settings {
+	r.tb.Helper()
+	s, err := r.store.Zone(r.tb.Context(), zoneID)
+	must(r.tb, err)
+	return s
+}
+
+// person is a browser: it keeps the session's cookie.
+type person struct {
+	*room
+	cookies map[string]string
+}
+
+// enter logs somebody in.
+func (r *room) enter(who string) *person {
+	r.tb.Helper()
+	p := &person{room: r, cookies: map[string]string{}}
+	if w := p.post("login", url.Values{"who": {who}, "token": {token}}); w.Code != http.StatusSeeOther {
+		r.tb.Fatalf("log in: %d %s", w.Code, w.Body)
+	}
+	return p
+}
+
+func (p *person) send(req *http.Request, header ...string) *httptest.ResponseRecorder {
+	req.Header.Set("Accept", "text/html,*/*;q=0.8")
+	for name, value := range p.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	p.http.ServeHTTP(w, req)
+	for _, c := range w.Result().Cookies() {
+		if c.MaxAge < 0 {
+			delete(p.cookies, c.Name)
+		} else {
+			p.cookies[c.Name] = c.Value
+		}
+	}
+	return w
+}
+
+// get asks for a page below /console/.
+func (p *person) get(path string, header ...string) *httptest.ResponseRecorder {
+	return p.send(httptest.NewRequest(http.MethodGet, "/console/"+path, nil), header...)
+}
+
+// post sends a form to a path below /console/.
+func (p *person) post(path string, form url.Values, header ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(http.MethodPost, "/console/"+path, strings.NewReader(form.Encode()))
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return p.send(req, header...)
+}
+
+// shows wants a page to have all of these texts, where a tag or a run of blanks
+// counts as one blank.
+func shows(t *testing.T, w *httptest.ResponseRecorder, texts ...string) {
+	t.Helper()
+	plain := words(w.Body.String())
+	for _, text := range texts {
+		if !strings.Contains(plain, text) {
+			t.Errorf("the page does not say %q; it says\n%s", text, plain)
+		}
+	}
+}
+
+func words(page string) string {
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(page, "<")
+		b.WriteString(text)
+		if !found {
+			break
+		}
+		_, page, _ = strings.Cut(rest, ">")
+		b.WriteString(" ")
+	}
+	plain := strings.NewReplacer("&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+", "&amp;", "&").Replace(b.String())
+	return strings.Join(strings.Fields(plain), " ")
+}
+
+// sight is a watch whose rounds the test makes.
+type sight struct {
+	mu      sync.Mutex
+	samples map[string][]watch.Sample
+	tick    int64
+	next    chan struct{}
+	stopped bool
+}
+
+func newSight() *sight {
+	return &sight{samples: map[string][]watch.Sample{}, next: make(chan struct{})}
+}
+
+// round adds a sample of each zone.
+func (s *sight) round(samples map[string]watch.Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for zoneID, sample := range samples {
+		s.samples[zoneID] = append(s.samples[zoneID], sample)
+	}
+	s.tick++
+	close(s.next)
+	s.next = make(chan struct{})
+}
+
+func (s *sight) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	close(s.next)
+}
+
+func (s *sight) Latest(zoneID string) (watch.Sample, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.samples[zoneID]
+	if len(all) == 0 {
+		return watch.Sample{}, false
+	}
+	return all[len(all)-1], true
+}
+
+func (s *sight) History(zoneID string) []watch.Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.samples[zoneID])
+}
+
+// decided is what became of those who asked, as the test says.
+type decided struct {
+	mu  sync.Mutex
+	all map[string]limiter.Stats
+}
+
+func (d *decided) set(name string, s limiter.Stats) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[name] = s
+}
+
+func (d *decided) Stats(name string, seconds int) (limiter.Stats, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, ok := d.all[name]
+	if !ok {
+		return limiter.Stats{}, limiter.ErrPolicyUnknown
+	}
+	s.History = s.History[max(0, len(s.History)-seconds):]
+	return s, nil
+}
+
+var errStopped = errors.New("stopped")
+
+func (s *sight) Wait(ctx context.Context, after int64) (int64, error) {
+	for {
+		s.mu.Lock()
+		tick, next, stopped := s.tick, s.next, s.stopped
+		s.mu.Unlock()
+		if stopped {
+			return tick, errStopped
+		}
+		if tick > after {
+			return tick, nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return tick, ctx.Err()
+		}
+	}
+}
+
+// meter counts refusals.
+type meter struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (m *meter) Refuse(_, code string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[code]++
+}
+
+func (m *meter) all() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.counts)
+}
+
+// sample is a busy zone's.
+func sample(at time.Time) watch.Sample {
+	return watch.Sample{
+		At: at.UnixMilli(), Store: watch.StoreOK, Waiting: 12_340, Released: 150, Overdue: 3,
+		InWindow: 58, WindowLimit: 60, InMinute: 597, PerMinute: 600, Mode: zone.ModeQueue, Use: 0.967,
+		RateSeconds: 60, JoinsPerMinute: 812.4, AdmittedPerMinute: 597, DeparturesPerMinute: 4, SweptPerMinute: 21,
+		PollsPerSecond: 1370.2, WaitP50Millis: 61_000, WaitP95Millis: 95_000, WaitCount: 597,
+		EstimateMillis: 1_234_000, EstimateError: 0.043, EstimateErrorCount: 37,
+	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

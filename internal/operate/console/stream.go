@@ -1,0 +1,301 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"sort"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// eventTimeout is how long a browser may take to read one event. It takes
+	// the place of the listener's limit for a whole answer.
+	eventTimeout = 10 * time.Second
+	// retryMillis is when a browser comes back after a stream has ended.
+	retryMillis = 1000
+	// recentChanges are as many as a stream looks at to tell that there is one.
+	recentChanges = 1
+)
+
+// frame is one zone or policy at one second: an event of its stream.
+type frame struct {
+	// At is the second, Unix milliseconds; 0 before the first sample.
+	At int64 `json:"at"`
+	// Stamp is another when the settings are.
+	Stamp string             `json:"stamp"`
+	State state              `json:"state"`
+	Texts map[string]string  `json:"texts"`
+	Shown map[string]float64 `json:"meters"`
+	// Points are the newest of the charts, the oldest first; the page ignores
+	// those that it has.
+	Points [][]*float64 `json:"points"`
+}
+
+// roll is all zones, or all policies, at one second: an event of their stream.
+type roll struct {
+	At int64 `json:"at"`
+	// Stamp is another when there are other rows.
+	Stamp string            `json:"stamp"`
+	Texts map[string]string `json:"texts"`
+	Rows  []row             `json:"rows"`
+	// Points are as a frame's; there are none of zones.
+	Points [][]*float64 `json:"points,omitempty"`
+}
+
+// row is a zone's or a policy's.
+type row struct {
+	ID string `json:"id"`
+	// Allows is what a policy allows, Away what it does while the store is away.
+	Allows string             `json:"-"`
+	Away   string             `json:"-"`
+	State  state              `json:"state"`
+	Texts  map[string]string  `json:"texts"`
+	Shown  map[string]float64 `json:"meters"`
+}
+
+// source is what a stream is made of: content is made once a second, and kept
+// under the key however many streams there are.
+type source struct {
+	key     string
+	content func(ctx context.Context) (any, error)
+}
+
+// frames encodes events, each once a second however many streams there are.
+type frames struct {
+	zones    Zones
+	watch    Watch
+	policies Policies
+	seen     Decisions
+
+	mu   sync.Mutex
+	tick int64
+	// made are the events of this tick, by their sources' keys.
+	made map[string][]byte
+}
+
+func newFrames(o *Options) *frames {
+	return &frames{zones: o.Zones, watch: o.Watch, policies: o.Policies, seen: o.Decisions, made: map[string][]byte{}}
+}
+
+// of returns the event of a source in the round of that number. It is not to be
+// written to. The error is the source's.
+func (f *frames) of(ctx context.Context, tick int64, from source) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if tick > f.tick {
+		f.tick = tick
+		clear(f.made)
+	}
+	if event, ok := f.made[from.key]; ok {
+		return event, nil
+	}
+	content, err := from.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("console: encode event: %w", err)
+	}
+	event := fmt.Appendf(nil, "id: %d\nevent: figures\ndata: %s\n\n", tick, text)
+	f.made[from.key] = event
+	return event, nil
+}
+
+func (f *frames) zone(s zone.Settings) frame {
+	now, seen := f.watch.Latest(s.ZoneID)
+	return frame{
+		At: now.At, Stamp: stampOf(s), State: stateOf(s, now, seen),
+		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
+	}
+}
+
+func (f *frames) roll(list []zone.Settings) roll {
+	r := roll{Rows: make([]row, 0, len(list))}
+	var waiting, admitted, silent int64
+	names := fnv.New64a()
+	for _, s := range list {
+		now, seen := f.watch.Latest(s.ZoneID)
+		t := texts(s, now, seen)
+		one := row{ID: s.ZoneID, State: stateOf(s, now, seen), Shown: meters(s, now, seen), Texts: map[string]string{}}
+		for _, key := range rollKeys {
+			one.Texts[key] = t[key]
+		}
+		r.Rows = append(r.Rows, one)
+		r.At = max(r.At, now.At)
+		waiting += now.Waiting
+		admitted += now.InMinute
+		if seen && !now.Known() {
+			silent++
+		}
+		_, _ = names.Write(append([]byte(s.ZoneID), '/')) // a hash never fails
+	}
+	r.Stamp = strconv.FormatUint(names.Sum64(), 36)
+	r.Texts = map[string]string{
+		"zones": count(int64(len(list))), "all.waiting": count(waiting), "all.admitted": count(admitted),
+		"all.store": "answers", "all.store.note": "for all zones",
+	}
+	if silent > 0 {
+		r.Texts["all.store"] = "away"
+		r.Texts["all.store.note"] = fmt.Sprintf("for %d of %d zones", silent, len(list))
+	}
+	return r
+}
+
+// rollKeys are the figures of a row.
+var rollKeys = []string{"waiting", "minute", "limit", "estimate", "p50", "joins", "polls", "store"}
+
+// stampOf names the settings: another when one of them is.
+func stampOf(s any) string {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%+v", s) // a hash never fails
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// zonesEvents is GET /console/events.
+func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.stream(w, r, s, source{"zones", func(ctx context.Context) (any, error) {
+		list, err := c.zones.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.frames.roll(list), nil
+	}})
+}
+
+// zoneEvents is GET /console/zones/{zoneId}/events.
+func (c *Console) zoneEvents(w http.ResponseWriter, r *http.Request, s session) error {
+	zoneID := r.PathValue("zoneId")
+	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
+		return err
+	}
+	return c.stream(w, r, s, source{"zone " + zoneID, func(ctx context.Context) (any, error) {
+		settings, err := c.zones.Get(ctx, zoneID)
+		if err != nil {
+			return nil, err
+		}
+		return c.frames.zone(settings), nil
+	}})
+}
+
+// stream sends an event a second until the browser leaves, the watch is stopped
+// as the server drains, the session ends or what is shown is deleted. The last two are
+// said, so that the page can tell the operator what happened.
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from source) error {
+	select {
+	case c.streams <- struct{}{}:
+		defer func() { <-c.streams }()
+	default:
+		return errTooMany
+	}
+	// The session ends on the console's clock, which is not the one of contexts.
+	ctx, cancel := context.WithTimeout(r.Context(), s.expires.Sub(c.now()))
+	defer cancel()
+
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no") // or a proxy collects what should be seen now
+	out := http.NewResponseController(w)
+	send := func(event []byte) bool {
+		if err := out.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return false
+		}
+		if _, err := w.Write(event); err != nil {
+			return false
+		}
+		return out.Flush() == nil
+	}
+	var tick int64
+	if !send(fmt.Appendf(nil, "retry: %d\n\n", retryMillis)) {
+		return nil
+	}
+	for {
+		event, err := c.frames.of(ctx, tick, from)
+		switch {
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, rulebook.ErrUnknown):
+			send([]byte("event: gone\ndata: {}\n\n"))
+			return nil
+		case err != nil:
+			// The store's failure: the page says how old its figures are.
+			event = []byte(": no figures\n\n")
+		case !c.gate.alive(s):
+			send([]byte("event: logout\ndata: {}\n\n"))
+			return nil
+		}
+		if !send(event) {
+			return nil
+		}
+		if tick, err = c.watch.Wait(ctx, tick); err != nil {
+			if !c.gate.alive(s) {
+				send([]byte("event: logout\ndata: {}\n\n"))
+			}
+			return nil
+		}
+	}
+}
+
+// errTooMany: more consoles are open than there may be.
+var errTooMany = errors.New("console: too many streams")
+
+// history is GET /console/zones/{zoneId}/history: the last hour, by column,
+// since ?after (Unix seconds) if it is given.
+func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) error {
+	zoneID := r.PathValue("zoneId")
+	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
+		return err
+	}
+	return sendChart(w, r, chartOf(columns, c.watch.History(zoneID), point))
+}
+
+func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {
+	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
+	text, err := json.Marshal(ch.since(after))
+	if err != nil {
+		return fmt.Errorf("console: encode history: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	return nil
+}
+
+// chart is what the charts draw: Columns[i] is Names[i] over time. The first is
+// the time, in Unix seconds.
+type chart struct {
+	Names   []string     `json:"names"`
+	Columns [][]*float64 `json:"columns"`
+}
+
+// chartOf makes a chart of samples, the oldest first.
+func chartOf[S any](names []string, samples []S, point func(S) []*float64) chart {
+	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
+	for i := range ch.Columns {
+		ch.Columns[i] = make([]*float64, 0, len(samples))
+	}
+	for _, s := range samples {
+		for i, v := range point(s) {
+			ch.Columns[i] = append(ch.Columns[i], v)
+		}
+	}
+	return ch
+}
+
+// since is the chart without what is not newer than a second.
+func (ch chart) since(after int64) chart {
+	from := sort.Search(len(ch.Columns[0]), func(i int) bool { return *ch.Columns[0][i] > float64(after) })
+	out := chart{ch.Names, make([][]*float64, len(ch.Columns))}
+	for i, column := range ch.Columns {
+		out.Columns[i] = column[from:]
+	}
+	return out
+}

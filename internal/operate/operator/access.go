@@ -1,0 +1,95 @@
+package operator
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/address"
+)
+
+// Refusals of an Access. Compare with errors.Is.
+var (
+	// ErrUnauthorized: the operators' token is missing or wrong.
+	ErrUnauthorized = errors.New("operator: unauthorized")
+	// ErrGuessing: it is wrong, and from this address many were.
+	ErrGuessing = errors.New("operator: too many wrong tokens")
+	// ErrCrossOrigin: a browser sent the request on behalf of another site.
+	ErrCrossOrigin = errors.New("operator: cross-origin request")
+)
+
+// AccessOptions of an Access. Tokens and Logger are required.
+type AccessOptions struct {
+	// Tokens are those that open, each of them.
+	Tokens []string
+	// From finds the address that a request came from. That of the connection
+	// when absent.
+	From   func(*http.Request) string
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Access is open to those who show a token. The right one opens whatever came
+// before, from wherever: nobody locks others out by guessing. What keeps
+// guessers out is that no token is easy to guess (secret.CheckToken); what they do
+// is logged, and they are told to wait. It is safe for concurrent use.
+type Access struct {
+	// tokens are hashes, so that all comparisons take the same time, whatever
+	// the length of what was sent.
+	tokens   [][sha256.Size]byte
+	throttle *throttle
+	from     func(*http.Request) string
+	origins  *http.CrossOriginProtection
+	log      *slog.Logger
+}
+
+// NewAccess returns the access. No token, or an empty one, is an error: it would
+// let everybody in.
+func NewAccess(o AccessOptions) (*Access, error) {
+	if len(o.Tokens) == 0 {
+		return nil, errors.New("operator: there is no token")
+	}
+	if o.From == nil {
+		o.From = address.Finder(nil)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &Access{
+		throttle: newThrottle(o.Now), from: o.From, origins: http.NewCrossOriginProtection(), log: o.Logger,
+	}
+	for _, token := range o.Tokens {
+		if token == "" {
+			return nil, errors.New("operator: a token is empty")
+		}
+		a.tokens = append(a.tokens, sha256.Sum256([]byte(token)))
+	}
+	return a, nil
+}
+
+// Check returns nil if what was shown with the request is a token. Else it
+// returns ErrUnauthorized and logs it with the route and more; or, once many were wrong
+// from the address, ErrGuessing, and logs nothing.
+func (a *Access) Check(r *http.Request, shown, route string, more ...any) error {
+	sum := sha256.Sum256([]byte(shown))
+	right := 0
+	for _, token := range a.tokens {
+		right |= subtle.ConstantTimeCompare(sum[:], token[:])
+	}
+	if right == 1 {
+		return nil
+	}
+	from := a.From(r)
+	if a.throttle.take(from) > 0 {
+		return ErrGuessing
+	}
+	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)
+	return ErrUnauthorized
+}
+
+// From is the address that a request came from.
+func (a *Access) From(r *http.Request) string { return a.from(r) }

@@ -1,0 +1,70 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// ErrBusy: this server is making a forecast already. Each takes a core for a
+// second or two, which visitors must not miss.
+var ErrBusy = errors.New("operator: another forecast is being made")
+
+// forecastSeed is the same for all, so that two forecasts of one line differ by
+// their settings alone.
+const forecastSeed = 1
+
+// Forecast is what would become of a zone's line with other settings.
+type Forecast struct {
+	// At is when now is, in Unix milliseconds on the zone's clock.
+	At int64 `json:"at"`
+	// Settings are those that were tried.
+	Settings zone.Settings `json:"settings"`
+	simulate.Forecast
+}
+
+// Forecast tries, on the line as it is now, those settings that the JSON object
+// body names, as in Patch; it changes nothing. Newcomers and those who leave are
+// supposed to go on at the rates of the last minute. It returns a
+// *serve.FieldError, a *serve.InvalidError or ErrBusy, and ends with ctx.
+func (s *Service) Forecast(ctx context.Context, zoneID string, body []byte) (Forecast, error) {
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return Forecast{}, err
+	}
+	was, err := s.store.Zone(ctx, zoneID)
+	if err != nil {
+		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
+	}
+	settings, err := change(was, body)
+	if err != nil {
+		return Forecast{}, err
+	}
+	return s.ForecastOf(ctx, settings)
+}
+
+// ForecastOf is Forecast with all settings of the zone that they name.
+func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forecast, error) {
+	if !s.forecasting.CompareAndSwap(false, true) {
+		return Forecast{}, ErrBusy
+	}
+	defer s.forecasting.Store(false)
+	stats, err := s.store.Stats(ctx, settings.ZoneID)
+	if err != nil {
+		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
+	}
+	line := simulate.Present{Settings: settings, State: stats.State, Seed: forecastSeed}
+	if seen, ok := s.seen.Latest(settings.ZoneID); ok {
+		// All 0 where they are not known.
+		line.JoinsPerMinute = seen.JoinsPerMinute
+		line.DeparturesPerMinute, line.SweptPerMinute = seen.DeparturesPerMinute, seen.SweptPerMinute
+	}
+	f, err := simulate.Predict(ctx, line)
+	if err != nil {
+		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
+	}
+	return Forecast{At: stats.State.NowMillis, Settings: settings, Forecast: f}, nil
+}

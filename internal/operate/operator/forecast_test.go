@@ -1,0 +1,103 @@
+package operator_test
+
+import (
+	"context"
+	"encoding/binary"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+)
+
+// lineUp has so many join a zone.
+func (r *room) lineUp(tb testing.TB, zoneID string, n int) {
+	tb.Helper()
+	for i := range n {
+		var id line.ID
+		binary.BigEndian.PutUint64(id[:], uint64(i)<<8)
+		_, err := r.store.Join(tb.Context(), zoneID, id)
+		must(tb, err)
+	}
+}
+
+func TestForecast(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	settings := r.put(t, "Z")
+	r.lineUp(t, "Z", 1260)
+	slow := read[operator.Forecast](t, r.send("POST", "/admin/zones/Z/forecast", `{}`))
+	if slow.Settings != settings || slow.Waiting != 1200 || slow.Present != 1200 || slow.At != 1_795_223_373_123 || slow.Factor != 1 {
+		t.Errorf("%+v", slow)
+	}
+	if s := time.Duration(*slow.LastInMillis) * time.Millisecond; s < 115*time.Second || s > 130*time.Second {
+		t.Errorf("1,200 at 600 a minute: the last is in after %v", s)
+	}
+	fast := read[operator.Forecast](t, r.send("POST", "/admin/zones/Z/forecast", `{"perMinute":6000}`))
+	if s := time.Duration(*fast.LastInMillis) * time.Millisecond; fast.Settings.PerMinute != 6000 || s > 20*time.Second {
+		t.Errorf("at 6,000 a minute: the last is in after %v", s)
+	}
+	if len(fast.Series.AtMillis) == 0 || fast.Series.Waiting[0] != 1200 {
+		t.Errorf("%+v", fast.Series)
+	}
+	if r.zone(t, "Z") != settings || r.store.writes != 0 || r.logs.Len() != 0 {
+		t.Errorf("the zone is %+v after %d writes, logged %s", r.zone(t, "Z"), r.store.writes, r.logs)
+	}
+}
+
+func TestForecastRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put(t, "Z")
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		code       string
+	}{
+		{"/admin/zones/NONE/forecast", `{}`, 404, "zone_unknown"},
+		{"/admin/zones/%20/forecast", `{}`, 400, "invalid_request"},
+		{"/admin/zones/Z/forecast", ``, 400, "invalid_request"},
+		{"/admin/zones/Z/forecast", `{"perMinute":-1}`, 400, "invalid_request"},
+		{"/admin/zones/Z/forecast", `{"perMinite":1}`, 400, "invalid_request"},
+		{"/admin/zones/Z/forecast", strings.Repeat(" ", 5000), 413, "body_too_large"},
+	} {
+		if w := r.send("POST", tt.path, tt.body); w.Code != tt.status || read[refusal](t, w).Code != tt.code {
+			t.Errorf("%s %.20s: got %d %s", tt.path, tt.body, w.Code, w.Body)
+		}
+	}
+	if w := r.send("POST", "/admin/zones/Z/forecast", `{}`, "Sec-Fetch-Site", "cross-site"); w.Code != 403 {
+		t.Errorf("from another site: got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestOneForecastAtATime: a second is told to come back, and can when the first
+// one's client has gone away.
+func TestOneForecastAtATime(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put(t, "Z")
+	asked, answer := make(chan struct{}), make(chan struct{})
+	r.store.onStats = func() {
+		asked <- struct{}{}
+		<-answer
+	}
+	ctx, hangUp := context.WithCancel(t.Context())
+	first := make(chan *httptest.ResponseRecorder, 1)
+	go func() { first <- r.sendIn(ctx, "POST", "/admin/zones/Z/forecast", `{}`) }()
+	<-asked
+	r.store.onStats = nil
+	w := r.send("POST", "/admin/zones/Z/forecast", `{}`)
+	if w.Code != 429 || read[refusal](t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	hangUp()
+	close(answer)
+	if w := <-first; w.Code == 200 {
+		t.Errorf("nobody was there any more, and got %s", w.Body)
+	}
+	if w := r.send("POST", "/admin/zones/Z/forecast", `{}`); w.Code != 200 {
+		t.Errorf("after the first: got %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,261 @@
+package operator
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// HTTP is the room's side of the operators' listener.
+type HTTP struct {
+	service *Service
+	// policies may be nil.
+	policies Policies
+	notKept  func() error
+}
+
+// Policies has the record of changes of the policies of limits.
+type Policies interface {
+	// Changes are those of one policy, or for "" of all: the newest first, most of
+	// them at most.
+	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
+}
+
+// ShowPolicies has the record of changes show those of policies, too. To be called
+// before the first request.
+func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
+
+// ShowNotKept has every answer to a change tell what notKept returns: why what is in
+// force is lost with this server, or nil. To be called before the first request.
+func (h *HTTP) ShowNotKept(notKept func() error) { h.notKept = notKept }
+
+// Warn has the answer to a change that was made say if it is not kept. To be put on
+// everything under /admin.
+func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		switch c.Request().Method {
+		case http.MethodPut, http.MethodPatch, http.MethodDelete:
+			res := c.Response()
+			res.Before(func() {
+				if res.Status >= http.StatusMultipleChoices {
+					return
+				}
+				if why := h.notKept(); why != nil {
+					res.Header().Set(WarningHeader, warning(why))
+				}
+			})
+		}
+		return next(c)
+	}
+}
+
+// NewHTTP returns the handlers of the room. They belong behind Access.Guard.
+func NewHTTP(s *Service) *HTTP {
+	return &HTTP{service: s, notKept: func() error { return nil }}
+}
+
+// Guard lets only those through who show a token, and no request that a browser
+// makes for another site. To be put on everything under /admin.
+func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if err := a.origins.Check(r); err != nil {
+			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
+		}
+		scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
+			return ErrUnauthorized // no token is shown, so nobody guesses
+		}
+		if err := a.Check(r, shown, c.Path()); err != nil {
+			return err
+		}
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return next(c)
+	}
+}
+
+// Guard lets no request through that is for another host.
+func (h Hosts) Guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !h.own(c.Request().Host) {
+			return ErrHost
+		}
+		return next(c)
+	}
+}
+
+// List is GET /admin/zones.
+func (h *HTTP) List(c echo.Context) error {
+	zones, err := h.service.List(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	if zones == nil {
+		zones = []zone.Settings{} // an empty list, not null
+	}
+	return c.JSON(http.StatusOK, map[string][]zone.Settings{"zones": zones})
+}
+
+// Get is GET /admin/zones/:zoneId.
+func (h *HTTP) Get(c echo.Context) error {
+	settings, err := h.service.Get(c.Request().Context(), c.Param("zoneId"))
+	if err != nil {
+		return err
+	}
+	return send(c, http.StatusOK, settings)
+}
+
+// send answers with settings, and with the version that they have.
+func send(c echo.Context, status int, s zone.Settings) error {
+	c.Response().Header().Set("ETag", Version(s))
+	return c.JSON(status, s)
+}
+
+// Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
+func (h *HTTP) Put(c echo.Context) error {
+	by, body, err := readChange(c)
+	if err != nil {
+		return err
+	}
+	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	if err != nil {
+		return err
+	}
+	if !created {
+		return send(c, http.StatusOK, settings)
+	}
+	c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
+	return send(c, http.StatusCreated, settings)
+}
+
+// Patch is PATCH /admin/zones/:zoneId.
+func (h *HTTP) Patch(c echo.Context) error {
+	by, body, err := readChange(c)
+	if err != nil {
+		return err
+	}
+	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	if err != nil {
+		return err
+	}
+	return send(c, http.StatusOK, settings)
+}
+
+// readChange reads who makes a change, and what it is.
+func readChange(c echo.Context) (by string, body []byte, err error) {
+	if by, err = serve.ReadBy(c.Request()); err != nil {
+		return "", nil, err
+	}
+	body, err = serve.ReadBody(c)
+	return by, body, err
+}
+
+// Delete is DELETE /admin/zones/:zoneId.
+func (h *HTTP) Delete(c echo.Context) error {
+	by, err := serve.ReadBy(c.Request())
+	if err != nil {
+		return err
+	}
+	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// Changes is GET /admin/audit.
+func (h *HTTP) Changes(c echo.Context) error {
+	q, err := readChangesQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	all, err := h.changes(c.Request().Context(), q)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, all)
+}
+
+// Stats is GET /admin/zones/:zoneId/stats.
+func (h *HTTP) Stats(c echo.Context) error {
+	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, stats)
+}
+
+// History is GET /admin/zones/:zoneId/history?seconds=3600.
+func (h *HTTP) History(c echo.Context) error {
+	seconds := MaxHistorySeconds
+	if text := c.QueryParam("seconds"); text != "" {
+		seconds, _ = strconv.Atoi(text) // 0 is out of range, too
+	}
+	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), seconds)
+	if err != nil {
+		return err
+	}
+	return sendPacked(c, history)
+}
+
+// sendPacked sends v, packed for a client that takes that: an hour is 600 KB as
+// it is, and a tenth of it packed.
+func sendPacked(c echo.Context, v any) error {
+	h := c.Response().Header()
+	h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	if !takesGzip(c.Request().Header.Get(echo.HeaderAcceptEncoding)) {
+		return c.JSON(http.StatusOK, v)
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+	h.Set(echo.HeaderContentEncoding, "gzip")
+	c.Response().WriteHeader(http.StatusOK)
+	z, err := gzip.NewWriterLevel(c.Response(), gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(body); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// takesGzip reads an Accept-Encoding. A client that names gzip with a weight of 0
+// does not want it.
+func takesGzip(accept string) bool {
+	for each := range strings.SplitSeq(accept, ",") {
+		name, weight, weighted := strings.Cut(strings.TrimSpace(each), ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		_, value, _ := strings.Cut(weight, "=")
+		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		return !weighted || err == nil && q > 0
+	}
+	return false
+}
+
+// Forecast is POST /admin/zones/:zoneId/forecast.
+func (h *HTTP) Forecast(c echo.Context) error {
+	body, err := serve.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	forecast, err := h.service.Forecast(c.Request().Context(), c.Param("zoneId"), body)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, forecast)
+}

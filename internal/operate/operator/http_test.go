@@ -1,0 +1,418 @@
+package operator_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// routes is the room behind echo.
+func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
+	tb.Helper()
+	h := operator.NewHTTP(s)
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: log, Now: clock})
+	must(tb, err)
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(log, deaf{})
+	admin := e.Group("/admin", access.Guard)
+	admin.GET("/zones", h.List)
+	admin.GET("/zones/:zoneId", h.Get)
+	admin.PUT("/zones/:zoneId", h.Put)
+	admin.PATCH("/zones/:zoneId", h.Patch)
+	admin.DELETE("/zones/:zoneId", h.Delete)
+	admin.GET("/zones/:zoneId/stats", h.Stats)
+	admin.GET("/zones/:zoneId/history", h.History)
+	admin.POST("/zones/:zoneId/forecast", h.Forecast)
+	admin.GET("/audit", h.Changes)
+	return e
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		headers []string
+		want    int
+		code    string
+	}{
+		"right":                 {nil, 200, ""},
+		"scheme in small print": {[]string{"Authorization", "bearer " + secret}, 200, ""},
+		"none":                  {[]string{"Authorization", ""}, 401, "unauthorized"},
+		"scheme only":           {[]string{"Authorization", "Bearer"}, 401, "unauthorized"},
+		"empty":                 {[]string{"Authorization", "Bearer "}, 401, "unauthorized"},
+		"wrong":                 {[]string{"Authorization", "Bearer " + secret + "x"}, 401, "unauthorized"},
+		"beginning only":        {[]string{"Authorization", "Bearer " + secret[:5]}, 401, "unauthorized"},
+		"other scheme":          {[]string{"Authorization", "Basic " + secret}, 401, "unauthorized"},
+		"no scheme":             {[]string{"Authorization", secret}, 401, "unauthorized"},
+		"two spaces":            {[]string{"Authorization", "Bearer  " + secret}, 401, "unauthorized"},
+	}
+	paths := map[string]string{
+		"/admin/zones": "GET", "/admin/zones/Z": "GET", "/admin/zones/Z/stats": "GET", "/admin/unknown": "GET",
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			r.put(t, "Z")
+			for path, method := range paths {
+				w := r.send(method, path, "", tt.headers...)
+				want := tt.want
+				if want == 200 && path == "/admin/unknown" {
+					want = 404
+				}
+				if w.Code != want {
+					t.Errorf("%s: got %d %s", path, w.Code, w.Body)
+				}
+				if got := w.Header().Get("WWW-Authenticate"); (got == `Bearer realm="operators"`) != (want == 401) {
+					t.Errorf("%s: WWW-Authenticate %q", path, got)
+				}
+				if got := w.Header().Get("Cache-Control"); got != "no-store" {
+					t.Errorf("%s: Cache-Control %q", path, got)
+				}
+				if tt.code != "" && read[refusal](t, w).Code != tt.code {
+					t.Errorf("%s: got %s", path, w.Body)
+				}
+			}
+			for _, method := range []string{"PUT", "PATCH", "DELETE"} {
+				r.http = openapitest.Operators.Handler(t, routes(t, operator.New(r.store, r.watch, nil), slog.New(slog.DiscardHandler)))
+				if tt.want == 401 {
+					if w := r.send(method, "/admin/zones/Z", `{"perMinute":1}`, tt.headers...); w.Code != 401 {
+						t.Errorf("%s: got %d %s", method, w.Code, w.Body)
+					}
+				}
+			}
+			if r.store.writes != 0 || strings.Contains(r.logs.String(), secret) {
+				t.Errorf("%d writes, logged %s", r.store.writes, r.logs)
+			}
+		})
+	}
+}
+
+func TestGuardRefusesOtherSites(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
+	} {
+		w := r.send("PUT", "/admin/zones/Z", `{}`, headers...)
+		if w.Code != 403 || read[refusal](t, w).Code != "cross_origin" || r.store.writes != 0 {
+			t.Errorf("%q: got %d %s", headers, w.Code, w.Body)
+		}
+	}
+	if w := r.send("PUT", "/admin/zones/Z", `{}`, "Sec-Fetch-Site", "same-origin"); w.Code != 201 {
+		t.Errorf("its own page: got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	if w := r.send("GET", "/admin/zones", ""); w.Code != 200 || w.Body.String() != `{"zones":[]}`+"\n" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	for _, zoneID := range []string{"b", "a", "C"} {
+		r.put(t, zoneID)
+	}
+	w := r.send("GET", "/admin/zones", "")
+	got := read[struct{ Zones []zone.Settings }](t, w).Zones
+	want := []zone.Settings{zone.Defaults("C"), zone.Defaults("a"), zone.Defaults("b")}
+	if w.Code != 200 || !slices.Equal(got, want) {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestPutAndGet(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	all := zone.Settings{
+		ZoneID: "Z", PerMinute: 5, Mode: zone.ModeClosed, WindowSeconds: 10, Burst: 3, IdleTimeoutSeconds: 30,
+		PassTTLSeconds: 60, MaxWaiting: 1000, OnStoreFailure: zone.FailureAdmit,
+	}
+	steps := []struct {
+		name, body string
+		status     int
+		want       zone.Settings
+	}{
+		{
+			"create", `{"zoneId":"Z","perMinute":5,"mode":"closed","windowSeconds":10,"burst":3,` +
+				`"idleTimeoutSeconds":30,"passTtlSeconds":60,"maxWaiting":1000,"onStoreFailure":"admit"}`, 201, all,
+		},
+		{"again", `{"zoneId":"Z"}`, 200, zone.Defaults("Z")},
+		{"nothing said", `{}`, 200, zone.Defaults("Z")},
+	}
+	for _, step := range steps {
+		w := r.send("PUT", "/admin/zones/Z", step.body)
+		if w.Code != step.status || read[zone.Settings](t, w) != step.want || r.zone(t, "Z") != step.want {
+			t.Errorf("%s: got %d %s", step.name, w.Code, w.Body)
+		}
+		if got := w.Header().Get("Location"); (got == "/admin/zones/Z") != (step.status == 201) {
+			t.Errorf("%s: Location %q", step.name, got)
+		}
+		w = r.send("GET", "/admin/zones/Z", "")
+		if w.Code != 200 || read[zone.Settings](t, w) != step.want {
+			t.Errorf("%s: GET got %d %s", step.name, w.Code, w.Body)
+		}
+	}
+	if got := strings.Count(r.logs.String(), "zone put"); got != len(steps) {
+		t.Errorf("logged %s", r.logs)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	want := r.put(t, "Z")
+	for _, step := range []struct {
+		body   string
+		change func()
+	}{
+		{`{"perMinute":60}`, func() { want.PerMinute = 60 }},
+		{`{"mode":"open","burst":7}`, func() { want.Mode, want.Burst = zone.ModeOpen, 7 }},
+		{`{"zoneId":"Z","perMinute":0}`, func() { want.PerMinute = 0 }},
+		{`{}`, func() {}},
+	} {
+		step.change()
+		w := r.send("PATCH", "/admin/zones/Z", step.body)
+		if w.Code != 200 || read[zone.Settings](t, w) != want || r.zone(t, "Z") != want {
+			t.Errorf("%s: got %d %s", step.body, w.Code, w.Body)
+		}
+	}
+}
+
+func TestPatchWhileOthersDo(t *testing.T) {
+	t.Parallel()
+	for _, others := range []int{1, 4, 5} {
+		r := newRoom(t)
+		want := r.put(t, "Z")
+		r.store.meddlings, r.store.meddle = others, func(s *zone.Settings) { s.Burst++ }
+		want.Burst = int64(others)
+		w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":60}`)
+		if others < 5 {
+			want.PerMinute = 60
+			if w.Code != 200 || read[zone.Settings](t, w) != want {
+				t.Errorf("%d others: got %d %s", others, w.Code, w.Body)
+			}
+		} else if w.Code != 409 || read[refusal](t, w).Code != "conflict" {
+			t.Errorf("%d others: got %d %s", others, w.Code, w.Body)
+		}
+		if got := r.zone(t, "Z"); got != want || r.store.writes != min(others+1, 5) {
+			t.Errorf("%d others: after %d writes the zone is %+v, want %+v", others, r.store.writes, got, want)
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put(t, "Z")
+	if w := r.send("DELETE", "/admin/zones/Z", ""); w.Code != 204 || w.Body.Len() != 0 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	for _, request := range []string{"DELETE ", "GET ", "PATCH ", "GET /stats"} {
+		method, rest, _ := strings.Cut(request, " ")
+		w := r.send(method, "/admin/zones/Z"+rest, `{}`)
+		if w.Code != 404 || read[refusal](t, w).Code != "zone_unknown" {
+			t.Errorf("%s: got %d %s", request, w.Code, w.Body)
+		}
+	}
+	if w := r.send("PUT", "/admin/zones/Z", `{}`); w.Code != 201 {
+		t.Errorf("made again: got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestChangesAreRefusedWhole(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	before := r.put(t, "Z")
+	tests := map[string]struct {
+		body string
+		want []string // the faults; none where it is the body as a whole
+	}{
+		"nothing":      {``, nil},
+		"not JSON":     {`perMinute: 5`, nil},
+		"cut off":      {`{"perMinute":5`, nil},
+		"two objects":  {`{}{}`, nil},
+		"array":        {`[]`, nil},
+		"null":         {`null`, nil},
+		"typo":         {`{"perMinutes":5}`, []string{`"perMinutes" is not a setting`}},
+		"other case":   {`{"PerMinute":5}`, []string{`"PerMinute" is not a setting`}},
+		"null setting": {`{"perMinute":null}`, []string{"perMinute must not be null: leave it out"}},
+		"twice":        {`{"burst":1,"burst":2}`, []string{"burst is given twice"}},
+		"string":       {`{"perMinute":"5"}`, []string{"perMinute must be a whole number"}},
+		"fraction":     {`{"perMinute":5.5}`, []string{"perMinute must be a whole number"}},
+		"too large":    {`{"perMinute":1e30}`, []string{"perMinute must be a whole number"}},
+		"number":       {`{"mode":5}`, []string{"mode must be a string"}},
+		"other zone":   {`{"zoneId":"Y"}`, []string{"zoneId must be that of the path, or left out"}},
+		"negative":     {`{"perMinute":-1}`, []string{"perMinute is -1, must be between 0 and 6000000"}},
+		"unknown mode": {`{"mode":"ajar"}`, []string{`mode "ajar" must be queue, open or closed`}},
+		"all at once": {
+			`{"zoneId":"Y","perMinute":-1,"burts":5,"windowSeconds":"6","idleTimeoutSeconds":1,"mode":null,"onStoreFailure":"x"}`,
+			[]string{
+				`"burts" is not a setting`, "windowSeconds must be a whole number",
+				"mode must not be null: leave it out", "zoneId must be that of the path, or left out",
+				"perMinute is -1, must be between 0 and 6000000",
+				"idleTimeoutSeconds is 1, must be between 5 and 3600", `onStoreFailure "x" must be hold or admit`,
+			},
+		},
+	}
+	for name, tt := range tests {
+		for _, method := range []string{"PUT", "PATCH"} {
+			w := r.send(method, "/admin/zones/Z", tt.body)
+			d := read[refusal](t, w)
+			if w.Code != 400 || d.Code != "invalid_request" || !slices.Equal(d.Errors, tt.want) {
+				t.Errorf("%s, %s: got %d %s", name, method, w.Code, w.Body)
+			}
+			if tt.want != nil && d.Detail != strings.Join(tt.want, "; ") {
+				t.Errorf("%s, %s: got detail %q", name, method, d.Detail)
+			}
+			if tt.want == nil && !strings.HasPrefix(d.Detail, "body ") {
+				t.Errorf("%s, %s: got detail %q", name, method, d.Detail)
+			}
+		}
+	}
+	for _, method := range []string{"PUT", "PATCH"} {
+		if w := r.send(method, "/admin/zones/Z", strings.Repeat(" ", 4097)); w.Code != 413 {
+			t.Errorf("a large body: got %d %s", w.Code, w.Body)
+		}
+	}
+	for _, stalls := range []string{"PUT ", "PATCH ", "POST /forecast"} {
+		method, rest, _ := strings.Cut(stalls, " ")
+		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
+		req.Header.Set("Authorization", "Bearer "+secret)
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, req)
+		if w.Code != 408 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: a body that stalls: got %d %s", stalls, w.Code, w.Body)
+		}
+	}
+	for _, request := range []string{"GET ", "PUT ", "PATCH ", "DELETE ", "GET /stats"} {
+		method, rest, _ := strings.Cut(request, " ")
+		w := r.send(method, "/admin/zones/a+b"+rest, `{}`)
+		if w.Code != 400 || read[refusal](t, w).Code != "invalid_request" {
+			t.Errorf("%s of a name that is none: got %d %s", request, w.Code, w.Body)
+		}
+	}
+	if r.store.writes != 0 || r.zone(t, "Z") != before {
+		t.Errorf("%d writes, the zone is %+v", r.store.writes, r.zone(t, "Z"))
+	}
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	settings := r.put(t, "Z")
+	settings.PerMinute, settings.Burst = 20, 1 // two in 6 s, and one more on a quiet day
+	_, err := r.store.Store.PutZone(t.Context(), settings, nil, "")
+	must(t, err)
+	for i := range byte(10) {
+		_, err := r.store.Join(t.Context(), "Z", line.ID{i})
+		must(t, err)
+	}
+	stats, err := r.store.Stats(t.Context(), "Z")
+	must(t, err)
+	w := r.send("GET", "/admin/zones/Z/stats", "")
+	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
+		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"windowUse":1,"estimatedWait":%d,`+
+		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0},"at":1795223373123,`+
+		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
+		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
+		`"estimateError":null,"estimateErrorCount":null}`+"\n",
+		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis)
+	if w.Code != 200 || w.Body.String() != want {
+		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
+	}
+}
+
+func TestStatsWindowUse(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	settings := r.put(t, "Z")
+	use := func() float64 {
+		return read[operator.Stats](t, r.send("GET", "/admin/zones/Z/stats", "")).WindowUse
+	}
+	if got := use(); got != 0 {
+		t.Errorf("of an empty window: %v", got)
+	}
+	_, err := r.store.Join(t.Context(), "Z", line.ID{1})
+	must(t, err)
+	if got := use(); got != 1.0/60 {
+		t.Errorf("one of 60: %v", got)
+	}
+	settings.PerMinute = 0
+	_, err = r.store.Store.PutZone(t.Context(), settings, nil, "")
+	must(t, err)
+	if got := use(); got < 0 || got > 1 {
+		t.Errorf("of no limit at all: %v", got)
+	}
+}
+
+func TestWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	before := r.put(t, "Z")
+	r.store.err = fmt.Errorf("store: %w", line.ErrStoreUnavailable)
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"list":   r.send("GET", "/admin/zones", ""),
+		"put":    r.send("PUT", "/admin/zones/Z", `{"perMinute":1}`),
+		"patch":  r.send("PATCH", "/admin/zones/Z", `{"perMinute":1}`),
+		"delete": r.send("DELETE", "/admin/zones/Z", ""),
+		"stats":  r.send("GET", "/admin/zones/Z/stats", ""),
+		"audit":  r.send("GET", "/admin/audit", ""),
+	} {
+		if w.Code != http.StatusServiceUnavailable || read[refusal](t, w).Code != "store_unavailable" {
+			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
+		}
+		if w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", name)
+		}
+	}
+	if r.zone(t, "Z") != before || r.logs.Len() != 0 {
+		t.Errorf("the zone is %+v, logged %s", r.zone(t, "Z"), r.logs)
+	}
+}
+
+// FuzzPut sends any body: the zone is then one that validates, or untouched.
+func FuzzPut(f *testing.F) {
+	r := newRoom(f)
+	for _, body := range []string{
+		`{"zoneId":"Z","perMinute":5,"mode":"open","onStoreFailure":"admit"}`, `{"perMinute":null}`,
+		`{"burst":1,"burst":1}`, `{"":0}`, `{"perMinute":1e3}`, `[]`, `{`, "\xff", `{} {}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		before := r.put(t, "Z")
+		r.store.writes = 0
+		w := r.send("PUT", "/admin/zones/Z", string(body))
+		after := r.zone(t, "Z")
+		switch w.Code {
+		case 200:
+			if after.Validate() != nil || read[zone.Settings](t, w) != after {
+				t.Fatalf("%q made %+v and was answered %s", body, after, w.Body)
+			}
+		case 400, 413:
+			if after != before || r.store.writes != 0 {
+				t.Fatalf("%q was refused, and made %+v", body, after)
+			}
+		default:
+			t.Fatalf("%q was answered %d %s", body, w.Code, w.Body)
+		}
+	})
+}
+
+// stalled is a body of which nothing came until the listener's time was over.
+type stalled struct{}
+
+func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }

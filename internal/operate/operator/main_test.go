@@ -1,0 +1,88 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// paths are those of the room.
+var paths = []string{
+	"/admin/zones", "/admin/zones/{zoneId}", "/admin/zones/{zoneId}/stats", "/admin/zones/{zoneId}/history", "/admin/audit",
+}
+
+// TestMain wants the tests to have got every answer that is described.
+func TestMain(m *testing.M) {
+	os.Exit(openapitest.Operators.Main(m, nil, paths...))
+}
+
+// broken is a store that does nothing but fail.
+type broken struct{ err error }
+
+func (b broken) Zones(context.Context) ([]zone.Settings, error) { return nil, b.err }
+
+func (b broken) Zone(context.Context, string) (zone.Settings, error) {
+	return zone.Settings{}, b.err
+}
+
+func (b broken) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
+	return false, b.err
+}
+
+func (b broken) DeleteZone(context.Context, string, string) error { return b.err }
+
+func (b broken) Changes(context.Context, string) ([]zone.Change, error) { return nil, b.err }
+
+func (b broken) Stats(context.Context, string) (line.Stats, error) { return line.Stats{}, b.err }
+
+// TestEveryOperationCanFail asks everything of a store that fails, without the
+// token, and from another site's page.
+func TestEveryOperationCanFail(t *testing.T) {
+	t.Parallel()
+	operations, err := openapitest.Operators.Operations()
+	must(t, err)
+	for _, op := range operations {
+		if !slices.Contains(paths, op.Path) {
+			continue
+		}
+		path := strings.ReplaceAll(op.Path, "{zoneId}", "Z")
+		for _, tt := range []struct {
+			name    string
+			err     error
+			headers []string
+			before  int // as many times the same was sent before
+			want    int
+		}{
+			{"the store is away", line.ErrStoreUnavailable, nil, 0, http.StatusServiceUnavailable},
+			{"the store is out of its mind", errors.New("the secret is hunter2"), nil, 0, http.StatusInternalServerError},
+			{"no token", nil, []string{"Authorization", ""}, 9, http.StatusUnauthorized},
+			{"a wrong token", nil, []string{"Authorization", "Bearer guess"}, 4, http.StatusUnauthorized},
+			{"another wrong token", nil, []string{"Authorization", "Bearer guess"}, 5, http.StatusTooManyRequests},
+			{"another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, 0, http.StatusForbidden},
+		} {
+			if tt.want == http.StatusForbidden && op.Method == http.MethodGet {
+				continue // which changes nothing
+			}
+			r := newRoom(t)
+			service := operator.New(broken{tt.err}, r.watch, slog.New(slog.DiscardHandler))
+			r.http = openapitest.Operators.Handler(t, routes(t, service, slog.New(slog.DiscardHandler)))
+			for range tt.before {
+				r.send(op.Method, path, `{}`, tt.headers...)
+			}
+			w := r.send(op.Method, path, `{}`, tt.headers...)
+			if w.Code != tt.want || strings.Contains(w.Body.String(), "hunter2") {
+				t.Errorf("%s, %s: got %d %s", op, tt.name, w.Code, w.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package operator_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
+	settings := zone.Defaults("Z")
+	must(t, s.Create(t.Context(), settings, "Anna"))
+	other := settings
+	other.PerMinute = 1
+	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrExists) || r.zone(t, "Z") != settings {
+		t.Errorf("a second one: %v, %+v", err, r.zone(t, "Z"))
+	}
+	other.ZoneID, other.PerMinute = "Y", -1
+	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, zone.ErrInvalid) || r.store.writes != 1 {
+		t.Errorf("an invalid one: %v, %d writes", err, r.store.writes)
+	}
+	must(t, s.Delete(t.Context(), "Z", "Anna"))
+	must(t, s.Create(t.Context(), settings, "Anna"))
+	r.store.err = line.ErrStoreUnavailable
+	other.PerMinute = 1
+	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("store away: %v", err)
+	}
+}
+
+func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
+	was := r.put(t, "Z")
+	now := was
+	now.PerMinute = 900
+	must(t, s.Replace(t.Context(), was, now, "Anna"))
+	if got := r.zone(t, "Z"); got != now {
+		t.Errorf("got %+v, want %+v", got, now)
+	}
+	changes, err := s.Changes(t.Context(), "Z", 1)
+	must(t, err)
+	if len(changes) != 1 || changes[0].By != "Anna" || *changes[0].Was != was || *changes[0].Now != now {
+		t.Errorf("record: %+v", changes)
+	}
+	third := was
+	third.Burst = 5
+	if err := s.Replace(t.Context(), was, third, "Bea"); !errors.Is(err, line.ErrZoneChanged) || r.zone(t, "Z") != now {
+		t.Errorf("from what it is no more: %v, %+v", err, r.zone(t, "Z"))
+	}
+	third.Mode = "ajar"
+	if err := s.Replace(t.Context(), now, third, "Bea"); !errors.Is(err, zone.ErrInvalid) || !strings.Contains(err.Error(), "ajar") {
+		t.Errorf("an invalid one: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Stats is a zone as an operator watches it.
+type Stats struct {
+	ZoneID string    `json:"zoneId"`
+	Mode   zone.Mode `json:"mode"`
+	// Waiting is how many are in the line; Released of them may be admitted
+	// when they poll. Of those, Live are expected, and Overdue did not come
+	// when told to.
+	Waiting  int64 `json:"waiting"`
+	Released int64 `json:"released"`
+	Overdue  int64 `json:"overdue"`
+	Live     int64 `json:"live"`
+	// AdmittedInWindow is how many were let in within the last window, of at
+	// most WindowLimit (Burst apart); after a loss of the store's data it
+	// includes those that may have been lost.
+	AdmittedInWindow int64 `json:"admittedInWindow"`
+	WindowLimit      int64 `json:"windowLimit"`
+	// AdmittedInMinute is how many were let in within the last 60 s, of at
+	// most PerMinute.
+	AdmittedInMinute int64 `json:"admittedInMinute"`
+	PerMinute        int64 `json:"perMinute"`
+	// WindowUse is AdmittedInWindow of WindowLimit, from 0 to 1: a burst is
+	// not shown above 1. Of a limit of 0 it is 0.
+	WindowUse float64 `json:"windowUse"`
+	// EstimatedWait is that of one who joins now, in milliseconds.
+	EstimatedWait int64 `json:"estimatedWait"`
+	// Totals count since the zone's data began.
+	Totals line.Totals `json:"totals"`
+	// At is the moment that the above is of, on the zone's clock, in Unix
+	// milliseconds.
+	At int64 `json:"at"`
+	// Rates are those of the latest full second.
+	Rates
+}
+
+// Rates are what happened in the last minute, as History has it: see
+// watch.Sample. What is not known is null: all of it when the zone was made just
+// now or its store did not answer a second ago, the waits when nobody was let in,
+// the error when none was measured.
+type Rates struct {
+	// SampledAt is the second that the rates are of, in Unix milliseconds.
+	SampledAt   *int64 `json:"sampledAt"`
+	RateSeconds *int64 `json:"rateSeconds"`
+
+	JoinsPerMinute      *float64 `json:"joinsPerMinute"`
+	AdmittedPerMinute   *float64 `json:"admittedPerMinute"`
+	DeparturesPerMinute *float64 `json:"departuresPerMinute"`
+	SweptPerMinute      *float64 `json:"sweptPerMinute"`
+	PollsPerSecond      *float64 `json:"pollsPerSecond"`
+	// Restored is how many lost places were put back in RateSeconds.
+	Restored *int64 `json:"restored"`
+
+	WaitP50Millis *int64 `json:"waitP50Millis"`
+	WaitP95Millis *int64 `json:"waitP95Millis"`
+
+	EstimateError      *float64 `json:"estimateError"`
+	EstimateErrorCount *int64   `json:"estimateErrorCount"`
+}
+
+func ratesOf(s *watch.Sample) (r Rates) {
+	if !s.Known() {
+		return r
+	}
+	r.SampledAt, r.RateSeconds, r.EstimateErrorCount = &s.At, &s.RateSeconds, &s.EstimateErrorCount
+	if s.RateSeconds > 0 {
+		r.JoinsPerMinute, r.AdmittedPerMinute = &s.JoinsPerMinute, &s.AdmittedPerMinute
+		r.DeparturesPerMinute, r.SweptPerMinute = &s.DeparturesPerMinute, &s.SweptPerMinute
+		r.PollsPerSecond, r.Restored = &s.PollsPerSecond, &s.Restored
+	}
+	if s.WaitCount > 0 {
+		r.WaitP50Millis, r.WaitP95Millis = &s.WaitP50Millis, &s.WaitP95Millis
+	}
+	if s.EstimateErrorCount > 0 {
+		r.EstimateError = &s.EstimateError
+	}
+	return r
+}
+
+// Stats returns the state of one zone at this moment. It returns a
+// *serve.FieldError for a name that can be no zone's.
+func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return Stats{}, err
+	}
+	settings, err := s.store.Zone(ctx, zoneID)
+	if err != nil {
+		return Stats{}, fmt.Errorf("operator: stats: %w", err)
+	}
+	stats, err := s.store.Stats(ctx, zoneID)
+	if err != nil {
+		return Stats{}, fmt.Errorf("operator: stats: %w", err)
+	}
+	now := stats.State
+	out := Stats{
+		ZoneID: zoneID, Mode: settings.Mode,
+		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live, Live: now.Live,
+		AdmittedInWindow: now.InWindow, WindowLimit: now.WindowLimit,
+		AdmittedInMinute: now.InMinute, PerMinute: settings.PerMinute,
+		WindowUse:     watch.Use(now.InWindow, now.WindowLimit),
+		EstimatedWait: stats.EstimateMillis, Totals: stats.Totals, At: now.NowMillis,
+	}
+	if sample, ok := s.seen.Latest(zoneID); ok {
+		out.Rates = ratesOf(&sample)
+	}
+	return out, nil
+}
+
+// MaxHistorySeconds is how long a zone's history is: an hour.
+const MaxHistorySeconds = watch.Kept
+
+// History is the last hour of a zone, or less: a row for each second from Start
+// on, StepMillis apart, Rows many, with an array in Columns for each field of a
+// sample.
+type History struct {
+	ZoneID     string        `json:"zoneId"`
+	Start      int64         `json:"start"`
+	StepMillis int64         `json:"stepMillis"`
+	Rows       int           `json:"rows"`
+	Columns    watch.Columns `json:"columns"`
+}
+
+// History returns the last so many seconds of a zone, 1 to MaxHistorySeconds, up
+// to the latest that was sampled. It returns a *serve.FieldError for a name that
+// can be no zone's.
+func (s *Service) History(ctx context.Context, zoneID string, seconds int) (History, error) {
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return History{}, err
+	}
+	if seconds < 1 || seconds > MaxHistorySeconds {
+		return History{}, &serve.FieldError{
+			Field: "seconds", Reason: fmt.Sprintf("must be a whole number between 1 and %d", MaxHistorySeconds),
+		}
+	}
+	if _, err := s.store.Zone(ctx, zoneID); err != nil {
+		return History{}, fmt.Errorf("operator: history: %w", err)
+	}
+	columns := watch.NewColumns(s.seen.History(zoneID), seconds)
+	return History{
+		ZoneID: zoneID, Start: columns.Start, StepMillis: watch.StepMillis, Rows: columns.Len(), Columns: columns,
+	}, nil
+}

@@ -1,0 +1,233 @@
+//go:build !race
+
+// As promises_test.go, which says why.
+
+package simulate_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// present is a line of so many that came within the last ten minutes, before a
+// zone that has been at its limit for longer.
+func present(waiting, perMinute int64) simulate.Present {
+	const now = 1_795_223_373_123
+	z := zone.Defaults("A")
+	z.PerMinute = perMinute
+	return simulate.Present{Settings: z, Seed: 1, State: line.State{
+		NowMillis: now, Waiting: waiting, EdgeMicros: (now - 600_000) * 1000, LastArrivalMicros: now * 1000,
+		InWindow: perMinute / 10, InMinute: perMinute, WindowLimit: perMinute / 10,
+	}}
+}
+
+func predict(t *testing.T, p simulate.Present) simulate.Forecast {
+	t.Helper()
+	f, err := simulate.Predict(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// near reports whether got is within a share of want.
+func near(got, want, share float64) bool { return math.Abs(got-want) <= share*want }
+
+// TestForecastOfALineThatStays is what one computes by hand: the limit, and a
+// poll in ten to twenty seconds.
+func TestForecastOfALineThatStays(t *testing.T) {
+	t.Parallel()
+	f := predict(t, present(6_000, 600))
+	if !f.Complete || f.Admitted != 6_000 || f.Left != 0 || f.Factor != 1 || f.Present != 6_000 {
+		t.Errorf("%+v", f)
+	}
+	if !near(float64(*f.LastInMillis), 600_000, 0.03) || !near(float64(*f.MedianWaitMillis), 300_000, 0.03) ||
+		!near(float64(*f.P95WaitMillis), 570_000, 0.03) {
+		t.Errorf("last in %d ms, median %d, p95 %d", *f.LastInMillis, *f.MedianWaitMillis, *f.P95WaitMillis)
+	}
+	if f.PollsPerSecondMean < 150 || f.PollsPerSecondMean > 300 || f.PollsPerSecondPeak < 300 {
+		t.Errorf("%v polls a second, %v at the peak", f.PollsPerSecondMean, f.PollsPerSecondPeak)
+	}
+	s := f.Series
+	if n := len(s.AtMillis); n < 50 || n > 200 || len(s.Waiting) != n || len(s.Admitted) != n || len(s.PollsPerSecond) != n {
+		t.Fatalf("%d points", len(s.AtMillis))
+	}
+	if s.AtMillis[0] != 0 || s.Waiting[0] != 6_000 || s.Admitted[0] != 0 || !slices.IsSorted(s.Admitted) || !slices.IsSorted(s.AtMillis) {
+		t.Errorf("%+v", s)
+	}
+	for i := range s.AtMillis {
+		if s.Waiting[i]+s.Admitted[i] != 6_000 {
+			t.Errorf("at %d: %d wait and %d are in", s.AtMillis[i], s.Waiting[i], s.Admitted[i])
+		}
+	}
+	if again := predict(t, present(6_000, 600)); !reflect.DeepEqual(again, f) {
+		t.Error("the same line has another forecast")
+	}
+}
+
+// TestForecastShowsWhatWasFull: after the limit was lowered, the last minute's
+// admissions hold the line up; when it was raised, they do not.
+func TestForecastShowsWhatWasFull(t *testing.T) {
+	t.Parallel()
+	lowered := present(600, 600)
+	lowered.Settings.PerMinute = 60
+	if f := predict(t, lowered); f.Series.Admitted[slices.Index(f.Series.AtMillis, 8_000)] != 0 {
+		t.Errorf("within 8 s of the change: %+v", f.Series)
+	}
+	raised := present(600, 60)
+	raised.Settings.PerMinute = 600
+	if f := predict(t, raised); *f.LastInMillis > 65_000 {
+		t.Errorf("the last is in after %d ms", *f.LastInMillis)
+	}
+}
+
+// TestForecastWhatCannotBe: nobody waits, nobody is let in, or not within a day.
+func TestForecastWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	empty := predict(t, present(0, 600))
+	if !empty.Complete || empty.LastInMillis != nil || empty.MedianWaitMillis != nil || len(empty.Series.AtMillis) != 1 {
+		t.Errorf("of nobody: %+v", empty)
+	}
+	held := present(1_000, 600)
+	held.Settings.PerMinute, held.DeparturesPerMinute = 0, 20
+	f := predict(t, held)
+	if f.Complete || f.LastInMillis != nil || f.Admitted != 0 || !near(float64(f.Left), 1000*(1-math.Exp(-1.2)), 0.1) {
+		t.Errorf("held for an hour: complete %t, admitted %d, left %d", f.Complete, f.Admitted, f.Left)
+	}
+	slow := predict(t, present(20_000, 10))
+	if slow.Complete || slow.LastInMillis != nil || !near(float64(slow.Admitted), 14_400, 0.05) {
+		t.Errorf("after a day: %d admitted", slow.Admitted)
+	}
+	opened := present(5_000, 600)
+	opened.Settings.Mode = zone.ModeOpen
+	if f := predict(t, opened); !f.Complete || *f.LastInMillis > 25_000 {
+		t.Errorf("open to all: %+v", f)
+	}
+}
+
+// TestForecastIsScaled: a longer line takes longer in proportion, and as long as
+// one that is not scaled.
+func TestForecastIsScaled(t *testing.T) {
+	t.Parallel()
+	small, large := present(50_000, 6_000), present(400_000, 48_000)
+	small.SweptPerMinute, large.SweptPerMinute = 1_000, 8_000
+	a, b := predict(t, small), predict(t, large)
+	if a.Factor != 1 || b.Factor != 8 {
+		t.Errorf("scaled by %v and %v", a.Factor, b.Factor)
+	}
+	for name, got := range map[string][2]float64{
+		"last in":       {float64(*a.LastInMillis), float64(*b.LastInMillis)},
+		"median":        {float64(*a.MedianWaitMillis), float64(*b.MedianWaitMillis)},
+		"admitted":      {8 * float64(a.Admitted), float64(b.Admitted)},
+		"polls":         {8 * a.PollsPerSecondMean, b.PollsPerSecondMean},
+		"polls, at top": {8 * a.PollsPerSecondPeak, b.PollsPerSecondPeak},
+	} {
+		if !near(got[1], got[0], 0.01) {
+			t.Errorf("%s: %v, want %v", name, got[1], got[0])
+		}
+	}
+}
+
+// TestForecastComesTrue: of a crowd that is watched for a while, then forecast,
+// the forecast is what the same simulated crowd goes on to show. Its visitors
+// leave early in their wait. Where all came at once, fewer and fewer do, which
+// the room learns late: there the forecast is early.
+func TestForecastComesTrue(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		leave             float64
+		arrive, at        time.Duration
+		present, tolerant float64
+	}{
+		"nobody leaves":             {0, 5 * time.Second, 150 * time.Second, 0, 0.02},
+		"a third leaves":            {0.35, 300 * time.Second, 300 * time.Second, 0.1, 0.1},
+		"a third leaves, later":     {0.35, 300 * time.Second, 350 * time.Second, 0.1, 0.12},
+		"all came at once":          {0.35, 5 * time.Second, 60 * time.Second, 0.35, 0.1},
+		"all came at once, later":   {0.35, 5 * time.Second, 150 * time.Second, 0.15, 0.3},
+		"three in five are leaving": {0.6, 5 * time.Second, 60 * time.Second, 0.5, 0.1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(tt.leave)
+			cfg.Dark, cfg.Arrive, cfg.Visitors, cfg.Zone.PerMinute = 0, tt.arrive, 10_000, 1_000
+			var before, now simulate.Moment
+			cfg.Progress = func(m simulate.Moment) {
+				if m.At == tt.at-time.Minute {
+					before = m
+				}
+				if m.At == tt.at {
+					now = m
+				}
+			}
+			r := run(t, cfg)
+			f := predict(t, simulate.Present{
+				Settings: cfg.Zone, State: now.Stats.State, Seed: 1,
+				SweptPerMinute: float64(now.Stats.Totals.Swept - before.Stats.Totals.Swept),
+			})
+			want := float64(r.LastInMs - tt.at.Milliseconds())
+			t.Logf("of %d there are %d, forecast %d; last in after %d ms, forecast %d",
+				now.Waiting, now.Present, f.Present, int64(want), *f.LastInMillis)
+			if !near(float64(*f.LastInMillis), want, tt.tolerant) {
+				t.Errorf("the last is in after %.0f ms, forecast %d", want, *f.LastInMillis)
+			}
+			if !near(float64(f.Present), float64(now.Present), tt.present) {
+				t.Errorf("%d are there, forecast %d", now.Present, f.Present)
+			}
+		})
+	}
+}
+
+func TestForecastEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := simulate.Predict(ctx, present(1_000, 600)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestForecastIsChecked(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*simulate.Present){
+		"fewer than nobody":  func(p *simulate.Present) { p.State.Waiting = -1 },
+		"more live than are": func(p *simulate.Present) { p.State.Live = 5 },
+		"rates below 0":      func(p *simulate.Present) { p.JoinsPerMinute = -1 },
+		"rates that are not": func(p *simulate.Present) { p.SweptPerMinute = math.NaN() },
+		"bad settings":       func(p *simulate.Present) { p.Settings.WindowSeconds = 0 },
+	} {
+		p := present(10, 600)
+		spoil(&p)
+		if _, err := simulate.Predict(t.Context(), p); !errors.Is(err, simulate.ErrConfig) && !errors.Is(err, zone.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// BenchmarkForecast is of the longest line that is not scaled, at three limits,
+// and of a million.
+func BenchmarkForecast(b *testing.B) {
+	for name, p := range map[string]simulate.Present{
+		"50000-at-6000":  present(50_000, 6_000),
+		"50000-at-600":   present(50_000, 600),
+		"50000-at-60":    present(50_000, 60),
+		"1000000-at-600": present(1_000_000, 600),
+	} {
+		b.Run(name, func(b *testing.B) {
+			p.DeparturesPerMinute, p.State.EdgePassed, p.State.EdgeLive = 200, 100, 65
+			for b.Loop() {
+				if _, err := simulate.Predict(b.Context(), p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

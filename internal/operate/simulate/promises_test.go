@@ -1,0 +1,115 @@
+//go:build !race
+
+// One goroutine in virtual time: the race detector would find nothing here, and
+// take ten times as long to do so. make test runs these without it.
+
+package simulate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+)
+
+// TestPromises holds G1, G2, G3, G4, G6 and G7 against the figures of the design.
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		leave float64
+		used  float64
+	}{
+		{"nobody leaves", 0, 0.97},
+		{"35 % leave", 0.35, 0.96},
+		{"60 % leave", 0.60, 0.95},
+		{"90 % leave", 0.90, 0.92},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, crowd(tt.leave))
+			neverOver(t, r)
+			atLeast(t, "capacity used", r.CapacityUsed, tt.used)
+			atMost(t, "overtaken p99, windows", r.OvertakenP99, 0.5)
+			atMost(t, "overtaken max, windows", r.OvertakenMax, 2)
+			atMost(t, "places lost", float64(r.PlacesLost), 0)
+			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
+			atMost(t, "polls p99", r.PollsP99, 40)
+			// Of 600,000 visitors of 30 seeds, 2 needed a 41st.
+			atMost(t, "polls max", float64(r.PollsMax), 40)
+			if tt.leave == 0.35 {
+				atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.15)
+			}
+			left := float64(r.Left) / float64(r.Visitors)
+			if d := left - tt.leave; d < -0.02 || d > 0.02 {
+				t.Errorf("%.1f %% left, asked for %.0f %%", 100*left, 100*tt.leave)
+			}
+		})
+	}
+}
+
+// TestStubbornClients poll every 3 s, whatever they are told. Where 90 % leave,
+// that costs 10 to 11 % of capacity.
+func TestStubbornClients(t *testing.T) {
+	t.Parallel()
+	for leave, used := range map[float64]float64{0: 0.90, 0.35: 0.90, 0.60: 0.90, 0.90: 0.87} {
+		cfg := crowd(leave)
+		cfg.PollEvery = 3 * time.Second
+		r := run(t, cfg)
+		neverOver(t, r)
+		atLeast(t, "capacity used", r.CapacityUsed, used)
+		atMost(t, "places lost", float64(r.PlacesLost), 0)
+		atMost(t, "positions that rose", float64(r.PositionsRose), 0)
+	}
+}
+
+// TestSizes: small limits admit what they say and not nothing, huge ones too.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		visitors  int
+		perMinute int64
+		window    int64
+	}{
+		{"five a minute", 40, 5, 6},
+		{"five a minute, window of a second", 40, 5, 1},
+		{"one a second", 500, 60, 6},
+		{"no whole number in a window", 500, 77, 7},
+		{"window of a minute", 2_000, 600, 60},
+		{"ten thousand a second", 200_000, 600_000, 6},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(0.35)
+			cfg.Visitors, cfg.Zone.PerMinute, cfg.Zone.WindowSeconds = tt.visitors, tt.perMinute, tt.window
+			r := run(t, cfg)
+			neverOver(t, r)
+			atMost(t, "places lost", float64(r.PlacesLost), 0)
+			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
+			if r.Admitted+r.Left != r.Visitors {
+				t.Errorf("%d admitted and %d left of %d: the others lost their places", r.Admitted, r.Left, r.Visitors)
+			}
+		})
+	}
+}
+
+func neverOver(t *testing.T, r simulate.Report) {
+	t.Helper()
+	atMost(t, "admissions in a window", float64(r.MaxInWindow), float64(r.WindowLimit))
+	atMost(t, "admissions in a minute", float64(r.MaxInMinute), float64(r.PerMinute))
+}
+
+func atMost(t *testing.T, what string, got, limit float64) {
+	t.Helper()
+	if got > limit {
+		t.Errorf("%s: %g, must be at most %g", what, got, limit)
+	}
+}
+
+func atLeast(t *testing.T, what string, got, limit float64) {
+	t.Helper()
+	if got < limit {
+		t.Errorf("%s: %g, must be at least %g", what, got, limit)
+	}
+}

@@ -1,0 +1,113 @@
+package metric
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+)
+
+// Limits is who decides what a client may take: the limiter.
+type Limits interface {
+	// Counts are the decisions since the start, of all policies.
+	Counts() []limiter.TierCounts
+	// Refusals are those since the start, by the kind of client.
+	Refusals() []limiter.KindCounts
+	// Failing is how many lanes of the store are answered by failure policies.
+	Failing() int
+}
+
+// LimitMeter shows how long decisions take, and when a store begins to fail. It
+// implements limiter.Meter.
+type LimitMeter struct {
+	took    map[limiter.Source]prometheus.Observer
+	changes map[bool]prometheus.Counter
+}
+
+// LimitMeter registers the metrics that the limiter reports as they happen.
+func (m *Metrics) LimitMeter() (*LimitMeter, error) {
+	took := histogram("queue_limit_decision_seconds",
+		"How long the decision of a limit took, waiting included; those from memory are not timed.", callBuckets, "source")
+	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "queue_limit_lane_changes_total", Help: "How often a lane of the limits' store began to fail, and was calm again.",
+	}, []string{"to"})
+	for _, c := range []prometheus.Collector{took, changes} {
+		if err := m.reg.Register(c); err != nil {
+			return nil, fmt.Errorf("metric: %w", err)
+		}
+	}
+	return &LimitMeter{
+		took: map[limiter.Source]prometheus.Observer{
+			limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
+			limiter.SourceLocal: took.WithLabelValues(string(limiter.SourceLocal)),
+		},
+		changes: map[bool]prometheus.Counter{
+			true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm"),
+		},
+	}, nil
+}
+
+// Took implements limiter.Meter.
+func (m *LimitMeter) Took(by limiter.Source, d time.Duration) {
+	if o := m.took[by]; o != nil {
+		o.Observe(d.Seconds())
+	}
+}
+
+// Failing implements limiter.Meter.
+func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
+
+// decisions shows what the limiter counts.
+type decisions struct {
+	of                        Limits
+	desc, remaining, refusals *prometheus.Desc
+}
+
+// ShowLimits registers the counters of decisions, asked of l at each scrape. Every
+// policy and tier that is in force has all outcomes, from 0; never a key.
+func (m *Metrics) ShowLimits(l Limits) error {
+	for _, c := range []prometheus.Collector{
+		&decisions{
+			l, prometheus.NewDesc("queue_limit_decisions_total",
+				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),
+			prometheus.NewDesc("queue_limit_remaining_ratio",
+				"Share of its permits that a client who asked had left, mean of the last minute's questions; 1 where nobody asked.",
+				[]string{"policy", "tier"}, nil),
+			prometheus.NewDesc("queue_limit_refusals_total",
+				"Questions to the limits that were refused, by what the client was told apart by.", []string{"policy", "kind"}, nil),
+		},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "queue_limit_failing_lanes",
+			Help: "How many lanes of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
+		}, func() float64 { return float64(l.Failing()) }),
+	} {
+		if err := m.reg.Register(c); err != nil {
+			return fmt.Errorf("metric: %w", err)
+		}
+	}
+	return nil
+}
+
+// Describe implements prometheus.Collector.
+func (d *decisions) Describe(out chan<- *prometheus.Desc) {
+	out <- d.desc
+	out <- d.remaining
+	out <- d.refusals
+}
+
+// Collect implements prometheus.Collector.
+func (d *decisions) Collect(out chan<- prometheus.Metric) {
+	for _, t := range d.of.Counts() {
+		for _, o := range limiter.Outcomes {
+			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(t.Counts[o]), t.Policy, t.Tier, o.String())
+		}
+		out <- prometheus.MustNewConstMetric(d.remaining, prometheus.GaugeValue, t.Remaining, t.Policy, t.Tier)
+	}
+	for _, p := range d.of.Refusals() {
+		for _, k := range limiter.Kinds {
+			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(p.Refused[k]), p.Policy, k.String())
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package metric
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+)
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	m, reg := newTest(t)
+	meter, err := m.LimitMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limiter.New(limiter.Options{Local: local.New(local.Options{}), Meter: meter})
+	if err := m.ShowLimits(l); err != nil {
+		t.Fatal(err)
+	}
+	one := []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}}
+	policy := limit.Policy{Name: "api", Scope: limit.ScopeServer, Rules: one, Tiers: map[string][]limit.Rule{"pro": one}}
+	l.Use(limit.Book{}.Put(policy))
+	for range 3 {
+		if _, err := l.Check(t.Context(), limiter.Question{Policy: "api", Key: "ip:203.0.113.9"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meter.Failing(3, true)
+	const want = `
+# HELP queue_limit_decisions_total Questions to the limits, by what became of them.
+# TYPE queue_limit_decisions_total counter
+queue_limit_decisions_total{outcome="allowed",policy="api",tier="default"} 1
+queue_limit_decisions_total{outcome="allowed",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="allowed_locally",policy="api",tier="default"} 0
+queue_limit_decisions_total{outcome="allowed_locally",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="allowed_open",policy="api",tier="default"} 0
+queue_limit_decisions_total{outcome="allowed_open",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="refused",policy="api",tier="default"} 1
+queue_limit_decisions_total{outcome="refused",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="refused_closed",policy="api",tier="default"} 0
+queue_limit_decisions_total{outcome="refused_closed",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="default"} 1
+queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="pro"} 0
+queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="default"} 0
+queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="pro"} 0
+# HELP queue_limit_refusals_total Questions to the limits that were refused, by what the client was told apart by.
+# TYPE queue_limit_refusals_total counter
+queue_limit_refusals_total{kind="apikey",policy="api"} 0
+queue_limit_refusals_total{kind="client",policy="api"} 0
+queue_limit_refusals_total{kind="ip",policy="api"} 2
+queue_limit_refusals_total{kind="member",policy="api"} 0
+queue_limit_refusals_total{kind="other",policy="api"} 0
+# HELP queue_limit_remaining_ratio Share of its permits that a client who asked had left, mean of the last minute's questions; 1 where nobody asked.
+# TYPE queue_limit_remaining_ratio gauge
+queue_limit_remaining_ratio{policy="api",tier="default"} 0
+queue_limit_remaining_ratio{policy="api",tier="pro"} 1
+# HELP queue_limit_failing_lanes How many lanes of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.
+# TYPE queue_limit_failing_lanes gauge
+queue_limit_failing_lanes 0
+# HELP queue_limit_lane_changes_total How often a lane of the limits' store began to fail, and was calm again.
+# TYPE queue_limit_lane_changes_total counter
+queue_limit_lane_changes_total{to="calm"} 0
+queue_limit_lane_changes_total{to="failing"} 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want),
+		"queue_limit_decisions_total", "queue_limit_remaining_ratio", "queue_limit_refusals_total",
+		"queue_limit_failing_lanes", "queue_limit_lane_changes_total"); err != nil {
+		t.Error(err)
+	}
+	meter.Took(limiter.SourceStore, time.Millisecond)
+	meter.Took("elsewhere", time.Second) // counts nowhere
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed := map[string]uint64{}
+	for _, f := range families {
+		if f.GetName() == "queue_limit_decision_seconds" {
+			for _, m := range f.GetMetric() {
+				timed[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	// The decision from memory is not timed.
+	if len(timed) != 2 || timed["local"] != 2 || timed["store"] != 1 {
+		t.Errorf("timed: %v", timed)
+	}
+}

@@ -1,0 +1,238 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+var documents = map[string]*openapi.Document{"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits}
+
+// The JSON says what the YAML says, in the same order.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for name, d := range documents {
+		text, err := d.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if err := yaml.Unmarshal(d.YAML(), &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		// Through JSON, so that numbers are of one type.
+		again, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(again, &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: JSON and YAML differ", name)
+		}
+		var at []int
+		for _, member := range []string{`"openapi":`, `"info":`, `"servers":`, `"paths":`, `"components":`} {
+			at = append(at, bytes.Index(text, []byte(member)))
+		}
+		if !slices.IsSorted(at) || at[0] != 1 {
+			t.Errorf("%s: the order is lost: %v", name, at)
+		}
+	}
+}
+
+// object is a JSON object; at and list walk it.
+type object map[string]any
+
+func (o object) at(path ...string) any {
+	var v any = map[string]any(o)
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+func read(t *testing.T, d *openapi.Document) object {
+	t.Helper()
+	text, err := d.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o object
+	if err := json.Unmarshal(text, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// The token and the pass of the examples are genuine, and the keys of the
+// examples verify the pass: a client can be tried on the document alone.
+func TestExamplesAreGenuine(t *testing.T) {
+	t.Parallel()
+	secret := []byte("the secret behind the examples..")
+	o := read(t, openapi.Public)
+	tokens, err := token.NewKeys(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes, err := pass.NewSigner(pass.DefaultIssuer, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clientID, _ := o.at("components", "schemas", "Newcomer", "properties", "clientId", "example").(string)
+	admitted := []string{"components", "responses", "Answer", "content", "application/json", "examples", "admitted", "value"}
+	tok, _ := o.at(append(admitted, "token")...).(string)
+	place, err := tokens.Verify("TEST_ZONE", tok)
+	if err != nil || place.ID != tokens.VisitorIDs("TEST_ZONE", clientID)[0] || place.ArrivedAtMicros != 1795223373123456 {
+		t.Errorf("the token of the example is %+v, %v", place, err)
+	}
+	shown, _ := o.at(append(admitted, "admission", "pass")...).(string)
+	grant, err := passes.Verify(shown, time.UnixMilli(1795223434123))
+	if err != nil || grant.ZoneID != "TEST_ZONE" || grant.ID != place.ID {
+		t.Errorf("the pass of the example is %+v, %v", grant, err)
+	}
+	keys, err := json.Marshal(o.at("paths", "/.well-known/jwks.json", "get", "responses", "200", "content",
+		"application/jwk-set+json", "examples", "one", "value"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	if json.Unmarshal(keys, &got) != nil || json.Unmarshal(passes.JWKS(), &want) != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the keys of the example are %s, want %s", keys, passes.JWKS())
+	}
+	for name, said := range claims(t, shown) {
+		if example := o.at("components", "schemas", "PassClaims", "properties", name, "example"); example != said {
+			t.Errorf("PassClaims: the example of %s is %v, in the pass it is %v", name, example, said)
+		}
+	}
+}
+
+// claims returns what a pass says.
+func claims(t *testing.T, shown string) map[string]any {
+	t.Helper()
+	parts := strings.Split(shown, ".")
+	if len(parts) != 3 {
+		t.Fatalf("no pass: %q", shown)
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c map[string]any
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Whoever reads a document finds every field, header, status and operation
+// explained, and every answer with a body shown. kin-openapi has validated the
+// examples when openapitest has loaded the document.
+func TestNothingIsLeftUnsaid(t *testing.T) {
+	t.Parallel()
+	for name, d := range documents {
+		o := read(t, d)
+		walk(map[string]any(o), name, func(path string, v map[string]any) {
+			for _, fault := range unsaid(path, v) {
+				t.Errorf("%s: %s", path, fault)
+			}
+		})
+	}
+}
+
+// unsaid returns what is missing in a part of the document.
+func unsaid(path string, v map[string]any) (faults []string) {
+	has := func(member string) bool { _, ok := v[member]; return ok || v["$ref"] != nil }
+	want := func(members ...string) {
+		if !slices.ContainsFunc(members, has) {
+			faults = append(faults, "has no "+strings.Join(members, ", nor "))
+		}
+	}
+	parts := strings.Split(path, "/")
+	parent := ""
+	if len(parts) > 1 {
+		parent = parts[len(parts)-2]
+	}
+	switch {
+	case strings.Contains(path, "/example/") || strings.Contains(path, "/value/"):
+	case parent == "properties":
+		if simple := v["type"] != "object" && v["type"] != "array"; simple {
+			want("description", "enum")
+			want("example", "enum", "allOf")
+		}
+	case parent == "responses":
+		want("description")
+	case parent == "headers":
+		want("description")
+		want("schema")
+	case parent == "content":
+		want("schema")
+		if text := parts[len(parts)-1]; text == "application~json" || text == "application~problem+json" {
+			schema, _ := v["schema"].(map[string]any)
+			if len(schema) > 1 || schema["$ref"] != nil {
+				want("examples", "example")
+			}
+		}
+	}
+	if _, operation := v["operationId"]; operation && parent != "examples" {
+		want("summary")
+		want("tags")
+	}
+	return faults
+}
+
+// walk visits every object of the document, with its path.
+func walk(v any, path string, visit func(path string, v map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(path, v)
+		for name, member := range v {
+			walk(member, path+"/"+strings.ReplaceAll(name, "/", "~"), visit)
+		}
+	case []any:
+		for _, item := range v {
+			walk(item, path+"/-", visit)
+		}
+	}
+}
+
+// The documents say the same of what both listeners have.
+func TestSharedParts(t *testing.T) {
+	t.Parallel()
+	public, operators := read(t, openapi.Public), read(t, openapi.Operators)
+	shared := 0
+	for _, kind := range []string{"parameters", "headers", "responses", "examples"} {
+		parts, _ := public.at("components", kind).(map[string]any)
+		for name, part := range parts {
+			other := operators.at("components", kind, name)
+			if other == nil || name == "StoreUnavailable" { // which visitors are told more of
+				continue
+			}
+			shared++
+			if !reflect.DeepEqual(part, other) {
+				t.Errorf("%s %s: the documents differ", kind, name)
+			}
+		}
+	}
+	if shared < 10 {
+		t.Errorf("%d parts are shared", shared)
+	}
+	if !reflect.DeepEqual(public.at("components", "schemas", "ZoneId"), operators.at("components", "schemas", "ZoneId")) {
+		t.Error("schema ZoneId: the documents differ")
+	}
+}

@@ -1,0 +1,57 @@
+package problem
+
+import (
+	"net/http"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/quota"
+)
+
+// maxRetry is how long the slowest bucket takes to have room for its largest cost.
+const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
+
+// told are refusals of a limit. They are no errors, and no handler has them: package
+// quota writes them down. Both are 4xx: gateways take a 5xx for a failure of whom they
+// ask, and may be set to let the request through then.
+var told = []*kind{
+	{
+		status: http.StatusTooManyRequests, code: quota.Code,
+		title:    quota.Title,
+		detail:   quota.Detail,
+		retryMin: 1, retryMax: maxRetry,
+	},
+	{
+		status: http.StatusTooManyRequests, code: quota.ClosedCode,
+		title:    quota.ClosedTitle,
+		detail:   quota.ClosedDetail,
+		retryMin: 1, retryMax: maxRetry,
+	},
+}
+
+// Kind is a row of the table, for tests.
+type Kind struct {
+	Code, Title, Detail, Type  string
+	Status, RetryMin, RetryMax int
+	Challenge                  string
+}
+
+// Kinds returns all problems that there are, by code.
+func Kinds() map[string]Kind {
+	all := make(map[string]Kind)
+	add := func(k *kind) {
+		all[k.code] = Kind{
+			Code: k.code, Title: k.title, Detail: k.detail, Type: typeBase + k.code, Status: k.status,
+			RetryMin: k.retryMin, RetryMax: k.retryMax, Challenge: k.challenge,
+		}
+	}
+	for _, row := range table {
+		add(row.kind)
+	}
+	for _, k := range told {
+		add(k)
+	}
+	for _, k := range byStatus {
+		add(k)
+	}
+	return all
+}

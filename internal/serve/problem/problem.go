@@ -1,0 +1,97 @@
+package problem
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
+const ContentType = quota.ContentType
+
+// typeBase and the code make a problem's type: the address of its description.
+const typeBase = quota.TypeBase
+
+// Problem is the document that a client gets instead of an answer.
+type Problem struct {
+	// Type is the URI that identifies the kind of problem, and describes it.
+	Type string `json:"type"`
+	// Title is the same for all problems of one type.
+	Title string `json:"title"`
+	// Status is the HTTP status.
+	Status int `json:"status"`
+	// Detail is about this one problem.
+	Detail string `json:"detail"`
+	// Code is what a program compares. It never changes its meaning.
+	Code string `json:"code"`
+	// Errors lists the faults one by one, where there can be several.
+	Errors []string `json:"errors,omitempty"`
+
+	// RetryAfterSeconds goes with it as Retry-After; 0 when waiting would not
+	// help.
+	RetryAfterSeconds int `json:"-"`
+	// Challenge goes with a 401 as WWW-Authenticate.
+	Challenge string `json:"-"`
+}
+
+// Of returns the problem that the client is told about: the row of err in the
+// table, else internal_error. The error's own text goes into it only where it
+// was written for the client.
+func Of(err error) Problem {
+	return describe(kindOf(err), err)
+}
+
+// kindOf returns the row of err in the table, else internalError.
+func kindOf(err error) *kind {
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return row.kind
+		}
+	}
+	return &internalError
+}
+
+// ofStatus returns the problem for a status that echo or a middleware chose.
+// One without a row of its own gets a code made from its name.
+func ofStatus(status int) Problem {
+	if k, ok := byStatus[status]; ok {
+		return describe(k, nil)
+	}
+	name := http.StatusText(status)
+	if status < http.StatusBadRequest || name == "" {
+		return describe(&internalError, nil)
+	}
+	return describe(&kind{
+		status: status, code: strings.ReplaceAll(strings.ToLower(name), " ", "_"),
+		title: name, detail: "The server refused the request.",
+	}, nil)
+}
+
+func describe(k *kind, err error) Problem {
+	p := Problem{
+		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
+		Challenge: k.challenge,
+	}
+	if told, ok := errors.AsType[*door.RefusedError](err); ok {
+		p.RetryAfterSeconds = told.RetryAfterSeconds()
+	} else if k.retryMax > 0 {
+		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
+	}
+	if k != &invalidRequest {
+		return p
+	}
+	p.Detail = "The server could not read the request."
+	var told interface{ Detail() string }
+	if errors.As(err, &told) {
+		p.Detail = told.Detail()
+	}
+	if list, ok := errors.AsType[*serve.InvalidError](err); ok {
+		p.Errors = list.Faults
+	}
+	return p
+}
