@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,7 +26,7 @@ func TestFiguresAreTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		reg := prometheus.NewPedanticRegistry()
-		metrics, err := metric.New(reg, metric.Options{})
+		metrics, err := metric.New(reg, metric.Options{Codes: problem.Codes()})
 		must(t, err)
 		store, err := embedded.Open(embedded.Options{Logger: log})
 		must(t, err)

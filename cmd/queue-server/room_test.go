@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
@@ -79,7 +80,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	reg := prometheus.NewRegistry()
-	metrics, err := metric.New(reg, metric.Options{})
+	metrics, err := metric.New(reg, metric.Options{Codes: problem.Codes()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -74,7 +75,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
-	metrics, err := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision})
+	metrics, err := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// DefaultEvery is half the default idle timeout: a silent visitor is gone
-	// 1.5 idle timeouts after the last poll at the latest.
+	// DefaultEvery is half the default idle timeout: a silent visitor is gone 1.5
+	// idle timeouts after the time at which it was told to poll, at the latest.
 	DefaultEvery = 30 * time.Second
 	// MinEvery is the shortest period that cron's schedule knows.
 	MinEvery = time.Second

@@ -3,6 +3,7 @@ package metric
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ var (
 type Options struct {
 	// Version and Revision describe the build.
 	Version, Revision string
+	// Codes are those of all refusals: package problem's. Another is counted as other.
+	Codes []string
 	// Now defaults to time.Now.
 	Now func() time.Time
 }
@@ -40,8 +43,9 @@ type Options struct {
 // Metrics are all series of the server that are not the sweeper's. Its methods
 // may be called from any number of goroutines.
 type Metrics struct {
-	reg prometheus.Registerer
-	now func() time.Time
+	reg   prometheus.Registerer
+	now   func() time.Time
+	codes []string
 
 	joins, polls, refusals *prometheus.CounterVec
 	admissions, restored   *prometheus.CounterVec
@@ -64,7 +68,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		reg: reg, now: o.Now,
+		reg: reg, now: o.Now, codes: append(slices.Clone(o.Codes), other),
 		joins:      counter("queue_joins_total", "Requests for a place, by what became of them.", "zone", "outcome"),
 		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
 		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),

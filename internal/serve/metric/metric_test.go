@@ -24,10 +24,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// codes are some of package problem's.
+var codes = []string{"invalid_request", "zone_closed", "token_invalid", "token_expired", "store_unavailable", "too_many_requests"}
+
 func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	m, err := New(reg, Options{Version: "v1.2.3", Revision: "abc"})
+	m, err := New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +64,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 	m, reg := newTest(t)
 	want := map[string]int{
 		"queue_joins_total": len(joinOutcomes), "queue_polls_total": len(pollOutcomes),
-		"queue_refusals_total": len(refusalCodes), "queue_admissions_total": 1,
+		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 	}

@@ -17,11 +17,6 @@ const other = "other"
 var (
 	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "refused", "error", other}
 	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "early", "refused", "error", other}
-	refusalCodes = []string{
-		"invalid_request", "token_invalid", "zone_unknown", "token_expired", "body_too_large", "zone_closed",
-		"too_many_requests", "line_full", "store_unavailable", "service_unavailable", "internal_error",
-		"unauthorized", "too_many_wrong_tokens", "host_unknown", "cross_origin", "conflict", "not_found", "method_not_allowed", other,
-	}
 )
 
 // zoneMeter holds the series of one zone, resolved.
@@ -93,7 +88,7 @@ func (m *Metrics) Know(zoneIDs ...string) {
 		zones[id] = &zoneMeter{
 			joins:           resolve(m.joins, id, joinOutcomes),
 			polls:           resolve(m.polls, id, pollOutcomes),
-			refusals:        resolve(m.refusals, id, refusalCodes),
+			refusals:        resolve(m.refusals, id, m.codes),
 			admissions:      m.admissions.WithLabelValues(id),
 			localAdmissions: m.localAdmissions.WithLabelValues(id),
 			restored:        m.restored.WithLabelValues(id),

@@ -2,7 +2,9 @@ package problem
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -199,6 +201,18 @@ var table = []struct {
 	{line.ErrSecrets, &otherSecrets},
 	{line.ErrStoreUnavailable, &storeUnavailable},
 	{context.DeadlineExceeded, &storeUnavailable},
+}
+
+// Codes are the codes of all problems, in the order of the alphabet.
+func Codes() []string {
+	seen := map[string]bool{internalError.code: true}
+	for _, row := range table {
+		seen[row.kind.code] = true
+	}
+	for _, k := range byStatus {
+		seen[k.code] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // byStatus is for what echo and its middlewares refuse.
