@@ -169,20 +169,24 @@ func (j *journal) complain(err error) {
 }
 
 // turn has what was written reach the disk, begins a new part when the last is as old
-// as records matter, and deletes those of which nothing matters any more.
+// as records matter, and deletes those of which nothing matters any more. No admission
+// waits for the disk meanwhile. One caller at a time.
 func (j *journal) turn(keep time.Duration) {
 	if j == nil {
 		return
 	}
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.file == nil {
+	file := j.file
+	j.mu.Unlock()
+	if file == nil {
 		return
 	}
-	err := j.file.Sync()
+	err := file.Sync()
+
+	j.mu.Lock()
 	oldest := j.now().Add(-keep).UnixMilli()
-	if j.began[len(j.began)-1] <= oldest {
-		err = errors.Join(err, j.file.Close())
+	full := j.began[len(j.began)-1] <= oldest
+	if full {
 		j.file = nil
 		err = errors.Join(err, j.begin())
 	}
@@ -194,6 +198,13 @@ func (j *journal) turn(keep time.Duration) {
 		j.began = j.began[1:]
 	}
 	j.complain(err)
+	j.mu.Unlock()
+	if full {
+		err = errors.Join(file.Sync(), file.Close())
+		j.mu.Lock()
+		j.complain(err)
+		j.mu.Unlock()
+	}
 }
 
 // close has all of it reach the disk.
