@@ -180,6 +180,7 @@ func lineUp(ctx context.Context, store *lua.Store, zoneID string, n int) ([]line
 			err = fmt.Errorf("join: status %d", a.Status)
 		}
 		places[i] = a.Place
+		places[i].DueMillis += (24 * time.Hour).Milliseconds() // as of one who keeps the newest token
 		return err
 	})
 	return places, err

@@ -12,7 +12,7 @@ import (
 
 const (
 	// tokenSize is the length of a token; see package token.
-	tokenSize = 46
+	tokenSize = token.Size
 	// benchZone is the zone that is measured, warmZone the one that warms
 	// servers up before anything is.
 	benchZone = "BENCH"

@@ -38,6 +38,9 @@ const (
 	lastDue = 1<<32 - 1
 )
 
+// Size is the length of a token of version 2, in characters.
+const Size = text2
+
 // ErrInvalid is returned for every string that is not a token of the zone
 // under a live secret. It says no more: an honest client can do nothing with
 // the reason, and a dishonest one could.
