@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -83,12 +82,6 @@ func (ds *departures) stands(p line.Place) {
 		d.Place.ArrivedAtMicros = p.ArrivedAtMicros - 1
 		ds.byID[p.ID] = d
 	}
-}
-
-// all returns what is remembered.
-func (ds *departures) all() []line.Departure {
-	list, _ := ds.upTo(math.MaxInt64)
-	return list
 }
 
 // upTo returns what is remembered but for admissions after the zone's time, and whether

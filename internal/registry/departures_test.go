@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -171,15 +172,15 @@ func TestDeparturesAreBounded(t *testing.T) {
 	add('b', now.Add(time.Second))
 	add('a', now.Add(2*time.Second)) // joined anew, and left again
 	ds.prune(now.Add(time.Second + 1))
-	if all := ds.all(); len(all) != 1 || all[0].Place.ID != visitor('a') {
+	if all, _ := ds.upTo(math.MaxInt64); len(all) != 1 || all[0].Place.ID != visitor('a') {
 		t.Errorf("remembered %+v, want a", all)
 	}
 	for i := range maxDepartures + 10 {
 		id := line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}
 		ds.add(line.Departure{Place: line.Place{ID: id}}, now.Add(time.Minute))
 	}
-	if n := len(ds.all()); n != maxDepartures {
-		t.Errorf("%d are remembered, at most %d", n, maxDepartures)
+	if all, _ := ds.upTo(math.MaxInt64); len(all) != maxDepartures {
+		t.Errorf("%d are remembered, at most %d", len(all), maxDepartures)
 	}
 	ds.prune(now.Add(time.Hour))
 	if ds.byID != nil || ds.order != nil {
