@@ -230,7 +230,7 @@ func TestAPassHolderJoinsAgain(t *testing.T) {
 	r.cut(true)
 	for _, want := range []string{"held", "admitted locally"} {
 		for id, want := range map[line.ID]string{in.Place.ID: "held", left.ID: want} {
-			a, err := s.Join(t.Context(), testZone, line.ID{1}, id)
+			a, err := s.Join(t.Context(), testZone, r.newID(), id)
 			if outcome(a, err) != want {
 				t.Errorf("joined again: %s, want %s", outcome(a, err), want)
 			}
