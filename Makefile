@@ -12,7 +12,7 @@ UNRACED := ./internal/operate/simulate ./internal/token
 # Packages whose tests make check runs on other days, too: those that read a clock,
 # are quick, and start no Redis. All others: make dates.
 DATED := $(addprefix ./internal/,answer entry pass registry sweeper token wait watch window \
-	$(addprefix limits/,caller gate limiter quota rulebook) $(addprefix operate/,console operator) \
+	$(addprefix limits/,checkapi identity limiter policyset ratelimit) $(addprefix operate/,console operator) \
 	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit
 
 GO      ?= go
@@ -66,10 +66,10 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 	@scripts/install-debian.sh redis-server
 	@scripts/faults.sh
 
-.PHONY: rehearsal
-rehearsal: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
+.PHONY: infrastructure
+infrastructure: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
 	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
-	$(GO) test -count=1 -v -tags rehearsal ./internal/check/rehearsal
+	$(GO) test -count=1 -v -tags infrastructure ./internal/check/infrastructure
 	$(GO) test -count=1 -run OnInstances ./lua
 
 .PHONY: storm
@@ -122,7 +122,7 @@ pictures: ## take the console's pictures anew, into docs/img (look at them)
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside yardsticks, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=limits)
+bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=limits)
 	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
@@ -174,7 +174,7 @@ image: ## build the container image, queue-server (needs Docker)
 	docker buildx build -f deploy/docker/Dockerfile -t queue-server --load \
 		--build-arg VERSION="$$(scripts/version.sh version)" --build-arg REVISION="$$(scripts/version.sh revision)" .
 
-##@ Keep house
+##@ Upkeep
 
 .PHONY: fmt
 fmt: ## format all files

@@ -14,7 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -186,12 +186,12 @@ func short(key string) string {
 // SetHeader sets the fields that tell the client of the decision: RateLimit-Policy,
 // RateLimit, X-RateLimit-Limit, -Remaining and -Reset and, with a refusal,
 // Retry-After. It leaves all others alone.
-func (d *Decision) SetHeader(h http.Header) { quota.SetFields(h, &d.answer) }
+func (d *Decision) SetHeader(h http.Header) { ratelimit.SetFields(h, &d.answer) }
 
 // Problem is the document that tells of a refusal, as application/problem+json
 // (RFC 9457). Its code is rate_limited, or limits_unavailable where Redis is away and
 // the policy is FailClosed.
-func (d *Decision) Problem() []byte { return quota.AppendRefusal(nil, &d.answer) }
+func (d *Decision) Problem() []byte { return ratelimit.AppendRefusal(nil, &d.answer) }
 
 // Wait waits for the delay of a LeakyBucket, but no longer than most, and returns
 // the context's error if that ends before.

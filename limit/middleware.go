@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
-	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 )
 
 // KeyFunc says who asks, and in which tier, or "" for none. A request whose key is
@@ -99,7 +99,7 @@ func (l *Limiter) fail(w http.ResponseWriter, r *http.Request, policy string, er
 
 func refuse(w http.ResponseWriter, r *http.Request, d *Decision) {
 	body, h := d.Problem(), w.Header()
-	h.Set("Content-Type", quota.ContentType)
+	h.Set("Content-Type", ratelimit.ContentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusTooManyRequests)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -16,7 +16,7 @@ const obeyWithin = time.Second
 
 // bookServer is the policies of one server, as its limiter goes by them.
 type bookServer struct {
-	*rulebook.Rulebook
+	*policyset.Set
 	uses atomic.Pointer[limit.Book]
 }
 
@@ -25,7 +25,7 @@ func newBookServer(t *testing.T, url, prefix string, seeds ...limit.Policy) *boo
 	s := openPatient(t, url, nil)
 	s.prefix = prefix
 	out := &bookServer{}
-	out.Rulebook = rulebook.New(rulebook.Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.uses.Store(&b) }})
+	out.Set = policyset.New(policyset.Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.uses.Store(&b) }})
 	out.Start(t.Context())
 	t.Cleanup(func() {
 		out.Stop()

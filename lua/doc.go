@@ -50,7 +50,7 @@
 // script would survive it. When Redis has reached maxmemory, only calls in which
 // somebody joins are refused: those who wait go on, and are swept.
 //
-// Of those far from the door, most are answered with what the server remembers of
+// Of those far from the front, most are answered with what the server remembers of
 // the line between two marks, and Redis only notes that they were there
 // (glance.go; docs/decisions/0010-marks.md).
 //

@@ -21,7 +21,7 @@ const (
 	exactUpTo = 51_200
 )
 
-// farCrowd is a line of which the last third is far from the door, seen by two
+// farCrowd is a line of which the last third is far from the front, seen by two
 // servers.
 type farCrowd struct {
 	*testing.T
@@ -87,7 +87,7 @@ func (f *farCrowd) glances() float64 {
 	return testutil.ToFloat64(f.servers[0].metrics.glances) + testutil.ToFloat64(f.servers[1].metrics.glances)
 }
 
-// TestPositionsFarAway: at most 511 too high, exact near the door, and never
+// TestPositionsFarAway: at most 511 too high, exact near the front, and never
 // rising, whichever server one asks, while others leave.
 func TestPositionsFarAway(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestGlancesAreTrue(t *testing.T) {
 	paused := zone.Defaults("Z")
 	paused.PerMinute = 0
 	put(t, s, paused)
-	// Between the same few marks, far from the door.
+	// Between the same few marks, far from the front.
 	first := len(f.places) - 3*markEvery
 	here := f.places[first : first+markEvery/4]
 	idle := f.places[first-5*markEvery]

@@ -13,7 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
-	"github.com/openqueue/waitingroom/internal/check/rehearsal"
+	"github.com/openqueue/waitingroom/internal/check/infrastructure"
 )
 
 // TestConformanceOnInstances tells every story, of lines and of limits, to the cluster
@@ -21,7 +21,7 @@ import (
 // there.
 func TestConformanceOnInstances(t *testing.T) {
 	t.Parallel()
-	r := rehearsal.StartRedis(t)
+	r := infrastructure.StartRedis(t)
 	strangers(t, r)
 	queue, admin := dial(t, r, "queue"), dial(t, r, "admin")
 	t.Cleanup(func() { deniedNothing(t, r) })
@@ -50,7 +50,7 @@ func TestConformanceOnInstances(t *testing.T) {
 
 // strangers: nodes that no authority of this machine vouches for are not believed;
 // those that the given one does are.
-func strangers(t *testing.T, r *rehearsal.Redis) {
+func strangers(t *testing.T, r *infrastructure.Redis) {
 	t.Helper()
 	roots, err := ReadRoots(r.CAFile())
 	if err != nil {
@@ -70,7 +70,7 @@ func strangers(t *testing.T, r *rehearsal.Redis) {
 }
 
 // deniedNothing: no node has refused a command or a key to anybody.
-func deniedNothing(t *testing.T, r *rehearsal.Redis) {
+func deniedNothing(t *testing.T, r *infrastructure.Redis) {
 	t.Helper()
 	for k, n := range r.Nodes {
 		denied, err := n.Admin(context.WithoutCancel(t.Context()), "acl", "log")
@@ -87,7 +87,7 @@ func deniedNothing(t *testing.T, r *rehearsal.Redis) {
 }
 
 // dial makes a patient client of the cluster for one of its users.
-func dial(t *testing.T, r *rehearsal.Redis, user string) *redis.ClusterClient {
+func dial(t *testing.T, r *infrastructure.Redis, user string) *redis.ClusterClient {
 	t.Helper()
 	roots, err := ReadRoots(r.CAFile())
 	if err != nil {

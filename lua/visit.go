@@ -160,7 +160,7 @@ func (s *Store) afford(ctx context.Context, b *zoneBatch, asks []*ask, now time.
 }
 
 // send makes one call, of those who ask by turn. It returns those glanced at whom
-// the script did not find far from the door.
+// the script did not find far from the front.
 func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, asks []*ask, now time.Time) ([]*ask, error) {
 	const fixed = 4
 	args := make([]any, fixed, fixed+4*len(asks))

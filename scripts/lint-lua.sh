@@ -19,7 +19,7 @@ for script in "${scripts[@]}"; do
 	go run ./scripts/expandlua "${name%.lua}" >"$expanded/$name"
 done
 # Those of other folders include nothing.
-for script in internal/check/yardstick/*.lua; do
+for script in internal/check/baseline/*.lua; do
 	cp "$script" "$expanded"
 	scripts+=("$script")
 done

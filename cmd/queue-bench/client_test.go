@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/baseline"
 )
 
 // answering returns a client whose server gives these pieces as its answer.
@@ -66,10 +66,10 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// yard starts the yardstick in this process.
+// yard starts the baseline in this process.
 func yard(t *testing.T) *contender {
 	t.Helper()
-	addr, err := yardstick.FreeAddr(t.Context())
+	addr, err := baseline.FreeAddr(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestLoad(t *testing.T) {
 	if c.crowd.len() != 40 || rest.len() != 60 {
 		t.Errorf("cut into %d and %d", c.crowd.len(), rest.len())
 	}
-	// The yardstick knows no such route: each is refused, none is lost.
+	// The baseline knows no such route: each is refused, none is lost.
 	left, err := c.finish(ctx, newLeaves(benchZone, &rest), rest.len())
 	if err != nil || left.refused != 60 || left.done != 0 {
 		t.Errorf("leave: %+v, %v", left, err)

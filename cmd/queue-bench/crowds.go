@@ -29,7 +29,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// firstCrowd lines up the first n at each server. The yardstick has no line:
+// firstCrowd lines up the first n at each server. The baseline has no line:
 // its crowd is a token that it answers like any other.
 func (b *bench) firstCrowd(ctx context.Context, n int) error {
 	for _, c := range b.rooms {

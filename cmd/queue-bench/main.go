@@ -1,4 +1,4 @@
-// Command queue-bench measures the waiting room beside yardsticks, in one run
+// Command queue-bench measures the waiting room beside baselines, in one run
 // and on one machine: queue-server on both stores beside a bare echo handler,
 // the Redis scripts beside the least that a poll must do, at crowds of up to a
 // million. It prints tables, keeps all figures in docs/performance.json and writes the
@@ -26,10 +26,10 @@ type commands struct {
 	LoadTest loadTestCommand `cmd:"" name:"loadtest" help:"Run the scenarios of loadtest/k6 on both stores, and judge them."`
 	Judge    judgeCommand    `cmd:"" help:"Judge what k6 has written down elsewhere (--console-output)."`
 	Scaling  scalingCommand  `cmd:"" help:"Write the pages made of docs/performance.json: performance.md, scaling.md, and the tables of deploy/terraform/examples."`
-	Bare     bareCommand     `cmd:"" hidden:"" help:"Serve as the yardstick for HTTP."`
+	Bare     bareCommand     `cmd:"" hidden:"" help:"Serve as the baseline for HTTP."`
 }
 
-// bareCommand is how queue-bench starts itself as the yardstick.
+// bareCommand is how queue-bench starts itself as the baseline.
 type bareCommand struct {
 	Addr string `arg:"" help:"Address to listen on."`
 }
@@ -48,7 +48,7 @@ func run() int {
 	defer stop()
 	var c commands
 	parsed := kong.Parse(&c, kong.Name("queue-bench"),
-		kong.Description("Measures the waiting room beside yardsticks."),
+		kong.Description("Measures the waiting room beside baselines."),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(output{table: os.Stdout, progress: os.Stderr}))
 	if err := parsed.Run(); err != nil {

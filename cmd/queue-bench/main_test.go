@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test's program be the yardstick, as queue-bench is, when
+// TestMain lets the test's program be the baseline, as queue-bench is, when
 // it is started for that.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "bare" {

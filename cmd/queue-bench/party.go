@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/check/acceptance"
-	"github.com/openqueue/waitingroom/internal/check/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/baseline"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,7 +31,7 @@ var storeNames = map[string]string{"embedded": "Embedded", "redis": "Redis"}
 type venue struct {
 	server *process
 	// redis is nil on the embedded store.
-	redis *yardstick.Server
+	redis *baseline.Server
 	cut   *cutter
 	// base is host:port of where visitors go.
 	base string
@@ -67,7 +67,7 @@ func (p *party) venue(ctx context.Context) (v *venue, err error) {
 	}
 	if p.store == "redis" {
 		log := &tail{}
-		if v.redis, err = yardstick.Start(ctx, p.Redis, log); err != nil {
+		if v.redis, err = baseline.Start(ctx, p.Redis, log); err != nil {
 			return nil, fmt.Errorf("%w\n%s", err, log)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/baseline"
 )
 
 const (
@@ -49,7 +49,7 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 	var addrs [3]string
 	for i := range addrs {
 		var err error
-		if addrs[i], err = yardstick.FreeAddr(ctx); err != nil {
+		if addrs[i], err = baseline.FreeAddr(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -56,7 +56,7 @@ func (s series) ratio(name, to string, of func(sample) float64) float64 {
 type standing struct {
 	Name string `json:"name"`
 	sample
-	// Ratio is its rate by the yardstick's, ByCPU the yardstick's processor time by
+	// Ratio is its rate by the baseline's, ByCPU the baseline's processor time by
 	// its own, of all that took part.
 	Ratio float64 `json:"ratio,omitzero"`
 	ByCPU float64 `json:"byCPU,omitzero"`
@@ -65,8 +65,8 @@ type standing struct {
 // standings are those of a contest, in the order of the tables.
 type standings []standing
 
-// standings of the named, beside a yardstick. Who took no part is not in it.
-func (s series) standings(yardstick string, names ...string) (out standings) {
+// standings of the named, beside a baseline. Who took no part is not in it.
+func (s series) standings(baseline string, names ...string) (out standings) {
 	for _, name := range names {
 		if len(s[name]) == 0 {
 			continue
@@ -75,7 +75,7 @@ func (s series) standings(yardstick string, names ...string) (out standings) {
 			return time.Duration(s.median(name, func(s sample) float64 { return float64(of(s)) }))
 		}
 		out = append(out, standing{
-			Name: name, Ratio: s.ratio(name, yardstick, perSecond), ByCPU: s.ratio(yardstick, name, allMicros),
+			Name: name, Ratio: s.ratio(name, baseline, perSecond), ByCPU: s.ratio(baseline, name, allMicros),
 			sample: sample{
 				PerSecond: s.median(name, perSecond), RedisMicros: s.median(name, redisMicros),
 				ServerMicros: s.median(name, func(s sample) float64 { return s.ServerMicros }),

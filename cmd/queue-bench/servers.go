@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/check/yardstick"
+	"github.com/openqueue/waitingroom/internal/check/baseline"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -33,8 +33,8 @@ type contender struct {
 
 // servers are all that is started.
 type servers struct {
-	redis *yardstick.Server
-	// rooms are the contenders, the yardstick first.
+	redis *baseline.Server
+	// rooms are the contenders, the baseline first.
 	rooms []*contender
 	keys  *token.Keys
 	dir   string
@@ -68,7 +68,7 @@ func startServers(ctx context.Context, o measureCommand, conns int) (s *servers,
 			return s, err
 		}
 	}
-	if s.redis, err = yardstick.Start(ctx, o.Redis, &s.log); err != nil {
+	if s.redis, err = baseline.Start(ctx, o.Redis, &s.log); err != nil {
 		return s, fmt.Errorf("%w\n%s", err, &s.log)
 	}
 	secret := make([]byte, token.MinSecretBytes)
@@ -104,13 +104,13 @@ func build(ctx context.Context, to string) error {
 	return nil
 }
 
-// startBare starts this program as the yardstick.
+// startBare starts this program as the baseline.
 func startBare(ctx context.Context) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	addr, err := yardstick.FreeAddr(ctx)
+	addr, err := baseline.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -47,7 +47,7 @@ func orAll(zoneID string) string {
 
 // auditTable has a row for each setting that was changed, each whole by itself,
 // so that grep finds all of it.
-func auditTable(changes []remote.Change, where *time.Location) *table {
+func auditTable(changes []adminclient.Change, where *time.Location) *table {
 	t := &table{columns: []column{{title: "ZONE"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
 	for _, c := range changes {
 		when := time.UnixMilli(c.AtMillis).In(where).Format(time.DateTime)
@@ -63,7 +63,7 @@ func auditTable(changes []remote.Change, where *time.Location) *table {
 }
 
 // changeWords says what a change did, one setting each.
-func changeWords(c remote.Change) []string {
+func changeWords(c adminclient.Change) []string {
 	switch {
 	case c.Now == nil && c.Was == nil:
 		return []string{"unknown"}

@@ -14,18 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/yardstick"
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/check/baseline"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // The two crowds.
 const (
-	bots, botAddresses       = 1000, 50
-	honest, honestAddresses  = 500, 400
-	schools, pupils          = 3, 30 // the last school has those who are left over
-	honestArrive             = 2 * time.Second
-	atDoorBurst, atDoorLimit = 60, 60 // a minute
+	bots, botAddresses      = 1000, 50
+	honest, honestAddresses = 500, 400
+	schools, pupils         = 3, 30 // the last school has those who are left over
+	honestArrive            = 2 * time.Second
+	guardBurst, guardLimit  = 60, 60 // a minute
 )
 
 // TestBots: a thousand bots join as fast as they can, from 50 addresses, each time as
@@ -43,7 +43,7 @@ func TestBots(t *testing.T) {
 	})
 	t.Run("redis, two servers", func(t *testing.T) {
 		var log strings.Builder
-		redis, err := yardstick.Start(t.Context(), "redis-server", &log)
+		redis, err := baseline.Start(t.Context(), "redis-server", &log)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, &log)
 		}
@@ -61,14 +61,14 @@ func TestBots(t *testing.T) {
 func raid(t *testing.T, servers ...*server) {
 	t.Helper()
 	policy, err := json.Marshal(map[string]any{"rules": []limit.Rule{
-		{Algorithm: limit.TokenBucket, Limit: atDoorLimit, WindowSeconds: 60, Burst: atDoorBurst},
+		{Algorithm: limit.TokenBucket, Limit: guardLimit, WindowSeconds: 60, Burst: guardBurst},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range servers {
 		// On the second it changes nothing; but then it is in force there, too.
-		if got := s.admin(t, http.MethodPut, "/admin/limits/"+door.JoinsAddress, string(policy)); got.status != http.StatusOK {
+		if got := s.admin(t, http.MethodPut, "/admin/limits/"+guard.JoinsAddress, string(policy)); got.status != http.StatusOK {
 			t.Fatalf("%+v", got)
 		}
 	}
@@ -257,13 +257,13 @@ func (r *raided) judge(t *testing.T, began time.Time) {
 	for _, arrived := range r.people.arrived {
 		ahead, _ := slices.BinarySearch(r.bots.arrived, arrived)
 		since := time.Duration(arrived-began.UnixMicro()) * time.Microsecond
-		if allowed := each * botAddresses * (atDoorBurst + int(since*atDoorLimit/time.Minute)); ahead > allowed {
+		if allowed := each * botAddresses * (guardBurst + int(since*guardLimit/time.Minute)); ahead > allowed {
 			t.Errorf("after %v %d bots are ahead, the policy allows %d", since, ahead, allowed)
 		} else if ahead >= worst {
 			worst, of = ahead, allowed
 		}
 	}
-	if len(r.bots.arrived) < botAddresses*atDoorBurst {
+	if len(r.bots.arrived) < botAddresses*guardBurst {
 		t.Errorf("the bots have %d places, they may have more", len(r.bots.arrived))
 	}
 	t.Logf("bots: %d joins in %.1f s, %d refused, %d places; people: %d joins, %d refused, %d places; "+

@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -183,7 +183,7 @@ func (r *configReader) allLimits(list *yaml.Node) {
 	}
 	lines := make(map[string]int)
 	for _, n := range list.Content {
-		p, faults := rulebook.Read(n)
+		p, faults := policyset.Read(n)
 		for _, f := range faults {
 			r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.path, f.Line, f.Text))
 		}

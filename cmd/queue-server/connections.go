@@ -54,7 +54,7 @@ func readBudget() budget {
 // shut the operators out, nor one address the others.
 func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, gates *gateway) error {
 	may, perAddress := readBudget(), addressConnections
-	if s.DoorLimits == doorOff { // a load test comes from one address
+	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = 0
 	}
 	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), prefixes(s.proxies))

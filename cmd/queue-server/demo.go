@@ -104,7 +104,7 @@ func (d *demo) show(ctx context.Context, m simulate.Moment) {
 func (d *demo) picture(m simulate.Moment) string {
 	var b strings.Builder
 	row := func(format string, a ...any) { fmt.Fprintf(&b, "  "+format+clearRest+"\n", a...) }
-	row("%s%s%s since the doors opened", bold, m.At, plain)
+	row("%s%s%s since it opened", bold, m.At, plain)
 	row("")
 	row("the crowd  %s", bar(d.crowd, part{m.Admitted, green}, part{m.Present, cyan}, part{m.Left, grey}))
 	row("           %s■%s in %-7d %s■%s waiting %-7d %s■%s left %d",
@@ -113,7 +113,7 @@ func (d *demo) picture(m simulate.Moment) string {
 	row("window     %s %d of %d", bar(int(m.WindowLimit), part{int(m.InWindow), green}), m.InWindow, m.WindowLimit)
 	row("")
 	row("in line    %d places, %d of them left behind and not yet noticed", m.Waiting, m.Waiting-int64(m.Present))
-	row("           %d of them near the door, %d on time", m.Released, m.Live)
+	row("           %d of them near the front, %d on time", m.Released, m.Live)
 	row("           who joins now is told to expect %s", estimateOf(m))
 	return b.String()
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 )
 
@@ -42,7 +42,7 @@ type deskFlags struct {
 
 // desk is where an operator's command works: a server, and who asks.
 type desk struct {
-	*remote.Client
+	*adminclient.Client
 	*surroundings
 	json bool
 	// operator is the name for the record.
@@ -78,7 +78,7 @@ func (f deskFlags) open(at *surroundings) (*desk, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	client, err := remote.New(remote.Options{
+	client, err := adminclient.New(adminclient.Options{
 		URL: address, Token: token, Operator: operator, Timeout: f.timeout,
 		Warned: func(said string) { _, _ = fmt.Fprintf(at.stderr, "Mind: it is %s\n", harmless(said, "")) },
 	})
@@ -160,13 +160,13 @@ func (d *desk) explain(err error) error {
 		return err
 	}
 	switch {
-	case errors.Is(err, remote.ErrUnreachable):
+	case errors.Is(err, adminclient.ErrUnreachable):
 		return sentence(err, "cannot ask the server at %v\n"+
 			"Does it run, and is this its operators' listener? Name another with --admin-url or QUEUE_ADMIN_URL", err)
-	case errors.Is(err, remote.ErrUnauthorized):
+	case errors.Is(err, adminclient.ErrUnauthorized):
 		return sentence(err, "%s refuses the operators' token of %s\n"+
 			"The server's own is the one that it was started with, or in the file admin-token of its data folder", d.URL(), d.tokenFrom)
-	case errors.Is(err, remote.ErrUnavailable):
+	case errors.Is(err, adminclient.ErrUnavailable):
 		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", d.URL(), err)
 	}
 	return err
@@ -175,10 +175,10 @@ func (d *desk) explain(err error) error {
 // about says an error about a zone; if there is no such zone, which other may be
 // meant.
 func (d *desk) about(ctx context.Context, zoneID string, err error) error {
-	if errors.Is(err, remote.ErrConflict) {
+	if errors.Is(err, adminclient.ErrConflict) {
 		return sentence(err, "zone %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server zones get %s", zoneID, zoneID)
 	}
-	if !errors.Is(err, remote.ErrNotFound) {
+	if !errors.Is(err, adminclient.ErrNotFound) {
 		return err
 	}
 	reply, listErr := d.Zones(ctx)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
-	"github.com/openqueue/waitingroom/internal/limits/caller"
-	"github.com/openqueue/waitingroom/internal/limits/gate"
+	"github.com/openqueue/waitingroom/internal/limits/checkapi"
+	"github.com/openqueue/waitingroom/internal/limits/identity"
 )
 
 // gatewayHeaderBytes is for the limits' listener: gateways hand the headers of their
@@ -18,7 +18,7 @@ const gatewayHeaderBytes = 64 << 10
 // nil, and all that it does is nothing.
 type gateway struct {
 	*listener
-	callers *caller.Finder
+	callers *identity.Finder
 }
 
 // openGateway opens the address, if there is one. Connections wait until serve.
@@ -26,7 +26,7 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 	if s.LimitsAddr == "" {
 		return nil, nil
 	}
-	callers, err := caller.New(caller.Options{
+	callers, err := identity.New(identity.Options{
 		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
@@ -52,7 +52,7 @@ func warnOfGateway(log *slog.Logger, s checked, addr string) {
 		log.Warn("no proxy is trusted: to the limits, all clients of a gateway are one, with the gateway's address",
 			"setting", "QUEUE_TRUSTED_PROXIES")
 	}
-	if s.LimitsAPIKeys == caller.AnyAPIKey {
+	if s.LimitsAPIKeys == identity.AnyAPIKey {
 		log.Warn("every X-API-Key is believed: a client that nobody checks before has no limit")
 	}
 }
@@ -66,11 +66,11 @@ func (g *gateway) address() string {
 }
 
 // room is what answers there.
-func (g *gateway) room(l *limits) *gate.HTTP {
+func (g *gateway) room(l *limits) *checkapi.HTTP {
 	if g == nil {
 		return nil
 	}
-	return gate.NewHTTP(gate.New(l, g.callers))
+	return checkapi.NewHTTP(checkapi.New(l, g.callers))
 }
 
 // start begins to keep the keys fresh; stop ends it.

@@ -9,14 +9,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 )
 
-// limits are what every door asks, and the policies that it goes by.
+// limits are what every guard asks, and the policies that it goes by.
 type limits struct {
 	*limiter.Limiter
-	book *rulebook.Rulebook
+	book *policyset.Set
 }
 
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
@@ -38,7 +38,7 @@ func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, met
 		o.Store = shared
 	}
 	l := &limits{Limiter: limiter.New(o)}
-	l.book = rulebook.New(rulebook.Options{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
+	l.book = policyset.New(policyset.Options{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
 	return l, metrics.ShowLimits(l)
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
 // limitApplyCommand is queue-server limits apply.
@@ -187,7 +187,7 @@ func (d *desk) doLimitSteps(ctx context.Context, steps []*limitStep) error {
 			continue
 		}
 		s.Result, s.Error = resultFailed, err.Error()
-		stop = ctx.Err() != nil || errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUnauthorized)
+		stop = ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized)
 		if first == nil {
 			first = d.aboutPolicy(ctx, s.Policy, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
 // limitsCommand is queue-server limits: what an operator does with policies.
@@ -189,7 +189,7 @@ func policyLines(p limit.Policy) []string {
 	return t.lines(0)[1:]
 }
 
-func (d *desk) showLimitStats(s remote.LimitStats) error {
+func (d *desk) showLimitStats(s adminclient.LimitStats) error {
 	d.say("\nOn this server, in the last %s:\n", seconds(int64(s.RecentSeconds)))
 	t := &table{columns: []column{
 		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
@@ -222,9 +222,9 @@ func (d *desk) showLimitStats(s remote.LimitStats) error {
 // may be meant.
 func (d *desk) aboutPolicy(ctx context.Context, name string, err error) error {
 	switch {
-	case errors.Is(err, remote.ErrConflict):
+	case errors.Is(err, adminclient.ErrConflict):
 		return sentence(err, "policy %s: others have changed it meanwhile; it was left as it is. Look at it with: queue-server limits show %s", name, name)
-	case !errors.Is(err, remote.ErrNotFound):
+	case !errors.Is(err, adminclient.ErrNotFound):
 		return err
 	}
 	reply, listErr := d.Limits(ctx)

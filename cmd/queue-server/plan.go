@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -115,7 +115,7 @@ func newStep(want zone.Settings) *step {
 	return s
 }
 
-func changeStep(is remote.Reply[zone.Settings], want zone.Settings) *step {
+func changeStep(is adminclient.Reply[zone.Settings], want zone.Settings) *step {
 	s := &step{ZoneID: want.ZoneID, Action: actionChange, Result: resultPlanned, version: is.Version}
 	for _, d := range differences(is.Value, want) {
 		s.Settings = append(s.Settings, settingChange{d.name, d.was, d.now})

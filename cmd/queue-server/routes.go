@@ -15,11 +15,11 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/address"
-	"github.com/openqueue/waitingroom/internal/limits/gate"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/checkapi"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
-	"github.com/openqueue/waitingroom/internal/serve/origin"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -29,8 +29,8 @@ type rooms struct {
 	wait     *wait.HTTP
 	entry    *entry.HTTP
 	operator *operator.HTTP
-	limits   *rulebook.HTTP
-	gate     *gate.HTTP // nil without the limits' listener
+	limits   *policyset.HTTP
+	gate     *checkapi.HTTP // nil without the limits' listener
 	console  http.Handler
 	entrance *entrance
 	health   *health
@@ -41,7 +41,7 @@ type rooms struct {
 	// clientIP finds the visitor's address behind the trusted proxies.
 	clientIP echo.IPExtractor
 	// origins are the sites whose pages may ask.
-	origins *origin.Policy
+	origins *cors.Policy
 	log     *slog.Logger
 }
 

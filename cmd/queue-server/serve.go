@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/fallback"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
@@ -112,7 +112,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	lines.Start(ctx)
 	defer lines.Stop()
 
-	limits, err := newLimits(s, opened, doorPolicies(s, from.limits), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, guardPolicies(s, from.limits), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	gates.start(ctx)
 	defer gates.stop()
 
-	visited, guard := openDoor(s, lines, zones, limits, metrics, log)
+	visited, guard := openGuard(s, lines, zones, limits, metrics, log)
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	desk := operator.New(zones, seen, log)
@@ -151,7 +151,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		wait:     wait.NewHTTP(wait.New(visited, guard, keys.tokens, issuer, metrics, nil)),
 		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
-		limits:   rulebook.NewHTTP(limits.book, limits),
+		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),
 		console:  consoles.Handler(),
 		entrance: entrance,

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/caller"
+	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/serve/origin"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
 )
@@ -89,7 +89,7 @@ type checked struct {
 	// backends are those whose clientIp is believed.
 	backends []*net.IPNet
 	// origins are the sites whose pages may ask.
-	origins *origin.Policy
+	origins *cors.Policy
 	level   slog.Level
 }
 
@@ -124,10 +124,10 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		}
 	}
 	// Read here only to see that they can be.
-	if _, err := caller.New(caller.Options{JWKS: s.LimitsJWKS}); err != nil {
+	if _, err := identity.New(identity.Options{JWKS: s.LimitsJWKS}); err != nil {
 		fault("limits-jwks", "%w", err)
 	}
-	if _, err := caller.New(caller.Options{APIKeys: s.LimitsAPIKeys}); err != nil {
+	if _, err := identity.New(identity.Options{APIKeys: s.LimitsAPIKeys}); err != nil {
 		fault("limits-api-keys", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
@@ -164,7 +164,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.SweepEvery%time.Second != 0 {
 		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
 	}
-	oneOf("door-limits", s.DoorLimits, doorOn, doorOff)
+	oneOf("door-limits", s.DoorLimits, guardOn, guardOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
 	networks := func(flag string, all []string) (out []*net.IPNet) {
 		for _, text := range all {
@@ -180,7 +180,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	c.proxies = networks("trusted-proxies", s.TrustedProxies)
 	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
-	if c.origins, err = origin.New(s.AllowedOrigins); err != nil {
+	if c.origins, err = cors.New(s.AllowedOrigins); err != nil {
 		fault("allowed-origins", "%w", err)
 	}
 	oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/guard"
 )
 
 // TestOneAddressTakesNoZone: in a zone as it is made, with 500 places, one address joins
@@ -52,7 +52,7 @@ func TestOneAddressTakesNoZone(t *testing.T) {
 // TestTheBodyNamesNobody: what a join says of its address counts where an operator has
 // named the backend that sends it, and nowhere else, be it through a trusted proxy.
 func TestTheBodyNamesNobody(t *testing.T) {
-	const five = "limits:\n  - {name: " + door.JoinsAddress + ", rules: [{algorithm: fixed_window, limit: 5, windowSeconds: 86400}]}\n" + oneSlot
+	const five = "limits:\n  - {name: " + guard.JoinsAddress + ", rules: [{algorithm: fixed_window, limit: 5, windowSeconds: 86400}]}\n" + oneSlot
 	one, many := func(int) string { return "203.0.113.9" }, func(n int) string { return fmt.Sprint("198.51.100.", n) }
 	for name, tt := range map[string]struct {
 		setting, forwarded string

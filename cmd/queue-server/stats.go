@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
 // statsCommand is queue-server stats.
@@ -30,7 +30,7 @@ func (c statsCommand) Run(ctx context.Context, at *surroundings) error {
 }
 
 // statsText is a zone for people: a figure a line, aligned.
-func statsText(s *remote.Stats) string {
+func statsText(s *adminclient.Stats) string {
 	t := &table{columns: []column{{}, {right: true}, {}}}
 	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
 	figure := func(name, value, more string) { t.add("  "+name, value, more) }

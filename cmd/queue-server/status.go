@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
 // Exit statuses. Scripts compare them, so none changes its meaning.
@@ -55,12 +55,12 @@ func statusOf(err error) int {
 		err    error
 		status int
 	}{
-		{remote.ErrInvalid, exitUsage},
-		{remote.ErrNotFound, exitNotFound},
-		{remote.ErrUnauthorized, exitRefused},
-		{remote.ErrUnreachable, exitUnreachable},
-		{remote.ErrUnavailable, exitUnreachable},
-		{remote.ErrConflict, exitConflict},
+		{adminclient.ErrInvalid, exitUsage},
+		{adminclient.ErrNotFound, exitNotFound},
+		{adminclient.ErrUnauthorized, exitRefused},
+		{adminclient.ErrUnreachable, exitUnreachable},
+		{adminclient.ErrUnavailable, exitUnreachable},
+		{adminclient.ErrConflict, exitConflict},
 		{errDiffers, exitDiffers},
 	} {
 		if errors.Is(err, row.err) {

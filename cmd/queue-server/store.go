@@ -12,7 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/lua"
@@ -21,7 +21,7 @@ import (
 // store is either of the two.
 type store interface {
 	metric.Calls
-	rulebook.Store
+	policyset.Store
 	Close() error
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -167,7 +167,7 @@ func (d *desk) carryOut(ctx context.Context, p *plan) error {
 		if first == nil {
 			first = s.err
 		}
-		stop = ctx.Err() != nil || errors.Is(s.err, remote.ErrUnreachable) || errors.Is(s.err, remote.ErrUnauthorized)
+		stop = ctx.Err() != nil || errors.Is(s.err, adminclient.ErrUnreachable) || errors.Is(s.err, adminclient.ErrUnauthorized)
 	}
 	done, failed, skipped := p.count(resultDone), p.count(resultFailed), p.count(resultSkipped)
 	if !d.json {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -23,7 +23,7 @@ func wholeNumber(text string) (int64, error) {
 // change is what was made of a zone.
 type change struct {
 	was zone.Settings
-	now remote.Reply[zone.Settings]
+	now adminclient.Reply[zone.Settings]
 }
 
 // change sets the settings that wanted returns for those that the zone has now,
@@ -46,7 +46,7 @@ func (d *desk) change(ctx context.Context, zoneID string, wanted func(was zone.S
 		switch {
 		case err == nil:
 			return change{was.Value, now}, nil
-		case errors.Is(err, remote.ErrConflict) && try < maxTries:
+		case errors.Is(err, adminclient.ErrConflict) && try < maxTries:
 		default:
 			return change{}, d.about(ctx, zoneID, err)
 		}

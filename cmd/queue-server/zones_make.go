@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -27,7 +27,7 @@ func (c createCommand) Run(ctx context.Context, at *surroundings) error {
 	}
 	return c.at(at, func(d *desk) error {
 		reply, err := d.Create(ctx, c.Zone, settings)
-		if errors.Is(err, remote.ErrConflict) {
+		if errors.Is(err, adminclient.ErrConflict) {
 			return sentence(err, "zone %s is there already, and stays as it is\nTo change it: queue-server zones set %s NAME=VALUE", c.Zone, c.Zone)
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
 const (
@@ -64,7 +64,7 @@ type view struct {
 // zoneView is one zone, or why it could not be looked at.
 type zoneView struct {
 	zoneID string
-	stats  remote.Reply[remote.Stats]
+	stats  adminclient.Reply[adminclient.Stats]
 	err    error
 }
 
@@ -141,7 +141,7 @@ func (w *watcher) look(ctx context.Context, first bool) (view, error) {
 
 // passes reports whether an error may be over soon.
 func passes(err error) bool {
-	return errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUnavailable)
+	return errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnavailable)
 }
 
 func (w *watcher) names(ctx context.Context) ([]string, error) {
@@ -180,7 +180,7 @@ func (w *watcher) askAll(ctx context.Context, names []string) []zoneView {
 // answers, or the token is refused.
 func common(zones []zoneView) error {
 	for _, z := range zones {
-		if errors.Is(z.err, remote.ErrUnreachable) || errors.Is(z.err, remote.ErrUnauthorized) {
+		if errors.Is(z.err, adminclient.ErrUnreachable) || errors.Is(z.err, adminclient.ErrUnauthorized) {
 			return z.err
 		}
 	}
@@ -221,9 +221,9 @@ func watchTable(zones []zoneView) *table {
 // troubleWord says in a word or two why a zone has no figures.
 func troubleWord(err error) string {
 	switch {
-	case errors.Is(err, remote.ErrNotFound):
+	case errors.Is(err, adminclient.ErrNotFound):
 		return "deleted"
-	case errors.Is(err, remote.ErrUnavailable):
+	case errors.Is(err, adminclient.ErrUnavailable):
 		return "store away"
 	}
 	return "no answer"

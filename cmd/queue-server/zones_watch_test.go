@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/remote"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -42,9 +42,9 @@ func TestWatchJSON(t *testing.T) {
 	var zones []string
 	for text := range strings.Lines(got.out) {
 		var one struct {
-			WatchedAt int64        `json:"watchedAt"`
-			ZoneID    string       `json:"zoneId"`
-			Stats     remote.Stats `json:"stats"`
+			WatchedAt int64             `json:"watchedAt"`
+			ZoneID    string            `json:"zoneId"`
+			Stats     adminclient.Stats `json:"stats"`
 		}
 		if err := json.Unmarshal([]byte(text), &one); err != nil || one.WatchedAt == 0 || one.Stats.ZoneID != one.ZoneID {
 			t.Errorf("%v: %s", err, text)
@@ -180,7 +180,7 @@ TICKETS    queue         0    0/60    0/600  0 %       0 s
 
 func TestWatchPicture(t *testing.T) {
 	t.Parallel()
-	client, err := remote.New(remote.Options{URL: "http://127.0.0.1:8081"})
+	client, err := adminclient.New(adminclient.Options{URL: "http://127.0.0.1:8081"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,14 +188,14 @@ func TestWatchPicture(t *testing.T) {
 	rate := 1234.5
 	at := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 	v := view{at: at, zones: []zoneView{
-		{zoneID: "TICKETS-OF-A-VERY-LONG-NAME-INDEED-AND-MORE-OF-IT-AUTUMN", stats: remote.Reply[remote.Stats]{Value: remote.Stats{
+		{zoneID: "TICKETS-OF-A-VERY-LONG-NAME-INDEED-AND-MORE-OF-IT-AUTUMN", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{
 			Mode: zone.ModeQueue, Waiting: 1_234_567, Overdue: 12, AdmittedInWindow: 6000, WindowLimit: 6000,
 			AdmittedInMinute: 59_999, PerMinute: 60_000, WindowUse: 1, EstimatedWait: 1_234_000, JoinsPerMinute: &rate, PollsPerSecond: &rate,
 		}}},
-		{zoneID: "PAUSED", stats: remote.Reply[remote.Stats]{Value: remote.Stats{Mode: zone.ModeQueue}}},
-		{zoneID: "FAILING", stats: remote.Reply[remote.Stats]{Value: remote.Stats{Mode: zone.ModeQueue, Store: "failing"}}},
-		{zoneID: "DELETED", err: &remote.ProblemError{Status: 404, Code: "zone_unknown"}},
-		{zoneID: "AWAY", err: &remote.ProblemError{Status: 503, Code: "store_unavailable"}},
+		{zoneID: "PAUSED", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{Mode: zone.ModeQueue}}},
+		{zoneID: "FAILING", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{Mode: zone.ModeQueue, Store: "failing"}}},
+		{zoneID: "DELETED", err: &adminclient.ProblemError{Status: 404, Code: "zone_unknown"}},
+		{zoneID: "AWAY", err: &adminclient.ProblemError{Status: 503, Code: "store_unavailable"}},
 	}}
 	got := strings.Join(screen.picture(v, 80, 24), "\n") + "\n"
 	if want := `
@@ -213,7 +213,7 @@ TICKETS-…-AUTUMN  queue          1,234,567  59,999/60,000  100 %  20 m 34 s
 		}
 	}
 
-	v.err, v.away = &remote.UnreachableError{URL: "http://127.0.0.1:8081", Cause: io.ErrUnexpectedEOF}, at.Add(-65*time.Second)
+	v.err, v.away = &adminclient.UnreachableError{URL: "http://127.0.0.1:8081", Cause: io.ErrUnexpectedEOF}, at.Add(-65*time.Second)
 	picture := screen.picture(v, 80, 8) // room for three zones' lines
 	if want := "NO ANSWER for 1 m 05 s, trying again; these figures are old: unexpected EOF"; picture[len(picture)-1] != want {
 		t.Errorf("got %q, want %q", picture[len(picture)-1], want)

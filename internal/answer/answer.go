@@ -56,7 +56,7 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	b = append(b, `,"canEnter":false,"waiting":{"position":`...)
 	b = strconv.AppendInt(b, a.Line.Position, 10)
 	b = append(b, `,"total":`...)
-	// A position far from the door may be rounded up; see line.Answer.
+	// A position far from the front may be rounded up; see line.Answer.
 	b = strconv.AppendInt(b, max(a.Line.Position, a.Line.State.Waiting), 10)
 	b = append(b, `,"estimatedWait":`...)
 	b = strconv.AppendInt(b, a.Line.EstimateMillis, 10)

@@ -1,12 +1,12 @@
 // Package check has no code: it is the wing of what only tests and tools use. Nothing
 // that serves imports it.
 //
-//	house        the whole tree held to the rules that no linter knows
+//	architecture  the whole tree held to the rules that no linter knows
 //	conformance  what every store of zones must do: stories, a model and a property
 //	conformance/limits  the same for the counts of limits
 //	fault        the servers over HTTP, while Redis, servers and connections break
 //	openapitest  every answer of a test held against the API's description
 //	acceptance   judges a load test by what its visitors saw
-//	rehearsal    runs here what the instances of deploy/terraform run
-//	yardstick    a redis-server and the least a poll must do: what lua is measured against
+//	infrastructure  runs here what the instances of deploy/terraform run
+//	baseline     a redis-server and the least a poll must do: what lua is measured against
 package check

@@ -15,7 +15,7 @@ import (
 // million is how many wait in the benchmarks.
 const million = 1_000_000
 
-// slow is a zone that lets nobody near the door while a benchmark runs.
+// slow is a zone that lets nobody near the front while a benchmark runs.
 func slow() zone.Settings {
 	z := zone.Defaults("z")
 	z.PerMinute, z.IdleTimeoutSeconds = 1, zone.MaxIdleTimeoutSeconds

@@ -133,7 +133,7 @@ func TestPlacesSurvive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Five were near the door, and two of them enter after a window.
+		// Five were near the front, and two of them enter after a window.
 		if enters := i < 2; enters != (a.Status == line.Admitted) {
 			t.Errorf("the %d. of the line: %+v", i+1, a)
 		}

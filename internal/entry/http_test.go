@@ -21,8 +21,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -394,7 +394,7 @@ func TestPollBeforeItsTime(t *testing.T) {
 	if d := read(t, w); w.Code != 200 || d.Token != tok || *d.Waiting != (waiting{7, 9, 42_000, 6_100, p.ArrivedAtMicros}) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	r.store.err = &door.RefusedError{RetryMillis: 6_100}
+	r.store.err = &guard.RefusedError{RetryMillis: 6_100}
 	w = r.poll(tok)
 	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "7" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)

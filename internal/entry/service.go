@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 )
@@ -51,7 +51,7 @@ func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Se
 // admission, with the same pass, until that expires.
 //
 // It returns a *serve.FieldError or token.ErrInvalid before the store is
-// asked, door.ErrRefused, ErrGone, or an error of the store.
+// asked, guard.ErrRefused, ErrGone, or an error of the store.
 func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
 	p, err := s.place(zoneID, tok)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 // outcome names what became of a poll, for the meter.
 func outcome(a *line.Answer, err error) string {
 	switch {
-	case errors.Is(err, door.ErrRefused):
+	case errors.Is(err, guard.ErrRefused):
 		return "refused"
 	case err != nil:
 		return "error"

@@ -2,8 +2,8 @@
 // visitors use, and nothing of theirs imports it.
 //
 //	operator  the service: zones are made, changed, watched and deleted; who may do so
-//	console   the pages in the browser, over operator and the limits' rulebook
-//	remote    the operators' API from the other side: what the command line is made of
+//	console   the pages in the browser, over operator and the limits' policies
+//	adminclient  the operators' API from the other side: what the command line is made of
 //	simulate  the dry run: a crowd in virtual time, on an embedded store of its own
 //	uplot     the one script in our pages that is not our own, which draws curves
 //

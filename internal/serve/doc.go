@@ -6,7 +6,7 @@
 //
 //	metric   what is counted, for Prometheus
 //	openapi  the API, described: one document for each listener, and who sends it
-//	origin   which pages of other sites may ask (CORS)
+//	cors     which pages of other sites may ask (CORS)
 //	problem  the one table from errors to documents of RFC 9457
 //	secret   secrets, read from files or the environment, and how strong they are
 //

@@ -17,7 +17,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -183,12 +183,12 @@ func TestJoinIsGuarded(t *testing.T) {
 		return w
 	}
 	for header, forwarded := range map[string]bool{"": false, "X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
-		want := door.Newcomer{ZoneID: zoneID, ClientID: "c", ClientIP: "203.0.113.9", Address: "198.51.100.7", Forwarded: forwarded}
+		want := guard.Newcomer{ZoneID: zoneID, ClientID: "c", ClientIP: "203.0.113.9", Address: "198.51.100.7", Forwarded: forwarded}
 		if w := send(header); w.Code != 200 || r.newcomer != want {
 			t.Errorf("%q: %d, %+v", header, w.Code, r.newcomer)
 		}
 	}
-	r.refuses = &door.RefusedError{RetryMillis: 12_345}
+	r.refuses = &guard.RefusedError{RetryMillis: 12_345}
 	r.meter.told()
 	before := r.stats(t)
 	w := send("")

@@ -15,8 +15,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -42,7 +42,7 @@ type room struct {
 	service *wait.Service
 	http    http.Handler
 	// newcomer is the latest whom the guard saw, refuses what it says.
-	newcomer door.Newcomer
+	newcomer guard.Newcomer
 	refuses  error
 }
 
@@ -66,7 +66,7 @@ func newRoom(tb testing.TB) *room {
 }
 
 // Admits is the guard's.
-func (r *room) Admits(_ context.Context, n door.Newcomer) error {
+func (r *room) Admits(_ context.Context, n guard.Newcomer) error {
 	r.newcomer = n
 	return r.refuses
 }

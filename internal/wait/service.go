@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -42,8 +42,8 @@ type Store interface {
 // Guard keeps those out who ask too much.
 type Guard interface {
 	// Admits returns nil for a newcomer who may ask for a place, or an error that
-	// wraps door.ErrRefused.
-	Admits(ctx context.Context, n door.Newcomer) error
+	// wraps guard.ErrRefused.
+	Admits(ctx context.Context, n guard.Newcomer) error
 }
 
 // Meter counts what the store says in this room; what does not get as far is
@@ -119,14 +119,14 @@ func (n *Newcomer) check() error {
 // and, once admitted, the pass (the token may then be another for the same
 // admission). Without one, each call takes a place of its own.
 //
-// It returns a *serve.FieldError or door.ErrRefused before the store is asked,
+// It returns a *serve.FieldError or guard.ErrRefused before the store is asked,
 // ErrClosed, ErrFull, or an error of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
-	if errors.Is(err, door.ErrRefused) {
+	if errors.Is(err, guard.ErrRefused) {
 		s.meter.Join(n.ZoneID, "refused")
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}
@@ -161,7 +161,7 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 // join asks the store for a place under the newcomer's id.
 func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 	if s.guard != nil {
-		if err := s.guard.Admits(ctx, door.Newcomer{
+		if err := s.guard.Admits(ctx, guard.Newcomer{
 			ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded,
 		}); err != nil {
 			return line.Answer{}, err

@@ -1,11 +1,11 @@
 // Package window is the arithmetic of admission: how many may enter, who of
-// those waiting is let near the door, when the next slot opens, what to tell
+// those waiting is let near the front, when the next slot opens, what to tell
 // the others. It is pure: no clock, no store, numbers in and numbers out, all
 // of them integers, so that Go and Lua compute the same.
 //
 // # The rule
 //
-//	far from the door          | released                       | inside
+//	far from the front          | released                       | inside
 //	arrival  > edge            | arrival <= edge                |
 //	polls after 5/14 of the    | live: came when told, has an   | in the log of
 //	wait that is expected      | appointment for the next slots | admissions

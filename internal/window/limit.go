@@ -65,7 +65,7 @@ func (r Rates) Room(inWindow, inMinute int64) int64 {
 	return min(r.Limit-inWindow, r.PerMinute-inMinute)
 }
 
-// Reach is how many live released visitors are within reach of the door when
+// Reach is how many live released visitors are within reach of the front when
 // there is room for some: the visitor with n live ones ahead may enter if
 // n < Reach(room). Nobody may when there is no room. The slack beyond the room
 // is a tenth of a window: no absence idles a slot, and by no more than that

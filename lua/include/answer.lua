@@ -11,7 +11,7 @@ end
 
 -- poll_all answers those who poll.
 --
--- Nearly all of a crowd is far from the door, and what they cost is what a
+-- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with poll's arithmetic
 -- (rates.lua) written out and what is the same for all of them done once.
 -- Measured in one run with 256 visitors a call: two thirds of poll's time.

@@ -1,9 +1,9 @@
--- glance: polls of visitors so far from the door that their caller has worked
+-- glance: polls of visitors so far from the front that their caller has worked
 -- out their answers from what it remembers (glance.go, round.lua). What is left
 -- to do is to note that they are still there.
 
 -- glance_all notes n visitors, and returns which of them it could not: those who
--- are not in the line, and all if one of them may be near the door.
+-- are not in the line, and all if one of them may be near the front.
 local function glance_all(n, least)
   local missed, call, base = {}, redis.call, struct.pack('>I6', t.now)
   local far = z.mode ~= 'open' and least > z.edge_micros

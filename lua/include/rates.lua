@@ -23,7 +23,7 @@ local function rates_of(per_minute, window, idle)
   }
 end
 
--- reach: how many live released visitors are within reach of the door.
+-- reach: how many live released visitors are within reach of the front.
 local function reach(r, room)
   if room <= 0 then
     return 0

@@ -1,4 +1,4 @@
--- round: the position that is told to one who is far from the door. Whoever lies
+-- round: the position that is told to one who is far from the front. Whoever lies
 -- between the same two marks is told the same: how many there are up to the mark
 -- beyond. So a server can remember it for all of them, and since marks stay where
 -- they are and nobody goes before them, it never rises. It is at most 511 too

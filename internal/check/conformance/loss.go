@@ -32,7 +32,7 @@ var lossStories = map[string]func(*story){
 		for _, v := range slices.Backward(all) {
 			s.poll(v).restored()
 		}
-		// A window counts as full, then the five at the door go in.
+		// A window counts as full, then the five at the front go in.
 		in := s.pollAll(all, 250*milli, 6*second)
 		s.equal("in within a window", len(in), 0)
 		in = s.pollAll(all, 250*milli, 90*second)

@@ -101,7 +101,7 @@ var placeStories = map[string]func(*story){
 	},
 
 	"late by a second is not late": func(s *story) {
-		// Three are kept near the door, and d is the fourth.
+		// Three are kept near the front, and d is the fourth.
 		s.full()
 		for _, v := range []string{"a", "b", "c"} {
 			s.join(v)
@@ -112,14 +112,14 @@ var placeStories = map[string]func(*story){
 		s.pollAll([]string{"a", "b", "c"}, grace, grace)
 		s.leave("a")
 		st := s.stats().State
-		s.equal("near the door, with d", st.Live, int64(3))
+		s.equal("near the front, with d", st.Live, int64(3))
 		s.equal("whom the edge found there", st.EdgeLive, int64(4))
 
 		b := s.poll("b")
 		s.after(time.Duration(b.PeriodMillis+1000) * milli)
 		s.poll("c")
 		s.poll("d")
-		s.equal("near the door, b too", s.stats().State.Live, int64(3))
+		s.equal("near the front, b too", s.stats().State.Live, int64(3))
 		s.after(milli)
 		s.equal("without b", s.stats().State.Live, int64(2))
 	},

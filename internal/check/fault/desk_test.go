@@ -107,7 +107,7 @@ func TestStoreUnderRace(t *testing.T) {
 	s := &scene{
 		fault: "one after the other: cut, slow, hung, killed, emptied", zones: []zone.Settings{z},
 		crowd: &crowd{room: room}, engines: []*engine{e},
-		yardstick: measureTimers(t.Context()),
+		baseline: measureTimers(t.Context()),
 		// The race detector's own.
 		slack: time.Second,
 	}

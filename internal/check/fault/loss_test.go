@@ -60,7 +60,7 @@ func TestFlushAll(t *testing.T) {
 	await(t, settleTimeout, "the list of zones is written anew", func() bool {
 		return e.do(t, "SCARD", zonesKey) == "2"
 	})
-	if took, late := time.Since(emptied), s.yardstick.slack(); took > recovery+late {
+	if took, late := time.Since(emptied), s.baseline.slack(); took > recovery+late {
 		t.Errorf("the list of zones was written anew after %v, want %v; the machine was %v late", took, recovery, late)
 	}
 	s.curtain(t)

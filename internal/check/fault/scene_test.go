@@ -87,7 +87,7 @@ type scene struct {
 	stop func(t *testing.T)
 
 	web        *balancer
-	yardstick  *yardstick
+	baseline   *baseline
 	goroutines []int
 	broke      time.Time
 	back       time.Time
@@ -123,7 +123,7 @@ func stage(t *testing.T, fault string, zones []zone.Settings, servers ...*server
 		s.goroutines = append(s.goroutines, server.goroutines(t))
 	}
 	s.stop = s.stopServers
-	s.yardstick = measure(t.Context(), servers)
+	s.baseline = measure(t.Context(), servers)
 	return s
 }
 
@@ -238,8 +238,8 @@ func (s *scene) answered(t *testing.T) {
 func (s *scene) curtain(t *testing.T) {
 	t.Helper()
 	s.crowd.leave()
-	if s.yardstick != nil {
-		s.slack += s.yardstick.stop()
+	if s.baseline != nil {
+		s.slack += s.baseline.stop()
 	}
 	for _, z := range s.zones {
 		s.hold(t, z.ZoneID)

@@ -1,6 +1,6 @@
 // Package openapitest holds answers against the documents of package openapi.
 // For tests only: no other code may import it, and no other package kin-openapi
-// (see internal/check/house).
+// (see internal/check/architecture).
 //
 // Put it between a test and what it asks:
 //

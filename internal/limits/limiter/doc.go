@@ -1,4 +1,4 @@
-// Package limiter decides whether a client may go on: what every door asks,
+// Package limiter decides whether a client may go on: what every guard asks,
 // before which policies hold (see internal/limits/limit for those).
 //
 // # The way of a question

@@ -71,7 +71,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Question is what a door asks.
+// Question is what a guard asks.
 type Question struct {
 	// Policy is the name of a policy.
 	Policy string
@@ -98,7 +98,7 @@ const (
 	SourceClosed Source = "closed"
 )
 
-// Answer is what a door is told.
+// Answer is what a guard is told.
 type Answer struct {
 	limit.Verdict
 	// Policy and Tier are those that decided.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -103,7 +103,7 @@ func (c *Console) limitEvents(w http.ResponseWriter, r *http.Request, s session)
 	content := func(context.Context) (any, error) {
 		p, ok := c.policies.Find(name)
 		if !ok {
-			return nil, rulebook.ErrUnknown
+			return nil, policyset.ErrUnknown
 		}
 		return c.frames.policy(p), nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -19,10 +19,10 @@ func newLimitDesk(c *Console) *desk[limit.Policy] {
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
 		valid: limit.ValidName, get: c.policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
-			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: rulebook.Version(was)})
+			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
 		},
-		overtaken: rulebook.ErrPrecondition,
+		overtaken: policyset.ErrPrecondition,
 		remove: func(ctx context.Context, name, by string) error {
 			return c.policies.Delete(ctx, name, by, serve.Condition{})
 		},
@@ -44,7 +44,7 @@ func proposePolicy(r *http.Request, current limit.Policy) (limit.Policy, []strin
 	next, faults := readSettings(policyTable(current), r.URL.Query(), "", current)
 	if len(faults) == 0 {
 		if err := next.Validate(); err != nil {
-			faults = rulebook.Faults(err)
+			faults = policyset.Faults(err)
 		}
 	}
 	return next, faults

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/openqueue/waitingroom/internal/door"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
@@ -87,7 +87,7 @@ func (r *room) flood(now time.Time) {
 	orders := api()
 	orders.Name = "orders-api"
 	r.putPolicy(orders, "config")
-	for _, p := range door.Policies() {
+	for _, p := range guard.Policies() {
 		r.putPolicy(p, "config")
 		r.decided.set(p.Name, limiter.Stats{
 			RecentSeconds: 60, Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: limiter.Counts{limiter.Allowed: 412}}},

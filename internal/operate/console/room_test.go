@@ -18,7 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -43,7 +43,7 @@ type room struct {
 	logs   *bytes.Buffer
 	http   http.Handler
 	// book is the policies of limits, decided what is seen of them.
-	book    *rulebook.Rulebook
+	book    *policyset.Set
 	decided *decided
 
 	mu sync.Mutex
@@ -59,7 +59,7 @@ func newRoom(tb testing.TB) *room {
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(store, r.seen, log)
 	r.decided = &decided{all: map[string]limiter.Stats{}}
-	r.book = rulebook.New(rulebook.Options{Store: store, Use: func(limit.Book) {}})
+	r.book = policyset.New(policyset.Options{Store: store, Use: func(limit.Book) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Options{

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -223,7 +223,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	for {
 		event, err := c.frames.of(ctx, tick, from)
 		switch {
-		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, rulebook.ErrUnknown):
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown):
 			send([]byte("event: gone\ndata: {}\n\n"))
 			return nil
 		case err != nil:

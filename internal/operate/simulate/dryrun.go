@@ -225,7 +225,7 @@ func (d *dryRun) firstPoll(g *guest) int64 {
 }
 
 // begin schedules the first polls. Before now the zone let nobody in, and those
-// who are near the door were told to poll later than the real ones were.
+// who are near the front were told to poll later than the real ones were.
 func (d *dryRun) begin(next []int64) {
 	ahead := int64(0)
 	for i := range d.guests {

@@ -92,7 +92,7 @@ type Series struct {
 // taken to have come evenly between the edge and the newest arrival. Some of them
 // are taken to have left already; see Present.share. Nobody goes dark and comes
 // back.
-// Visitors far from the door do not ask the store at each of their polls: these
+// Visitors far from the front do not ask the store at each of their polls: these
 // are counted at the times that the rule would give them, and the rule is asked
 // anew each time that a third of the expected wait is over.
 func Predict(ctx context.Context, p Present) (Forecast, error) {

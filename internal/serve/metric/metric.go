@@ -54,7 +54,7 @@ type Metrics struct {
 	waits, estimateErrors  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
-	door                   doorMeter
+	guard                  guardMeter
 
 	// zones is replaced, never changed; mu guards its replacement.
 	zones atomic.Pointer[map[string]*zoneMeter]
@@ -89,7 +89,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 			errorBuckets, "zone"),
 		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
 			callBuckets, "call"),
-		door:     newDoorMeter(counter),
+		guard:    newGuardMeter(counter),
 		failures: counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
 	}
 	if m.now == nil {
@@ -103,7 +103,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
-		m.calls, m.failures, m.door.unlimited, m.door.forwarded, build, newListens(),
+		m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := reg.Register(c); err != nil {

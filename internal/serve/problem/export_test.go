@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 )
 
 // maxRetry is how long the slowest bucket takes to have room for its largest cost.
@@ -15,15 +15,15 @@ const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
 // ask, and may be set to let the request through then.
 var told = []*kind{
 	{
-		status: http.StatusTooManyRequests, code: quota.Code,
-		title:    quota.Title,
-		detail:   quota.Detail,
+		status: http.StatusTooManyRequests, code: ratelimit.Code,
+		title:    ratelimit.Title,
+		detail:   ratelimit.Detail,
 		retryMin: 1, retryMax: maxRetry,
 	},
 	{
-		status: http.StatusTooManyRequests, code: quota.ClosedCode,
-		title:    quota.ClosedTitle,
-		detail:   quota.ClosedDetail,
+		status: http.StatusTooManyRequests, code: ratelimit.ClosedCode,
+		title:    ratelimit.ClosedTitle,
+		detail:   ratelimit.ClosedDetail,
 		retryMin: 1, retryMax: maxRetry,
 	},
 }

@@ -18,12 +18,12 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/origin"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -47,7 +47,7 @@ var cases = []struct {
 	{"guessing", operator.ErrGuessing, 429, "too_many_wrong_tokens", 2, 4, ""},
 	{"another host", operator.ErrHost, 421, "host_unknown", 0, 0, ""},
 	{"cross-origin", operator.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
-	{"cross-origin, of a visitor", origin.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
+	{"cross-origin, of a visitor", cors.ErrCrossOrigin, 403, "cross_origin", 0, 0, ""},
 	{"zone unknown", line.ErrZoneUnknown, 404, "zone_unknown", 0, 0, ""},
 	{"zone deleted", line.ErrZoneDeleted, 404, "zone_unknown", 0, 0, ""},
 	{"echo 404", echo.ErrNotFound, 404, "not_found", 0, 0, ""},
@@ -61,7 +61,7 @@ var cases = []struct {
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},
-	{"too often", fmt.Errorf("room: %w", &door.RefusedError{RetryMillis: 6_001}), 429, "too_many_requests", 7, 7, ""},
+	{"too often", fmt.Errorf("room: %w", &guard.RefusedError{RetryMillis: 6_001}), 429, "too_many_requests", 7, 7, ""},
 	{"busy", operator.ErrBusy, 429, "too_many_requests", 5, 10, ""},
 	{"echo 429", echo.ErrTooManyRequests, 429, "too_many_requests", 5, 10, ""},
 	{"unknown", errors.New("secret"), 500, "internal_error", 0, 0, ""},

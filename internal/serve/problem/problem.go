@@ -6,16 +6,16 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/door"
-	"github.com/openqueue/waitingroom/internal/limits/quota"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
-const ContentType = quota.ContentType
+const ContentType = ratelimit.ContentType
 
 // typeBase and the code make a problem's type: the address of its description.
-const typeBase = quota.TypeBase
+const typeBase = ratelimit.TypeBase
 
 // Problem is the document that a client gets instead of an answer.
 type Problem struct {
@@ -77,7 +77,7 @@ func describe(k *kind, err error) Problem {
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
 		Challenge: k.challenge,
 	}
-	if told, ok := errors.AsType[*door.RefusedError](err); ok {
+	if told, ok := errors.AsType[*guard.RefusedError](err); ok {
 		p.RetryAfterSeconds = told.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)

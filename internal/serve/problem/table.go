@@ -6,15 +6,15 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/door"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/rulebook"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/origin"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -177,7 +177,7 @@ var table = []struct {
 	{serve.ErrTooSlow, &requestTimeout},
 	{serve.ErrInvalid, &invalidRequest},
 	{token.ErrInvalid, &tokenInvalid},
-	{door.ErrRefused, &tooManyRequests},
+	{guard.ErrRefused, &tooManyRequests},
 	{entry.ErrGone, &tokenExpired},
 	{wait.ErrClosed, &zoneClosed},
 	{wait.ErrFull, &lineFull},
@@ -185,14 +185,14 @@ var table = []struct {
 	{operator.ErrGuessing, &guessing},
 	{operator.ErrHost, &anotherHost},
 	{operator.ErrCrossOrigin, &crossOrigin},
-	{origin.ErrCrossOrigin, &crossOrigin},
+	{cors.ErrCrossOrigin, &crossOrigin},
 	{operator.ErrConflict, &conflict},
 	{operator.ErrBusy, &tooManyRequests},
 	{operator.ErrPrecondition, &preconditionFailed},
 	{limit.ErrStoreUnavailable, &storeUnavailable},
 	{limiter.ErrPolicyUnknown, &policyUnknown},
-	{rulebook.ErrPrecondition, &preconditionFailed},
-	{rulebook.ErrUnknown, &policyUnknown},
+	{policyset.ErrPrecondition, &preconditionFailed},
+	{policyset.ErrUnknown, &policyUnknown},
 	{limit.ErrBookChanged, &conflict},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},

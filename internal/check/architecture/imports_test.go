@@ -1,0 +1,203 @@
+package architecture
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer is a part of the tree, and what of this project it may import. Which
+// libraries of others stay in one place (Redis, Echo, OpenAPI) is depguard's, in
+// .golangci.yml.
+type layer struct {
+	name string
+	// folders are those that it holds, with all below them; where two layers name
+	// one, the longer name counts.
+	folders []string
+	// may are the layers that it may import, its own among them where its packages
+	// may import one another.
+	may []string
+	// bare says that it imports no library of others.
+	bare bool
+	why  string
+}
+
+// layers are the whole tree, from the ground up. Each package lies in one.
+var layers = []layer{
+	{
+		"words", []string{"internal/zone", "internal/line"}, nil, true,
+		"zone and line are what everything else is made of",
+	},
+	{
+		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"words"}, true,
+		"numbers in, numbers out",
+	},
+	{
+		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "arithmetic"}, false,
+		"a store knows the domain alone",
+	},
+	{
+		"proofs", []string{"internal/token", "internal/pass"}, []string{"words"}, false,
+		"tokens and passes know nobody who hands them out",
+	},
+	{
+		"serve", []string{"internal/serve"}, []string{"words", "serve"}, false,
+		"it is what any server has",
+	},
+	{
+		"limits", []string{"internal/limits"}, []string{"words", "arithmetic", "serve", "limits"}, false,
+		"it is a product of its own, and is handed its store",
+	},
+	{
+		"visitors", []string{"internal"}, []string{"words", "arithmetic", "proofs", "serve", "limits", "visitors"}, false,
+		"declare the methods of a store that you call as an interface, cmd hands it in; operators look in from outside",
+	},
+	{
+		"dry run", []string{"internal/operate/simulate"}, []string{"words", "arithmetic", "stores"}, false,
+		"a crowd in virtual time, on an embedded store of its own",
+	},
+	{
+		"operate", []string{"internal/operate"},
+		[]string{"words", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		"it looks at all the others, and is handed its store",
+	},
+	{
+		"tables", []string{"internal/serve/problem", "internal/serve/metric"},
+		[]string{"words", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		"they list what all the others return and count",
+	},
+	{
+		"public", []string{"limit"}, []string{"arithmetic", "stores", "limits", "public"}, true,
+		"whoever imports limit gets the limiter, its two stores and what they need; nothing here imports it",
+	},
+	{
+		"server", []string{"cmd/queue-server"},
+		[]string{
+			"words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+		}, false,
+		"it wires all that serves; what is for tests stays out of it",
+	},
+	{
+		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
+		[]string{
+			"words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+		}, false,
+		"they measure and test all of it",
+	},
+}
+
+// layerOf returns the layer of a folder, nil if it lies in none.
+func layerOf(pkg string) *layer {
+	var found *layer
+	longest := -1
+	for i, l := range layers {
+		for _, folder := range l.folders {
+			if within(pkg, folder) && len(folder) > longest {
+				found, longest = &layers[i], len(folder)
+			}
+		}
+	}
+	return found
+}
+
+// mayImport reports whether a package of the layer may import that.
+func (l *layer) mayImport(from source, importPath string) bool {
+	if isStandard(importPath) {
+		return true
+	}
+	pkg, ours := strings.CutPrefix(importPath, module+"/")
+	if !ours {
+		// Echo comes with echolimit alone.
+		return !l.bare || from.pkg == "limit/echolimit" && within(importPath, "github.com/labstack/echo")
+	}
+	to := layerOf(pkg)
+	return to != nil && slices.Contains(l.may, to.name)
+}
+
+// TestImportsPointOneWay is about what is built: tests may import what they need.
+func TestImportsPointOneWay(t *testing.T) {
+	for _, from := range tree(t) {
+		l := layerOf(from.pkg)
+		if l == nil {
+			t.Errorf("%s lies in no layer: which of them is it of?", from.path())
+			continue
+		}
+		for _, to := range from.imports {
+			if !from.isTest() && !l.mayImport(from, to) {
+				t.Errorf("%s imports %s: %s may import, of ours, %q: %s", from.path(), to, l.name, l.may, l.why)
+			}
+		}
+	}
+}
+
+// TestLayersBite shows each layer an import that breaks it, and one that does not: a
+// rule that never fires holds nothing.
+func TestLayersBite(t *testing.T) {
+	const echo = "github.com/labstack/echo/v4"
+	own := func(pkg string) string { return module + "/" + pkg }
+	tests := []struct{ pkg, may, mayNot string }{
+		{"internal/zone", "regexp", "gopkg.in/yaml.v3"},
+		{"internal/line", "errors", own("internal/zone")},
+		{"internal/window", own("internal/zone"), own("internal/token")},
+		{"internal/window", own("internal/line"), "github.com/google/uuid"},
+		{"internal/limits/limit", "math", own("internal/limits/limiter")},
+		{"internal/limits/limit/local", own("internal/limits/limit"), own("internal/limits/limiter")},
+		{"internal/embedded", own("internal/window"), own("internal/wait")},
+		{"lua", "github.com/redis/go-redis/v9", own("internal/embedded")},
+		{"internal/pass", "github.com/golang-jwt/jwt/v5", own("internal/answer")},
+		{"internal/token", own("internal/line"), own("internal/wait")},
+		{"internal/serve", own("internal/zone"), own("internal/answer")},
+		{"internal/serve/openapi", echo, own("internal/check/openapitest")},
+		{"internal/limits/policyset", own("internal/serve"), own("internal/operate/operator")},
+		{"internal/limits/checkapi", own("internal/limits/ratelimit"), own("internal/answer")},
+		{"internal/limits/limiter", own("internal/limits/limit"), own("limit")},
+		{"internal/limits/limiter", own("internal/limits/limit"), own("internal/limits/limit/local")},
+		{"internal/sweeper", own("internal/line"), own("lua")},
+		{"internal/wait", own("internal/limits/limiter"), own("internal/embedded")},
+		{"internal/entry", own("internal/answer"), own("internal/operate/operator")},
+		{"internal/operate/simulate", own("internal/embedded"), own("internal/operate/console")},
+		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
+		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
+		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
+		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},
+		{"limit", own("lua"), echo},
+		{"limit/echolimit", echo, own("internal/entry")},
+		{"limit/echolimit", own("limit"), "github.com/labstack/gommon"},
+		{"cmd/queue-server", own("internal/wait"), own("internal/check/openapitest")},
+		{"cmd/queue-bench", own("internal/check/baseline"), own("limit")},
+	}
+	bitten := map[string]bool{}
+	for _, tt := range tests {
+		from := source{pkg: tt.pkg, file: "some.go"}
+		l := layerOf(tt.pkg)
+		if !l.mayImport(from, tt.may) {
+			t.Errorf("%s (%s) may not import %s", tt.pkg, l.name, tt.may)
+		}
+		if l.mayImport(from, tt.mayNot) {
+			t.Errorf("%s (%s) may import %s", tt.pkg, l.name, tt.mayNot)
+		}
+		bitten[l.name] = true
+	}
+	for _, l := range layers {
+		if !bitten[l.name] {
+			t.Errorf("no example breaks the layer %q", l.name)
+		}
+		for _, name := range l.may {
+			if !slices.ContainsFunc(layers, func(to layer) bool { return to.name == name }) {
+				t.Errorf("%s may import %q, which is no layer", l.name, name)
+			}
+		}
+	}
+}
+
+// within reports whether path is folder or lies below it.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// isStandard reports whether the import path is the standard library's: only
+// there has the first part no dot.
+func isStandard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}

@@ -1,0 +1,189 @@
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+const (
+	// spread is over how long those are sent away, in milliseconds, who are refused
+	// by their address in one moment: a class that is told the same second would come
+	// back in it, for the one permit that is there by then.
+	spread = 3_000
+	// warnEvery is how often the log may say that forwarded joins are refused, in
+	// milliseconds.
+	warnEvery = 600_000
+)
+
+// The reasons why no address is counted for a join.
+const (
+	// ReasonPrivate: it came from an address that is no subscriber's: of this
+	// machine, a private network, or none at all. A balancer may be behind it.
+	ReasonPrivate = "private"
+	// ReasonTrusted: it came from a trusted proxy, or from a backend that is believed,
+	// which does not say for whom.
+	ReasonTrusted = "trusted"
+)
+
+// Reasons are all of them.
+var Reasons = []string{ReasonPrivate, ReasonTrusted}
+
+// Newcomer is one who asks for a place.
+type Newcomer struct {
+	// ZoneID and ClientID are what the newcomer says, in bounds. ClientID may be
+	// empty.
+	ZoneID, ClientID string
+	// Address is where the request came from, as the trusted proxies tell.
+	Address string
+	// ClientIP is what the body says; empty, or an address. It counts where Address is
+	// a backend's that is believed, and nowhere else.
+	ClientIP string
+	// Forwarded: there is a header that a proxy writes.
+	Forwarded bool
+}
+
+// Admits returns nil for a newcomer who may ask for a place; a *RefusedError; or ctx's
+// error, if that ended first.
+func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
+	if n.ClientID != "" {
+		v, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
+		if err != nil {
+			return err
+		}
+		if !v.Allowed {
+			return &RefusedError{RetryMillis: v.RetryMillis}
+		}
+	}
+	from, ok := g.counted(&n)
+	if !ok {
+		return nil
+	}
+	for _, q := range g.byAddress(n.ZoneID, from) {
+		v, err := g.check(ctx, q)
+		switch {
+		case err != nil:
+			return err
+		case v.Allowed:
+			continue
+		}
+		if n.Forwarded && n.Address == from {
+			g.meter.ForwardedRefused()
+			g.warnOfForwarded(from, q.Policy)
+		}
+		return &RefusedError{RetryMillis: v.RetryMillis + rand.Int64N(spread)}
+	}
+	return nil
+}
+
+// byAddress are the questions about an address. The zone's comes first: a refusal takes
+// nothing of what the address may have elsewhere.
+func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
+	all := make([]limiter.Question, 0, 2)
+	if settings, known := g.zones.remembered(zoneID); known {
+		if by, ok := shareOf(settings); ok {
+			all = append(all, limiter.Question{Policy: JoinsZone, Key: "zone:" + zoneID + "/" + address.Line(from), Scale: &by})
+		}
+	}
+	return append(all, limiter.Question{Policy: JoinsAddress, Key: address.Key(from)})
+}
+
+// flood refuses a poll ahead of its time that is one of too many. Until the time
+// that it was told, there is nothing new for it.
+func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
+	var key [len("place:") + 11]byte
+	copy(key[:], "place:")
+	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])
+	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: string(key[:])})
+	if err != nil || v.Allowed {
+		return err
+	}
+	return &RefusedError{RetryMillis: max(a.PeriodMillis, apart)}
+}
+
+// check asks one policy. One that does not exist allows everything.
+func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, error) {
+	a, err := g.limiter.Check(ctx, q)
+	switch {
+	case err == nil:
+		return a.Verdict, nil
+	case ctx.Err() != nil:
+		return limit.Verdict{}, ctx.Err()
+	case !errors.Is(err, limiter.ErrPolicyUnknown):
+		// A cost of 1 and these keys are always in range: the guard does not stand
+		// or fall with what else there may be.
+		g.log.ErrorContext(ctx, "guard: a limit could not be checked", "policy", q.Policy, "error", err)
+	}
+	return limit.Verdict{Allowed: true}, nil
+}
+
+// counted returns the address that a join counts for, if any.
+func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
+	a, err := netip.ParseAddr(n.Address)
+	a = a.Unmap().WithZone("")
+	if err == nil && within(g.backends, a) {
+		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
+			return n.ClientIP, true
+		}
+	}
+	if err == nil && (within(g.backends, a) || within(g.trusted, a)) {
+		g.meter.JoinUnlimited(ReasonTrusted)
+		if !g.warnedSilent.Swap(true) {
+			g.log.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
+				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
+		}
+		return "", false
+	}
+	if err != nil || !public(a) {
+		g.meter.JoinUnlimited(ReasonPrivate)
+		if (n.Forwarded || !a.IsLoopback()) && !g.warnedPrivate.Swap(true) {
+			g.log.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
+				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
+				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
+		}
+		return "", false
+	}
+	return n.Address, true
+}
+
+func within(networks []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// sharedSpace is between subscribers and their provider (RFC 6598), and in clouds.
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+// public reports whether an address can be a subscriber's. The others are those of
+// this machine, of private networks and of nobody.
+func public(a netip.Addr) bool {
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
+}
+
+// warnOfForwarded says that those behind one address are refused who may be many.
+func (g *Guard) warnOfForwarded(from, policy string) {
+	now, last := g.millis(), g.warnedForwarded.Load()
+	if now-last >= warnEvery && g.warnedForwarded.CompareAndSwap(last, now) {
+		g.log.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
+			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
+			"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", policy)
+	}
+}
+
+// clientKey is the key of a clientId, which may be longer than a key.
+func clientKey(zoneID, clientID string) string {
+	key := "client:" + zoneID + "/" + clientID
+	if len(key) > limiter.MaxKey {
+		sum := sha256.Sum256([]byte(key))
+		key = "client:#" + base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return key
+}

@@ -1,0 +1,208 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+)
+
+// asked is a limiter that allows everything and notes what it was asked.
+type asked struct{ keys []string }
+
+func (a *asked) Check(_ context.Context, q limiter.Question) (limiter.Answer, error) {
+	a.keys = append(a.keys, q.Policy+" "+q.Key)
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+}
+
+// byAddress are the questions about one who is a part of TestWhoIsCounted's nameless zone.
+func byAddress(line, network string) []string {
+	return []string{"joins-zone zone:/ip:" + line, "joins-address ip:" + network}
+}
+
+func TestWhoIsCounted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		from  guard.Newcomer
+		asked []string
+		seen  string
+		warns bool
+	}{
+		"a subscriber": {guard.Newcomer{Address: "203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"what the body says is nobody's proof": {
+			guard.Newcomer{Address: "203.0.113.9", ClientIP: "192.0.2.1"}, byAddress("203.0.113.9", "203.0.113.9"), "", false,
+		},
+		"a network of IPv6": {guard.Newcomer{Address: "2001:db8:1:2:3:4:5:6"}, byAddress("2001:db8:1::/56", "2001:db8:1:2::/64"), "", false},
+		"IPv4 within IPv6":  {guard.Newcomer{Address: "::ffff:203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"with a clientId": {
+			guard.Newcomer{ZoneID: "Z", ClientID: "c", Address: "203.0.113.9"},
+			[]string{"joins-client client:Z/c", "joins-zone zone:Z/ip:203.0.113.9", "joins-address ip:203.0.113.9"}, "", false,
+		},
+		"this machine":       {guard.Newcomer{Address: "127.0.0.1"}, nil, "unlimited private", false},
+		"a proxy here":       {guard.Newcomer{Address: "127.0.0.1", Forwarded: true}, nil, "unlimited private", true},
+		"a private network":  {guard.Newcomer{Address: "10.1.2.3"}, nil, "unlimited private", true},
+		"a unique local one": {guard.Newcomer{Address: "fd00::1"}, nil, "unlimited private", true},
+		"a link":             {guard.Newcomer{Address: "fe80::1%eth0"}, nil, "unlimited private", true},
+		"a shared space":     {guard.Newcomer{Address: "100.64.3.4"}, nil, "unlimited private", true},
+		"no address":         {guard.Newcomer{Address: "@"}, nil, "unlimited private", true},
+		"a proxy of ours":    {guard.Newcomer{Address: "198.51.100.1", Forwarded: true}, nil, "unlimited trusted", true},
+		"a proxy that passes on what a visitor writes": {guard.Newcomer{Address: "198.51.100.1", ClientIP: "203.0.113.9"}, nil, "unlimited trusted", true},
+		"a backend of ours":                            {guard.Newcomer{Address: "192.0.2.200", ClientIP: "203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"it says a private one":                        {guard.Newcomer{Address: "192.0.2.200", ClientIP: "10.0.0.1"}, nil, "unlimited trusted", true},
+		"it says nothing":                              {guard.Newcomer{Address: "192.0.2.200"}, nil, "unlimited trusted", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			var a asked
+			r.guard = r.behind(&a)
+			for range 2 {
+				if err := r.guard.Admits(t.Context(), tt.from); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := append(slices.Clone(tt.asked), tt.asked...); !slices.Equal(a.keys, want) {
+				t.Errorf("asked %q, want %q", a.keys, want)
+			}
+			seen := strings.Join(slices.Compact(r.meter.seen), ", ")
+			if n := strings.Count(r.logs.String(), "X-Forwarded-For"); seen != tt.seen || n != map[bool]int{true: 1}[tt.warns] {
+				t.Errorf("counted %q, want %q; warned %d times:\n%s", seen, tt.seen, n, r.logs)
+			}
+		})
+	}
+}
+
+func TestALongClientID(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	var a asked
+	r.guard = r.behind(&a)
+	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("x", 255) + "y"} {
+		if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: strings.Repeat("z", 64), ClientID: id, Address: "127.0.0.1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(a.keys) != 2 || a.keys[0] == a.keys[1] || len(a.keys[0]) > limiter.MaxKey {
+		t.Errorf("%q", a.keys)
+	}
+}
+
+// TestASchoolJoins: a thousand at once and more soon, of whom none is turned away
+// for longer than the policy says.
+func TestASchoolJoins(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, guard.Policies()...)
+	r.store.settings.PerMinute = 20_000 // of 6,000 or fewer, the school gets its share
+	joined, refused := 0, 0
+	var worst int64
+	for i := range 1200 {
+		err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(i), Address: "203.0.113.9"})
+		var refusal *guard.RefusedError
+		switch {
+		case err == nil:
+			joined++
+		case errors.As(err, &refusal):
+			refused++
+			worst = max(worst, refusal.RetryMillis)
+		default:
+			t.Fatal(err)
+		}
+	}
+	// 100 ms to the next permit, and up to 3 s so that not all come in that moment.
+	if joined != 1000 || refused != 200 || worst < 1000 || worst >= 3100 {
+		t.Errorf("%d joined, %d refused for up to %d ms", joined, refused, worst)
+	}
+	r.clock.forward(20 * time.Second)
+	for i := range 200 {
+		if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(1000 + i), Address: "203.0.113.9"}); err != nil {
+			t.Fatalf("the %dth of the others: %v", i, err)
+		}
+	}
+	if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.10"}); err != nil {
+		t.Error("an address beside it:", err)
+	}
+}
+
+func TestARepeatedJoin(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, guard.Policies()...)
+	n := guard.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "127.0.0.1"}
+	for range 10 {
+		if err := r.guard.Admits(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refusal *guard.RefusedError
+	if err := r.guard.Admits(t.Context(), n); !errors.As(err, &refusal) || refusal.RetryMillis != 3_000 {
+		t.Errorf("%v", err)
+	}
+	n.ZoneID = "OTHER"
+	if err := r.guard.Admits(t.Context(), n); err != nil {
+		t.Error("in another zone:", err)
+	}
+}
+
+// TestForwardedJoinsThatAreRefused may be a crowd behind a CDN that nobody named.
+func TestForwardedJoinsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, limit.Policy{Name: guard.JoinsAddress, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
+	join := func(n guard.Newcomer) { _ = r.guard.Admits(t.Context(), n) }
+	for range 3 {
+		join(guard.Newcomer{Address: "203.0.113.9"})
+	}
+	if len(r.meter.seen) > 0 || r.logs.Len() > 0 {
+		t.Errorf("not forwarded: %q, %s", r.meter.seen, r.logs)
+	}
+	for range 3 {
+		join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	}
+	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 1 || len(r.meter.seen) != 2 {
+		t.Errorf("%q, warned %d times:\n%s", r.meter.seen, n, r.logs)
+	}
+	r.clock.forward(10 * time.Minute)
+	join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
+	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 2 {
+		t.Errorf("warned %d times:\n%s", n, r.logs)
+	}
+}
+
+// failing is a limiter that cannot say.
+type failing struct{ err error }
+
+func (f failing) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+	return limiter.Answer{}, f.err
+}
+
+func TestALimiterThatFails(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.guard = r.behind(failing{errors.New("out of order")})
+	n := guard.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "203.0.113.9"}
+	if err := r.guard.Admits(t.Context(), n); err != nil || !strings.Contains(r.logs.String(), "out of order") {
+		t.Errorf("%v, %s", err, r.logs)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := r.guard.Admits(ended, n); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	var b limit.Book
+	for _, p := range guard.Policies() {
+		b = b.Put(p)
+	}
+	if err := b.Validate(); err != nil || len(b.Policies) != 4 {
+		t.Errorf("%d policies, %v", len(b.Policies), err)
+	}
+}

@@ -1,0 +1,329 @@
+package guard_test
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const milli = time.Millisecond
+
+func TestEarlyPoll(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("nothing is known", 0, v)
+	a := r.early("2 s of 10", 2*time.Second, v)
+	want := line.Answer{
+		Place: v, Position: 100, EstimateMillis: 58_000, PeriodMillis: 8_000, Early: true, State: line.State{Waiting: 500},
+	}
+	if a != want {
+		t.Errorf("got  %+v\nwant %+v", a, want)
+	}
+	for range 6 {
+		r.early("up to 8.9 s", 1150*milli, v)
+	}
+	r.passes("a tenth early is in time", 101*milli, v)
+	r.early("and again", 5*time.Second, v)
+}
+
+func TestAnEstimateThatIsADayStaysOne(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.store.says.EstimateMillis = 86_400_000
+	r.passes("", 0, v)
+	if a := r.early("", 3*time.Second, v); a.EstimateMillis != 86_400_000 {
+		t.Errorf("%+v", a)
+	}
+	r.store.says.EstimateMillis = 1_000
+	r.passes("", 10*time.Second, v)
+	if a := r.early("", 3*time.Second, v); a.EstimateMillis != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTheReleasedMayTryOnceASecond(t *testing.T) {
+	t.Parallel()
+	r, v, other := newRoom(t), visitor(1), visitor(2)
+	r.passes("", 0, v)
+	r.passes("", 0, other)
+	// An answer to somebody else tells that the edge has come past the first.
+	r.store.says.State.EdgeMicros = v.ArrivedAtMicros
+	r.passes("", 0, visitor(3))
+	r.early("0.9 s", 900*milli, v)
+	r.passes("1 s", 100*milli, v)
+	r.early("1.5 s", 500*milli, v)
+	r.early("not released", 500*milli, other)
+	r.passes("2 s", 0, v)
+}
+
+// TestTheLastPollBeforeItIsLate: a client that polls in its own rhythm would come
+// later than the stores expect it.
+func TestTheLastPollBeforeItIsLate(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	r.early("3 s", 3*time.Second, v)
+	r.early("6 s", 3*time.Second, v)
+	r.passes("9 s, or 12", 3*time.Second, v)
+	r.early("4 s", 4*time.Second, v)
+	r.passes("8 s, or 12", 4*time.Second, v)
+	r.early("5.2 s, or 10.4", 5200*milli, v)
+	r.passes("10.4 s", 5200*milli, v)
+	// A phone that wakes.
+	r.early("1 s", time.Second, v)
+	r.passes("7 s, or 13", 6*time.Second, v)
+}
+
+func TestAChangeLetsEverybodyTryOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*zone.Settings)
+		passes bool
+	}{
+		"limit":        {func(z *zone.Settings) { z.PerMinute *= 10 }, true},
+		"paused":       {func(z *zone.Settings) { z.PerMinute = 0 }, true},
+		"window":       {func(z *zone.Settings) { z.WindowSeconds++ }, true},
+		"idle timeout": {func(z *zone.Settings) { z.IdleTimeoutSeconds = 20 }, true},
+		"open":         {func(z *zone.Settings) { z.Mode = zone.ModeOpen }, true},
+		"pass":         {func(z *zone.Settings) { z.PassTTLSeconds++ }, false},
+		"max waiting":  {func(z *zone.Settings) { z.MaxWaiting = 5 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, v := newRoom(t), visitor(1)
+			r.passes("", 0, v)
+			r.early("", time.Second, v)
+			r.store.set(func(s *store) { tt.change(&s.settings) })
+			r.early("seen a tenth of a second later", 50*milli, v)
+			if !tt.passes {
+				r.early("it concerns nobody who waits", time.Second, v)
+				return
+			}
+			r.passes("", 50*milli, v)
+			if name == "open" {
+				r.passes("always, while open", 300*milli, v)
+				return
+			}
+			r.early("once", time.Second, v)
+		})
+	}
+}
+
+func TestAZoneThatIsGone(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	r.store.set(func(s *store) { s.known = false })
+	r.passes("the registry does not know it any more", time.Second, v)
+	r.store.set(func(s *store) { s.known = true })
+	r.passes("made anew", time.Second, v)
+	r.early("", time.Second, v)
+	r.store.set(func(s *store) { s.err = line.ErrZoneDeleted })
+	if _, err := r.guard.Poll(t.Context(), zoneID, visitor(2)); !errors.Is(err, line.ErrZoneDeleted) {
+		t.Fatal(err)
+	}
+	r.store.set(func(s *store) { s.err = nil })
+	r.passes("deleted, as the store says", time.Second, v)
+}
+
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	for range 3 {
+		if err := r.guard.Leave(t.Context(), zoneID, v); err != nil || r.store.left != 1 {
+			t.Fatalf("left %d times, %v", r.store.left, err)
+		}
+	}
+	r.clock.forward(time.Second)
+	if err := r.guard.Leave(t.Context(), zoneID, v); err != nil || r.store.left != 2 {
+		t.Fatalf("left %d times, %v", r.store.left, err)
+	}
+	if a := r.early("known to be gone", 0, v); a.Status != line.Gone {
+		t.Errorf("%+v", a)
+	}
+	anew := v
+	anew.ArrivedAtMicros++
+	r.passes("the place that it has by now", 0, anew)
+	r.early("", time.Second, anew)
+	r.early("by the old token, as the stores have it", time.Second, v)
+}
+
+// TestAPollThatWasUnderWayWhenItLeft does not bring the place back.
+func TestAPollThatWasUnderWayWhenItLeft(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, visitor(2)) // the zone is known
+	hold := make(chan struct{})
+	r.store.set(func(s *store) { s.hold = hold })
+	var polling sync.WaitGroup
+	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
+	for r.store.count() < 2 {
+		runtime.Gosched()
+	}
+	r.store.set(func(s *store) { s.hold = nil })
+	if err := r.guard.Leave(t.Context(), zoneID, v); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	polling.Wait()
+	r.passes("", 2*time.Second, v)
+}
+
+func TestThoseWhoAreInAskOnceASecond(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	in := line.Answer{
+		Status: line.Admitted, AdmittedAtMillis: 1_795_223_373_000, ExpiresAtMillis: 1_795_223_673_000,
+		State: line.State{NowMillis: 1_795_223_373_000},
+	}
+	r.store.says = in
+	r.passes("", 0, v)
+	a := r.early("", 500*milli, v)
+	if a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis || a.ExpiresAtMillis != in.ExpiresAtMillis || a.Place != v {
+		t.Errorf("%+v", a)
+	}
+	r.passes("", 500*milli, v)
+	other := visitor(2)
+	r.store.says.ExpiresAtMillis = r.store.says.State.NowMillis + 1_500
+	r.passes("", 0, other)
+	r.passes("a pass that is about to expire is not vouched for", 300*milli, other)
+	local := visitor(3)
+	r.store.says.Local, r.store.says.State = true, line.State{}
+	r.passes("", 0, local)
+	r.passes("nor one that the store does not know", 300*milli, local)
+}
+
+func TestAFloodAsksOnce(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	r.clock.forward(10 * time.Second)
+	hold := make(chan struct{})
+	r.store.set(func(s *store) { s.hold, s.asked = hold, 0 })
+	var first, others sync.WaitGroup
+	poll := func() {
+		if _, err := r.guard.Poll(t.Context(), zoneID, v); err != nil {
+			t.Error(err)
+		}
+	}
+	first.Go(func() {
+		for range 100 {
+			others.Go(poll)
+		}
+	})
+	first.Wait()
+	close(hold)
+	others.Wait()
+	if n := r.store.count(); n != 1 {
+		t.Errorf("the store was asked %d times", n)
+	}
+}
+
+// TestVouching: for a token that is older than what its visitor was told, by when the
+// store told it to come. That it asked a store that did not answer says nothing.
+func TestVouching(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.store.says.State.Epoch = 9
+	due := r.clock.Now().UnixMilli() + 10_000
+	r.passes("told to come after 10 s", 0, v)
+	r.store.err = line.ErrStoreUnavailable
+	for _, when := range []string{"at the first poll", "at the second"} {
+		r.clock.forward(100 * time.Second)
+		if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Fatal(err)
+		}
+		if p := r.store.shown; p.DueMillis != due || p.Epoch != 9 {
+			t.Errorf("%s: due %d ms off, epoch %d", when, p.DueMillis-due, p.Epoch)
+		}
+	}
+}
+
+func TestAStoreThatFailedIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	r.clock.forward(10 * time.Second)
+	r.store.err = line.ErrStoreUnavailable
+	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Fatal(err)
+	}
+	r.store.err = nil
+	if a := r.early("at once", 50*milli, v); a.Position != 100 || a.EstimateMillis != 49_950 || a.PeriodMillis != 250 {
+		t.Errorf("%+v", a)
+	}
+	r.passes("", 150*milli, v)
+}
+
+// TestOfTwoAtOnceTheLowerPositionCounts, whichever answer comes first.
+func TestOfTwoAtOnceTheLowerPositionCounts(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, visitor(2))
+	hold := make(chan struct{})
+	r.store.set(func(s *store) { s.hold, s.says.Position = hold, 70 })
+	var polling sync.WaitGroup
+	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
+	for r.store.count() < 2 {
+		runtime.Gosched()
+	}
+	r.store.set(func(s *store) { s.hold, s.says.Position = nil, 71 })
+	r.passes("the other one, not known yet", 10*milli, v)
+	close(hold)
+	polling.Wait()
+	if a := r.early("", time.Second, v); a.Position != 70 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestAFloodIsRefused(t *testing.T) {
+	t.Parallel()
+	policies := guard.Policies()
+	r, v := newRoom(t, policies...), visitor(1)
+	r.store.says.PeriodMillis = 20_000
+	r.passes("", 0, v)
+	var burst int
+	var refusal *guard.RefusedError
+	for range 100 {
+		r.clock.forward(10 * milli)
+		_, err := r.guard.Poll(t.Context(), zoneID, v)
+		if errors.As(err, &refusal) {
+			break
+		}
+		burst++
+	}
+	// The bucket holds 30, and 0.6 come back meanwhile.
+	if burst != 30 || refusal.RetryMillis != 20_000-310 || refusal.RetryAfterSeconds() != 20 || !errors.Is(refusal, guard.ErrRefused) {
+		t.Errorf("%d, then %+v", burst, refusal)
+	}
+	r.early("another has its own", time.Second, v)
+	r.use()
+	for range 100 {
+		r.early("without the policy", milli, v)
+	}
+	r.use(limit.Policy{Name: guard.PollsToken, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
+	r.early("changed live", milli, v)
+	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, guard.ErrRefused) {
+		t.Error(err)
+	}
+}
+
+// TestPollsDoNotAllocate: neither those in time nor those that are early.
+func TestPollsDoNotAllocate(t *testing.T) {
+	r, v := newRoom(t), visitor(1)
+	poll := func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) }
+	if n := testing.AllocsPerRun(100, func() { r.clock.forward(10 * time.Second); poll() }); n != 0 {
+		t.Errorf("in time: %v", n)
+	}
+	if n := testing.AllocsPerRun(100, poll); n > 1 {
+		t.Errorf("early: %v, want no more than the key", n)
+	}
+}

@@ -1,0 +1,201 @@
+package guard_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const zoneID = "TEST_ZONE"
+
+// room is a guard before a store that answers what it is told to.
+type room struct {
+	t     testing.TB
+	guard *guard.Guard
+	store *store
+	clock *clock
+	meter *meter
+	logs  *bytes.Buffer
+	limit *limiter.Limiter
+}
+
+func newRoom(t testing.TB, policies ...limit.Policy) *room {
+	t.Helper()
+	r := &room{t: t, store: newStore(), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}, meter: &meter{}, logs: &bytes.Buffer{}}
+	counting := local.New(local.Options{Now: r.clock.Now})
+	r.limit = limiter.New(limiter.Options{Local: counting, Now: r.clock.Now})
+	r.use(policies...)
+	r.guard = r.behind(r.limit)
+	return r
+}
+
+// behind returns a guard with this limiter.
+func (r *room) behind(l guard.Limiter) *guard.Guard {
+	return guard.New(guard.Options{
+		Lines: r.store, Remembered: r.store.remembered, Limiter: l, Meter: r.meter, Now: r.clock.Now,
+		Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, Backends: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")},
+		Logger: slog.New(slog.NewTextHandler(r.logs, nil)),
+	})
+}
+
+func (r *room) use(policies ...limit.Policy) {
+	var b limit.Book
+	for _, p := range policies {
+		b = b.Put(p)
+	}
+	r.limit.Use(b)
+}
+
+// poll returns the answer, and whether the store was asked.
+func (r *room) poll(p line.Place) (a line.Answer, asked bool) {
+	r.t.Helper()
+	before := r.store.count()
+	a, err := r.guard.Poll(r.t.Context(), zoneID, p)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a, r.store.count() > before
+}
+
+// passes and waits poll after a while, and say who must have answered.
+func (r *room) passes(what string, after time.Duration, p line.Place) line.Answer {
+	r.t.Helper()
+	r.clock.forward(after)
+	a, asked := r.poll(p)
+	if !asked || a.Early {
+		r.t.Errorf("%s: the store was not asked: %+v", what, a)
+	}
+	return a
+}
+
+func (r *room) early(what string, after time.Duration, p line.Place) line.Answer {
+	r.t.Helper()
+	r.clock.forward(after)
+	a, asked := r.poll(p)
+	if asked || !a.Early {
+		r.t.Errorf("%s: the store was asked: %+v", what, a)
+	}
+	return a
+}
+
+// visitor is somebody far from the front.
+func visitor(n byte) line.Place {
+	return line.Place{ID: line.ID{n, 1, 2, 3, 4, 5, 6, n}, ArrivedAtMicros: 1_795_223_300_000_000 + int64(n)}
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// store says to everybody what it is told to.
+type store struct {
+	mu       sync.Mutex
+	asked    int
+	shown    line.Place // by the last poll
+	says     line.Answer
+	err      error
+	settings zone.Settings
+	known    bool
+	// hold, when not nil, keeps calls until it is closed.
+	hold chan struct{}
+	left int
+}
+
+func newStore() *store {
+	return &store{
+		says: line.Answer{
+			Position: 100, EstimateMillis: 60_000, PeriodMillis: 10_000,
+			State: line.State{NowMillis: 1_795_223_373_000, EdgeMicros: 1_795_223_200_000_000, Waiting: 500},
+		},
+		settings: zone.Defaults(zoneID), known: true,
+	}
+}
+
+func (s *store) set(change func(*store)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *store) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *store) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
+	s.mu.Lock()
+	s.asked++
+	s.shown = p
+	a, err, hold := s.says, s.err, s.hold
+	s.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	a.Place = p
+	return a, err
+}
+
+func (s *store) Join(ctx context.Context, zoneID string, id line.ID, _ ...line.ID) (line.Answer, error) {
+	return s.Poll(ctx, zoneID, line.Place{ID: id, ArrivedAtMicros: 1_795_223_373_000_000})
+}
+
+func (s *store) Leave(context.Context, string, line.Place) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left++
+	return s.err
+}
+
+func (s *store) Stats(context.Context, string) (line.Stats, error) { return line.Stats{}, nil }
+
+func (s *store) Zone(context.Context, string) (zone.Settings, error) { return s.settings, nil }
+
+func (s *store) remembered(string) (zone.Settings, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings, s.known
+}
+
+// meter writes down what it is told.
+type meter struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (m *meter) JoinUnlimited(reason string) { m.note("unlimited " + reason) }
+func (m *meter) ForwardedRefused()           { m.note("forwarded refused") }
+
+func (m *meter) note(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = append(m.seen, what)
+}

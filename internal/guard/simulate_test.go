@@ -1,0 +1,123 @@
+//go:build !race
+
+// One goroutine in virtual time: see the promises in internal/operate/simulate.
+
+package guard_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// behind is a store behind a guard.
+type behind struct {
+	*embedded.Store
+	guard *guard.Guard
+}
+
+func (b *behind) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return b.guard.Join(ctx, zoneID, id, former...)
+}
+
+func (b *behind) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	return b.guard.Poll(ctx, zoneID, p)
+}
+
+// counted counts what gets through.
+type counted struct {
+	*embedded.Store
+	polls *int
+}
+
+func (c counted) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	*c.polls++
+	return c.Store.Poll(ctx, zoneID, p)
+}
+
+// crowd is the crowd of the promises: 20,000 visitors in 5 s, 2,000 a minute, 5 % of
+// them silent once for 5 to 50 s.
+func crowd(leave float64, every time.Duration) simulate.Config {
+	z := zone.Defaults("SIMULATED")
+	z.PerMinute = 2000
+	return simulate.Config{
+		Visitors: 20_000, Arrive: 5 * time.Second, Zone: z, Leave: leave, Dark: 0.05, Seed: 1, PollEvery: every,
+	}
+}
+
+// through runs a crowd through a guard, and returns how many polls reached the store.
+func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
+	t.Helper()
+	cfg.Open = func(now func() time.Time) (simulate.Store, error) {
+		store, err := embedded.Open(embedded.Options{Now: now})
+		if err != nil {
+			return nil, err
+		}
+		d := guard.New(guard.Options{
+			Lines: counted{store, &polls}, Limiter: &asked{}, Now: now,
+			Remembered: func(id string) (zone.Settings, bool) {
+				s, err := store.Zone(context.Background(), id)
+				return s, err == nil
+			},
+		})
+		return &behind{Store: store, guard: d}, nil
+	}
+	r, err := simulate.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, polls
+}
+
+// TestWhoPollsAsToldNoticesNoDoor: the same crowd, in all that is measured.
+func TestWhoPollsAsToldNoticesNoDoor(t *testing.T) {
+	t.Parallel()
+	cfg := crowd(0.35, 0)
+	without, err := simulate.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with, _ := through(t, cfg); !reflect.DeepEqual(with, without) {
+		t.Errorf("with a guard\n%+v\nwithout\n%+v", with, without)
+	}
+}
+
+// TestTheImpatientCostLittleAndNobodyCapacity: clients that poll in a rhythm of their
+// own, whatever they are told, reach the store about as often as they should have; and
+// still the promises hold (G1, G2, G4 and G6), as they do without a guard.
+func TestTheImpatientCostLittleAndNobodyCapacity(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		leave float64
+		every time.Duration
+		// used is the least share of capacity in use, polls the most that reach the
+		// store for each visitor.
+		used, polls float64
+	}{
+		"every 3 s":                     {0, 3 * time.Second, 0.90, 28},
+		"every 3 s, 90 % leave":         {0.9, 3 * time.Second, 0.87, 4},
+		"every half second, 35 % leave": {0.35, time.Second / 2, 0.97, 22},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(tt.leave, tt.every)
+			r, polls := through(t, cfg)
+			each := float64(polls) / float64(cfg.Visitors)
+			t.Logf("%.1f %% of capacity used; %.1f polls of each visitor reached the store, of %.1f of those let in",
+				100*r.CapacityUsed, each, r.PollsMean)
+			if r.CapacityUsed < tt.used || each > tt.polls {
+				t.Errorf("want %.0f %% and %.0f polls", 100*tt.used, tt.polls)
+			}
+			if r.MaxInWindow > int(r.WindowLimit) || r.MaxInMinute > int(r.PerMinute) || r.PlacesLost > 0 || r.PositionsRose > 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}

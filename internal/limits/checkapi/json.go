@@ -1,0 +1,75 @@
+package checkapi
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// readQuestion reads {"key": "...", "tier": "...", "cost": 1}. Members that it does
+// not know are skipped; null is the same as absent. The error is a *serve.FieldError.
+func readQuestion(policy string, body []byte) (limiter.Question, error) {
+	wrong := func(field, reason string) (limiter.Question, error) {
+		return limiter.Question{}, &serve.FieldError{Field: field, Reason: reason}
+	}
+	if !utf8.Valid(body) {
+		return wrong(serve.BodyField, "is not valid JSON")
+	}
+	// A body of just null leaves it as it is, and then the key is missing.
+	var q struct {
+		Key  string `json:"key"`
+		Tier string `json:"tier"`
+		Cost *int64 `json:"cost"`
+	}
+	if err := json.Unmarshal(body, &q); err != nil {
+		typed, ok := errors.AsType[*json.UnmarshalTypeError](err)
+		switch {
+		case !ok:
+			return wrong(serve.BodyField, "is not valid JSON")
+		case typed.Field == "cost":
+			return wrong("cost", "must be a whole number")
+		case typed.Field != "":
+			return wrong(typed.Field, "must be a string")
+		default:
+			return wrong(serve.BodyField, "must be a JSON object")
+		}
+	}
+	if q.Key == "" {
+		return wrong("key", "is missing")
+	}
+	if q.Cost == nil {
+		return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: 1}, nil
+	}
+	if *q.Cost < 1 {
+		return wrong("cost", "must be 1 or more")
+	}
+	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: *q.Cost}, nil
+}
+
+// appendAnswer appends what a permit is told. Names need no escaping.
+func appendAnswer(b []byte, a *limiter.Answer) []byte {
+	text := func(name, value string) {
+		b = append(append(append(b, name...), value...), '"')
+	}
+	number := func(name string, value int64) { b = strconv.AppendInt(append(b, name...), value, 10) }
+	text(`{"allowed":true,"policy":"`, a.Policy)
+	text(`,"tier":"`, a.Tier)
+	text(`,"source":"`, string(a.Source))
+	number(`,"delayMillis":`, a.DelayMillis)
+	b = append(b, `,"rules":[`...)
+	for i, q := range a.Quotas {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		number(`{"quota":`, a.Rules[i].Quota())
+		number(`,"windowSeconds":`, a.Rules[i].WindowSeconds)
+		number(`,"remaining":`, q.Remaining)
+		number(`,"resetMillis":`, q.ResetMillis)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}

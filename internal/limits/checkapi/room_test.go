@@ -1,0 +1,181 @@
+package checkapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/limits/checkapi"
+	"github.com/openqueue/waitingroom/internal/limits/identity"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+)
+
+// excused are described, and cannot be got here.
+var excused = map[string]string{
+	"POST /limits/{policy}/check 408 request_timeout": "for a body that does not come; held by package answer",
+}
+
+// TestMain wants the tests to have got every answer that is described.
+func TestMain(m *testing.M) {
+	status := openapitest.Limits.Main(m, excused,
+		"/limits/{policy}/check", "/limits/{policy}/auth", "/limits/{policy}/auth/{path}")
+	if err := goleak.Find(); status == 0 && err != nil {
+		slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("goroutines are left", "error", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// room is the whole of the room: real limits and real callers, behind echo.
+type room struct {
+	clock *clock
+	store *store
+	local *local.Store
+	http  http.Handler
+	// bare is http without the check against the document.
+	bare http.Handler
+}
+
+const fiveASecond = "api"
+
+// policies are what the tests' room has.
+var policies = limit.Book{}.
+	Put(limit.Policy{
+		Name: fiveASecond, Key: []limit.Source{limit.SourceJWT, limit.SourceAPIKey, limit.SourceIP},
+		Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, WindowSeconds: 1}},
+		Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.SlidingLog, Limit: 50, WindowSeconds: 1}}},
+	}).
+	Put(limit.Policy{Name: "two", OnStoreFailure: limit.FailureOpen, Rules: []limit.Rule{
+		{Algorithm: limit.SlidingLog, Limit: 5, WindowSeconds: 1},
+		{Algorithm: limit.LeakyBucket, Limit: 60, WindowSeconds: 60, Burst: 19},
+	}}).
+	Put(limit.Policy{Name: "closed", OnStoreFailure: limit.FailureClosed, Rules: []limit.Rule{
+		{Algorithm: limit.FixedWindow, Limit: 5, WindowSeconds: 1},
+	}})
+
+// newRoom is a room for one test.
+func newRoom(tb testing.TB) *room {
+	tb.Helper()
+	r, err := makeRoom(keyFile(tb))
+	must(tb, err)
+	tb.Cleanup(r.close)
+	r.http = openapitest.Limits.Handler(tb, r.bare)
+	return r
+}
+
+func makeRoom(keys string) (*room, error) {
+	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_000)}}
+	r.store = &store{Store: local.New(local.Options{Now: r.clock.Now})}
+	r.local = local.New(local.Options{Now: r.clock.Now})
+	limits := limiter.New(limiter.Options{Store: r.store, Local: r.local, Now: r.clock.Now})
+	limits.Use(policies)
+	callers, err := identity.New(identity.Options{
+		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keys,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.bare = routes(checkapi.NewHTTP(checkapi.New(limits, callers)))
+	return r, nil
+}
+
+func (r *room) close() {
+	r.store.Close()
+	r.local.Close()
+}
+
+// keyFile has the SHA-256 of abc, of the tier pro.
+func keyFile(tb testing.TB) string {
+	tb.Helper()
+	name := tb.TempDir() + "/keys"
+	must(tb, os.WriteFile(name, []byte("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad pro\n"), 0o600))
+	return name
+}
+
+// send is a request of 192.0.2.1, which is a trusted proxy; header is name, value,
+// name, value.
+func (r *room) send(method, path, body string, header ...string) *httptest.ResponseRecorder {
+	return r.sendTo(r.http, method, path, body, header...)
+}
+
+func (*room) sendTo(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// store fails if told to.
+type store struct {
+	*local.Store
+	mu  sync.Mutex
+	err error
+}
+
+func (s *store) Take(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return limit.Verdict{}, err
+	}
+	return s.Store.Take(ctx, r)
+}
+
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// value is a member of a JSON body.
+func value(tb testing.TB, w *httptest.ResponseRecorder, name string) any {
+	tb.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		tb.Fatalf("%q: %v", w.Body, err)
+	}
+	return body[name]
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,39 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"testing"
+	"time"
+)
+
+// TestProvenIsBounded, keeps what is asked for, and forgets what other keys have
+// proven.
+func TestProvenIsBounded(t *testing.T) {
+	t.Parallel()
+	var p proven
+	keys, now := &[]verifyKey{}, time.Unix(1000, 0)
+	token := func(i int) (sum [sha256.Size]byte) {
+		binary.BigEndian.PutUint64(sum[:], uint64(i))
+		return sum
+	}
+	is := proof{Caller{Key: "member:a"}, now.Add(time.Second), keys}
+	for i := range 5 * maxProven {
+		p.keep(token(i), is)
+		if _, ok := p.find(token(0), keys, now); !ok {
+			t.Fatalf("what is asked for all the time is forgotten after %d", i)
+		}
+	}
+	if n := len(p.young) + len(p.old); n > 2*maxProven {
+		t.Errorf("%d are remembered", n)
+	}
+	if _, ok := p.find(token(1), keys, now); ok {
+		t.Error("the oldest is remembered")
+	}
+	if _, ok := p.find(token(0), &[]verifyKey{{}}, now); ok {
+		t.Error("good with other keys")
+	}
+	if _, ok := p.find(token(0), keys, is.until); ok {
+		t.Error("good after its end")
+	}
+}

@@ -1,0 +1,123 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// Bounds of tokens.
+const (
+	// maxToken is in bytes; with more a header is refused by most servers.
+	maxToken = 8 << 10
+	// maxMember bounds the claim that names the client, in bytes: a limiter takes keys of 256.
+	maxMember = 200
+	// leeway is how far the clock of who signed may be off.
+	leeway = 30 * time.Second
+)
+
+// algorithms are all that a token may name; which of them, its key says.
+var algorithms = []string{
+	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+	"HS256", "HS384", "HS512",
+}
+
+var (
+	errKeyUnknown = errors.New("no such key")
+	errCritical   = errors.New("an extension that must be understood, and is not")
+)
+
+// byToken finds who asks by a bearer token that verifies.
+func (f *Finder) byToken(r *http.Request) (Caller, bool) {
+	keys := f.keys.Load()
+	if keys == nil {
+		return Caller{}, false
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
+		return Caller{}, false
+	}
+	sum := sha256.Sum256([]byte(token))
+	if c, ok := f.proven.find(sum, keys, f.now()); ok {
+		return c, true
+	}
+	claims := jwt.MapClaims{}
+	_, err := f.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		return keyOf(*keys, t)
+	})
+	if errors.Is(err, errKeyUnknown) {
+		f.missKey()
+	}
+	if err != nil {
+		return Caller{}, false
+	}
+	member := text(claims[f.claim])
+	if member == "" || len(member) > maxMember {
+		return Caller{}, false
+	}
+	tier := text(claims[f.tierClaim])
+	if !limit.ValidName(tier) {
+		tier = ""
+	}
+	c := Caller{Key: "member:" + member, Tier: tier}
+	if expires, err := claims.GetExpirationTime(); err == nil && expires != nil {
+		f.proven.keep(sum, proof{caller: c, until: expires.Add(leeway), keys: keys})
+	}
+	return c, true
+}
+
+// keyOf finds the key that signed a token: the one that it names or, where it
+// names none, the only one that there is.
+func keyOf(keys []verifyKey, t *jwt.Token) (any, error) {
+	if _, critical := t.Header["crit"]; critical {
+		return nil, errCritical
+	}
+	id, named := t.Header["kid"].(string)
+	if !named && len(keys) > 1 {
+		return nil, errKeyUnknown
+	}
+	for _, k := range keys {
+		if (!named || k.id == id) && slices.Contains(k.algorithms, t.Method.Alg()) {
+			return k.verifier, nil
+		}
+	}
+	return nil, errKeyUnknown
+}
+
+// text is a claim that is a string or a number, else "".
+func text(claim any) string {
+	switch v := claim.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+func newParser(o Options) *jwt.Parser {
+	options := []jwt.ParserOption{
+		jwt.WithValidMethods(algorithms),
+		jwt.WithTimeFunc(o.Now),
+		jwt.WithLeeway(leeway),
+		jwt.WithExpirationRequired(),
+		jwt.WithStrictDecoding(),
+		jwt.WithJSONNumber(),
+	}
+	if o.Issuer != "" {
+		options = append(options, jwt.WithIssuer(o.Issuer))
+	}
+	if o.Audience != "" {
+		options = append(options, jwt.WithAudience(o.Audience))
+	}
+	return jwt.NewParser(options...)
+}

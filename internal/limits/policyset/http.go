@@ -1,0 +1,157 @@
+package policyset
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// Seen is what this server has seen of its policies: the limiter.
+type Seen interface {
+	Stats(name string, seconds int) (limiter.Stats, error)
+}
+
+// HTTP is the room's side of the operators' listener.
+type HTTP struct {
+	book *Set
+	seen Seen
+}
+
+// NewHTTP returns the handlers of the room. They are to be put behind the
+// operators' guard.
+func NewHTTP(b *Set, seen Seen) *HTTP { return &HTTP{b, seen} }
+
+// List is GET /admin/limits.
+func (h *HTTP) List(c echo.Context) error {
+	all := h.book.All(c.Request().Context())
+	if all == nil {
+		all = []limit.Policy{} // an empty list, not null
+	}
+	return c.JSON(http.StatusOK, map[string][]limit.Policy{"limits": all})
+}
+
+// Get is GET /admin/limits/:name.
+func (h *HTTP) Get(c echo.Context) error {
+	p, err := h.book.Get(c.Request().Context(), c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return send(c, http.StatusOK, p)
+}
+
+// send answers with a policy, and with the version that it has.
+func send(c echo.Context, status int, p limit.Policy) error {
+	c.Response().Header().Set("ETag", Version(p))
+	return c.JSON(status, p)
+}
+
+// Put is PUT /admin/limits/:name. 201 for a new policy, else 200.
+func (h *HTTP) Put(c echo.Context) error {
+	by, err := serve.ReadBy(c.Request())
+	if err != nil {
+		return err
+	}
+	name := c.Param("name")
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	body, err := serve.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	p, err := readBody(name, body)
+	if err != nil {
+		return err
+	}
+	p, made, err := h.book.Put(c.Request().Context(), p, by, serve.ConditionOf(c.Request().Header))
+	if err != nil {
+		return err
+	}
+	if !made {
+		return send(c, http.StatusOK, p)
+	}
+	c.Response().Header().Set(echo.HeaderLocation, "/admin/limits/"+p.Name)
+	return send(c, http.StatusCreated, p)
+}
+
+// readBody reads a policy of that name, which the body may leave out. It returns
+// a *serve.FieldError for what is no JSON, and a *serve.InvalidError with all
+// that is wrong.
+func readBody(name string, body []byte) (limit.Policy, error) {
+	// JSON is YAML, and the nodes of YAML show what encoding/json hides: a name
+	// that is there twice, or in capitals.
+	var doc yaml.Node
+	if !json.Valid(body) || yaml.Unmarshal(body, &doc) != nil {
+		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	}
+	n := doc.Content[0]
+	if n.Kind != yaml.MappingNode {
+		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
+	}
+	if !named(n) {
+		n.Content = append(n.Content,
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "name"},
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name})
+	}
+	p, faults := Read(n)
+	var all []string
+	for _, f := range faults {
+		all = append(all, f.Text)
+	}
+	if len(all) == 0 && p.Name != name {
+		all = append(all, "name must be that of the path, or left out")
+	}
+	if len(all) > 0 {
+		return limit.Policy{}, &serve.InvalidError{Faults: all}
+	}
+	return p, nil
+}
+
+func named(n *yaml.Node) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == "name" {
+			return true
+		}
+	}
+	return false
+}
+
+// Delete is DELETE /admin/limits/:name.
+func (h *HTTP) Delete(c echo.Context) error {
+	by, err := serve.ReadBy(c.Request())
+	if err != nil {
+		return err
+	}
+	if err := h.book.Delete(c.Request().Context(), c.Param("name"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// Stats is GET /admin/limits/:name/stats?seconds=60.
+func (h *HTTP) Stats(c echo.Context) error {
+	name := c.Param("name")
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	seconds := defaultSeconds
+	if text := c.QueryParam("seconds"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > limiter.HistorySeconds {
+			return &serve.FieldError{Field: "seconds", Reason: "must be a whole number from 1 to " + strconv.Itoa(limiter.HistorySeconds)}
+		}
+		seconds = n
+	}
+	stats, err := h.seen.Stats(name, seconds)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view(stats))
+}

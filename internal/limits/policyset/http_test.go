@@ -1,0 +1,314 @@
+package policyset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const secret = "a token for operators"
+
+// failing is the embedded store, which can be told to fail.
+type failing struct {
+	*embedded.Store
+	err error
+	// changed: somebody else is always first.
+	changed bool
+}
+
+func (s *failing) Book(ctx context.Context) (limit.Book, error) {
+	if s.err != nil {
+		return limit.Book{}, s.err
+	}
+	return s.Store.Book(ctx)
+}
+
+func (s *failing) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
+	if s.changed {
+		return limit.ErrBookChanged
+	}
+	return s.Store.PutBook(ctx, b, was, by)
+}
+
+// room is the whole of the room, over the embedded store and behind echo.
+type room struct {
+	*testing.T
+	store   *failing
+	book    *policyset.Set
+	limiter *limiter.Limiter
+	http    http.Handler
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	opened, err := embedded.Open(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &room{T: t, store: &failing{Store: opened}}
+	r.limiter = limiter.New(limiter.Options{Local: local.New(local.Options{})})
+	r.book = policyset.New(policyset.Options{Store: r.store, Use: r.limiter.Use})
+	r.route(r.limiter)
+	return r
+}
+
+func (r *room) route(seen policyset.Seen) {
+	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)))
+	desk.ShowPolicies(r.book)
+	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		r.Fatal(err)
+	}
+	h := policyset.NewHTTP(r.book, seen)
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
+	admin := e.Group("/admin/limits", access.Guard)
+	e.GET("/admin/audit", desk.Changes, access.Guard)
+	admin.GET("", h.List)
+	admin.GET("/:name", h.Get)
+	admin.PUT("/:name", h.Put)
+	admin.DELETE("/:name", h.Delete)
+	admin.GET("/:name/stats", h.Stats)
+	r.http = openapitest.Operators.Handler(r.T, e)
+}
+
+type deaf struct{}
+
+func (deaf) Refuse(string, string) {}
+
+// send wants an answer of this status; headers are name, value, name, value.
+func (r *room) send(status int, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
+	r.Helper()
+	req := httptest.NewRequest(method, path, body)
+	req.Header.Set("Authorization", "Bearer "+secret)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	r.http.ServeHTTP(w, req)
+	if w.Code != status {
+		r.Errorf("%s %s: got %d %s, want %d", method, path, w.Code, w.Body, status)
+	}
+	return w
+}
+
+func text(s string) io.Reader { return strings.NewReader(s) }
+
+const usual = `{"key": ["apiKey", "ip"], "rules": [{"algorithm": "sliding_log", "limit": 2, "windowSeconds": 60}],
+	"tiers": {"pro": [{"algorithm": "token_bucket", "limit": 10, "windowSeconds": 1, "burst": 20}]}}`
+
+func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.send(404, "GET", "/admin/limits/api", nil)
+	made := r.send(201, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*", "X-Operator", "Ada")
+	if made.Header().Get("Location") != "/admin/limits/api" {
+		t.Errorf("made at %q", made.Header().Get("Location"))
+	}
+	got := r.send(200, "GET", "/admin/limits/api", nil)
+	if got.Body.String() != made.Body.String() || got.Header().Get("ETag") != made.Header().Get("ETag") {
+		t.Errorf("made %s, read %s", made.Body, got.Body)
+	}
+	if !strings.Contains(got.Body.String(), `"onStoreFailure":"local"`) {
+		t.Errorf("no defaults: %s", got.Body)
+	}
+	seen := got.Header().Get("ETag")
+	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*")
+	r.send(200, "PUT", "/admin/limits/api", text(strings.Replace(usual, "60", "61", 1)), "If-Match", seen)
+	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-Match", seen)
+	r.send(412, "DELETE", "/admin/limits/api", nil, "If-Match", seen)
+	if list := r.send(200, "GET", "/admin/limits", nil); !strings.HasPrefix(list.Body.String(), `{"limits":[{"name":"api"`) {
+		t.Errorf("list: %s", list.Body)
+	}
+	r.send(204, "DELETE", "/admin/limits/api", nil, "X-Operator", "Bob")
+	r.send(404, "DELETE", "/admin/limits/api", nil)
+	if list := r.send(200, "GET", "/admin/limits", nil); strings.TrimSpace(list.Body.String()) != `{"limits":[]}` {
+		t.Errorf("list: %s", list.Body)
+	}
+	r.send(201, "PUT", "/admin/limits/other", text(usual))
+	if _, err := r.store.PutZone(t.Context(), zone.Defaults("Z"), nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"":                    "1 zones, other , api Bob, api , api Ada",
+		"?policy=api":         "0 zones, api Bob, api , api Ada",
+		"?policy=api&limit=1": "0 zones, api Bob",
+		"?policy=none":        "0 zones",
+		"?zoneId=Z":           "1 zones",
+	} {
+		var all struct {
+			Zones    []zone.Change  `json:"changes"`
+			Policies []limit.Change `json:"policyChanges"`
+		}
+		if err := json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all); err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(len(all.Zones), " zones")
+		for _, c := range all.Policies {
+			got += ", " + c.Policy + " " + c.By
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+}
+
+func TestBadPoliciesChangeNothing(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for body, want := range map[string]string{
+		"":                          "body is not valid JSON",
+		"rules: 7":                  "body is not valid JSON",
+		"[]":                        "body must be a JSON object",
+		"{}":                        "tier default: 0 rules",
+		`{"rules": [], "rules": 1}`: "rules is in line 1 already",
+		`{"Rules": []}`:             `"Rules" is not a setting of a policy`,
+		`{"shards": 1e1, "rules": [{"limit": 0.5}]}`:        "limit must be a whole number",
+		strings.Replace(usual, "{", `{"name": "b", `, 1):    "name must be that of the path, or left out",
+		strings.Replace(usual, "sliding_log", "sliding", 1): "algorithm",
+	} {
+		w := r.send(400, "PUT", "/admin/limits/api", text(body))
+		if !strings.Contains(w.Body.String(), strings.ReplaceAll(want, `"`, `\"`)) {
+			t.Errorf("%s: %s, want %q", body, w.Body, want)
+		}
+	}
+	r.send(413, "PUT", "/admin/limits/api", text(strings.Repeat(" ", 4097)))
+	r.send(408, "PUT", "/admin/limits/api", stalled{})
+	r.send(400, "PUT", "/admin/limits/a%20b", text(usual))
+	r.send(400, "PUT", "/admin/limits/api", text(usual), "X-Operator", strings.Repeat("a", 65))
+	r.send(400, "DELETE", "/admin/limits/api", nil, "X-Operator", strings.Repeat("a", 65))
+	r.send(400, "DELETE", "/admin/limits/a%20b", nil)
+	r.send(400, "GET", "/admin/limits/a%20b", nil)
+	r.send(400, "GET", "/admin/limits/a%20b/stats", nil)
+	if b, err := r.store.Book(t.Context()); err != nil || b.Version != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+type stalled struct{}
+
+func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// broken is a Seen that does nothing but fail.
+type broken struct{}
+
+func (broken) Stats(string, int) (limiter.Stats, error) { return limiter.Stats{}, errors.New("oh") }
+
+func TestEveryOperationCanFail(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.send(201, "PUT", "/admin/limits/api", text(usual))
+	changed := text(strings.Replace(usual, "60", "61", 1))
+	r.store.changed = true
+	r.send(409, "PUT", "/admin/limits/api", changed)
+	r.send(409, "DELETE", "/admin/limits/api", nil)
+	for status, err := range map[int]error{503: line.ErrStoreUnavailable, 500: errors.New("the secret is hunter2")} {
+		r.store.err = err
+		for _, method := range []string{"PUT", "DELETE"} {
+			if w := r.send(status, method, "/admin/limits/api", text(usual)); strings.Contains(w.Body.String(), "hunter2") {
+				t.Errorf("the secret is told: %s", w.Body)
+			}
+		}
+		// What is remembered is still shown.
+		r.send(200, "GET", "/admin/limits/api", nil)
+		r.send(200, "GET", "/admin/limits", nil)
+	}
+	for range 5 {
+		r.send(401, "GET", "/admin/limits", nil, "Authorization", "Bearer guess")
+	}
+	for _, path := range []string{"/admin/limits", "/admin/limits/api", "/admin/limits/api/stats"} {
+		r.send(401, "GET", path, nil, "Authorization", "")
+		r.send(429, "GET", path, nil, "Authorization", "Bearer guess")
+	}
+	for _, method := range []string{"PUT", "DELETE"} {
+		r.send(401, method, "/admin/limits/api", nil, "Authorization", "")
+		r.send(429, method, "/admin/limits/api", nil, "Authorization", "Bearer guess")
+		r.send(403, method, "/admin/limits/api", nil, "Sec-Fetch-Site", "cross-site")
+	}
+	r.route(broken{})
+	r.send(500, "GET", "/admin/limits/api/stats", nil)
+}
+
+// shown is what the stats are read as.
+type shown struct {
+	RecentSeconds int `json:"recentSeconds"`
+	Tiers         []struct {
+		Tier   string         `json:"tier"`
+		Total  map[string]int `json:"total"`
+		Recent map[string]int `json:"recent"`
+	} `json:"tiers"`
+	Busiest []struct {
+		Key     string `json:"key"`
+		Refused int    `json:"refused"`
+	} `json:"busiest"`
+	History map[string][]int64 `json:"history"`
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.send(404, "GET", "/admin/limits/api/stats", nil)
+	r.send(201, "PUT", "/admin/limits/api", text(usual))
+	for i := range 5 {
+		tier := ""
+		if i == 4 {
+			tier = "pro"
+		}
+		if _, err := r.limiter.Check(t.Context(), limiter.Question{Policy: "api", Key: "ip:203.0.113.9", Tier: tier}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.limiter.Start(t.Context())
+	defer r.limiter.Stop()
+	var got shown
+	for deadline := time.Now().Add(time.Minute); got.RecentSeconds == 0; {
+		w := r.send(200, "GET", "/admin/limits/api/stats?seconds=10", nil)
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no second passes")
+		}
+	}
+	usual, pro := got.Tiers[0], got.Tiers[1]
+	if usual.Tier != "default" || usual.Total["allowed"] != 2 || usual.Recent["refused"] != 1 || usual.Total["refusedFromMemory"] != 1 ||
+		pro.Tier != "pro" || pro.Recent["allowed"] != 1 {
+		t.Errorf("%+v", got.Tiers)
+	}
+	if len(got.Busiest) != 1 || got.Busiest[0].Key != r.limiter.Short("ip:203.0.113.9") || got.Busiest[0].Refused != 2 {
+		t.Errorf("%+v", got.Busiest)
+	}
+	if h := got.History; len(h["at"]) == 0 || h["allowed"][0] != 3 || h["refused"][0] != 2 || h["withoutStore"][0] != 0 {
+		t.Errorf("%+v", h)
+	}
+	for _, bad := range []string{"0", "3601", "many"} {
+		r.send(400, "GET", "/admin/limits/api/stats?seconds="+bad, nil)
+	}
+}

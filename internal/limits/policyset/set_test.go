@@ -1,0 +1,276 @@
+package policyset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// shelf is the embedded store, which can be away, and lose its data.
+type shelf struct {
+	t *testing.T
+
+	*embedded.Store
+	err error
+	// first is called before the next PutBook.
+	first func()
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	s := &shelf{t: t}
+	s.lose()
+	return s
+}
+
+func (s *shelf) lose() {
+	s.t.Helper()
+	store, err := embedded.Open(embedded.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = store.Close() })
+	s.Store = store
+}
+
+func (s *shelf) Book(ctx context.Context) (limit.Book, error) {
+	if s.err != nil {
+		return limit.Book{}, s.err
+	}
+	return s.Store.Book(ctx)
+}
+
+func (s *shelf) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	if s.err != nil {
+		return s.err
+	}
+	return s.Store.PutBook(ctx, b, was, by)
+}
+
+func rule(n int64) []limit.Rule {
+	return []limit.Rule{{Algorithm: limit.SlidingLog, Limit: n, WindowSeconds: 60}}
+}
+
+func policy(name string, n int64) limit.Policy {
+	return limit.Policy{Name: name, Rules: rule(n)}.WithDefaults()
+}
+
+// server is a Set, and what its limiter was last given.
+type server struct {
+	*Set
+	used limit.Book
+}
+
+func newServer(s Store, seeds ...limit.Policy) *server {
+	out := &server{}
+	out.Set = New(Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.used = b }})
+	return out
+}
+
+func (s *server) puts(t *testing.T, p limit.Policy, only serve.Condition) {
+	t.Helper()
+	if _, _, err := s.Put(t.Context(), p, "Ada", only); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has checks that these are in force, each as "name limit".
+func (s *server) has(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, p := range s.used.Policies {
+		got = append(got, fmt.Sprint(p.Name, " ", p.Rules[0].Limit))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("in force: %v, want %v", got, want)
+	}
+}
+
+func TestAChangeIsSeenByTheOthers(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one, two := newServer(store), newServer(store)
+	one.puts(t, policy("a", 1), serve.Condition{})
+	one.has(t, "a 1")
+	two.runOnce(t.Context())
+	two.has(t, "a 1")
+	two.puts(t, policy("a", 2), serve.Condition{})
+	one.runOnce(t.Context())
+	one.has(t, "a 2")
+	if err := one.Delete(t.Context(), "a", "Bob", serve.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	two.runOnce(t.Context())
+	two.has(t)
+	if err := two.Delete(t.Context(), "a", "Bob", serve.Condition{}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("deleted twice: %v", err)
+	}
+	changes, err := two.Changes(t.Context(), "a", 10)
+	if err != nil || len(changes) != 3 || changes[0].By != "Bob" || changes[0].Now != nil || changes[2].Was != nil {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+func TestSeedsAreMadeWhenAbsent(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one := newServer(store, policy("a", 1), policy("b", 1))
+	one.has(t, "a 1", "b 1") // before the store was asked
+	one.runOnce(t.Context())
+	one.puts(t, policy("a", 7), serve.Condition{})
+	if err := one.Delete(t.Context(), "b", "", serve.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	again := newServer(store, policy("a", 1), policy("b", 1), policy("c", 1))
+	again.runOnce(t.Context())
+	again.has(t, "a 7", "c 1")
+	changes, err := again.Changes(t.Context(), "c", 10)
+	if err != nil || len(changes) != 1 || changes[0].By != "QUEUE_CONFIG" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+func TestWhatIsRememberedStaysInForce(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one := newServer(store, policy("a", 1))
+	store.err = line.ErrStoreUnavailable
+	one.runOnce(t.Context())
+	one.has(t, "a 1")
+	if _, _, err := one.Put(t.Context(), policy("a", 2), "", serve.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("put: %v", err)
+	}
+	if p, err := one.Get(t.Context(), "a"); err != nil || p.Rules[0].Limit != 1 {
+		t.Errorf("get: %+v, %v", p, err)
+	}
+	store.err = nil
+	one.runOnce(t.Context())
+	one.has(t, "a 1")
+}
+
+func TestTheNewestVersionIsPutBack(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	old, newer := newServer(store, policy("a", 1)), newServer(store, policy("a", 1))
+	old.runOnce(t.Context())
+	newer.runOnce(t.Context())
+	newer.puts(t, policy("a", 2), serve.Condition{})
+	store.lose()
+	old.runOnce(t.Context()) // which has not seen the change
+	old.has(t, "a 1")
+	newer.runOnce(t.Context())
+	newer.has(t, "a 2")
+	old.runOnce(t.Context())
+	old.has(t, "a 2")
+	if changes, _ := old.Changes(t.Context(), "", 10); len(changes) != 0 {
+		t.Errorf("putting back is recorded as a change: %+v", changes)
+	}
+}
+
+func TestAChangeIsMadeToWhatWasLostAfterItIsPutBack(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one := newServer(store, policy("a", 1))
+	one.runOnce(t.Context())
+	one.puts(t, policy("b", 2), serve.Condition{})
+	store.lose()
+	one.puts(t, policy("c", 3), serve.Condition{})
+	one.has(t, "a 1", "b 2", "c 3")
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one, two := newServer(store), newServer(store)
+	one.puts(t, policy("a", 1), serve.Condition{IfNoneMatch: "*"})
+	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
+	two.puts(t, policy("a", 2), seen)
+	for name, err := range map[string]error{
+		"put": func() error { _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); return err }(),
+		"make": func() error {
+			_, _, err := one.Put(t.Context(), policy("a", 3), "", serve.Condition{IfNoneMatch: "*"})
+			return err
+		}(),
+		"delete": one.Delete(t.Context(), "a", "", seen),
+		"absent": one.Delete(t.Context(), "b", "", seen),
+	} {
+		if !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	one.has(t, "a 2")
+}
+
+// Of two who have seen the same, the second is told, even when the first is made
+// while the second is under way.
+func TestAConditionIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one, two := newServer(store), newServer(store)
+	one.puts(t, policy("a", 1), serve.Condition{})
+	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
+	store.first = func() { two.puts(t, policy("a", 2), seen) }
+	if _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); !errors.Is(err, ErrPrecondition) {
+		t.Errorf("put: %v", err)
+	}
+	// A change of another policy is no reason.
+	store.first = func() { two.puts(t, policy("b", 1), serve.Condition{}) }
+	one.puts(t, policy("a", 3), serve.Condition{IfMatch: Version(policy("a", 2))})
+	one.has(t, "a 3", "b 1")
+}
+
+func TestThereIsAMost(t *testing.T) {
+	t.Parallel()
+	store := newShelf(t)
+	one := newServer(store)
+	b := limit.Book{}
+	for i := range limit.MaxPolicies {
+		b = b.Put(policy(fmt.Sprint("p", i), 1))
+	}
+	if err := store.Store.PutBook(t.Context(), b, 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})
+	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
+		t.Errorf("put: %v", err)
+	} else if len(list.Faults) != 1 {
+		t.Errorf("faults: %q", list.Faults)
+	}
+	one.puts(t, policy("p1", 2), serve.Condition{})
+}
+
+// foreign is a store into which a newer server has written.
+type foreign struct {
+	*shelf
+	book limit.Book
+}
+
+func (f *foreign) Book(context.Context) (limit.Book, error) { return f.book.Clone(), nil }
+
+// TestAPolicyOfANewerServer: what cannot be decided by here is not in force, and all
+// others are.
+func TestAPolicyOfANewerServer(t *testing.T) {
+	t.Parallel()
+	newer := policy("newer", 1)
+	newer.Rules[0].Algorithm = "quantum"
+	empty := policy("empty", 1)
+	empty.Tiers = map[string][]limit.Rule{"pro": nil}
+	s := newServer(&foreign{newShelf(t), limit.Book{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	s.runOnce(t.Context())
+	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
+		t.Errorf("in force: %v", s.used.Policies)
+	}
+	if _, ok := s.Find("newer"); !ok {
+		t.Error("forgotten, and so lost when the store loses it")
+	}
+}

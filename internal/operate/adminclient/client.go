@@ -1,0 +1,246 @@
+package adminclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// DefaultTimeout bounds a call, from the dial to the last byte. A server
+	// answers in milliseconds; one whose store is away takes half a second to
+	// say so.
+	DefaultTimeout = 10 * time.Second
+	// dialTimeout is for the connection alone, so that a machine that is down
+	// is told from one that is slow.
+	dialTimeout = 4 * time.Second
+	// maxAnswer bounds what is read of an answer: ten thousand zones are 2 MB.
+	maxAnswer = 64 << 20
+	// idleConnections are kept for calls that are made side by side.
+	idleConnections = 16
+	// MaxOperator is the longest name of an operator, in bytes.
+	MaxOperator = 64
+)
+
+// OperatorHeader carries the name that the record of changes keeps.
+const OperatorHeader = "X-Operator"
+
+// Options say which server, and who asks.
+type Options struct {
+	// URL is that of the operators' listener, such as http://127.0.0.1:8081.
+	URL string
+	// Token is the operators' token.
+	Token string
+	// Operator is the name for the record of changes, at most MaxOperator
+	// bytes of UTF-8 without control characters; "" for none.
+	Operator string
+	// Timeout bounds a call; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Warned hears what the server says of a change that was made and is not kept.
+	// May be nil.
+	Warned func(sentence string)
+}
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	base     string
+	token    string
+	operator string
+	timeout  time.Duration
+	warned   func(string)
+	http     *http.Client
+}
+
+// New returns a client, or an error that says what is wrong with the options.
+// No call is made.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the address of the server must look like http://127.0.0.1:8081")
+	}
+	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, errors.New("the address of the server must have no user, query or fragment: the token goes another way")
+	}
+	if err := CheckOperator(o.Operator); err != nil {
+		return nil, err
+	}
+	timeout := o.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return &Client{
+		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: timeout, warned: o.Warned,
+		http: &http.Client{
+			Transport: &http.Transport{
+				Proxy:               http.ProxyFromEnvironment,
+				DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+				TLSHandshakeTimeout: dialTimeout,
+				MaxIdleConnsPerHost: idleConnections,
+				IdleConnTimeout:     time.Minute,
+				ForceAttemptHTTP2:   true,
+			},
+			// The token is for this server only.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// CheckOperator refuses what cannot be the name of an operator.
+func CheckOperator(name string) error {
+	switch {
+	case len(name) > MaxOperator:
+		return fmt.Errorf("the operator's name has %d bytes, may have at most %d", len(name), MaxOperator)
+	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("the operator's name has control characters, or is not UTF-8")
+	}
+	return nil
+}
+
+// URL is the server's, as it was given, without a slash at its end.
+func (c *Client) URL() string { return c.base }
+
+// Close closes the connections that no call uses.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Reply is what the server answered.
+type Reply[T any] struct {
+	// Value is the answer, decoded.
+	Value T
+	// JSON is the answer as it came, for scripts; empty where there is none.
+	JSON json.RawMessage
+	// Version names the settings that were read, for a later change to be made
+	// only if they are still the same; "" where the server does not tell.
+	Version string
+	// Created tells that the zone was not there before.
+	Created bool
+}
+
+// condition says when a change may be made: if the settings have this version,
+// or, without one, if there is no such zone. The zero value always lets it.
+type condition struct {
+	version string
+	absent  bool
+}
+
+func (c condition) apply(h http.Header) {
+	if c.version != "" {
+		h.Set("If-Match", c.version)
+	}
+	if c.absent {
+		h.Set("If-None-Match", "*")
+	}
+}
+
+// call makes one request and decodes its answer. body is sent as JSON, unless nil.
+func call[T any](ctx context.Context, c *Client, method, path string, only condition, body any) (Reply[T], error) {
+	var reply Reply[T]
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := c.request(ctx, method, path, only, body)
+	if err != nil {
+		return reply, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return reply, c.unreachable(ctx, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return reply, c.unreachable(ctx, err)
+	}
+	if res.StatusCode/100 != http.StatusOK/100 {
+		return reply, c.refusal(res, text)
+	}
+	if said := readWarning(res.Header); said != "" && c.warned != nil {
+		c.warned(said)
+	}
+	reply.Version, reply.Created = res.Header.Get("ETag"), res.StatusCode == http.StatusCreated
+	if res.StatusCode == http.StatusNoContent {
+		return reply, nil
+	}
+	if !isMedia(res.Header, "application/json") || json.Unmarshal(text, &reply.Value) != nil {
+		return reply, &UnreachableError{URL: c.base, Cause: errStranger}
+	}
+	reply.JSON = bytes.TrimSpace(text)
+	return reply, nil
+}
+
+// readWarning is the sentence of the header Warning; "" if there is none.
+func readWarning(h http.Header) string {
+	_, said, _ := strings.Cut(h.Get("Warning"), `"`)
+	return strings.TrimSuffix(said, `"`)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, only condition, body any) (*http.Request, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("adminclient: encode: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("adminclient: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Accept", "application/json, application/problem+json")
+	if c.operator != "" {
+		req.Header.Set(OperatorHeader, c.operator)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	only.apply(req.Header)
+	return req, nil
+}
+
+// unreachable wraps what http.Client says, without the method and the URL that
+// it repeats, and with words for a timeout that was ours.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
+		return cause
+	} else if cause != nil {
+		err = fmt.Errorf("no answer within %v", c.timeout)
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	return &UnreachableError{URL: c.base, Cause: err}
+}
+
+// refusal returns the ProblemError of an answer, or an UnreachableError if it is no
+// waiting room's.
+func (c *Client) refusal(res *http.Response, text []byte) error {
+	p := &ProblemError{}
+	if !isMedia(res.Header, "application/problem+json") || json.Unmarshal(text, p) != nil || p.Code == "" {
+		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
+	}
+	p.Status = res.StatusCode
+	if p.Status == http.StatusNotFound && !p.isUnknown() {
+		// The public listener, or a server that is older than this client.
+		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w, or is older than this command (it has no %s)",
+			errStranger, res.Request.URL.Path)}
+	}
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		p.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return p
+}
+
+func isMedia(h http.Header, want string) bool {
+	got, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && got == want
+}

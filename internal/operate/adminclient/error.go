@@ -1,0 +1,109 @@
+package adminclient
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Kinds of failure. Compare with errors.Is.
+var (
+	// ErrInvalid: the server refused what was asked, and asking again will not
+	// help. Nothing was changed.
+	ErrInvalid = errors.New("adminclient: request refused")
+	// ErrUnauthorized: the operators' token is wrong, or may not do this.
+	ErrUnauthorized = errors.New("adminclient: not allowed")
+	// ErrNotFound: there is no such zone, or policy.
+	ErrNotFound = errors.New("adminclient: no such zone or policy")
+	// ErrConflict: the zone or policy is not as the caller had read it, or is being
+	// changed by others. Nothing was changed.
+	ErrConflict = errors.New("adminclient: changed by others")
+	// ErrUnavailable: the server answers, but cannot do it now, mostly since
+	// its store is away. Of a change it is not known whether it was made.
+	ErrUnavailable = errors.New("adminclient: server cannot do it now")
+	// ErrUnreachable: no answer came, or one that no waiting room gives. Of a
+	// change it is not known whether it was made.
+	ErrUnreachable = errors.New("adminclient: server not reachable")
+)
+
+// Codes of problems that this package has to know, besides statuses.
+const (
+	codeZoneUnknown   = "zone_unknown"
+	codePolicyUnknown = "policy_unknown"
+	codeWrongTokens   = "too_many_wrong_tokens"
+)
+
+// ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
+// the kinds above.
+type ProblemError struct {
+	// Status is the HTTP status, 400 to 599.
+	Status int `json:"status"`
+	// Code is what a program compares.
+	Code string `json:"code"`
+	// Title and Detail are sentences for people.
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	// Errors are all faults, where there can be several.
+	Errors []string `json:"errors"`
+	// RetryAfter is how long the server asks to wait, 0 where it does not.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Error returns what the server said, for people.
+func (p *ProblemError) Error() string {
+	said := p.Detail
+	if len(p.Errors) > 0 {
+		said = strings.Join(p.Errors, "; ")
+	}
+	if said == "" {
+		said = p.Title
+	}
+	return fmt.Sprintf("%s (%d %s)", said, p.Status, p.Code)
+}
+
+// Is reports whether target is the kind of this problem.
+func (p *ProblemError) Is(target error) bool { return target == p.kind() }
+
+// isUnknown reports whether there is no zone or policy of the name, rather than no
+// such path.
+func (p *ProblemError) isUnknown() bool {
+	return p.Code == codeZoneUnknown || p.Code == codePolicyUnknown
+}
+
+func (p *ProblemError) kind() error {
+	switch {
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == codeWrongTokens:
+		return ErrUnauthorized
+	case p.Status == http.StatusNotFound && p.isUnknown():
+		return ErrNotFound
+	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
+		return ErrConflict
+	case p.Status >= http.StatusInternalServerError, p.Status == http.StatusTooManyRequests:
+		return ErrUnavailable
+	default:
+		return ErrInvalid
+	}
+}
+
+// UnreachableError is the error when no answer came, or none of a waiting
+// room's operators' listener. It is ErrUnreachable, and wraps its cause.
+type UnreachableError struct {
+	// URL is the server's, as it was given.
+	URL string
+	// Cause is what went wrong.
+	Cause error
+}
+
+// Error names the server and the cause.
+func (e *UnreachableError) Error() string { return fmt.Sprintf("%s: %v", e.URL, e.Cause) }
+
+// Is reports whether target is ErrUnreachable.
+func (e *UnreachableError) Is(target error) bool { return target == ErrUnreachable }
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// errStranger: something answers there that is no operators' listener.
+var errStranger = errors.New("what answers there is not the operators' listener of a queue-server")

@@ -1,0 +1,88 @@
+package adminclient
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const zonesPath = "/admin/zones"
+
+func zonePath(zoneID string) string { return zonesPath + "/" + url.PathEscape(zoneID) }
+
+// Zones are the settings of all zones, in the order of their names.
+type Zones struct {
+	Zones []zone.Settings `json:"zones"`
+}
+
+// Zones returns the settings of all zones.
+func (c *Client) Zones(ctx context.Context) (Reply[Zones], error) {
+	return call[Zones](ctx, c, http.MethodGet, zonesPath, condition{}, nil)
+}
+
+// Zone returns the settings of one zone, with their version.
+func (c *Client) Zone(ctx context.Context, zoneID string) (Reply[zone.Settings], error) {
+	return call[zone.Settings](ctx, c, http.MethodGet, zonePath(zoneID), condition{}, nil)
+}
+
+// Create makes a zone with these settings by their names; what is left out has
+// its default. A zone that is there already is an ErrConflict, and stays as it is.
+func (c *Client) Create(ctx context.Context, zoneID string, settings map[string]any) (Reply[zone.Settings], error) {
+	return call[zone.Settings](ctx, c, http.MethodPut, zonePath(zoneID), condition{absent: true}, settings)
+}
+
+// Change sets those settings of a zone that are named, and leaves the others as
+// they are. With a version, it does so only if the settings are still those that
+// had it; else the error is ErrConflict.
+func (c *Client) Change(ctx context.Context, zoneID string, settings map[string]any, version string) (Reply[zone.Settings], error) {
+	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), condition{version: version}, settings)
+}
+
+// Delete removes a zone and everybody's place in it; with a version, only if its
+// settings are still those that had it.
+func (c *Client) Delete(ctx context.Context, zoneID, version string) error {
+	_, err := call[struct{}](ctx, c, http.MethodDelete, zonePath(zoneID), condition{version: version}, nil)
+	return err
+}
+
+// Stats returns the state of one zone.
+func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error) {
+	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", condition{}, nil)
+}
+
+// Changes are entries of the record of changes, newest first.
+type Changes struct {
+	Changes []Change `json:"changes"`
+}
+
+// Change is one entry of the record of changes.
+type Change struct {
+	// AtMillis is when, in Unix milliseconds on the store's clock.
+	AtMillis int64  `json:"at"`
+	ZoneID   string `json:"zoneId"`
+	// By is the name that the operator gave, or "".
+	By string `json:"by"`
+	// Was is nil if the change made the zone, Now if it deleted it.
+	Was *zone.Settings `json:"was"`
+	Now *zone.Settings `json:"now"`
+}
+
+// Changes returns the newest changes of one zone, or of all when zoneID is "":
+// at most limit, or as many as the server gives by itself when limit is 0.
+func (c *Client) Changes(ctx context.Context, zoneID string, limit int) (Reply[Changes], error) {
+	query := url.Values{}
+	if zoneID != "" {
+		query.Set("zoneId", zoneID)
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	path := "/admin/audit"
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return call[Changes](ctx, c, http.MethodGet, path, condition{}, nil)
+}

@@ -1,0 +1,166 @@
+// Package cors lets pages of other sites join and poll from the browser, where
+// the operator names those sites (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
+//
+// Without it a browser keeps the answers from the page, and what the page has it send
+// is refused (Check): else any site could have its readers' browsers take places, each
+// from an address of its own. Programs send what they like; of those nothing is proven
+// here. It does not allow credentials, and none are used: a token goes in the body.
+package cors
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// ErrInvalid is wrapped by every error of New.
+var ErrInvalid = errors.New("cors: invalid")
+
+// ErrCrossOrigin: a browser sent the request for a page of a site that is not allowed.
+var ErrCrossOrigin = errors.New("cors: cross-origin request")
+
+// anySite is the setting that allows all sites.
+const anySite = "*"
+
+// What pages may do and see. Times are in seconds.
+const (
+	// methods and headers are those of all the routes for visitors.
+	methods = "GET, HEAD, POST"
+	headers = "Content-Type, If-None-Match"
+	// exposed is what a page may read besides the headers that it always may.
+	exposed = "ETag, Retry-After"
+	// maxAge is how long a browser need not ask again: two hours, the most that
+	// any of them keeps. A change of the setting takes as long.
+	maxAge = "7200"
+)
+
+// Policy says which sites may. It may be used by many goroutines.
+type Policy struct {
+	all bool
+	// allowed has, for each origin, the values of Access-Control-Allow-Origin:
+	// made once, so that a poll allocates nothing.
+	allowed map[string][]string
+	// browsers tells, by what browsers add to a request, which site's page sent it.
+	browsers *http.CrossOriginProtection
+}
+
+// Values of headers that all answers share. They are full, so that an append
+// copies them.
+var (
+	forAll     = []string{anySite}
+	forExposed = []string{exposed}
+	byOrigin   = []string{"Origin"}
+)
+
+// New returns the policy that allows pages of these origins, each a scheme and
+// a host such as https://shop.example or capacitor://localhost, with a port
+// where it is not the usual one; "*" alone allows all. With none, nothing is
+// allowed. The error wraps ErrInvalid.
+func New(origins []string) (*Policy, error) {
+	p := &Policy{allowed: make(map[string][]string, len(origins)), browsers: http.NewCrossOriginProtection()}
+	for _, o := range origins {
+		o = strings.TrimSpace(o)
+		if o == anySite {
+			p.all = true
+			continue
+		}
+		if err := check(o); err != nil {
+			return nil, err
+		}
+		if err := p.browsers.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		p.allowed[o] = []string{o}
+	}
+	if p.all && len(p.allowed) > 0 {
+		return nil, fmt.Errorf("%w: * allows all sites; leave the others out, or leave it out", ErrInvalid)
+	}
+	return p, nil
+}
+
+// check refuses what no browser sends as an origin.
+func check(o string) error {
+	u, err := url.Parse(o)
+	switch {
+	case err != nil || u.Scheme == "" || u.Host == "":
+		return fmt.Errorf("%w: %q is no origin; write https://shop.example", ErrInvalid, o)
+	case u.Scheme+"://"+u.Host != o:
+		return fmt.Errorf("%w: %q is more than an origin; write %s", ErrInvalid, o, u.Scheme+"://"+u.Host)
+	case strings.Contains(u.Host, "*"):
+		return fmt.Errorf("%w: %q has a *, which stands for nothing in an origin; name each site, or write * alone", ErrInvalid, o)
+	case strings.ToLower(o) != o:
+		return fmt.Errorf("%w: %q has capitals, and browsers send none; write %s", ErrInvalid, o, strings.ToLower(o))
+	case u.Port() == usualPorts[u.Scheme] && u.Port() != "":
+		return fmt.Errorf("%w: %q has the usual port, and browsers leave it out; write %s", ErrInvalid, o,
+			u.Scheme+"://"+u.Hostname())
+	}
+	return nil
+}
+
+var usualPorts = map[string]string{"http": "80", "https": "443"}
+
+// Handler returns next with the policy in force. With nothing allowed, that is
+// next as it is.
+func (p *Policy) Handler(next http.Handler) http.Handler {
+	if !p.all && len(p.allowed) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		allow := forAll
+		if !p.all {
+			// Whoever asks: a cache must not give one site's answer to another.
+			h["Vary"] = byOrigin
+			if allow = p.allowed[r.Header.Get("Origin")]; allow == nil {
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		h["Access-Control-Allow-Origin"] = allow
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			preflight(w)
+			return
+		}
+		h["Access-Control-Expose-Headers"] = forExposed
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Check returns an error that wraps ErrCrossOrigin for a request that would change
+// something, and that a browser sent for a page of a site that is neither allowed nor
+// this server's own. Browsers say so in Sec-Fetch-Site; older ones say the page's
+// origin, which is held against Host. What has neither, such as an app, goes on.
+func (p *Policy) Check(r *http.Request) error {
+	if p.all {
+		return nil
+	}
+	if err := p.browsers.Check(r); err != nil {
+		return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
+	}
+	return nil
+}
+
+// preflight answers the question that a browser asks before the request.
+func preflight(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", headers)
+	h.Set("Access-Control-Max-Age", maxAge)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Origins returns what is allowed, in order, for the log.
+func (p *Policy) Origins() []string {
+	if p.all {
+		return []string{anySite}
+	}
+	all := make([]string, 0, len(p.allowed))
+	for o := range p.allowed {
+		all = append(all, o)
+	}
+	slices.Sort(all)
+	return all
+}

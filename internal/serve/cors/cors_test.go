@@ -1,0 +1,150 @@
+package cors_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/serve/cors"
+)
+
+const shop = "https://shop.example"
+
+// asked is a handler that notes that it was asked, and answers a problem.
+type asked struct{ times int }
+
+func (a *asked) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	a.times++
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+}
+
+func policy(t *testing.T, origins ...string) *cors.Policy {
+	t.Helper()
+	p, err := cors.New(origins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestHandler(t *testing.T) {
+	t.Parallel()
+	both := []string{shop, "capacitor://localhost"}
+	tests := []struct {
+		name    string
+		allowed []string
+		method  string
+		origin  string
+		asks    bool // Access-Control-Request-Method
+		want    int
+		allow   string
+		vary    string
+	}{
+		{"no other site", both, "POST", "", false, 503, "", "Origin"},
+		{"an allowed one", both, "POST", shop, false, 503, shop, "Origin"},
+		{"an app's", both, "POST", "capacitor://localhost", false, 503, "capacitor://localhost", "Origin"},
+		{"another one", both, "POST", "https://evil.example", false, 503, "", "Origin"},
+		{"one that begins so", both, "POST", shop + ".evil.example", false, 503, "", "Origin"},
+		{"another scheme", both, "POST", "http://shop.example", false, 503, "", "Origin"},
+		{"no site's", both, "POST", "null", false, 503, "", "Origin"},
+		{"preflight", both, "OPTIONS", shop, true, 204, shop, "Origin"},
+		{"preflight of another", both, "OPTIONS", "https://evil.example", true, 503, "", "Origin"},
+		{"options without the question", both, "OPTIONS", shop, false, 503, shop, "Origin"},
+		{"all", []string{"*"}, "POST", "https://evil.example", false, 503, "*", ""},
+		{"all, and no site", []string{"*"}, "POST", "", false, 503, "*", ""},
+		{"preflight of all", []string{"*"}, "OPTIONS", "https://evil.example", true, 204, "*", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			next := &asked{}
+			req := httptest.NewRequest(tt.method, "/traffic/entry", http.NoBody)
+			if tt.origin != "" {
+				req.Header.Set("Origin", tt.origin)
+			}
+			if tt.asks {
+				req.Header.Set("Access-Control-Request-Method", "POST")
+			}
+			w := httptest.NewRecorder()
+			policy(t, tt.allowed...).Handler(next).ServeHTTP(w, req)
+			h := w.Header()
+			if w.Code != tt.want || (next.times == 1) != (tt.want == 503) || h.Get("Vary") != tt.vary ||
+				h.Get("Access-Control-Allow-Origin") != tt.allow || h.Get("Access-Control-Allow-Credentials") != "" {
+				t.Errorf("got %d %v", w.Code, h)
+			}
+			for name, want := range map[string]bool{
+				"Access-Control-Expose-Headers": tt.allow != "" && tt.want == 503,
+				"Access-Control-Allow-Methods":  tt.want == 204,
+				"Access-Control-Allow-Headers":  tt.want == 204,
+				"Access-Control-Max-Age":        tt.want == 204,
+			} {
+				if (h.Get(name) != "") != want {
+					t.Errorf("%s is %q", name, h.Get(name))
+				}
+			}
+			if exposed := h.Get("Access-Control-Expose-Headers"); exposed != "" && !strings.Contains(exposed, "Retry-After") {
+				t.Errorf("a page may read %s", exposed)
+			}
+		})
+	}
+}
+
+// With nothing allowed, nothing is added.
+func TestHandlerOfNothing(t *testing.T) {
+	t.Parallel()
+	next := &asked{}
+	if got := policy(t).Handler(next); got != http.Handler(next) {
+		t.Errorf("got %T", got)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[string]string{
+		"shop.example":              "write https://shop.example",
+		"":                          "is no origin",
+		"null":                      "is no origin",
+		"https://*.shop.example":    "name each site",
+		"https://":                  "is no origin",
+		"https://a b":               "is no origin",
+		"https://shop.example/":     "write https://shop.example",
+		"https://shop.example/path": "more than an origin",
+		"https://me@shop.example":   "more than an origin",
+		"https://Shop.example":      "browsers send none; write https://shop.example",
+		"https://shop.example:443":  "leave it out; write https://shop.example",
+		"http://shop.example:80":    "leave it out; write http://shop.example",
+	} {
+		if _, err := cors.New([]string{shop, o}); !errors.Is(err, cors.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", o, err)
+		}
+	}
+	if _, err := cors.New([]string{"*", shop}); !errors.Is(err, cors.ErrInvalid) {
+		t.Errorf("all, and one: %v", err)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	if got := policy(t, shop, "http://localhost:3000", shop).Origins(); !slices.Equal(got, []string{"http://localhost:3000", shop}) {
+		t.Errorf("got %q", got)
+	}
+	if got := policy(t, " * ").Origins(); !slices.Equal(got, []string{"*"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A poll of an allowed site costs no allocation.
+func TestHandlerAllocatesNothing(t *testing.T) {
+	h := policy(t, shop).Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", http.NoBody)
+	req.Header.Set("Origin", shop)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	if n := testing.AllocsPerRun(100, func() { h.ServeHTTP(w, req) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
