@@ -142,7 +142,7 @@ func TestNewerZone(t *testing.T) {
 	})
 	zones, err := s.Zones(ctx)
 	sc.fails(err, line.ErrFormat)
-	if len(zones) != 1 || zones[0] != other {
+	if len(zones) != 1 || !zones[0].Equal(other) {
 		t.Errorf("zones: %+v", zones)
 	}
 	err = s.Ping(ctx)
@@ -210,7 +210,7 @@ func TestUnknownSettingsAreKept(t *testing.T) {
 	changed.PerMinute++
 	_, err = s.PutZone(ctx, changed, nil, "Ada")
 	sc.fails(err, nil)
-	if z, err := s.Zone(ctx, "Z"); err != nil || z != changed {
+	if z, err := s.Zone(ctx, "Z"); err != nil || !z.Equal(changed) {
 		t.Errorf("%+v, %v, want %+v", z, err, changed)
 	}
 	sc.writesNothing(func() {

@@ -68,12 +68,12 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	}
 	before := ""
 	if was != nil {
-		if absent || kept != *was {
+		if absent || !kept.Equal(*was) {
 			return false, line.ErrZoneChanged
 		}
 		before = text
 	}
-	if absent || kept != settings {
+	if absent || !kept.Equal(settings) {
 		if text, err = withUnknown(text, settings); err != nil {
 			return false, err
 		}

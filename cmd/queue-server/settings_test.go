@@ -250,7 +250,7 @@ zones:
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {
 		t.Errorf("got %+v", c)
 	}
-	if len(src.file.zones) != 1 || src.file.zones[0] != zone.Defaults("A") {
+	if len(src.file.zones) != 1 || !src.file.zones[0].Equal(zone.Defaults("A")) {
 		t.Errorf("zones %+v", src.file.zones)
 	}
 	var proxies []string
@@ -338,7 +338,7 @@ func TestParseConfig(t *testing.T) {
 				t.Fatalf("%d zones, want %d", len(got.zones), len(tt.zones))
 			}
 			for i := range tt.zones {
-				if got.zones[i] != tt.zones[i] {
+				if !got.zones[i].Equal(tt.zones[i]) {
 					t.Errorf("zone %d = %+v, want %+v", i, got.zones[i], tt.zones[i])
 				}
 			}

@@ -103,14 +103,14 @@ func (s *Store) putZone(settings zone.Settings, was *zone.Settings, by string) (
 	if exists {
 		before = new(c.read())
 	}
-	if was != nil && (!exists || *before != *was) {
+	if was != nil && (!exists || !before.Equal(*was)) {
 		return false, false, line.ErrZoneChanged
 	}
 	if !exists {
 		c = s.made(settings)
 	}
 	record := s.record[settings.ZoneID]
-	if changed = !exists || *before != settings; changed {
+	if changed = !exists || !before.Equal(settings); changed {
 		record = s.noted(settings.ZoneID, by, before, &settings)
 	}
 	if exists {

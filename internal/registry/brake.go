@@ -47,27 +47,15 @@ func (b *brake) holds(now time.Time) bool {
 // on is what the brake makes of what the store has now, which others may have
 // changed meanwhile: of two limits or modes the tighter, of all else theirs.
 func (b *brake) on(s zone.Settings) zone.Settings {
-	next := b.now
+	next, _ := zone.Table.Merge(s, b.was, b.now)
+	next.PerMinute, next.Mode = b.now.PerMinute, b.now.Mode
 	if s.PerMinute != b.was.PerMinute && (b.now.PerMinute == b.was.PerMinute || s.PerMinute < b.now.PerMinute) {
 		next.PerMinute = s.PerMinute
 	}
 	if s.Mode != b.was.Mode && (b.now.Mode == b.was.Mode || tightness(s.Mode) > tightness(b.now.Mode)) {
 		next.Mode = s.Mode
 	}
-	theirs(&next.WindowSeconds, b.was.WindowSeconds, s.WindowSeconds)
-	theirs(&next.Burst, b.was.Burst, s.Burst)
-	theirs(&next.IdleTimeoutSeconds, b.was.IdleTimeoutSeconds, s.IdleTimeoutSeconds)
-	theirs(&next.PassTTLSeconds, b.was.PassTTLSeconds, s.PassTTLSeconds)
-	theirs(&next.MaxWaiting, b.was.MaxWaiting, s.MaxWaiting)
-	theirs(&next.OnStoreFailure, b.was.OnStoreFailure, s.OnStoreFailure)
 	return next
-}
-
-// theirs sets what others have changed to what they have made of it.
-func theirs[T comparable](next *T, was, is T) {
-	if is != was {
-		*next = is
-	}
 }
 
 // tightness orders modes by how few they let in.
@@ -129,14 +117,14 @@ func refused(err error) bool {
 func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by string, pending *brake) (*brake, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was != nil && *was != *z.settings.Load() {
+	if was != nil && !was.Equal(*z.settings.Load()) {
 		if pending != nil {
 			return nil, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
 		}
 		return nil, nil // the store knows
 	}
 	base := *z.stored.Load()
-	if s.Validate() != nil || !tightens(base, s) && (pending == nil || s != base) {
+	if s.Validate() != nil || !tightens(base, s) && (pending == nil || !s.Equal(base)) {
 		return nil, nil
 	}
 	b := &brake{was: base, now: s, by: by, since: r.now()}
@@ -158,7 +146,7 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	return b.keeping.do(ctx, func(ctx context.Context) error {
 		id := b.now.ZoneID
 		is, err := r.present(ctx, z)
-		if next := b.on(is); err == nil && next != is {
+		if next := b.on(is); err == nil && !next.Equal(is) {
 			_, err = r.store.PutZone(ctx, next, &is, b.by)
 			is = next
 		}

@@ -143,7 +143,7 @@ func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settin
 		return false, err
 	}
 	present, ok := f.zones[s.ZoneID]
-	if was != nil && (!ok || present != *was) {
+	if was != nil && (!ok || !present.Equal(*was)) {
 		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
 	}
 	f.zones[s.ZoneID] = s

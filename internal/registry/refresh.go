@@ -110,7 +110,7 @@ func (r *Registry) adopt(list []zone.Settings) {
 			news = append(news, s)
 			continue
 		}
-		if !z.seen.Load() && *z.settings.Load() != s {
+		if !z.seen.Load() && !z.settings.Load().Equal(s) {
 			r.log.Info("zone exists already: the configuration's settings are not applied", "zone", s.ZoneID)
 		}
 		z.set(s)

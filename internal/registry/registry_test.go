@@ -127,7 +127,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 			if f.memory["a"] != want {
 				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
 			}
-			if f.zones["a"] != settings("a", 60) {
+			if !f.zones["a"].Equal(settings("a", 60)) {
 				t.Errorf("restored as %+v", f.zones["a"])
 			}
 		})
@@ -272,7 +272,7 @@ func TestRead(t *testing.T) {
 			}
 			f.wantCalls(t, tt.calls)
 			got, err := r.Zones(t.Context())
-			if err != nil || !slices.Equal(got, tt.zones) {
+			if err != nil || !slices.EqualFunc(got, tt.zones, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, %v\nwant %+v", got, err, tt.zones)
 			}
 			var ids []string
@@ -318,7 +318,7 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 			if err := r.read(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
 		})
@@ -349,7 +349,7 @@ func TestPutZone(t *testing.T) {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
 		f.wantCalls(t, map[string]int{"PutZone": 1})
-		if s, err := r.Zone(t.Context(), "a"); err != nil || s != put {
+		if s, err := r.Zone(t.Context(), "a"); err != nil || !s.Equal(put) {
 			t.Errorf("Zone = %+v, %v", s, err)
 		}
 	})
@@ -411,7 +411,7 @@ func TestPutZone(t *testing.T) {
 		if _, err := r.PutZone(t.Context(), put, nil, ""); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Errorf("PutZone = %v", err)
 		}
-		if s, _ := r.Zone(t.Context(), "a"); s != old {
+		if s, _ := r.Zone(t.Context(), "a"); !s.Equal(old) {
 			t.Errorf("a change that may not have happened is remembered: %+v", s)
 		}
 	})
@@ -459,7 +459,7 @@ func TestSeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.wantCalls(t, tt.calls)
-			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
 		})
@@ -488,7 +488,7 @@ func TestSeeds(t *testing.T) {
 		if present, err := r.put(t.Context(), r.lookup("a")); err != nil || !present {
 			t.Fatalf("put = %v, %v", present, err)
 		}
-		if got := *r.lookup("a").settings.Load(); got != other {
+		if got := *r.lookup("a").settings.Load(); !got.Equal(other) {
 			t.Errorf("settings = %+v, want the store's", got)
 		}
 	})
@@ -509,7 +509,7 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	}
 	f.do(func() { f.away = true })
 	f.counted()
-	if got, ok := r.Remembered("a"); !ok || got != settings("a", 1) {
+	if got, ok := r.Remembered("a"); !ok || !got.Equal(settings("a", 1)) {
 		t.Errorf("Remembered = %+v, %t, want the store's", got, ok)
 	}
 	if got, ok := r.Remembered("b"); ok {
@@ -528,7 +528,7 @@ func TestLoopReadsWithinASecond(t *testing.T) {
 		<-time.After(time.Second) // of the bubble's clock
 		synctest.Wait()
 		want := []zone.Settings{settings("a", 2), settings("b", 3)}
-		if got, err := r.Zones(t.Context()); err != nil || !slices.Equal(got, want) {
+		if got, err := r.Zones(t.Context()); err != nil || !slices.EqualFunc(got, want, zone.Settings.Equal) {
 			t.Errorf("Zones = %+v, %v", got, err)
 		}
 	})

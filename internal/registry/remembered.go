@@ -60,7 +60,7 @@ func newRemembered(s zone.Settings, seen bool) *remembered {
 
 // set takes in the settings that the store has. The caller holds the registry's mu.
 func (z *remembered) set(s zone.Settings) {
-	if *z.stored.Load() != s {
+	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
 	}
 	z.seen.Store(true)
@@ -75,7 +75,7 @@ func (z *remembered) apply(b *brake) {
 	if b != nil {
 		s = b.on(s)
 	}
-	if *z.settings.Load() != s {
+	if !z.settings.Load().Equal(s) {
 		z.settings.Store(&s)
 	}
 }

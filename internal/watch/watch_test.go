@@ -112,7 +112,7 @@ func TestSample(t *testing.T) {
 	last := 0
 	for settings, stats := range b.Last() {
 		last++
-		if settings != zone.Defaults("a") || !reflect.DeepEqual(stats, b.store.stats["a"]) {
+		if !settings.Equal(zone.Defaults("a")) || !reflect.DeepEqual(stats, b.store.stats["a"]) {
 			t.Errorf("it was made of %+v and %+v", settings, stats)
 		}
 	}

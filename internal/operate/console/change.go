@@ -16,7 +16,7 @@ import (
 func newZoneDesk(c *Console) *desk[zone.Settings] {
 	return &desk[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
-		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
+		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
 		valid: zone.ValidID, get: c.zones.Get, replace: c.zones.Replace, remove: c.zones.Delete, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.zones.Changes(ctx, zoneID, most)
@@ -65,7 +65,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 			return next, []string{"The record does not say what the limit was. Type one."}
 		}
 	default:
-		return readSettings(settings, q, "", current)
+		return readSettings(zone.Table, q, "", current)
 	}
 	return next, nil
 }
@@ -126,7 +126,7 @@ const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
-	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(settings, zone.Defaults(""))})
+	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		return formError(err)
 	}
 	zoneID := strings.TrimSpace(r.PostForm.Get("zoneId"))
-	wanted, faults := readSettings(settings, r.PostForm, "", zone.Defaults(zoneID))
+	wanted, faults := readSettings(zone.Table, r.PostForm, "", zone.Defaults(zoneID))
 	if !zone.ValidID(zoneID) {
 		faults = append([]string{"Name: 1 to 64 letters A-Z a-z, digits, dots, dashes and underscores."}, faults...)
 	}
@@ -152,7 +152,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		faults = []string{"There is a zone with this name already."}
 	}
-	v := newView{ZoneID: zoneID, Fields: fieldsOf(settings, wanted), Faults: faults}
+	v := newView{ZoneID: zoneID, Fields: fieldsOf(zone.Table, wanted), Faults: faults}
 	for i, f := range v.Fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
 			v.Fields[i].Value = typed[0]

@@ -20,7 +20,7 @@ type desk[T any] struct {
 	folder, home string
 	// table is what can be set of all of these. clone copies so that nothing is
 	// shared; nil where plain copies do not.
-	table func(all ...T) []setting[T]
+	table func(all ...T) table[T]
 	// blank is what a new one is compared with.
 	blank func(name string) T
 	clone func(T) T
@@ -121,13 +121,13 @@ func (d *desk[T]) change(w http.ResponseWriter, r *http.Request, s session) erro
 	if err != nil {
 		return err
 	}
-	table := d.table(current)
-	if !knows(table, r.PostForm) { // what was confirmed is not even there any more
+	known := d.table(current)
+	if !knows(known, r.PostForm) { // what was confirmed is not even there any more
 		d.conflict(w, r, s, name, nil)
 		return nil
 	}
-	was, faults := readSettings(table, r.PostForm, wasPrefix, d.own(current))
-	now, more := readSettings(table, r.PostForm, "", d.own(was))
+	was, faults := readSettings(known, r.PostForm, wasPrefix, d.own(current))
+	now, more := readSettings(known, r.PostForm, "", d.own(was))
 	if faults = append(faults, more...); len(faults) > 0 {
 		v := confirmView{Path: d.path(name), Title: "This cannot be set", Faults: faults}
 		d.render(w, r, http.StatusUnprocessableEntity, "confirm", s, v.Title, v)
@@ -141,13 +141,9 @@ func (d *desk[T]) change(w http.ResponseWriter, r *http.Request, s session) erro
 const wasPrefix = "was."
 
 // knows reports whether all that a form was shown to change from is in the table.
-func knows[T any](table []setting[T], form url.Values) bool {
-	known := map[string]bool{}
-	for i := range table {
-		known[table[i].Name] = true
-	}
+func knows[T any](t table[T], form url.Values) bool {
 	for field := range form {
-		if name, ok := strings.CutPrefix(field, wasPrefix); ok && !known[name] {
+		if name, ok := strings.CutPrefix(field, wasPrefix); ok && t.Find(name) == nil {
 			return false
 		}
 	}

@@ -133,7 +133,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 		c.log.WarnContext(ctx, "record of changes not read", "zone", current.ZoneID, "error", err)
 	}
 	v := zoneView{
-		Zone: current, Frame: c.frames.zone(current), Fields: fieldsOf(settings, current),
+		Zone: current, Frame: c.frames.zone(current), Fields: fieldsOf(zone.Table, current),
 		Hour: hourOf(c.watch.History(current.ZoneID)),
 	}
 	if v.Paused() {

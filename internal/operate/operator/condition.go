@@ -21,9 +21,14 @@ var ErrPrecondition = errors.New("operator: zone is not as it was seen")
 const versionBytes = 16
 
 // Version names settings: those of the same version are the same. It is what an
-// ETag holds, quotes included, and the same on every server.
+// ETag holds, quotes included, and the same on every server, also on one that does not
+// know a setting that still has its default.
 func Version(s zone.Settings) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", s))
+	text := s.ZoneID
+	for _, x := range zone.Table.Differences(s, zone.Defaults(s.ZoneID)) {
+		text += fmt.Sprintf(" %s=%q", x.Name, x.Text(s))
+	}
+	sum := sha256.Sum256([]byte(text))
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
 }
 
