@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -72,8 +71,8 @@ func changeWords(c adminclient.Change) []string {
 	case c.Was == nil:
 		made := []string{"made with perMinute " + grouped(c.Now.PerMinute)}
 		for _, s := range differences(zone.Defaults(c.ZoneID), *c.Now) {
-			if s.name != perMinuteKey {
-				made = append(made, fmt.Sprintf("%s %v", s.name, s.now))
+			if s.Name != perMinuteKey {
+				made = append(made, s.Name+" "+s.Text(s.now))
 			}
 		}
 		return []string{strings.Join(made, ", ")}

@@ -261,19 +261,15 @@ func (c *completer) zonesOf(ctx context.Context, d *desk) []string {
 
 // settingValues are the names of settings, and the values of those that have few.
 func settingValues(word string) []string {
-	few := map[string][]string{
-		"mode":           {string(zone.ModeQueue), string(zone.ModeOpen), string(zone.ModeClosed)},
-		"onStoreFailure": {string(zone.FailureHold), string(zone.FailureAdmit)},
-	}
 	name, _, has := strings.Cut(word, "=")
 	var all []string
-	for _, s := range settingsOf(zone.Settings{}) {
-		switch {
+	for i := range zone.Table {
+		switch x := &zone.Table[i]; {
 		case !has:
-			all = append(all, s.name+"=")
-		case s.name == name:
-			for _, value := range few[name] {
-				all = append(all, name+"="+value)
+			all = append(all, x.Name+"=")
+		case x.Name == name:
+			for _, choice := range x.Options() {
+				all = append(all, name+"="+choice.Value)
 			}
 		}
 	}

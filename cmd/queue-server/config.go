@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -209,18 +209,25 @@ func (r *configReader) zone(n *yaml.Node) (s zone.Settings, ok bool) {
 		return s, false
 	}
 	before := len(r.faults)
-	r.fields(n, zoneKeys, func(key, value *yaml.Node) {
-		if value.Kind == yaml.ScalarNode && value.Tag == "!!float" {
+	s = zone.Defaults("")
+	r.fields(n, append([]string{zone.IDName}, zone.Table.Names()...), func(key, value *yaml.Node) {
+		x := zone.Table.Find(key.Value)
+		var err error
+		switch {
+		case isNull(value): // its default
+		case value.Tag == "!!float" && (x == nil || x.Kind() == "a whole number"):
 			// Left to itself, the decoder cuts the fraction off.
-			r.fault(value, "%s is %s, must be a whole number", key.Value, value.Value)
+			err = fmt.Errorf("%s is %s, must be a whole number", key.Value, value.Value)
+		case x == nil:
+			err = value.Decode(&s.ZoneID)
+		case x.Decode(&s, value.Decode) != nil:
+			err = fmt.Errorf("%s is %s, must be %s", key.Value, cmp.Or(value.Value, "something else"), x.Kind())
+		}
+		if err != nil {
+			r.fault(value, "%w", err)
 		}
 	})
 	if len(r.faults) > before {
-		return s, false
-	}
-	s = zone.Defaults("")
-	if err := n.Decode(&s); err != nil {
-		r.faults = append(r.faults, fmt.Errorf("%s: %w", r.path, err)) // names the line itself
 		return s, false
 	}
 	if err := s.Validate(); err != nil {
@@ -231,17 +238,6 @@ func (r *configReader) zone(n *yaml.Node) (s zone.Settings, ok bool) {
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-// zoneKeys are the names that a zone's settings have in YAML.
-var zoneKeys = func() []string {
-	t := reflect.TypeFor[zone.Settings]()
-	keys := make([]string, 0, t.NumField())
-	for field := range t.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		keys = append(keys, name)
-	}
-	return keys
-}()
 
 // suggest completes the sentence about a key that is not known.
 func suggest(key string, known []string) string {

@@ -106,10 +106,10 @@ func (d *desk) makePlan(ctx context.Context, wanted []zone.Settings, prune bool)
 
 func newStep(want zone.Settings) *step {
 	s := &step{ZoneID: want.ZoneID, Action: actionMake, Result: resultPlanned, Settings: []settingChange{}}
-	usual := settingsOf(zone.Defaults(want.ZoneID))
-	for i, setting := range settingsOf(want) {
-		if setting.name == perMinuteKey || setting.value != usual[i].value {
-			s.Settings = append(s.Settings, settingChange{Name: setting.name, Now: setting.value})
+	usual := zone.Defaults(want.ZoneID)
+	for i := range zone.Table {
+		if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(want, usual) {
+			s.Settings = append(s.Settings, settingChange{Name: x.Name, Now: x.Value(want)})
 		}
 	}
 	return s
@@ -118,7 +118,7 @@ func newStep(want zone.Settings) *step {
 func changeStep(is adminclient.Reply[zone.Settings], want zone.Settings) *step {
 	s := &step{ZoneID: want.ZoneID, Action: actionChange, Result: resultPlanned, version: is.Version}
 	for _, d := range differences(is.Value, want) {
-		s.Settings = append(s.Settings, settingChange{d.name, d.was, d.now})
+		s.Settings = append(s.Settings, settingChange{d.Name, d.Value(d.was), d.Value(d.now)})
 	}
 	return s
 }

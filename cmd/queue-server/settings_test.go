@@ -297,7 +297,7 @@ func TestParseConfig(t *testing.T) {
 		{name: "no settings", text: "- addr\n", says: []string{"x.yaml:1: must be settings"}},
 		{name: "zones is no list", text: "zones:\n  zoneId: A\n", says: []string{"x.yaml:2: zones must be a list"}},
 		{name: "a zone is a word", text: "zones:\n  - A\n", says: []string{"x.yaml:2: a zone must be settings"}},
-		{name: "a word for a number", text: "zones:\n  - zoneId: A\n    perMinute: many\n", says: []string{"x.yaml: ", "line 3: cannot unmarshal"}},
+		{name: "a word for a number", text: "zones:\n  - zoneId: A\n    perMinute: many\n", says: []string{"x.yaml:3: perMinute is many, must be a whole number"}},
 		{name: "out of range", text: "zones:\n  - zoneId: A\n  - {zoneId: B, windowSeconds: 61, mode: ajar}\n",
 			says: []string{"x.yaml:3: ", "windowSeconds is 61, must be between 1 and 60", `mode "ajar" must be queue, open or closed`}},
 		{name: "no name", text: "zones:\n  - perMinute: 5\n", says: []string{`x.yaml:2: `, `zoneId "" must be 1 to 64`}},

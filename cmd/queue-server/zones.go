@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -50,22 +48,23 @@ func (c listCommand) Run(ctx context.Context, at *surroundings) error {
 	})
 }
 
-// zoneTable is the zones with those settings that are looked at most.
+// zoneTable is the zones with those settings that have a column.
 func zoneTable(zones []zone.Settings) *table {
-	t := &table{columns: []column{
-		{title: "ZONE"},
-		{title: "STATE"},
-		{title: "PER MINUTE", right: true},
-		{title: "WINDOW", right: true},
-		{title: "BURST", right: true, spare: 3},
-		{title: "IDLE", right: true, spare: 2},
-		{title: "PASS", right: true, spare: 4},
-		{title: "MAX WAITING", right: true, spare: 1},
-		{title: "OUTAGE", spare: 5},
-	}}
+	t := &table{columns: []column{{title: "ZONE"}, {title: "STATE"}}}
+	for _, x := range zone.Table {
+		if x.Column != "" {
+			_, number := x.Default.(int64)
+			t.columns = append(t.columns, column{title: x.Column, right: number, spare: x.Spare})
+		}
+	}
 	for _, z := range zones {
-		t.add(z.ZoneID, state(z.Mode, z.PerMinute), grouped(z.PerMinute), seconds(z.WindowSeconds), grouped(z.Burst),
-			seconds(z.IdleTimeoutSeconds), seconds(z.PassTTLSeconds), maxWaiting(z.MaxWaiting), string(z.OnStoreFailure))
+		row := []string{z.ZoneID, state(z.Mode, z.PerMinute)}
+		for i := range zone.Table {
+			if x := &zone.Table[i]; x.Column != "" {
+				row = append(row, cell(x, z))
+			}
+		}
+		t.add(row...)
 	}
 	return t
 }
@@ -87,85 +86,39 @@ func (c getCommand) Run(ctx context.Context, at *surroundings) error {
 			return d.printJSON(reply.JSON)
 		}
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
-		for _, s := range settingsOf(reply.Value) {
-			t.add(s.name, s.text(), meaning(reply.Value, s))
+		for i := range zone.Table {
+			x := &zone.Table[i]
+			t.add(x.Name, x.Text(reply.Value), x.Meaning(reply.Value))
 		}
 		return t.print(d.stdout, d.columns())
 	})
 }
 
-// meaning says what a setting does.
-func meaning(z zone.Settings, s setting) string {
-	switch s.name {
-	case "perMinute":
-		if z.PerMinute == 0 {
-			return "nobody is let in"
-		}
-		return "most admissions in any 60 s"
-	case "mode":
-		return map[zone.Mode]string{
-			zone.ModeQueue:  "let in at the limit, line up the rest",
-			zone.ModeOpen:   "everybody is let in, and counted",
-			zone.ModeClosed: "no newcomers; those who wait go on",
-		}[z.Mode]
-	case "windowSeconds":
-		limit := (z.PerMinute*z.WindowSeconds + 59) / 60
-		return fmt.Sprintf("most in any %s: %s", seconds(z.WindowSeconds), grouped(limit))
-	case "burst":
-		return "more in a window, while nobody waits"
-	case "idleTimeoutSeconds":
-		return "who is silent for longer loses the place"
-	case "passTtlSeconds":
-		return "how long a pass is good for: " + seconds(z.PassTTLSeconds)
-	case "maxWaiting":
-		if z.MaxWaiting == 0 {
-			return "as many may wait as come"
-		}
-		return "newcomers get 429 at so many waiting"
-	case "onStoreFailure":
-		if z.OnStoreFailure == zone.FailureAdmit {
-			return "each server lets in its share"
-		}
-		return "answer 503, keep the place"
-	}
-	return ""
-}
-
 // assignments is key=value arguments.
 type assignments []string
 
-// settings returns what they set, by name, for the server to check; numbers are
-// numbers.
+// settings returns what they set, by name, for the server to check.
 func (all assignments) settings() (map[string]any, error) {
 	given := make(map[string]any, len(all))
-	known := make(map[string]any)
-	var names []string
-	for _, s := range settingsOf(zone.Settings{}) {
-		known[s.name] = s.value
-		names = append(names, s.name)
-	}
+	names := zone.Table.Names()
 	for _, a := range all {
 		name, text, isPair := strings.Cut(a, "=")
-		kind, isKnown := known[name]
+		x := zone.Table.Find(name)
 		_, twice := given[name]
+		var read zone.Settings
 		switch {
-		case !isPair && slices.Contains(names, a):
+		case !isPair && x != nil:
 			return nil, usage("%s: give it a value: %s=...", a, a)
 		case !isPair:
 			return nil, usage("%q is no setting; write name=value, such as perMinute=600", a)
-		case !isKnown:
+		case x == nil:
 			return nil, usage("%q is no setting; %s", name, suggest(name, names))
 		case twice:
 			return nil, usage("%s is given twice", name)
+		case x.Parse(&read, text) != nil:
+			return nil, usage("%s is %q, must be %s", name, text, x.Kind())
 		}
-		given[name] = text
-		if _, number := kind.(int64); number {
-			n, err := wholeNumber(text)
-			if err != nil {
-				return nil, usage("%s is %q, must be a whole number", name, text)
-			}
-			given[name] = n
-		}
+		given[name] = x.Value(read)
 	}
 	return given, nil
 }

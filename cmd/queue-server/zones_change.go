@@ -68,7 +68,7 @@ func (d *desk) tell(c change, effect string) error {
 	for _, s := range changed {
 		d.say("  %v", s)
 	}
-	d.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(s difference) any { return s.was }))
+	d.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(s difference) zone.Settings { return s.was }))
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (c deleteCommand) Run(ctx context.Context, at *surroundings) error {
 			return d.about(ctx, c.Zone, err)
 		}
 		if d.json {
-			text, err := json.Marshal(map[string]any{zoneIDKey: c.Zone, "deleted": true})
+			text, err := json.Marshal(map[string]any{zone.IDName: c.Zone, "deleted": true})
 			if err != nil {
 				return err
 			}
@@ -100,5 +100,5 @@ func (d *desk) confirmDelete(ctx context.Context, zoneID string) error {
 // createLine is the command that makes a zone with these settings.
 func createLine(z zone.Settings) string {
 	return "queue-server zones create " + z.ZoneID +
-		assign(differences(zone.Defaults(z.ZoneID), z), func(s difference) any { return s.now })
+		assign(differences(zone.Defaults(z.ZoneID), z), func(s difference) zone.Settings { return s.now })
 }

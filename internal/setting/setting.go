@@ -201,19 +201,6 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 // ungroup takes the digits of a number together.
 var ungroup = strings.NewReplacer(",", "", " ", "", "\u00a0", "", "\u202f", "")
 
-// Count writes 12340 as 12,340.
-func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	from := 0
-	if n < 0 {
-		from = 1
-	}
-	for i := len(digits) - 3; i > from; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // Check says what is wrong with the value, in a sentence that begins with the name; ""
 // for one that may be.
 func (x *Setting[T]) Check(s T) string {

@@ -49,7 +49,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(DefaultWindowSeconds), Least: 1, Most: MaxWindowSeconds, Unit: "s",
 		Label: "Window", Hint: "Seconds over which admissions are spread, 1 to 60.",
 		Means: func(s Settings) string {
-			return fmt.Sprintf("most in any %d s: %s", s.WindowSeconds, setting.Count((s.PerMinute*s.WindowSeconds+59)/60))
+			return fmt.Sprintf("most in any %s: %s", setting.Span(s.Window()), setting.Count((s.PerMinute*s.WindowSeconds+59)/60))
 		},
 		Column: "WINDOW",
 	},
@@ -71,7 +71,7 @@ var Table = setting.Table[Settings]{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
 		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
 		Label: "Life of a pass", Hint: "Seconds in which one who was admitted may enter the service, 10 to 86400.",
-		Means:  func(s Settings) string { return "how long a pass is good for: " + s.PassTTL().String() },
+		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS", Spare: 4,
 	},
 	{
