@@ -1,6 +1,9 @@
 package adminclient
 
-import "github.com/openqueue/waitingroom/internal/zone"
+import (
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
 
 // Stats is a zone as an operator watches it. Pointers are nil for what the
 // server does not know, or is too old to tell.
@@ -22,7 +25,7 @@ type Stats struct {
 	// EstimatedWait is that of one who joins now, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
 	// Totals count since the zone's data began.
-	Totals Totals `json:"totals"`
+	Totals line.Totals `json:"totals"`
 
 	// Rates over the last 60 s, all servers together.
 	JoinsPerMinute      *float64 `json:"joinsPerMinute"`
@@ -38,14 +41,4 @@ type Stats struct {
 	// Store is "ok" or "failing", FailingSince in Unix milliseconds.
 	Store        string `json:"store"`
 	FailingSince *int64 `json:"failingSince"`
-}
-
-// Totals count what happened in a zone since its data began.
-type Totals struct {
-	Joined   int64  `json:"joined"`
-	Admitted int64  `json:"admitted"`
-	Left     int64  `json:"left"`
-	Swept    int64  `json:"swept"`
-	Restored int64  `json:"restored"`
-	Polls    *int64 `json:"polls"`
 }
