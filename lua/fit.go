@@ -108,18 +108,20 @@ func (s *Store) Strange() error { return s.misfits.secrets.found() }
 // withUnknown is settings as JSON, with those of the kept text that this version does
 // not know: a newer one has put them there, and has not gone for good.
 func withUnknown(kept string, z zone.Settings) (string, error) {
-	text, err := json.Marshal(z)
+	text, err := z.Kept()
 	if err != nil {
 		return "", fmt.Errorf("lua: %w", err)
 	}
 	if kept == "" {
 		return string(text), nil
 	}
-	var unknown, known map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal([]byte(kept), &unknown), json.Unmarshal(text, &known)); err != nil {
+	var unknown map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(kept), &unknown); err != nil {
 		return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
 	}
-	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool { _, is := known[name]; return is })
+	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool {
+		return name == zone.IDName || zone.Table.Find(name) != nil
+	})
 	if len(unknown) == 0 {
 		return string(text), nil
 	}

@@ -224,6 +224,31 @@ func TestUnknownSettingsAreKept(t *testing.T) {
 	}
 }
 
+// TestAbsentSettingsHaveTheirDefaults: those that an older version of the same format did
+// not write are in nobody's way.
+func TestAbsentSettingsHaveTheirDefaults(t *testing.T) {
+	t.Parallel()
+	sc := newScene(t)
+	s, ctx := sc.store, t.Context()
+	key := s.keys("Z")[0]
+	was := zone.Defaults("Z")
+	was.PerMinute = 7
+	put(t, s, was)
+	s.client.HSet(ctx, key, "json", `{"zoneId":"Z","perMinute":7}`)
+	sc.writesNothing(func() {
+		_, err := s.PutZone(ctx, was, &was, "Ada")
+		sc.fails(err, nil)
+	})
+	now := was
+	now.Burst = 3
+	_, err := s.PutZone(ctx, now, &was, "Ada")
+	sc.fails(err, nil)
+	changes, err := s.Changes(ctx, "Z")
+	if err != nil || !changes[0].Was.Equal(was) || !changes[0].Now.Equal(now) {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
 // TestFormatsAreThoseOfTheScripts: one number a kind, which Go and Lua agree on.
 func TestFormatsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()

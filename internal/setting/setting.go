@@ -21,6 +21,8 @@ type Setting[T any] struct {
 	Copy func(to *T, from T)
 	// Default is what it is in a new T, of the type that At points to.
 	Default any
+	// Later says that servers of a version before do not know it: see zone.Settings.Kept.
+	Later bool
 
 	// Least and Most bound a number. Most is also how many texts a list may have.
 	Least, Most int64

@@ -104,12 +104,19 @@ func (s Settings) Equal(other Settings) bool {
 }
 
 // MarshalJSON writes the zone's name and all of its settings.
-func (s Settings) MarshalJSON() ([]byte, error) {
+func (s Settings) MarshalJSON() ([]byte, error) { return s.write(false) }
+
+// Kept is the settings as JSON for a store that servers of another version use, too. It
+// leaves out what is Later and has its default: the version before compared texts, and
+// could change no zone of which it does not know all.
+func (s Settings) Kept() ([]byte, error) { return s.write(true) }
+
+func (s Settings) write(brief bool) ([]byte, error) {
 	id, err := json.Marshal(s.ZoneID)
 	if err != nil {
 		return nil, err
 	}
-	b, err := Table.AppendJSON(append([]byte(`{"`+IDName+`":`), id...), s)
+	b, err := Table.AppendJSON(append([]byte(`{"`+IDName+`":`), id...), s, brief)
 	return append(b, '}'), err
 }
 
