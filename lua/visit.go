@@ -32,7 +32,7 @@ func (o op) width() int {
 	case opJoin:
 		return 6
 	case opStats:
-		return 7
+		return len(line.TotalTable) + 1
 	default:
 		return 4
 	}
@@ -331,8 +331,10 @@ func readWaits(reply any) ([]int64, error) {
 
 func (a *ask) read(v []int64) {
 	if a.op == opStats {
-		a.stats = line.Totals{Joined: v[0], Admitted: v[1], Left: v[2], Swept: v[3], Restored: v[4], Polls: v[5]}
-		a.answer.EstimateMillis = v[6]
+		for i, x := range line.TotalTable {
+			*x.At(&a.stats) = v[i]
+		}
+		a.answer.EstimateMillis = v[len(line.TotalTable)]
 		return
 	}
 	out := line.Answer{Status: line.Status(v[0] % restoredFlag), Restored: v[0] >= restoredFlag}

@@ -24,7 +24,7 @@
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
---            s: joined, admitted, left, swept, restored, polls, estimate
+--            s: TOTALS of include/zone.lua, estimate
 --   missed   which of those glanced at, from 1, are not in the line or may be near
 --            the door: nothing is noted of them, and they have to poll
 --   rounded  for whose position lies between two marks: both, and the position

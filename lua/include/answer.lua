@@ -79,10 +79,12 @@ for i = others, #ARGV, 2 do
     n = n + 4
   else
     local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
-    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, z.polls, est }) do
+    for _, total in ipairs(TOTALS) do
       n = n + 1
-      answers[n] = v
+      answers[n] = z[total]
     end
+    n = n + 1
+    answers[n] = est
     waits = nil
   end
 end

@@ -25,7 +25,11 @@ type layer struct {
 // layers are the whole tree, from the ground up. Each package lies in one.
 var layers = []layer{
 	{
-		"words", []string{"internal/zone", "internal/line"}, nil, true,
+		"kinds", []string{"internal/setting"}, nil, true,
+		"what a setting is knows nothing of what is set",
+	},
+	{
+		"words", []string{"internal/zone", "internal/line"}, []string{"kinds"}, true,
 		"zone and line are what everything else is made of",
 	},
 	{
@@ -58,7 +62,7 @@ var layers = []layer{
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"words", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		[]string{"kinds", "words", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
@@ -73,7 +77,7 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+			"kinds", "words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
@@ -137,6 +141,7 @@ func TestLayersBite(t *testing.T) {
 	own := func(pkg string) string { return module + "/" + pkg }
 	tests := []struct{ pkg, may, mayNot string }{
 		{"internal/zone", "regexp", "gopkg.in/yaml.v3"},
+		{"internal/setting", "strings", own("internal/zone")},
 		{"internal/line", "errors", own("internal/zone")},
 		{"internal/window", own("internal/zone"), own("internal/token")},
 		{"internal/window", own("internal/line"), "github.com/google/uuid"},
