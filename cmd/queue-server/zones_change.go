@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -14,11 +12,6 @@ import (
 // maxTries bounds how often a change is put on top of others' changes. Whoever
 // loses five times in a row has met a script, and should know.
 const maxTries = 5
-
-// wholeNumber reads 12340, and 12,340 as people are shown it.
-func wholeNumber(text string) (int64, error) {
-	return strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
-}
 
 // change is what was made of a zone.
 type change struct {

@@ -40,7 +40,9 @@ func TestEarlyAnswersSayAll(t *testing.T) {
 // members are what one who waits is told of the place.
 func members(t *testing.T, a line.Answer) (all map[string]any) {
 	t.Helper()
-	out := struct{ Waiting map[string]any }{}
+	out := struct {
+		Waiting map[string]any `json:"waiting"`
+	}{}
 	told := answer.Answer{ZoneID: "Z", Token: "T", Line: a}
 	if err := json.Unmarshal(told.AppendJSON(nil), &out); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,33 +55,14 @@ type Choice struct{ Value, Label, Means string }
 // Value is what it is in s: an int64, a bool, a string, or a []string that is not nil
 // and is the caller's own.
 func (x *Setting[T]) Value(s T) any {
-	switch at := x.At(&s).(type) {
-	case *int64:
-		return *at
-	case *bool:
-		return *at
-	case *string:
-		return *at
-	case *[]string:
-		return append([]string{}, *at...)
-	default:
-		panic(fmt.Sprintf("setting: %s is kept in a %T", x.Name, at))
+	if list, is := x.At(&s).(*[]string); is {
+		return append([]string{}, *list...)
 	}
+	return reflect.ValueOf(x.At(&s)).Elem().Interface()
 }
 
 // set makes it v, which is of the type that Value returns.
-func (x *Setting[T]) set(s *T, v any) {
-	switch at := x.At(s).(type) {
-	case *int64:
-		*at = v.(int64)
-	case *bool:
-		*at = v.(bool)
-	case *string:
-		*at = v.(string)
-	case *[]string:
-		*at = slices.Clone(v.([]string))
-	}
-}
+func (x *Setting[T]) set(s *T, v any) { reflect.ValueOf(x.At(s)).Elem().Set(reflect.ValueOf(v)) }
 
 // Take sets it in s to what it is in another.
 func (x *Setting[T]) Take(s *T, from T) {
@@ -96,34 +78,17 @@ func (x *Setting[T]) Same(a, b T) bool {
 	if x.At == nil {
 		return x.Say(a) == x.Say(b)
 	}
-	at, ok := x.At(&a).(*[]string)
-	if !ok {
-		return x.Value(a) == x.Value(b)
-	}
-	return slices.Equal(*at, *x.At(&b).(*[]string))
+	return reflect.DeepEqual(x.Value(a), x.Value(b))
 }
 
 // Decode sets it in s to what decode writes to where it is told: json.Unmarshal of a
 // value, say. With an error, s is as it was.
 func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
-	switch at := x.At(s).(type) {
-	case *int64:
-		return decodeTo(at, decode)
-	case *bool:
-		return decodeTo(at, decode)
-	case *string:
-		return decodeTo(at, decode)
-	case *[]string:
-		return decodeTo(at, decode)
-	}
-	return errKind
-}
-
-func decodeTo[V any](at *V, decode func(any) error) error {
-	var fresh V
-	err := decode(&fresh)
+	at := reflect.ValueOf(x.At(s)).Elem()
+	fresh := reflect.New(at.Type())
+	err := decode(fresh.Interface())
 	if err == nil {
-		*at = fresh
+		at.Set(fresh.Elem())
 	}
 	return err
 }

@@ -24,11 +24,11 @@ const versionBytes = 16
 // ETag holds, quotes included, and the same on every server, also on one that does not
 // know a setting that still has its default.
 func Version(s zone.Settings) string {
-	text := s.ZoneID
+	text := []byte(s.ZoneID)
 	for _, x := range zone.Table.Differences(s, zone.Defaults(s.ZoneID)) {
-		text += fmt.Sprintf(" %s=%q", x.Name, x.Text(s))
+		text = fmt.Appendf(text, " %s=%q", x.Name, x.Text(s))
 	}
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256(text)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
 }
 

@@ -3,6 +3,7 @@ package openapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -48,7 +49,7 @@ func same(t *testing.T, o object, schema, where string, want []string) {
 	required, _ := o.at("components", "schemas", schema, "required").([]any)
 	var names []string
 	for _, name := range required {
-		names = append(names, name.(string))
+		names = append(names, fmt.Sprint(name))
 	}
 	if len(names) > 0 && !slices.Equal(names, want) {
 		t.Errorf("openapi.yaml: the schema %s requires %q, %s has %q", schema, names, where, want)
