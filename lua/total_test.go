@@ -19,7 +19,7 @@ func TestTotalsAreThoseOfTheScripts(t *testing.T) {
 	}
 	var names []string
 	for _, x := range line.TotalTable {
-		names = append(names, "'"+x.Name+"'")
+		names = append(names, "'"+x.Snake()+"'")
 	}
 	want := fmt.Sprintf("local TOTALS = { %s }\n", strings.Join(names, ", "))
 	if !strings.Contains(string(text), want) {

@@ -1,5 +1,10 @@
 package line
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Totals count what happened in a zone since its data began. TotalTable says of each
 // what it is called.
 type Totals struct {
@@ -14,14 +19,25 @@ type Totals struct {
 
 // Total is one of the Totals.
 type Total struct {
-	// Name is what it is called in JSON, in a zone's hash in Redis, and in metrics:
-	// queue_zone_<name>_total.
+	// Name is what it is called in JSON.
 	Name string
 	At   func(*Totals) *int64
 	// Words and Note say what it counts, on the command line.
 	Words, Note string
 	// Help says so in the metric; "" where there is none.
 	Help string
+}
+
+// Snake is the name in a zone's hash in Redis, and in metrics: queue_zone_<name>_total.
+func (x Total) Snake() string {
+	var b strings.Builder
+	for _, r := range x.Name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // TotalTable are all totals, in the order in which the Redis store replies with them

@@ -23,6 +23,15 @@ func TestTotalTableHasEveryField(t *testing.T) {
 	}
 }
 
+func TestSnake(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"polls": "polls", "missedAppointments": "missed_appointments"} {
+		if got := (line.Total{Name: name}).Snake(); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestTotalsPlus(t *testing.T) {
 	t.Parallel()
 	was := line.Totals{Joined: 5, Polls: 9}

@@ -81,7 +81,7 @@ func zoneGauges() []gauge {
 	}
 	for _, x := range line.TotalTable {
 		if x.Help != "" {
-			all = append(all, total("queue_zone_"+x.Name+"_total", x.Help, x.At))
+			all = append(all, total("queue_zone_"+x.Snake()+"_total", x.Help, x.At))
 		}
 	}
 	mode := prometheus.NewDesc("queue_zone_mode", "1 for the mode that the zone is in, else 0.", []string{"zone", "mode"}, nil)
