@@ -10,16 +10,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Run tells every story of this package to a store of its own.
+// Run runs every story, the scripts' and those in Go, each on a store of its own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
+	texts, err := scripted()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, stories := range []map[string]func(*story){
-		limitStories, changeStories, placeStories, repeatStories, sweepStories, lossStories, zoneStories, recordStories, countStories, orderStories,
+		texts, timeStories, manyStories, lossStories, zoneStories, recordStories, orderStories,
 	} {
-		for name, tell := range stories {
+		for name, run := range stories {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				tell(&story{world: newWorld(t, open), t: t, tokens: map[string]line.Place{}})
+				run(&story{
+					world: newWorld(t, open), t: t, tokens: map[string]line.Place{},
+					answers: map[string]line.Answer{}, admissions: map[line.ID]reply{},
+				})
 			})
 		}
 	}
@@ -31,8 +38,15 @@ type story struct {
 	*world
 	t      *testing.T
 	tokens map[string]line.Place
+	// answers are the latest of each visitor, admissions those that let one in.
+	answers    map[string]line.Answer
+	admissions map[line.ID]reply
 	// admitted are the times of all admissions, in Unix milliseconds.
 	admitted []int64
+	// settings are those of the zone that was deleted last, footprint is what a
+	// script noted of the store's.
+	settings  zone.Settings
+	footprint map[string]int
 }
 
 // reply is an answer that a story says something of. The world has compared it
@@ -92,8 +106,10 @@ func (s *story) reply(who string, a line.Answer) reply {
 	if p, ok := token(a); ok {
 		s.tokens[who] = p
 	}
+	s.answers[who] = a
 	if a.Status == line.Admitted {
 		s.admitted = append(s.admitted, a.AdmittedAtMillis)
+		s.admissions[a.Place.ID] = reply{s, who, a}
 	}
 	return reply{s, who, a}
 }
