@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -189,18 +190,7 @@ func (s *story) pollAll(who []string, every, during time.Duration) (in []string)
 }
 
 // mostIn is the most admissions in any closed interval of that length.
-func (s *story) mostIn(span time.Duration) (most int) {
-	for i, from := range s.admitted {
-		n := 0
-		for _, at := range s.admitted[i:] {
-			if at <= from+span.Milliseconds() {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
-}
+func (s *story) mostIn(span time.Duration) int { return measure.Most(s.admitted, span.Milliseconds()) }
 
 // totals compares all but the polls, which stories are not told by.
 func (s *story) totals(want line.Totals) {

@@ -123,7 +123,7 @@ func stage(t *testing.T, fault string, zones []zone.Settings, servers ...*server
 		s.goroutines = append(s.goroutines, server.goroutines(t))
 	}
 	s.stop = s.stopServers
-	s.baseline = measure(t.Context(), servers)
+	s.baseline = measureServers(t.Context(), servers)
 	return s
 }
 

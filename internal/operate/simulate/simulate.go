@@ -172,7 +172,7 @@ type run struct {
 	now      int64
 	visitors []visitor
 	queue    events
-	m        measure
+	m        tally
 }
 
 // Run runs the crowd until everybody is in or gone.
