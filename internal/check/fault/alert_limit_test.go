@@ -84,7 +84,7 @@ var limitAlarms = []alarm{
 			a.policy(t, "api", limitOf(10_000, "local"))
 			a.presses(t, "api", 5)
 			a.broke = time.Now()
-			a.engine.kill()
+			a.engine.Kill()
 		},
 		must: []string{"QueueLimitsStoreFailing"},
 		may:  []string{"QueueStoreFailing", "QueueStoreErrors", "QueueServerNotReady", "QueueSweepOld", "QueueRefusals"},

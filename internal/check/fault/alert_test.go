@@ -82,7 +82,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	e.do(t, "FLUSHALL")
 	g.awaitAlert(t, alertTimeout, "QueuePlacesRestored")
 	g.sees(t, `sum(queue_restored_places_total{zone="LATE"})`, is(late))
-	e.kill()
+	e.Kill()
 	g.awaitAlert(t, alertTimeout, "QueueStoreFailing")
 	g.awaitAlert(t, alertTimeout, "QueueServerNotReady")
 	e.start(t)

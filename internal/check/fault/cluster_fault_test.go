@@ -22,7 +22,7 @@ func TestClusterMasterKilled(t *testing.T) {
 	s.engines = append(s.engines, c.nodes[lives], c.nodes[dies+shards])
 	s.fill(t, aCrowd, aFew, aCrowd)
 	s.breaks()
-	c.nodes[dies].kill()
+	c.nodes[dies].Kill()
 	s.staysReady(t, func() { s.mends(c.awaitTakeover(t, dies)) })
 	s.settle(t)
 	s.curtain(t)

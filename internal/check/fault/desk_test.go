@@ -151,7 +151,7 @@ func TestStoreUnderRace(t *testing.T) {
 	e.goOn()
 	s.mends(time.Now())
 	s.answered(t)
-	e.kill()
+	e.Kill()
 	s.refusals(t, s.refused()+aCrowd/4)
 	e.start(t)
 	s.mends(time.Now())

@@ -78,7 +78,7 @@ func TestEmbeddedKilled(t *testing.T) {
 	s := stage(t, "embedded store: server killed, 1,000 waiting", zones, startServer(t, serverOptions{}))
 	s.fill(t, aThousand, aFew)
 	s.breaks()
-	s.servers[0].kill()
+	s.servers[0].Kill()
 	s.refusals(t, aThousand/4)
 	s.servers[0].start(t)
 	s.mends(time.Now())

@@ -73,7 +73,7 @@ func TestKilled(t *testing.T) {
 			s.engines, s.loses = append(s.engines, e), tt.loses
 			s.fill(t, aCrowd, aFew)
 			s.breaks()
-			e.kill()
+			e.Kill()
 			await(t, settleTimeout, "both servers say that they are not ready", s.noneReady)
 			s.refusals(t, aCrowd/2)
 			e.start(t)
@@ -95,7 +95,7 @@ func TestLongOutage(t *testing.T) {
 	s.engines, s.loses = append(s.engines, e), losesLast
 	s.fill(t, aCrowd)
 	s.breaks()
-	e.kill()
+	e.Kill()
 	long := time.Now().Add(time.Duration(z.IdleTimeoutSeconds+2) * time.Second)
 	await(t, settleTimeout, "the outage lasts", func() bool { return time.Now().After(long) })
 	e.start(t)
@@ -179,7 +179,7 @@ func TestPromotion(t *testing.T) {
 		return s.crowd.admitted("BUSY") > in && s.joined() == there+50
 	})
 	s.breaks()
-	master.kill()
+	master.Kill()
 	await(t, settleTimeout, "both servers say that they are not ready", s.noneReady)
 	s.refusals(t, aCrowd/2)
 	replica.do(t, "REPLICAOF", "NO", "ONE")
@@ -196,7 +196,7 @@ func TestSentinel(t *testing.T) {
 	s.engines, s.loses = append(s.engines, w.replica), losesLast
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
-	w.master.kill()
+	w.master.Kill()
 	s.mends(w.awaitTakeover(t))
 	s.settle(t)
 	s.curtain(t)

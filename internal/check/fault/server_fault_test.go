@@ -32,7 +32,7 @@ func TestServerKilled(t *testing.T) {
 		return s.joined() > there+aCrowd/4 && p.holds() > 0
 	})
 	s.breaks()
-	s.servers[1].kill()
+	s.servers[1].Kill()
 	s.mends(time.Now())
 	p.slow(0)
 	s.settle(t)

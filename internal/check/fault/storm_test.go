@@ -87,7 +87,7 @@ func TestStorm(t *testing.T) {
 		t.Fatalf("the node to kill is a %s: the machine stood still for so long that the cluster failed over by itself", role)
 	}
 	s.breaks()
-	c.nodes[dies].kill()
+	c.nodes[dies].Kill()
 	s.mends(c.awaitTakeover(t, dies))
 	out.takeover = s.back.Sub(s.broke)
 	s.goThrough(t, patience, visitors, visitors)
