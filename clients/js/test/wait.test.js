@@ -50,6 +50,12 @@ test('it polls when told, with the newest token, and resolves with the pass', as
   assert.deepEqual(updates.map((u) => [u.state, u.position, u.token]), [['waiting', 5, 't1'], ['waiting', 3, 't2']]);
 });
 
+test('it asks for a place that it has when the room wants to be asked', async (t) => {
+  const r = room(t, admitted('t2'));
+  await run(wait({ ...r, token: 't1', pollAfter: 3000 }));
+  assert.ok(r.asked[0].at >= 3000 && r.asked[0].at < 3300, `asked after ${r.asked[0].at} ms`);
+});
+
 test('it keeps its place through refusals, lost answers and answers cut short', async (t) => {
   const cut = () => new Response('{"token":"t9","canEn', { status: 200 });
   const r = room(t, lost, waiting('t1', 1000), problem(429, 'too_many_requests', '7'), problem(503, 'store_unavailable', '2'),
