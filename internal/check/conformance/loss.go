@@ -29,7 +29,7 @@ var lossStories = map[string]func(*story){
 			s.poll(who).restored()
 		}
 		for _, p := range stock {
-			s.world.poll(p)
+			s.fixture.poll(p)
 		}
 		s.recall(s.departed...)
 		s.refused(stock)
@@ -63,7 +63,7 @@ var lossStories = map[string]func(*story){
 		alien.Epoch++
 		alien.ArrivedAtMicros += (10 * second).Microseconds()
 		alien.DueMillis = s.model.now + minute.Milliseconds()
-		s.equal("a poll", s.world.poll(alien).Status, line.Gone)
+		s.equal("a poll", s.fixture.poll(alien).Status, line.Gone)
 		s.equal("in the window", s.stats().State.InWindow, int64(0))
 		s.join("a").enters()
 	},
@@ -76,17 +76,17 @@ var lossStories = map[string]func(*story){
 		m.Epoch = 0
 		s.lose(m)
 		old := place(s.tokens["a"])
-		a := s.world.poll(old)
+		a := s.fixture.poll(old)
 		s.equal("restored", a.Restored, true)
 		s.equal("the token", a.Place.Epoch, uint32(0))
 		s.lose(s.memory())
-		s.equal("restored again", s.world.poll(old).Restored, true)
+		s.equal("restored again", s.fixture.poll(old).Restored, true)
 		s.pollAll([]string{"a", "b"}, 250*milli, 2*minute)
 		s.after(10 * minute)
 		// The line is at its end; the next begins with tokens of its own.
 		s.equal("the token of the next", s.join("c").Place.Epoch > 0, true)
 		s.lose(s.memory())
-		s.equal("of the last line", s.world.poll(old).Status, line.Gone)
+		s.equal("of the last line", s.fixture.poll(old).Status, line.Gone)
 	},
 }
 
@@ -130,7 +130,7 @@ func (s *story) stock() (dead []line.Place) {
 func (s *story) refused(stock []line.Place) {
 	s.t.Helper()
 	for _, p := range stock {
-		if a := s.world.poll(p); a.Status == line.Waiting || a.Status == line.Admitted {
+		if a := s.fixture.poll(p); a.Status == line.Waiting || a.Status == line.Admitted {
 			s.t.Fatalf("%s came back: %+v", name(p.ID), a)
 		}
 	}

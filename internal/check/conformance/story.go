@@ -25,7 +25,7 @@ func Run(t *testing.T, open Open) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				run(&story{
-					world: newWorld(t, open), t: t, tokens: map[string]line.Place{},
+					fixture: newFixture(t, open), t: t, tokens: map[string]line.Place{},
 					answers: map[string]line.Answer{}, admissions: map[line.ID]reply{},
 				})
 			})
@@ -33,10 +33,10 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// story is a world with one store, in which visitors have names. Each visitor
+// story is a fixture with one store, in which visitors have names. Each visitor
 // shows the token of its last answer.
 type story struct {
-	*world
+	*fixture
 	t      *testing.T
 	tokens map[string]line.Place
 	// answers are the latest of each visitor, admissions those that let one in.
@@ -50,7 +50,7 @@ type story struct {
 	footprint map[string]int
 }
 
-// reply is an answer that a story says something of. The world has compared it
+// reply is an answer that a story says something of. The fixture has compared it
 // with the model's already.
 type reply struct {
 	s   *story
@@ -90,17 +90,17 @@ func (s *story) join(who string, former ...string) reply {
 	for i, f := range former {
 		ids[i] = visitorID(f)
 	}
-	return s.reply(who, s.world.join(visitorID(who), ids...))
+	return s.reply(who, s.fixture.join(visitorID(who), ids...))
 }
 
 func (s *story) poll(who string) reply {
 	s.t.Helper()
-	return s.reply(who, s.world.poll(s.tokens[who]))
+	return s.reply(who, s.fixture.poll(s.tokens[who]))
 }
 
 func (s *story) leave(who string) {
 	s.t.Helper()
-	s.world.leave(s.tokens[who])
+	s.fixture.leave(s.tokens[who])
 }
 
 func (s *story) reply(who string, a line.Answer) reply {

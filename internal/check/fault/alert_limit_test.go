@@ -43,7 +43,7 @@ func (a *alarmed) policy(t *testing.T, name, text string) {
 	}
 }
 
-// nearlyUsed is what every scene raises besides, in which a client is refused.
+// nearlyUsed is what every experiment raises besides, in which a client is refused.
 const nearlyUsed = "QueueLimitsNearlyUsed"
 
 var limitAlarms = []alarm{

@@ -465,10 +465,10 @@ var zoneAlarms = []alarm{
 }
 
 // queueListenOverflows: the kernel counts for the whole machine, so that the one
-// scene which overflows a queue raises it in all that play at the time.
+// experiment which overflows a queue raises it in all that run at the time.
 const queueListenOverflows = "QueueListenOverflows"
 
-// elsewhere are alerts that a scene's neighbours can raise.
+// elsewhere are alerts that an experiment's neighbours can raise.
 var elsewhere = append([]string{queueListenOverflows}, slowMachine...)
 
 // TestAlerts has each alert raised by a fault on real servers: once, and no

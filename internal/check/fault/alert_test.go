@@ -93,7 +93,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 		append(may, "QueueRefusals", "QueueSweepOld"))
 }
 
-// slowMachine are alerts that a machine busy with a dozen scenes raises by itself,
+// slowMachine are alerts that a machine busy with a dozen experiments raises by itself,
 // and rightly so: calls take long, or longer than the 400 ms that they may.
 var slowMachine = []string{"QueueScriptSlow", "QueueStoreErrors"}
 
