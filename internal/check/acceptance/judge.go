@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -387,5 +386,3 @@ func (s *Story) changes() []measure.Change {
 	slices.SortFunc(all, func(a, b measure.Change) int { return cmp.Compare(a.AtMillis, b.AtMillis) })
 	return all
 }
-
-func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

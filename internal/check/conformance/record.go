@@ -11,21 +11,6 @@ import (
 
 // recordStories: who changed a zone, and when; and how long the admitted had waited.
 var recordStories = map[string]func(*story){
-	"each change is recorded, with who made it": func(s *story) {
-		s.changes()
-		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
-		s.after(second)
-		s.zone(func(z *zone.Settings) { z.Mode = zone.ModeClosed })
-		s.changes()
-		s.equal("changes", len(s.record), 2)
-		s.after(second)
-		s.delete(`<Ada "the \\ first" O'Hara>, 川口`)
-		s.changes()
-		s.zone(func(*zone.Settings) {})
-		s.changes()
-		s.equal("changes", len(s.record), 4)
-	},
-
 	"a change that changes nothing is not": func(s *story) {
 		s.full()
 		n := len(s.record)

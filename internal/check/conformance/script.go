@@ -76,9 +76,21 @@ func (s *story) step(text string) {
 		s.full()
 	case "zone", "make":
 		s.put(s.edited(rest))
-	case "delete":
+	case "delete": // by somebody
 		s.settings = s.model.settings
-		s.delete("")
+		s.delete(strings.TrimPrefix(strings.TrimPrefix(text, verb), " by "))
+	case "unknown":
+		s.allFail(line.ErrZoneUnknown)
+		s.list()
+	case "deleted":
+		s.fails("restore", s.store().RestoreZone(s.t.Context(), s.settings, line.Memory{}), line.ErrZoneDeleted)
+		s.allFail(line.ErrZoneDeleted)
+		s.list()
+	case "listed":
+		s.list(s.model.settings)
+	case "changes":
+		s.changes()
+		s.equal(text, strconv.Itoa(len(s.record)), first)
 	case "join", "poll":
 		s.ask(verb, rest, want)
 	case "leave":
@@ -117,6 +129,8 @@ func (s *story) step(text string) {
 			reflect.ValueOf(&want).Elem().FieldByName(f.name).SetInt(f.value)
 		}
 		s.totals(want)
+	case "lost":
+		s.stores[0].Store = s.stores[0].Lose(s.t)
 	case "lose":
 		m := s.memory()
 		if first == "forgotten" {

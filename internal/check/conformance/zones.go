@@ -18,47 +18,6 @@ var zoneStories = map[string]func(*story){
 		s.list()
 	},
 
-	"a lost zone is unknown until it is put back": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		s.stores[0].Store = s.stores[0].Lose(s.t)
-		s.allFail(line.ErrZoneUnknown)
-		s.list()
-		s.lose(s.memory())
-		s.list(s.model.settings)
-		s.poll("a").restored()
-	},
-
-	"a deleted zone stays deleted until it is made anew, empty": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		settings, memory := s.model.settings, s.memory()
-		s.delete("")
-		s.allFail(line.ErrZoneDeleted)
-		s.list()
-		s.fails("restore", s.store().RestoreZone(s.t.Context(), settings, memory), line.ErrZoneDeleted)
-		s.allFail(line.ErrZoneDeleted)
-
-		s.after(milli)
-		s.put(settings)
-		s.list(settings)
-		s.poll("a").gone()
-		s.join("b").waits(1)
-		s.totals(line.Totals{Joined: 1})
-	},
-
-	"settings are read as they were put": func(s *story) {
-		first := zone.Defaults(s.zoneID)
-		first.PerMinute, first.Mode, first.Burst, first.MaxWaiting = 7, zone.ModeClosed, 3, 9
-		first.WindowSeconds, first.IdleTimeoutSeconds, first.PassTTLSeconds = 11, 13, 17
-		first.OnStoreFailure = zone.FailureAdmit
-		s.put(first)
-		s.list(first)
-		then := zone.Defaults(s.zoneID)
-		s.put(then)
-		s.list(then)
-	},
-
 	"all zones are listed, by id": func(s *story) {
 		var all []zone.Settings
 		for _, id := range []string{"a", "B", "_", "zone.10", "zone-9"} {
