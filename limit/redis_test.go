@@ -14,7 +14,7 @@ import (
 // again.
 func startRedis(tb testing.TB) *process.Redis {
 	tb.Helper()
-	r, err := process.NewRedis("redis-server", tb.TempDir())
+	r, err := process.NewRedis(tb.Context(), "redis-server", tb.TempDir())
 	must(tb, err)
 	tb.Cleanup(r.Kill)
 	must(tb, r.Start(context.Background()))

@@ -61,7 +61,7 @@ func (s *server) start() error {
 	if err != nil {
 		return err
 	}
-	if s.redis, err = process.NewRedis("redis-server", dir); err != nil {
+	if s.redis, err = process.NewRedis(context.Background(), "redis-server", dir); err != nil {
 		return err
 	}
 	return s.redis.Start(context.Background())

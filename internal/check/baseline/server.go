@@ -39,7 +39,7 @@ func Start(ctx context.Context, program string, log io.Writer) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	r, err := process.NewRedis(program, dir)
+	r, err := process.NewRedis(ctx, program, dir)
 	if err == nil {
 		r.Log = log
 		err = r.Start(ctx)
@@ -51,8 +51,8 @@ func Start(ctx context.Context, program string, log io.Writer) (*Server, error) 
 }
 
 // FreeAddr returns an address of this machine, host:port, that nobody listens on.
-func FreeAddr(context.Context) (string, error) {
-	port, err := process.FreePort()
+func FreeAddr(ctx context.Context) (string, error) {
+	port, err := process.FreePort(ctx)
 	return process.Local(port), err
 }
 

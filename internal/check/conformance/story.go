@@ -163,12 +163,11 @@ func (r reply) closed() { r.s.t.Helper(); r.is(line.Answer{Status: line.Closed})
 func (r reply) full()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Full}) }
 
 // restored: and the store says that it had lost the place.
-func (r reply) restored() reply {
+func (r reply) restored() {
 	r.s.t.Helper()
 	if !r.Restored {
 		r.s.t.Fatalf("%s: the place was not restored: %+v", r.who, r.Answer)
 	}
-	return r
 }
 
 // pollAll has those named poll every so often for a while, each until it is in,

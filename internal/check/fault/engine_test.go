@@ -36,7 +36,7 @@ func newEngine(t testing.TB, args ...string) *engine {
 	t.Helper()
 	// A replica that has no data yet need not wait for others to come.
 	own := []string{"--enable-debug-command", "local", "--repl-diskless-sync-delay", "0"}
-	r, err := process.NewRedis("redis-server", t.TempDir(), append(own, args...)...)
+	r, err := process.NewRedis(t.Context(), "redis-server", t.TempDir(), append(own, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

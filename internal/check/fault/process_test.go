@@ -56,7 +56,7 @@ func (p *child) start(t testing.TB) {
 // freePort returns a port of 127.0.0.1 that nobody listens on.
 func freePort(t testing.TB) int {
 	t.Helper()
-	port, err := process.FreePort()
+	port, err := process.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func Await(t testing.TB, within time.Duration, what string, holds func() bool) {
 // freePort is a port that nobody listens on.
 func freePort(t testing.TB) int {
 	t.Helper()
-	port, err := process.FreePort()
+	port, err := process.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

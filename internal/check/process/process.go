@@ -164,12 +164,15 @@ var nextPort = func() *atomic.Uint32 {
 }()
 
 // FreePort returns a port of 127.0.0.1 that nobody listens on, another each time.
-func FreePort() (int, error) {
+func FreePort(ctx context.Context) (int, error) {
 	for range portCount {
 		port := firstPort + int(nextPort.Add(1)%portCount)
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", Local(port))
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", Local(port))
 		if err == nil {
 			return port, l.Close()
+		}
+		if ctx.Err() != nil {
+			return 0, err
 		}
 	}
 	return 0, fmt.Errorf("none of %d ports is free", portCount)

@@ -11,7 +11,7 @@ import (
 
 func TestRedisComesAndGoes(t *testing.T) {
 	t.Parallel()
-	r, err := process.NewRedis("redis-server", t.TempDir())
+	r, err := process.NewRedis(t.Context(), "redis-server", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,11 +20,11 @@ func TestRedisComesAndGoes(t *testing.T) {
 		if err := r.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(r.Output(), "Ready to accept connections") || !r.Answers() {
+		if !strings.Contains(r.Output(), "Ready to accept connections") || !r.Answers(t.Context()) {
 			t.Errorf("it said %q", r.Output())
 		}
 		r.Signal(syscall.SIGTERM)
-		if status, ended := r.Wait(process.StartTimeout); !ended || status != 0 || r.Answers() {
+		if status, ended := r.Wait(process.StartTimeout); !ended || status != 0 || r.Answers(t.Context()) {
 			t.Errorf("status %d, ended %t", status, ended)
 		}
 	}
@@ -33,7 +33,7 @@ func TestRedisComesAndGoes(t *testing.T) {
 func TestWhatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"/nowhere/redis-server", "false"} {
-		r, err := process.NewRedis(program, t.TempDir())
+		r, err := process.NewRedis(t.Context(), program, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ type Redis struct {
 
 // NewRedis prepares one that keeps its files in dir. More arguments are given as on its
 // command line: "--appendonly", "yes".
-func NewRedis(program, dir string, args ...string) (*Redis, error) {
-	port, err := FreePort()
+func NewRedis(ctx context.Context, program, dir string, args ...string) (*Redis, error) {
+	port, err := FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (r *Redis) Start(ctx context.Context) error {
 	ended := false
 	if !Soon(ctx, StartTimeout, LookEvery, func() bool {
 		_, ended = r.Wait(0)
-		return ended || r.Answers()
+		return ended || r.Answers(ctx)
 	}) || ended {
 		r.Kill()
 		return fmt.Errorf("%s does not answer:\n%s", r.Name, r.Output())
@@ -43,8 +43,8 @@ func (r *Redis) Start(ctx context.Context) error {
 }
 
 // Answers reports whether it answers PING.
-func (r *Redis) Answers() bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", r.Addr())
+func (r *Redis) Answers(ctx context.Context) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", r.Addr())
 	if err != nil {
 		return false
 	}
