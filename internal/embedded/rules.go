@@ -94,17 +94,17 @@ func (r *rules) save() error {
 	return nil
 }
 
-// Book returns the policies; one of version 0 where there are none.
-func (s *Store) Book(context.Context) (limit.Book, error) {
+// Policies returns the policies; one of version 0 where there are none.
+func (s *Store) Policies(context.Context) (limit.Book, error) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
 	return s.rules.has.Book.Clone(), nil
 }
 
-// PutBook replaces the policies, if their version is still the one that was read:
+// PutPolicies replaces the policies, if their version is still the one that was read:
 // else limit.ErrBookChanged. The record says that it was done by the one of that
 // name. It is in force at once; whether it is kept, NotKept tells.
-func (s *Store) PutBook(_ context.Context, b limit.Book, was int64, by string) error {
+func (s *Store) PutPolicies(_ context.Context, b limit.Book, was int64, by string) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool
 	return true, nil
 }
 
-// RestoreBook puts back policies that the store has lost: if it has none, or an
+// RestorePolicies puts back policies that the store has lost: if it has none, or an
 // older version. Else it changes nothing.
-func (s *Store) RestoreBook(_ context.Context, b limit.Book) error {
+func (s *Store) RestorePolicies(_ context.Context, b limit.Book) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (r *rules) restore(b limit.Book) (changed bool) {
 	return true
 }
 
-// BookChanges returns the record of changes of policies, the newest first.
-func (s *Store) BookChanges(context.Context) ([]limit.Change, error) {
+// PolicyChanges returns the record of changes of policies, the newest first.
+func (s *Store) PolicyChanges(context.Context) ([]limit.Change, error) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
 	return append([]limit.Change(nil), s.rules.has.Changes...), nil

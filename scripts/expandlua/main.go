@@ -1,20 +1,28 @@
-// Command expandlua prints a Redis script as Redis gets it, with its includes
-// put in place, for luacheck to read.
+// Command expandlua writes each Redis script and each include, with what it
+// includes put in place, into a folder, for luacheck to read.
 //
-// Usage: expandlua name                  (visit, sweep, ...)
+// Usage: expandlua folder
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/openqueue/waitingroom/lua"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: expandlua name")
+		fmt.Fprintln(os.Stderr, "usage: expandlua folder")
 		os.Exit(2)
 	}
-	fmt.Print(lua.Expand(os.Args[1]))
+	for _, file := range lua.Sources() {
+		flat := filepath.Join(os.Args[1], strings.ReplaceAll(file, "/", "-"))
+		if err := os.WriteFile(flat, []byte(lua.Expand(file)), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 }
