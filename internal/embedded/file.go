@@ -141,7 +141,7 @@ func (s *Store) remember() {
 			s.saveAll()
 			close(written)
 		case <-tick.C:
-			s.journal.turn(s.keepFor())
+			s.journal.rotate(s.keepFor())
 			s.saveAll()
 		}
 	}
@@ -203,12 +203,12 @@ func (s *Store) NotKept() error {
 func (s *Store) keep(closing bool) contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Zones: make([]kept, 0, len(s.crowds))}
-	for id, c := range s.crowds {
-		k := kept{Settings: c.read(), Memory: c.memory(), Changes: s.record[id]}
+	all := contents{Zones: make([]kept, 0, len(s.queues))}
+	for id, q := range s.queues {
+		k := kept{Settings: q.read(), Memory: q.memory(), Changes: s.record[id]}
 		if closing {
-			k.ClosedAtMillis = c.closedAt(s.now().UnixMicro())
-			if !c.returning() {
+			k.ClosedAtMillis = q.closedAt(s.now().UnixMicro())
+			if !q.returning() {
 				k.Memory.SeenAtMillis = k.ClosedAtMillis
 			}
 		}
@@ -223,40 +223,39 @@ func (s *Store) keep(closing bool) contents {
 	return all
 }
 
-func (c *crowd) memory() line.Memory {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.NowMicros / 1000
-	if c.line.len() > 0 || now-c.seen >= rewrite.Milliseconds() {
-		c.seen = now
+func (q *zoneQueue) memory() line.Memory {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.NowMicros / 1000
+	if q.line.len() > 0 || now-q.seen >= rewrite.Milliseconds() {
+		q.seen = now
 	}
-	seen := c.seen
-	if c.heal.back(now, c.settings) {
-		seen = c.heal.alive
+	seen := q.seen
+	if q.heal.back(now, q.settings) {
+		seen = q.heal.alive
 	}
-	return line.Memory{Epoch: c.epoch, SeenAtMillis: max(1, seen), EdgeMicros: c.edge, LastArrivalMicros: c.last}
+	return line.Memory{Epoch: q.epoch, SeenAtMillis: max(1, seen), EdgeMicros: q.edge, LastArrivalMicros: q.last}
 }
 
 // returning reports whether those who waited before a loss may still be on their way.
-func (c *crowd) returning() bool { return c.behind() > 0 }
+func (q *zoneQueue) returning() bool { return q.behind() > 0 }
 
 // behind is how long ago the line is taken to have stood last, if that is not now.
-func (c *crowd) behind() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.NowMicros / 1000
-	if !c.heal.back(now, c.settings) {
+func (q *zoneQueue) behind() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.NowMicros / 1000
+	if !q.heal.back(now, q.settings) {
 		return 0
 	}
-	return time.Duration(max(1, now-c.heal.alive)) * time.Millisecond
+	return time.Duration(max(1, now-q.heal.alive)) * time.Millisecond
 }
 
 // closedAt is the zone's time now.
-func (c *crowd) closedAt(rawMicros int64) (millis int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clock = c.clock.Tick(rawMicros)
-	return c.clock.NowMicros / 1000
+func (q *zoneQueue) closedAt(rawMicros int64) (millis int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tick(rawMicros)
 }
 
 // take brings in what the files held. The lines come back with the visitors'
@@ -272,23 +271,23 @@ func (s *Store) take(had contents, departed []entryOf) {
 		if k.Memory.Epoch == 0 {
 			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
 		}
-		c := s.restored(k.Settings, k.Memory)
+		q := s.restored(k.Settings, k.Memory)
 		if k.ClosedAtMillis > 0 {
 			// Not later than now: the clock may have been set back meanwhile.
-			c.phantoms.AtMillis = min(k.ClosedAtMillis, c.phantoms.AtMillis)
+			q.phantoms.AtMillis = min(k.ClosedAtMillis, q.phantoms.AtMillis)
 		}
-		s.crowds[k.Settings.ZoneID] = c
+		s.queues[k.Settings.ZoneID] = q
 		s.record[k.Settings.ZoneID] = k.Changes
 	}
 	for _, e := range departed {
-		if c, ok := s.crowds[e.zoneID]; ok {
-			if e.Place.Epoch == c.epoch {
+		if q, ok := s.queues[e.zoneID]; ok {
+			if e.Place.Epoch == q.epoch {
 				// Newer than the file, if the server was killed; and than the clock, if
 				// that was set back.
-				c.last = max(c.last, e.Place.ArrivedAtMicros)
-				c.heal.upTo = c.last
+				q.last = max(q.last, e.Place.ArrivedAtMicros)
+				q.heal.upTo = q.last
 			}
-			c.recall(turn{now: c.clock.NowMicros / 1000}, e.Departure)
+			q.recall(&transaction{now: q.clock.NowMicros / 1000}, e.Departure)
 		}
 	}
 	for _, d := range had.Deleted {

@@ -168,10 +168,10 @@ func (j *journal) complain(err error) {
 	}
 }
 
-// turn has what was written reach the disk, begins a new part when the last is as old
+// rotate has what was written reach the disk, begins a new part when the last is as old
 // as records matter, and deletes those of which nothing matters any more. No admission
 // waits for the disk meanwhile. One caller at a time.
-func (j *journal) turn(keep time.Duration) {
+func (j *journal) rotate(keep time.Duration) {
 	if j == nil {
 		return
 	}
@@ -226,9 +226,9 @@ func (s *Store) keepFor() time.Duration {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var longest time.Duration
-	for _, c := range s.crowds {
-		z := c.read()
-		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+c.behind(), z.PassTTL())
+	for _, q := range s.queues {
+		z := q.read()
+		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+q.behind(), z.PassTTL())
 	}
 	return longest + rewrite
 }

@@ -140,7 +140,7 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 	for range 10 {
 		j.add("a", line.Departure{Place: line.Place{ID: testID(1)}})
-		j.turn(time.Minute)
+		j.rotate(time.Minute)
 		clock.Add(30 * time.Second)
 	}
 	if got := parts(t, dir); len(got) != 2 {

@@ -48,7 +48,7 @@ func TestStartsInARow(t *testing.T) {
 				if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
 					t.Fatal(err)
 				}
-				s.journal.turn(s.keepFor())
+				s.journal.rotate(s.keepFor())
 				clock.Add(3 * time.Second)
 			}
 			if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {

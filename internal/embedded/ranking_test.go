@@ -17,7 +17,7 @@ import (
 func TestQueueIsASortedSlice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var q queue
+		var q ranking
 		var all []line.Place
 		arrival := rapid.Int64Range(1, 4_000)
 		places := rapid.Custom(func(t *rapid.T) line.Place {
@@ -72,7 +72,7 @@ func compare(a, b line.Place) int {
 }
 
 // alike compares all that a queue can be asked.
-func alike(t *rapid.T, q *queue, all []line.Place, micros int64) {
+func alike(t *rapid.T, q *ranking, all []line.Place, micros int64) {
 	if q.len() != len(all) {
 		t.Fatalf("len %d, want %d", q.len(), len(all))
 	}
@@ -112,7 +112,7 @@ func alike(t *rapid.T, q *queue, all []line.Place, micros int64) {
 // TestQueueShrinks: of a line that mostly left, few blocks stay.
 func TestQueueShrinks(t *testing.T) {
 	t.Parallel()
-	var q queue
+	var q ranking
 	const n = 100 * blockSize
 	for i := range int64(n) {
 		q.insert(record{arrived: i + 1})
