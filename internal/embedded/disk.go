@@ -47,7 +47,7 @@ func openDisk(dir string, logger *slog.Logger) (*disk, error) {
 	if err := d.claim(); err != nil && !unwritable(err) {
 		return nil, err
 	}
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		// What cannot be removed stands in the way of the next writing, which says so.
 		_ = os.Remove(filepath.Join(dir, name+unfinished))
 	}
@@ -173,7 +173,7 @@ func (d *disk) trouble() error {
 	if d.late {
 		return errLate
 	}
-	return errors.Join(d.failed[zonesName], d.failed[rulesName])
+	return errors.Join(d.failed[zonesName], d.failed[policiesName])
 }
 
 // replace writes a file, so that a crash at any moment leaves the old or the new

@@ -219,16 +219,13 @@ func (j *journal) close() error {
 // which nobody comes would write to the disk each second.
 const rewrite = time.Minute
 
-// keepFor is how long a departure matters: while a token of the place may pass for
-// fresh, and while the pass is good. After a loss the former is as long again as the
-// loss took.
-func (s *Store) keepFor() time.Duration {
+// keepFor is how long a departure matters in any zone. After a loss it is longer by as
+// much as the loss took.
+func (s *Store) keepFor() (longest time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var longest time.Duration
 	for _, q := range s.queues {
-		z := q.read()
-		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+q.behind(), z.PassTTL())
+		longest = max(longest, window.DepartureMatters(q.read(), q.behind()))
 	}
 	return longest + rewrite
 }

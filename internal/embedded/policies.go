@@ -3,37 +3,28 @@ package embedded
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 const (
-	rulesName = "limits.json"
-	// rulesFormat is the format of limits.json, as zonesFormat is of zones.json.
-	rulesFormat = 1
+	policiesName = "limits.json"
+	// policiesFormat is the format of limits.json, as zonesFormat is of zones.json.
+	policiesFormat = 1
 )
 
-// rules are the policies of limits, and the record of their changes. What a client
-// has taken is no part of it: that lives as long as the process.
-type rules struct {
+// policies are those of limits, and the record of their changes. What a client has
+// taken is no part of it: that lives as long as the process.
+type policies struct {
 	mu  sync.Mutex
-	has keptRules
-	// unsaved: the file does not hold what is in force. Never without a directory.
-	unsaved bool
-
-	// writing is held by whoever writes the file; mu is taken within it.
-	writing sync.Mutex
-	disk    *disk // nil without a directory
+	has keptPolicies
 }
 
-// keptRules is what limits.json holds.
-type keptRules struct {
+// keptPolicies is what limits.json holds.
+type keptPolicies struct {
 	Format int `json:"format"`
 
 	Book limit.Book `json:"book"`
@@ -41,64 +32,32 @@ type keptRules struct {
 	Changes []limit.Change `json:"changes,omitempty"`
 }
 
-// load reads the file, if there is one.
-func (r *rules) load(d *disk) error {
-	r.disk = d
-	b, err := os.ReadFile(filepath.Join(d.dir, rulesName))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("embedded: %w", err)
-	}
-	if err := checkFormat(b, rulesName, rulesFormat); err != nil {
+// read takes in what the file holds.
+func (p *policies) read(b []byte) error {
+	if err := json.Unmarshal(b, &p.has); err != nil {
 		return err
 	}
-	if err = json.Unmarshal(b, &r.has); err == nil {
-		err = r.has.Book.Validate()
-	}
-	if err != nil {
-		return fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no policies", rulesName, err)
-	}
-	return nil
+	return p.has.Book.Validate()
 }
 
-// set puts a book into force. The caller holds mu, and sees to it that it is saved.
-func (r *rules) set(b limit.Book, changes []limit.Change) {
-	next := keptRules{Format: rulesFormat, Book: b, Changes: append(changes, r.has.Changes...)}
-	next.Changes = next.Changes[:min(len(next.Changes), limit.MaxChanges)]
-	r.has, r.unsaved = next, r.disk != nil
+// kept is what is in force. It is not changed any more, but replaced.
+func (p *policies) kept() keptPolicies {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.has
 }
 
-// save writes the file, if it does not hold what is in force.
-func (r *rules) save() error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
-	r.mu.Lock()
-	has, unsaved := r.has, r.unsaved
-	r.unsaved = false
-	r.mu.Unlock()
-	if !unsaved {
-		return nil
+// set puts policies into force. The caller holds mu.
+func (p *policies) set(b limit.Book, changes []limit.Change) {
+	changes = append(changes, p.has.Changes...)
+	p.has = keptPolicies{
+		Format: policiesFormat, Book: b, Changes: changes[:min(len(changes), limit.MaxChanges)],
 	}
-	text, err := json.MarshalIndent(has, "", "  ")
-	if err == nil {
-		err = r.disk.put(rulesName, text)
-	}
-	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.unsaved = true
-		return fmt.Errorf("embedded: %w", err)
-	}
-	return nil
 }
 
 // Policies returns the policies; one of version 0 where there are none.
 func (s *Store) Policies(context.Context) (limit.Book, error) {
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	return s.rules.has.Book.Clone(), nil
+	return s.policies.kept().Book.Clone(), nil
 }
 
 // PutPolicies replaces the policies, if their version is still the one that was read:
@@ -108,17 +67,17 @@ func (s *Store) PutPolicies(_ context.Context, b limit.Book, was int64, by strin
 	if err := b.Validate(); err != nil {
 		return err
 	}
-	changed, err := s.rules.put(b, was, by, s.now().UnixMilli())
+	changed, err := s.policies.put(b, was, by, s.now().UnixMilli())
 	if changed {
 		s.flush()
 	}
 	return err
 }
 
-func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.has.Book
+func (p *policies) put(b limit.Book, was int64, by string, now int64) (changed bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.has.Book
 	switch {
 	case reflect.DeepEqual(before, b):
 		return false, nil
@@ -130,7 +89,7 @@ func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool
 	for i := range changes {
 		changes[i].AtMillis = now
 	}
-	r.set(b, changes)
+	p.set(b, changes)
 	return true, nil
 }
 
@@ -140,25 +99,22 @@ func (s *Store) RestorePolicies(_ context.Context, b limit.Book) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
-	if s.rules.restore(b) {
+	if s.policies.restore(b) {
 		s.flush()
 	}
 	return nil
 }
 
-func (r *rules) restore(b limit.Book) (changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.has.Book.Version >= b.Version {
-		return false
+func (p *policies) restore(b limit.Book) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if changed = p.has.Book.Version < b.Version; changed {
+		p.set(b.Clone(), nil)
 	}
-	r.set(b.Clone(), nil)
-	return true
+	return changed
 }
 
 // PolicyChanges returns the record of changes of policies, the newest first.
 func (s *Store) PolicyChanges(context.Context) ([]limit.Change, error) {
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	return append([]limit.Change(nil), s.rules.has.Changes...), nil
+	return slices.Clone(s.policies.kept().Changes), nil
 }

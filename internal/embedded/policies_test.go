@@ -42,11 +42,11 @@ func TestADamagedFileOfPoliciesIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"book":`, `{"book":{"version":1,"policies":[{"name":"a b"}]}}`} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, rulesName)
+		path := filepath.Join(dir, policiesName)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), rulesName) {
+		if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), policiesName) {
 			t.Errorf("Open: %v", err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {

@@ -2,7 +2,9 @@ package embedded
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -41,11 +43,12 @@ type Options struct {
 type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
-	file   *file // nil without a directory
-	// journal is nil without a directory.
-	journal *journal
+	// disk, journal and files are nil without a directory.
+	disk                    *disk
+	journal                 *journal
+	zonesFile, policiesFile *file
 
-	// writing is held by whoever writes zones.json.
+	// writing is held by whoever writes the files.
 	writing sync.Mutex
 	// changing is held by what changes zones; it is taken within writing. A change
 	// is in force before it is on the disk, and whether or not it gets there.
@@ -58,7 +61,7 @@ type Store struct {
 	// record holds the changes of each zone, deleted ones too, newest first.
 	record map[string][]zone.Change
 
-	rules rules
+	policies policies
 
 	// asked has the zones and policies written now; what is sent is closed then.
 	asked chan chan struct{}
@@ -85,34 +88,43 @@ func Open(o Options) (*Store, error) {
 		close(s.done)
 		return s, nil
 	}
-	d, err := openDisk(o.Dir, s.logger)
-	if err != nil {
+	var err error
+	if s.disk, err = openDisk(o.Dir, s.logger); err != nil {
 		return nil, err
 	}
-	if err := s.load(d); err != nil {
-		return nil, errors.Join(err, d.close())
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, s.disk.close())
 	}
 	go s.remember()
 	return s, nil
 }
 
 // load takes in what the directory holds.
-func (s *Store) load(d *disk) error {
-	s.file = &file{disk: d}
-	had, err := s.file.load()
+func (s *Store) load() error {
+	s.zonesFile = &file{disk: s.disk, name: zonesName, format: zonesFormat, of: "zones"}
+	s.policiesFile = &file{disk: s.disk, name: policiesName, format: policiesFormat, of: "policies"}
+	var had contents
+	err := s.zonesFile.load(func(b []byte) (err error) {
+		had, err = readZones(b)
+		return err
+	})
+	if err == nil {
+		err = s.policiesFile.load(s.policies.read)
+	}
 	if err != nil {
 		return err
 	}
-	if err := s.rules.load(d); err != nil {
-		return err
+	// The policies are written when they change; the zones at once.
+	if s.policiesFile.last, err = json.MarshalIndent(s.policies.kept(), "", "  "); err != nil {
+		return fmt.Errorf("embedded: %w", err)
 	}
 	var departed []entryOf
-	if s.journal, departed, err = openJournal(d.dir, s.logger, s.now); err != nil {
+	if s.journal, departed, err = openJournal(s.disk.dir, s.logger, s.now); err != nil {
 		return err
 	}
 	s.take(had, departed)
 	// From here on nothing says that the store was closed.
-	if s.save() != nil {
+	if s.save(false) != nil {
 		// The file still says so, and may be older than what another run of the
 		// server did, which could not write either. So nothing is made of it.
 		for i := range had.Zones {
@@ -127,12 +139,10 @@ func (s *Store) load(d *disk) error {
 func (s *Store) Close() error {
 	close(s.stop)
 	<-s.done
-	if s.file == nil {
+	if s.disk == nil {
 		return nil
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	return errors.Join(s.file.store(s.keep(true)), s.rules.save(), s.journal.close(), s.file.close())
+	return errors.Join(s.save(true), s.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
