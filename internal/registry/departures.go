@@ -8,7 +8,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // maxDepartures bounds what is remembered of one zone: about 35 MB. One more pushes
