@@ -183,7 +183,7 @@ func (s *Store) save(closing bool) error {
 	s.changing.Lock()
 	zones := s.keep(closing)
 	s.changing.Unlock()
-	return errors.Join(s.zonesFile.store(zones), s.policiesFile.store(s.policies.kept()))
+	return errors.Join(s.zonesFile.store(zones), s.policiesFile.store(s.policies.Load()))
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -50,7 +51,7 @@ type Store struct {
 
 	// writing is held by whoever writes the files.
 	writing sync.Mutex
-	// changing is held by what changes zones; it is taken within writing. A change
+	// changing is held by what changes zones or policies; it is taken within writing. A change
 	// is in force before it is on the disk, and whether or not it gets there.
 	changing sync.Mutex
 
@@ -61,7 +62,7 @@ type Store struct {
 	// record holds the changes of each zone, deleted ones too, newest first.
 	record map[string][]zone.Change
 
-	policies policies
+	policies atomic.Pointer[keptPolicies]
 
 	// asked has the zones and policies written now; what is sent is closed then.
 	asked chan chan struct{}
@@ -78,6 +79,7 @@ func Open(o Options) (*Store, error) {
 		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
 		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	s.policies.Store(new(keptPolicies))
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -109,13 +111,13 @@ func (s *Store) load() error {
 		return err
 	})
 	if err == nil {
-		err = s.policiesFile.load(s.policies.read)
+		err = s.policiesFile.load(s.readPolicies)
 	}
 	if err != nil {
 		return err
 	}
 	// The policies are written when they change; the zones at once.
-	if s.policiesFile.last, err = json.MarshalIndent(s.policies.kept(), "", "  "); err != nil {
+	if s.policiesFile.last, err = json.MarshalIndent(s.policies.Load(), "", "  "); err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
 	var departed []entryOf

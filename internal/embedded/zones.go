@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -80,6 +81,19 @@ func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change 
 	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
 }
 
+// change changes zones or policies, alone, and has what is in force then written.
+func (s *Store) change(do func() (changed bool, err error)) error {
+	changed, err := func() (bool, error) {
+		s.changing.Lock()
+		defer s.changing.Unlock()
+		return do()
+	}()
+	if changed {
+		s.flush()
+	}
+	return err
+}
+
 // PutZone makes a zone or changes its settings; with was, only if they are
 // still as the caller read them (else line.ErrZoneChanged). The record says that
 // it was done by the one of that name. It is in force at once; whether it is kept,
@@ -88,39 +102,33 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
-	created, changed, err := s.putZone(settings, was, by)
-	if changed {
-		s.flush()
-	}
+	err = s.change(func() (bool, error) {
+		q, exists := s.queues[settings.ZoneID]
+		var before *zone.Settings
+		if exists {
+			before = new(q.read())
+		}
+		if was != nil && (!exists || *before != *was) {
+			return false, line.ErrZoneChanged
+		}
+		record := s.record[settings.ZoneID]
+		changed := !exists || *before != settings
+		if changed {
+			record = s.noted(settings.ZoneID, by, before, &settings)
+		}
+		if exists {
+			q.mu.Lock()
+			q.tick(s.now().UnixMicro())
+			q.set(settings)
+			q.mu.Unlock()
+		} else {
+			q = s.made(settings)
+		}
+		s.enforce(q, record)
+		created = !exists
+		return changed, nil
+	})
 	return created, err
-}
-
-func (s *Store) putZone(settings zone.Settings, was *zone.Settings, by string) (created, changed bool, err error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	q, exists := s.queues[settings.ZoneID]
-	var before *zone.Settings
-	if exists {
-		before = new(q.read())
-	}
-	if was != nil && (!exists || *before != *was) {
-		return false, false, line.ErrZoneChanged
-	}
-	if !exists {
-		q = s.made(settings)
-	}
-	record := s.record[settings.ZoneID]
-	if changed = !exists || *before != settings; changed {
-		record = s.noted(settings.ZoneID, by, before, &settings)
-	}
-	if exists {
-		q.mu.Lock()
-		q.tick(s.now().UnixMicro())
-		q.set(settings)
-		q.mu.Unlock()
-	}
-	s.enforce(q, record)
-	return !exists, changed, nil
 }
 
 // enforce puts a zone into force. The caller holds changing.
@@ -155,28 +163,18 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	changed, err := s.restoreZone(settings, m)
-	if changed {
-		s.flush()
-	}
-	return err
-}
-
-func (s *Store) restoreZone(settings zone.Settings, m line.Memory) (changed bool, err error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if s.deleted[settings.ZoneID].here {
-		return false, line.ErrZoneDeleted
-	}
-	if _, ok := s.queues[settings.ZoneID]; ok {
-		return false, nil
-	}
-	q, record := s.restored(settings, m), s.record[settings.ZoneID]
-	if m.MadeBy != "" {
-		record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
-	}
-	s.enforce(q, record)
-	return true, nil
+	return s.change(func() (bool, error) {
+		_, err := s.queue(settings.ZoneID)
+		if !errors.Is(err, line.ErrZoneUnknown) {
+			return false, err
+		}
+		q, record := s.restored(settings, m), s.record[settings.ZoneID]
+		if m.MadeBy != "" {
+			record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
+		}
+		s.enforce(q, record)
+		return true, nil
+	})
 }
 
 func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
@@ -201,26 +199,18 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 // until the process ends or the zone is made again. Whether the deletion is kept,
 // NotKept tells.
 func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
-	if err := s.deleteZone(zoneID, by); err != nil {
-		return err
-	}
-	s.flush()
-	return nil
-}
-
-func (s *Store) deleteZone(zoneID, by string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	q, err := s.queue(zoneID)
-	if err != nil {
-		return err
-	}
-	record := s.noted(zoneID, by, new(q.read()), nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.queues, zoneID)
-	s.deleted[zoneID], s.record[zoneID] = q.remains(s.now().UnixMicro()), record
-	return nil
+	return s.change(func() (bool, error) {
+		q, err := s.queue(zoneID)
+		if err != nil {
+			return false, err
+		}
+		record := s.noted(zoneID, by, new(q.read()), nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.queues, zoneID)
+		s.deleted[zoneID], s.record[zoneID] = q.remains(s.now().UnixMicro()), record
+		return true, nil
+	})
 }
 
 // remains ends the zone, and are what is known of it then: whoever is on the way to
