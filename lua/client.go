@@ -1,9 +1,11 @@
 package lua
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -97,32 +99,29 @@ func parseURL(address string, roots *x509.CertPool) (opener, error) {
 		return nil, err
 	}
 	path := strings.Trim(u.Path, "/")
+	one := url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}
+	if kind == "" {
+		one.Path = path
+	}
+	o, err := options(one, hosts, roots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: each of its hosts must be host:port, and for one Redis the path must be a database's number", ErrURL)
+	}
 	switch kind {
 	case "":
-		o, err := options(url.URL{Scheme: scheme, User: u.User, Host: u.Host, Path: path}, hosts, roots)
-		if err != nil {
-			return nil, fmt.Errorf("%w: the path must be a database's number", ErrURL)
-		}
+		o.Addrs = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}
 		if o.TLSConfig != nil {
 			// The one name that is dialled; other nodes are dialled by their own.
 			o.TLSConfig.ServerName = u.Hostname()
 		}
 		return func() redis.UniversalClient { return redis.NewClient(o.Simple()) }, nil
 	case "cluster":
-		o, err := options(url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}, hosts, roots)
-		if err != nil {
-			return nil, fmt.Errorf("%w: a cluster's nodes are host:port, separated by commas", ErrURL)
-		}
 		cluster := o.Cluster()
 		cluster.ClusterStateReloadInterval = stateReload
 		return func() redis.UniversalClient { return redis.NewClusterClient(cluster) }, nil
 	case "sentinel":
 		if path == "" || strings.Contains(path, "/") {
 			return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
-		}
-		o, err := options(url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}, hosts, roots)
-		if err != nil {
-			return nil, fmt.Errorf("%w: sentinels are host:port, separated by commas", ErrURL)
 		}
 		o.MasterName = path
 		o.SentinelUsername, o.SentinelPassword = u.Query().Get(sentinelUsername), u.Query().Get(sentinelPassword)
@@ -148,9 +147,6 @@ func options(one url.URL, hosts []string, roots *x509.CertPool) (*redis.Universa
 		DialerRetries: 1, ContextTimeoutEnabled: true,
 		PoolSize: poolSize, MinIdleConns: minIdle,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-	if len(hosts) == 1 {
-		o.Addrs = []string{parsed.Addr} // with the port, where the URL names none
 	}
 	if o.TLSConfig != nil {
 		o.TLSConfig.RootCAs, o.TLSConfig.ServerName = roots, ""

@@ -149,7 +149,7 @@ func (s *Store) remember() {
 // went wrong.
 func (s *Store) saveAll() {
 	_ = s.save(false)
-	s.disk.answers()
+	s.disk.note("", nil)
 }
 
 // flush has what is in force written, and waits for it, for diskTimeout at most: a
@@ -165,13 +165,13 @@ func (s *Store) flush() {
 	select {
 	case s.asked <- written:
 	case <-late.C:
-		s.disk.isLate()
+		s.disk.note("", errLate)
 		return
 	}
 	select {
 	case <-written:
 	case <-late.C:
-		s.disk.isLate()
+		s.disk.note("", errLate)
 	}
 }
 
