@@ -7,7 +7,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/openqueue/waitingroom/lua"
@@ -18,11 +17,21 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: expandlua folder")
 		os.Exit(2)
 	}
+	if err := write(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func write(folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
 	for _, file := range lua.Sources() {
-		flat := filepath.Join(os.Args[1], strings.ReplaceAll(file, "/", "-"))
-		if err := os.WriteFile(flat, []byte(lua.Expand(file)), 0o600); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+		if err := root.WriteFile(strings.ReplaceAll(file, "/", "-"), []byte(lua.Expand(file)), 0o600); err != nil {
+			return err
 		}
 	}
+	return root.Close()
 }
