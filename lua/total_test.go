@@ -12,7 +12,7 @@ import (
 // its order.
 func TestTotalsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()
-	const file = "include/zone.lua"
+	const file = "line/include/zone.lua"
 	text, err := sources.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,313 @@
+package conformance
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// fixture is one zone in the model and in the stores under test. Every call goes
+// to all of them; the test fails where an answer is not the model's.
+type fixture struct {
+	t      TB
+	zoneID string
+	clock  *Clock
+	model  *model // nil while the stores have no such zone
+	stores []*Harness
+	record []zone.Change // of the zone, the newest first
+	// remains of a zone that was deleted; nil if there was none.
+	remains *remains
+	// departed are those that servers saw depart.
+	departed []line.Departure
+}
+
+func newFixture(t TB, open ...Open) *fixture {
+	w := &fixture{t: t, zoneID: "TEST_ZONE", clock: NewClock()}
+	for _, o := range open {
+		h := o(t, w.clock.Now)
+		w.stores = append(w.stores, &h)
+	}
+	return w
+}
+
+func (w *fixture) raw() int64 { return w.clock.Now().UnixMicro() }
+
+// join returns the answer that all agree on.
+func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	want := w.model.join(id, former...)
+	want.State = w.model.state()
+	want.Renew()
+	for _, h := range w.stores {
+		got, err := h.Store.Join(w.t.Context(), w.zoneID, id, former...)
+		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
+	}
+	w.saw(want)
+	return want
+}
+
+func (w *fixture) poll(p line.Place) line.Answer {
+	w.t.Helper()
+	if w.hasDeparted(p) {
+		p.DueMillis = 0
+	}
+	w.model.begin(w.raw())
+	want := w.model.polled(w.model.poll(p))
+	want.State = w.model.state()
+	want.Renew()
+	for _, h := range w.stores {
+		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
+		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
+	}
+	w.saw(want)
+	return want
+}
+
+// saw is what a server makes of an answer: see package registry.
+func (w *fixture) saw(a line.Answer) {
+	switch a.Status {
+	case line.Admitted, line.AdmittedBefore:
+		w.sawDepart(a.Place.ID, a.AdmittedAtMillis)
+	case line.Waiting:
+		for i, d := range w.departed {
+			if d.Place.ID == a.Place.ID {
+				w.departed[i].Place.ArrivedAtMicros = min(d.Place.ArrivedAtMicros, a.Place.ArrivedAtMicros-1)
+			}
+		}
+	default:
+	}
+}
+
+func (w *fixture) hasDeparted(p line.Place) bool {
+	return slices.ContainsFunc(w.departed, func(d line.Departure) bool {
+		return d.Place.ID == p.ID && d.Place.ArrivedAtMicros >= p.ArrivedAtMicros
+	})
+}
+
+// sawDepart: as a server notes it, which knows the newest arrival but not whether the
+// token that it was shown is the visitor's newest.
+func (w *fixture) sawDepart(id line.ID, admittedAt int64) {
+	p := line.Place{ID: id, ArrivedAtMicros: w.model.last, Epoch: w.model.epoch}
+	w.departed = append(w.departed, line.Departure{Place: p, AdmittedAtMillis: admittedAt})
+}
+
+func (w *fixture) leave(p line.Place) {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	w.model.leave(p)
+	w.sawDepart(p.ID, 0)
+	for _, h := range w.stores {
+		if err := h.Store.Leave(w.t.Context(), w.zoneID, p); err != nil {
+			w.t.Fatalf("leave %s: %v", name(p.ID), err)
+		}
+	}
+}
+
+func (w *fixture) stats() line.Stats {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	want := w.model.stats()
+	for _, h := range w.stores {
+		got, err := h.Store.Stats(w.t.Context(), w.zoneID)
+		w.same("stats", got, want, err)
+	}
+	return want
+}
+
+// sweep goes through the whole line, in as many calls as it takes, and returns
+// how many were removed.
+func (w *fixture) sweep() (removed int64) {
+	w.t.Helper()
+	want := w.model.sweep(w.raw())
+	for _, h := range w.stores {
+		calls := w.sweepOf(h)
+		got := int64(0)
+		for _, s := range calls {
+			got += s.Removed
+		}
+		if got != want {
+			w.t.Fatalf("sweep: removed %d, want %d", got, want)
+		}
+	}
+	return want
+}
+
+// maxSweepCalls is more than any line in these tests needs.
+const maxSweepCalls = 1000
+
+// sweepOf sweeps one store and returns what each call said.
+func (w *fixture) sweepOf(h *Harness) (calls []line.Sweep) {
+	w.t.Helper()
+	cursor := uint64(0)
+	for range maxSweepCalls {
+		s, err := h.Store.Sweep(w.t.Context(), w.zoneID, "one", cursor)
+		if err != nil {
+			w.t.Fatalf("sweep from %d: %v", cursor, err)
+		}
+		calls = append(calls, s)
+		if cursor = s.Next; cursor == 0 {
+			return calls
+		}
+	}
+	w.t.Fatalf("sweep: not done after %d calls", maxSweepCalls)
+	return nil
+}
+
+// put makes the zone or changes it.
+func (w *fixture) put(s zone.Settings) {
+	w.t.Helper()
+	created := w.model == nil
+	by := fmt.Sprintf("operator %d", len(w.record))
+	var was *zone.Settings
+	if !created {
+		was = new(w.model.settings)
+	}
+	if created || !was.Equal(s) {
+		w.note(by, was, &s)
+	}
+	for _, h := range w.stores {
+		got, err := h.Store.PutZone(w.t.Context(), s, nil, by)
+		if err != nil || got != created {
+			w.t.Fatalf("put %+v: created %t, %v; want %t", s, got, err, created)
+		}
+	}
+	if created {
+		w.model = fresh(s, w.raw())
+		if w.remains != nil {
+			w.model = anew(s, w.remains, w.raw())
+		}
+		return
+	}
+	w.model.change(s, w.raw())
+}
+
+// lose empties the stores and puts the zone back with what is remembered of it.
+func (w *fixture) lose(m line.Memory) {
+	w.t.Helper()
+	s := w.model.settings
+	w.record, w.remains = nil, nil
+	for _, h := range w.stores {
+		h.Store = h.Lose(w.t)
+		if err := h.Store.RestoreZone(w.t.Context(), s, m); err != nil {
+			w.t.Fatalf("restore: %v", err)
+		}
+	}
+	w.model = restored(s, m, w.raw())
+}
+
+// delete removes the zone.
+func (w *fixture) delete(by string) {
+	w.t.Helper()
+	for _, h := range w.stores {
+		if err := h.Store.DeleteZone(w.t.Context(), w.zoneID, by); err != nil {
+			w.t.Fatalf("delete: %v", err)
+		}
+	}
+	w.note(by, &w.model.settings, nil)
+	w.model, w.remains = nil, w.model.remains()
+}
+
+// note writes down a change.
+func (w *fixture) note(by string, was, now *zone.Settings) {
+	c := zone.Change{AtMillis: w.raw() / 1000, ZoneID: w.zoneID, By: by, Was: was, Now: now}
+	w.record = append([]zone.Change{c}, w.record[:min(len(w.record), zone.MaxChanges-1)]...)
+}
+
+// changes compares the record of changes.
+func (w *fixture) changes() {
+	w.t.Helper()
+	for _, h := range w.stores {
+		for _, zoneID := range []string{w.zoneID, ""} {
+			got, err := h.Store.Changes(w.t.Context(), zoneID)
+			if len(got)+len(w.record) > 0 {
+				w.same("the changes of "+zoneID, got, w.record, err)
+			}
+		}
+	}
+}
+
+// memory is what a server remembers that saw the last answer.
+func (w *fixture) memory() line.Memory {
+	return line.Memory{
+		Epoch: w.model.epoch, SeenAtMillis: w.model.now,
+		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last,
+	}
+}
+
+// recall has the stores take in who departed, as servers remember it.
+func (w *fixture) recall(departed ...line.Departure) {
+	w.t.Helper()
+	w.model.begin(w.raw())
+	for _, d := range departed {
+		w.model.recall(d)
+	}
+	for _, h := range w.stores {
+		if err := h.Store.Recall(w.t.Context(), w.zoneID, departed); err != nil {
+			w.t.Fatalf("recall: %v", err)
+		}
+	}
+}
+
+func (w *fixture) same(call string, got, want any, err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%s: %v", call, err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		w.t.Fatalf("%s:\n got %+v\nwant %+v", call, got, want)
+	}
+	w.t.Logf("%s: %s", call, brief(got))
+}
+
+// place is what names the place of a token.
+func place(token line.Place) line.Place {
+	return line.Place{ID: token.ID, ArrivedAtMicros: token.ArrivedAtMicros}
+}
+
+// token is what the visitor gets, when the answer has one.
+func token(a line.Answer) (line.Place, bool) {
+	switch a.Status {
+	case line.Waiting, line.Admitted, line.AdmittedBefore:
+		return a.Place, true
+	default:
+		return line.Place{}, false
+	}
+}
+
+// brief is for a failure's log: what led to it.
+func brief(got any) string {
+	a, ok := got.(line.Answer)
+	if !ok {
+		return fmt.Sprintf("%+v", got)
+	}
+	status := []string{"waits", "enters", "entered", "gone", "closed", "full"}[a.Status]
+	if a.Restored {
+		status += ", restored"
+	}
+	st := a.State
+	return fmt.Sprintf("%s; position %d, %d ms to go, polls in %d ms; at %d: %d waiting, %d released, %d live, %d/%d in the window, %d in the minute",
+		status, a.Position, a.EstimateMillis, a.PeriodMillis,
+		st.NowMillis, st.Waiting, st.Released, st.Live, st.InWindow, st.WindowLimit, st.InMinute)
+}
+
+// visitorID is the id of one with that name, of at most seven letters.
+func visitorID(name string) (id line.ID) {
+	copy(id[:7], name)
+	id[7] = name[len(name)-1] // spreads the jitter
+	return id
+}
+
+func name(id line.ID) string { return strings.TrimRight(string(id[:7]), "\x00") }
+
+// second is for reading: 6.001 s is 6*second + 1*milli.
+const (
+	milli  = time.Millisecond
+	second = time.Second
+	minute = time.Minute
+)

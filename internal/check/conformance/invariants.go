@@ -1,0 +1,234 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// invariants watches a zone from outside and checks its promises. It knows the
+// settings and the answers, and a time of its own: true time, which passes when
+// the stores' clock goes forward, and stands still when that is set back.
+type invariants struct {
+	w   *fixture
+	now int64 // true time, microseconds
+
+	admitted []entered
+	// blindUntil: a loss hid admissions from the stores for which the limits
+	// do not account, having been others a minute before.
+	blindUntil int64
+	changedAt  int64
+	rule       zone.Settings
+	phantoms   window.Phantoms
+
+	newest int64 // arrival
+	joined int64 // in total
+	people map[*person]*seen
+
+	// dead are places that were used, left, swept or deleted: they must not come back.
+	dead map[line.Place]death
+	// forgotten: a loss of which no server remembers who had departed just before.
+	forgotten bool
+	// epochs are those of all data that there were.
+	epochs map[uint32]bool
+}
+
+// death is when a place ended.
+type death struct {
+	how string
+	// idle is the idle timeout that was in force.
+	idle int64
+	// at is the time on the store's clock, in microseconds.
+	at int64
+}
+
+type entered struct {
+	at  int64 // true time, microseconds
+	who line.ID
+}
+
+// seen is what is known of one person.
+type seen struct {
+	// keeps: was told to wait, and did not leave or fall silent since.
+	keeps    bool
+	polled   int64 // true time, microseconds
+	position int64
+}
+
+func newInvariants(w *fixture) *invariants {
+	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{},
+		epochs: map[uint32]bool{w.model.epoch: true},
+	}
+}
+
+func (w *invariants) of(p *person) *seen {
+	if w.people[p] == nil {
+		w.people[p] = &seen{}
+	}
+	return w.people[p]
+}
+
+func (w *invariants) passed(d time.Duration) { w.now += d.Microseconds() }
+
+// changed: new settings. The limits hold at once, with the true log; but after
+// a loss the store can only assume that they held for the last minute.
+func (w *invariants) changed() {
+	s := w.w.model.settings
+	if s.PerMinute != w.rule.PerMinute || s.Mode != w.rule.Mode || s.WindowSeconds != w.rule.WindowSeconds || s.Burst != w.rule.Burst {
+		w.changedAt = w.now
+	}
+	w.rule = s
+}
+
+// answered checks an answer to the person, or to nobody who is known.
+func (w *invariants) answered(p *person, a line.Answer) {
+	w.noticeLoss()
+	if a.Restored {
+		w.everybodyMayFallBack()
+		w.mayComeBack(place(a.Place))
+	}
+	if a.Status == line.Admitted {
+		w.died("used", place(a.Place))
+	}
+	if a.Status == line.Admitted {
+		w.admitted = append(w.admitted, entered{w.now, a.Place.ID})
+		w.neverOver()
+	}
+	if p == nil {
+		return
+	}
+	s := w.of(p)
+	if joined := w.w.model.totals.Joined; joined != w.joined {
+		w.joined = joined
+		if a.Place.ArrivedAtMicros <= w.newest {
+			w.w.t.Fatalf("arrived at %d, after one at %d", a.Place.ArrivedAtMicros, w.newest)
+		}
+		w.newest = a.Place.ArrivedAtMicros
+		s.position = 0
+	}
+	switch a.Status {
+	case line.Waiting:
+		if s.position > 0 && a.Position > s.position {
+			w.w.t.Fatalf("%s fell back from position %d to %d", name(p.id), s.position, a.Position)
+		}
+		*s = seen{keeps: true, polled: w.now, position: a.Position}
+	case line.Gone:
+		if s.keeps && w.now-s.polled <= w.rule.IdleTimeout().Microseconds() {
+			w.w.t.Fatalf("%s lost the place", name(p.id))
+		}
+	default:
+		*s = seen{}
+	}
+}
+
+// neverOver: the last admission did not break a limit.
+func (w *invariants) neverOver() {
+	if w.rule.Mode == zone.ModeOpen || w.now <= w.blindUntil {
+		return
+	}
+	most := window.RatesOf(w.rule).Limit + w.rule.Burst
+	if n := w.since(w.rule.Window()); n > most {
+		w.w.t.Fatalf("%d admissions in a window of %v, at most %d", n, w.rule.Window(), most)
+	}
+	if n := w.since(minute); n > w.rule.PerMinute {
+		w.w.t.Fatalf("%d admissions in a minute, at most %d", n, w.rule.PerMinute)
+	}
+}
+
+// since counts the admissions of a closed interval that ends now.
+func (w *invariants) since(span time.Duration) (n int64) {
+	for _, e := range w.admitted {
+		if e.at >= w.now-span.Microseconds() {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *invariants) left(p *person) { *w.of(p) = seen{} }
+
+// died: these places are no more.
+func (w *invariants) died(how string, places ...line.Place) {
+	for _, p := range places {
+		w.dead[p] = death{how, w.rule.IdleTimeoutSeconds, w.w.raw()}
+	}
+}
+
+// mayComeBack: no token that is dead stands in the line again (G11). It is excused
+// where nobody remembers that it departed lately, or what time it was; and where the
+// operator has made the idle timeout longer since it was swept.
+func (w *invariants) mayComeBack(p line.Place) {
+	d, dead := w.dead[p]
+	if dead && !w.forgotten && (d.how != "swept" || d.idle >= w.rule.IdleTimeoutSeconds) {
+		w.w.t.Fatalf("%s, which arrived at %d, was %s, and came back", name(p.ID), p.ArrivedAtMicros, d.how)
+	}
+	delete(w.dead, p)
+}
+
+// swept: who was silent for longer than the idle timeout may be gone.
+func (w *invariants) swept() {
+	for _, s := range w.people {
+		if w.now-s.polled > w.rule.IdleTimeout().Microseconds() {
+			s.keeps = false
+		}
+	}
+}
+
+// losing: with nothing remembered and its clock set back, a store cannot know
+// that places were newer than what it gives out now.
+func (w *invariants) losing(m line.Memory) {
+	w.forgotten = w.forgotten || m == line.Memory{}
+	if w.w.model.anyEpoch {
+		// Of two losses in a row, nobody remembers the first: who has not polled in
+		// between holds a token of an epoch that is not known any more.
+		for p, s := range w.people {
+			s.keeps = s.keeps && p.token.Epoch == w.w.model.epoch
+		}
+	}
+	if w.w.model.last > max(m.LastArrivalMicros, w.w.raw()) {
+		for _, s := range w.people {
+			s.keeps = false
+		}
+	}
+}
+
+// lost: all data, just now.
+func (w *invariants) lost() {
+	w.epochs[w.w.model.epoch] = true
+	w.newest, w.joined = 0, 0
+	w.noticeLoss()
+	w.everybodyMayFallBack()
+}
+
+// anew: the zone was deleted with its line, and another one begins.
+func (w *invariants) anew() {
+	// With the clock set back to when earlier data began, which nobody remembers,
+	// nobody can tell these data from those.
+	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
+	w.epochs[w.w.model.epoch] = true
+	for p, s := range w.people {
+		*s = seen{}
+		w.died("deleted", place(p.token))
+	}
+	w.noticeLoss()
+	w.changed()
+}
+
+// noticeLoss: the stores and the model began to count on lost admissions.
+func (w *invariants) noticeLoss() {
+	if w.w.model.phantoms == w.phantoms {
+		return
+	}
+	w.phantoms = w.w.model.phantoms
+	if w.rule.Mode == zone.ModeOpen || w.now-w.changedAt <= minute.Microseconds() {
+		w.blindUntil = w.now + minute.Microseconds()
+	}
+}
+
+func (w *invariants) everybodyMayFallBack() {
+	for _, s := range w.people {
+		s.position = 0
+	}
+}
