@@ -287,9 +287,9 @@ func freshness(p line.Place) string {
 type pollReply struct {
 	state line.State
 	// clock has what AheadMillis needs.
-	clock                                 window.Clock
+	clock                                    window.Clock
 	answers, untouched, rounded, pace, moved []int64
-	waits                                 []int64 // by window.WaitBucket
+	waits                                    []int64 // by window.WaitBucket
 }
 
 // readPolls reads a reply. The error of a zone that is not there is line's.
