@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
@@ -40,21 +39,6 @@ func (c *Client) PutLimit(ctx context.Context, p limit.Policy, version string) (
 func (c *Client) DeleteLimit(ctx context.Context, name, version string) error {
 	_, err := call[struct{}](ctx, c, http.MethodDelete, limitPath(name), condition{version: version}, nil)
 	return err
-}
-
-// LimitChanges are entries of the record of changes of policies, newest first.
-type LimitChanges struct {
-	Changes []limit.Change `json:"policyChanges"`
-}
-
-// LimitChanges returns the newest changes of one policy, or of all when name is
-// "": at most so many.
-func (c *Client) LimitChanges(ctx context.Context, name string, most int) (Reply[LimitChanges], error) {
-	query := url.Values{"limit": {strconv.Itoa(most)}}
-	if name != "" {
-		query.Set("policy", name)
-	}
-	return call[LimitChanges](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), condition{}, nil)
 }
 
 // LimitStats is what one server has seen of a policy.

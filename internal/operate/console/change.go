@@ -147,7 +147,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 			http.Redirect(w, r, c.zoneDesk.path(zoneID)+c.zoneDesk.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
 			return nil
 		}
-		if !errors.Is(err, operator.ErrExists) {
+		if !errors.Is(err, operator.ErrPrecondition) {
 			return err
 		}
 		faults = []string{"There is a zone with this name already."}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -31,7 +32,7 @@ type Zones interface {
 	Get(ctx context.Context, zoneID string) (zone.Settings, error)
 	Create(ctx context.Context, s zone.Settings, by string) error
 	Replace(ctx context.Context, was, now zone.Settings, by string) error
-	Delete(ctx context.Context, zoneID, by string) error
+	Delete(ctx context.Context, zoneID, by string, only serve.Condition) error
 	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // desk is where one kind of thing is changed, zones or policies: what they differ
@@ -29,7 +31,7 @@ type desk[T any] struct {
 	valid   func(name string) bool
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
-	remove  func(ctx context.Context, name, by string) error
+	remove  func(ctx context.Context, name, by string, only serve.Condition) error
 	changes func(ctx context.Context, name string, most int) ([]change[T], error)
 	// overtaken is replace's error when somebody was faster, mostChanges how many
 	// are kept.
@@ -260,7 +262,7 @@ func (d *desk[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) er
 		fault := fmt.Sprintf("That is not the %s's name. Nothing was deleted.", d.noun)
 		return d.askForDelete(w, r, s, http.StatusUnprocessableEntity, fault)
 	}
-	if err := d.remove(r.Context(), name, s.who); err != nil {
+	if err := d.remove(r.Context(), name, s.who, serve.Condition{}); err != nil {
 		return err
 	}
 	http.Redirect(w, r, d.home+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)

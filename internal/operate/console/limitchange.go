@@ -22,10 +22,7 @@ func newLimitDesk(c *Console) *desk[limit.Policy] {
 			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
 		},
-		overtaken: policyset.ErrPrecondition,
-		remove: func(ctx context.Context, name, by string) error {
-			return c.policies.Delete(ctx, name, by, serve.Condition{})
-		},
+		overtaken: policyset.ErrPrecondition, remove: c.policies.Delete,
 		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
 			record, err := c.policies.Changes(ctx, name, most)
 			all := make([]change[limit.Policy], len(record))

@@ -3,12 +3,12 @@ package operator
 import (
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -22,6 +22,9 @@ type HTTP struct {
 	// policies may be nil.
 	policies Policies
 	notKept  func() error
+	// pack packs an answer for a client that takes that: an hour is 600 KB as it
+	// is, and a tenth of it packed.
+	pack echo.MiddlewareFunc
 }
 
 // Policies has the record of changes of the policies of limits.
@@ -30,14 +33,6 @@ type Policies interface {
 	// them at most.
 	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
 }
-
-// ShowPolicies has the record of changes show those of policies, too. To be called
-// before the first request.
-func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
-
-// ShowNotKept has every answer to a change tell what notKept returns: why what is in
-// force is lost with this server, or nil. To be called before the first request.
-func (h *HTTP) ShowNotKept(notKept func() error) { h.notKept = notKept }
 
 // Warn has the answer to a change that was made say if it is not kept. To be put on
 // everything under /admin.
@@ -59,9 +54,19 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// NewHTTP returns the handlers of the room. They belong behind Access.Guard.
-func NewHTTP(s *Service) *HTTP {
-	return &HTTP{service: s, notKept: func() error { return nil }}
+// NewHTTP returns the handlers of the room. They belong behind Access.Guard. The
+// record of changes shows those of policies, too, unless that is nil; and every answer
+// to a change tells what notKept returns: why what is in force is lost with this
+// server, or nil.
+func NewHTTP(s *Service, policies Policies, notKept func() error) *HTTP {
+	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(0), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false))
+	if err != nil { // the options are in range
+		panic(err)
+	}
+	return &HTTP{
+		service: s, policies: policies, notKept: notKept,
+		pack: echo.WrapMiddleware(func(next http.Handler) http.Handler { return pack(next) }),
+	}
 }
 
 // Guard lets only those through who show a token, and no request that a browser
@@ -127,7 +132,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func (h *HTTP) Patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -166,7 +171,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -204,47 +209,7 @@ func (h *HTTP) History(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendPacked(c, history)
-}
-
-// sendPacked sends v, packed for a client that takes that: an hour is 600 KB as
-// it is, and a tenth of it packed.
-func sendPacked(c echo.Context, v any) error {
-	h := c.Response().Header()
-	h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
-	if !takesGzip(c.Request().Header.Get(echo.HeaderAcceptEncoding)) {
-		return c.JSON(http.StatusOK, v)
-	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
-	h.Set(echo.HeaderContentEncoding, "gzip")
-	c.Response().WriteHeader(http.StatusOK)
-	z, err := gzip.NewWriterLevel(c.Response(), gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	if _, err := z.Write(body); err != nil {
-		return err
-	}
-	return z.Close()
-}
-
-// takesGzip reads an Accept-Encoding. A client that names gzip with a weight of 0
-// does not want it.
-func takesGzip(accept string) bool {
-	for each := range strings.SplitSeq(accept, ",") {
-		name, weight, weighted := strings.Cut(strings.TrimSpace(each), ";")
-		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			continue
-		}
-		_, value, _ := strings.Cut(weight, "=")
-		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		return !weighted || err == nil && q > 0
-	}
-	return false
+	return h.pack(func(c echo.Context) error { return c.JSON(http.StatusOK, history) })(c)
 }
 
 // Forecast is POST /admin/zones/:zoneId/forecast.
