@@ -219,7 +219,7 @@ TICKETS-…-AUTUMN  queue          1,234,567  59,999/60,000  100 %  20 m 34 s
 	if want := "NO ANSWER for 1 m 05 s, trying again; these figures are old: unexpected EOF"; picture[len(picture)-1] != want {
 		t.Errorf("got %q, want %q", picture[len(picture)-1], want)
 	}
-	if want := "and 3 zones more; name those that you want to see"; len(picture) != 7 || picture[len(picture)-2] != want {
+	if want := "and 2 zones more; name those that you want to see"; len(picture) != 7 || picture[len(picture)-2] != want {
 		t.Errorf("no %q in\n%s", want, strings.Join(picture, "\n"))
 	}
 }
