@@ -133,7 +133,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	consoles, err := console.New(console.Options{
+	consoles, err := console.New(console.Parts{
 		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})

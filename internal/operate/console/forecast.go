@@ -42,7 +42,7 @@ const dryRows = 10
 // forecastPage is GET /console/zones/{zoneId}/forecast: the dry run of the limit
 // in the query. It changes nothing.
 func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.zones.Get(r.Context(), r.PathValue("zoneId"))
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 
 // runDry runs and fills the view.
 func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView) error {
-	f, err := c.forecast.ForecastOf(ctx, proposed)
+	f, err := c.Forecast.ForecastOf(ctx, proposed)
 	if err != nil {
 		return err
 	}
-	now := c.now()
+	now := c.Now()
 	v.Ran, v.Says = true, forecastSays(f.Forecast, proposed.PerMinute, now)
 	v.Points = dryPoints(f.Series, now)
 	plot, err := json.Marshal(dryColumns(f.Series, now))

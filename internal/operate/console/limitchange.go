@@ -11,20 +11,27 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// newLimitDesk is where policies are changed.
-func newLimitDesk(c *Console) *desk[limit.Policy] {
-	return &desk[limit.Policy]{
+// newLimitEditor returns the editor of policies.
+func newLimitEditor(c *Console) *editor[limit.Policy] {
+	return &editor[limit.Policy]{
 		Console: c, noun: "policy", parameter: "name", folder: limitFolder, home: root + "limits",
-		table: policyTable, clone: limit.Policy.Clone,
+		now: func(_ context.Context, name string) (limit.Policy, error) {
+			p, ok := c.Policies.Find(name)
+			if !ok {
+				return p, policyset.ErrUnknown
+			}
+			return p, nil
+		},
+		frame: c.policyFrame, table: policyTable, clone: limit.Policy.Clone,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
-		valid: limit.ValidName, get: c.policies.Get,
+		valid: limit.ValidName, get: c.Policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
-			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
+			_, _, err := c.Policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
 		},
-		overtaken: policyset.ErrPrecondition, remove: c.policies.Delete,
+		overtaken: policyset.ErrPrecondition, remove: c.Policies.Delete,
 		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
-			record, err := c.policies.Changes(ctx, name, most)
+			record, err := c.Policies.Changes(ctx, name, most)
 			all := make([]change[limit.Policy], len(record))
 			for i, r := range record {
 				all[i] = change[limit.Policy]{r.AtMillis, r.Policy, r.By, r.Was, r.Now}
@@ -71,7 +78,7 @@ func (c *Console) policyEffects(was, now limit.Policy) []say {
 	var all []say
 	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
 	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
-	seen, err := c.seen.Stats(was.Name, 0)
+	seen, err := c.Decisions.Stats(was.Name, 0)
 	for _, tier := range tiersOf(now) {
 		before, rules := rulesIn(&was, tier.Name), rulesIn(&now, tier.Name)
 		for i := range min(len(before), len(rules)) {

@@ -71,9 +71,9 @@ func ranks() []int {
 	return all
 }
 
-// policy is the event of one policy.
-func (f *frames) policy(p limit.Policy) frame {
-	seen, err := f.seen.Stats(p.Name, newestSeconds)
+// policyFrame is the event of one policy.
+func (c *Console) policyFrame(p limit.Policy) frame {
+	seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 	out := frame{
 		Stamp: stampOf(p), State: limitState(p, seen, err == nil), Texts: limitTexts(seen, err == nil),
 		Shown: map[string]float64{"share": share(recent(seen))},
@@ -85,14 +85,14 @@ func (f *frames) policy(p limit.Policy) frame {
 	return out
 }
 
-// limits is the event of all policies.
-func (f *frames) limits() roll {
+// limitsRoll is the event of all policies.
+func (c *Console) limitsRoll() roll {
 	var r roll
 	var all limiter.Counts
 	failing, names := 0, ""
 	sums := map[int64]limiter.Second{}
-	for _, p := range f.policies.InForce() {
-		seen, err := f.seen.Stats(p.Name, newestSeconds)
+	for _, p := range c.Policies.InForce() {
+		seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 		now := recent(seen)
 		r.Rows = append(r.Rows, row{
 			ID: p.Name, Allows: allows(p), Away: awayWord(p), State: limitState(p, seen, err == nil),
