@@ -80,17 +80,16 @@ func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView
 
 // forecastSays puts the result into sentences.
 func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+	var all says
 	limit := count(perMinute)
 	switch {
 	case f.Waiting == 0:
-		add("Nobody waits now, so there is nothing to run.")
+		all.add("Nobody waits now, so there is nothing to run.")
 		return all
 	case perMinute == 0:
-		add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
+		all.add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
 	case !f.Complete || f.LastInMillis == nil:
-		all = append(all, say{Warn: true, Text: fmt.Sprintf("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))})
+		all.warn("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))
 	default:
 		all = append(all, say{
 			Text: fmt.Sprintf("At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting)),
@@ -99,15 +98,15 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
 		})
 	}
 	if f.MedianWaitMillis != nil && f.P95WaitMillis != nil {
-		add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
+		all.add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
 	}
 	if f.Complete {
-		add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
+		all.add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
 	}
-	add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
-	add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
+	all.add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
+	all.add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
 	if f.Factor > 1 {
-		add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
+		all.add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
 	}
 	return all
 }

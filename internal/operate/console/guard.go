@@ -75,7 +75,7 @@ func (c *Console) protect(next http.Handler) http.Handler {
 // open is a handler that needs no session. It finds a form that was sent read.
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s, _ := c.sessionOf(r)
+		s := c.sessionOf(r)
 		err := readForm(r)
 		if err == nil {
 			err = h(w, r, s)
@@ -110,12 +110,12 @@ func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-func (c *Console) sessionOf(r *http.Request) (session, bool) {
-	sent, err := r.Cookie(cookieName)
-	if err != nil {
-		return session{}, false
+// sessionOf returns the session of a request, the zero one if it has none.
+func (c *Console) sessionOf(r *http.Request) (s session) {
+	if sent, err := r.Cookie(cookieName); err == nil {
+		s, _ = c.sessions.open(sent.Value)
 	}
-	return c.sessions.open(sent.Value)
+	return s
 }
 
 // fail answers with an error's page: its row in the table of problems. What is

@@ -75,58 +75,54 @@ func policyLoss(p limit.Policy) []say {
 
 // policyEffects says what a change of a policy will do.
 func (c *Console) policyEffects(was, now limit.Policy) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
-	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
+	var all says
 	seen, err := c.Decisions.Stats(was.Name, 0)
 	for _, tier := range tiersOf(now) {
 		before, rules := rulesIn(&was, tier.Name), rulesIn(&now, tier.Name)
 		for i := range min(len(before), len(rules)) {
 			if before[i] != rules[i] {
-				all = append(all, ruleEffects(tier.Name, before[i], rules[i])...)
+				all.rule(tier.Name, before[i], rules[i])
 			}
 		}
 	}
 	if now.Shards != was.Shards || now.Scope != was.Scope {
-		warn("All counts begin anew: who has used up the limit may take all of it once more.")
+		all.warn("All counts begin anew: who has used up the limit may take all of it once more.")
 	}
 	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {
-		warn("Each server counts for itself: n servers together allow n times the limit.")
+		all.warn("Each server counts for itself: n servers together allow n times the limit.")
 	}
 	if now.OnStoreFailure != was.OnStoreFailure {
 		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
 		if err == nil && seen.Failing > 0 {
-			warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
+			all.warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
 				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Lanes)
 		} else {
-			add("%s", sentence)
+			all.add("%s", sentence)
 		}
 	}
 	if last := recent(seen); err == nil && last.Total() > 0 {
-		add("As it is now, %s of %s were refused in the last minute on this server, %s.",
+		all.add("As it is now, %s of %s were refused in the last minute on this server, %s.",
 			number(last.Refused()), number(last.Total()), percent(share(last)))
 	}
-	add("All servers go by it within a second. What they remember to be refused is asked anew.")
+	all.add("All servers go by it within a second. What they remember to be refused is asked anew.")
 	return all
 }
 
-// ruleEffects says what other figures of a rule do.
-func ruleEffects(tier string, was, now limit.Rule) []say {
+// rule says what other figures of a rule do.
+func (s *says) rule(tier string, was, now limit.Rule) {
 	who := "A client"
 	if tier != limit.DefaultTier {
 		who = "A client of " + tier
 	}
-	all := []say{{Text: fmt.Sprintf("%s may take %s.", who, ruleWord(now))}}
+	s.add("%s may take %s.", who, ruleWord(now))
 	if now.WindowSeconds != was.WindowSeconds {
-		all = append(all, say{Warn: true, Text: "Another window begins the counts anew: who has used up the limit may take all of it once more."})
+		s.warn("Another window begins the counts anew: who has used up the limit may take all of it once more.")
 	}
 	rate := func(r limit.Rule) float64 { return float64(r.Limit) / float64(r.WindowSeconds) }
 	switch times := rate(now) / rate(was); {
 	case times >= 2:
-		all = append(all, say{Warn: true, Text: fmt.Sprintf(
-			"That is %.1f times as many as now. Be sure that what is behind can take it.", times)})
+		s.warn("That is %.1f times as many as now. Be sure that what is behind can take it.", times)
 	case times < 1 && now.WindowSeconds == was.WindowSeconds:
-		all = append(all, say{Text: "What was taken counts: who has taken more than that is refused until enough of it is past."})
+		s.add("What was taken counts: who has taken more than that is refused until enough of it is past.")
 	}
-	return all
 }

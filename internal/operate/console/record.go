@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 )
 
@@ -116,10 +117,8 @@ func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by strin
 			return c.By, millisToMoment(c.AtMillis)
 		}
 		for _, one := range differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now) {
-			for _, w := range what {
-				if one.Name == w.Name {
-					return c.By, millisToMoment(c.AtMillis)
-				}
+			if slices.ContainsFunc(what, func(w difference) bool { return w.Name == one.Name }) {
+				return c.By, millisToMoment(c.AtMillis)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,9 +41,9 @@ type session struct {
 	id      [sessionIDBytes]byte
 }
 
-// gate opens for those who show a session's cookie. It
-// is safe for concurrent use. Nothing of a session is kept on the server but
-// that it was logged out, so all servers of one secret and token know it.
+// sessions begins sessions, and knows them again by their cookies. It is safe for
+// concurrent use. Nothing of a session is kept on the server but that it was logged
+// out, so all servers of one secret and token know it.
 type sessions struct {
 	// keys sign sessions, the newest first. The token is in each: another
 	// token ends all sessions. The secret is in each: who steals a cookie
@@ -57,9 +58,7 @@ type sessions struct {
 func newSessions(token string, secrets [][]byte, now func() time.Time) *sessions {
 	g := &sessions{now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{}}
 	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, secret)
-		_, _ = mac.Write([]byte(sessionLabel + "\x00" + token)) // never fails
-		g.keys = append(g.keys, mac.Sum(nil))
+		g.keys = append(g.keys, sign(secret, []byte(sessionLabel+"\x00"+token)))
 	}
 	return g
 }
@@ -84,12 +83,9 @@ func (g *sessions) seal(s session) string {
 // secret and token, has not expired and was not logged out.
 func (g *sessions) open(text string) (session, bool) {
 	left, right, _ := strings.Cut(text, ".")
-	body, err := base64.RawURLEncoding.Strict().DecodeString(left)
-	if err != nil || len(body) < 8+sessionIDBytes {
-		return session{}, false
-	}
-	mac, err := base64.RawURLEncoding.Strict().DecodeString(right)
-	if err != nil || !g.signed(body, mac) {
+	body, err1 := base64.RawURLEncoding.Strict().DecodeString(left)
+	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(right)
+	if err1 != nil || err2 != nil || len(body) < 8+sessionIDBytes || !g.signed(body, mac) {
 		return session{}, false
 	}
 	s := session{
@@ -104,12 +100,7 @@ func (g *sessions) open(text string) (session, bool) {
 }
 
 func (g *sessions) signed(body, mac []byte) bool {
-	for _, key := range g.keys {
-		if hmac.Equal(sign(key, body), mac) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.keys, func(key []byte) bool { return hmac.Equal(sign(key, body), mac) })
 }
 
 // alive reports whether the session has neither expired nor been logged out.
