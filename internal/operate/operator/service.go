@@ -3,8 +3,6 @@ package operator
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,15 +24,8 @@ var ErrConflict = errors.New("operator: zone is being changed by others")
 // seen it, or is there although it should not be. Nothing was changed.
 var ErrPrecondition = errors.New("operator: zone is not as it was seen")
 
-// versionBytes of a hash tell settings apart.
-const versionBytes = 16
-
-// Version names settings: those of the same version are the same. It is what an
-// ETag holds, quotes included, and the same on every server.
-func Version(s zone.Settings) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", s))
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
-}
+// Version names settings: see serve.Version.
+func Version(s zone.Settings) string { return serve.Version(fmt.Appendf(nil, "%+v", s)) }
 
 // maxTries bounds a Patch. Operators are people: whoever loses five times in a
 // row has met a script, and should know.
