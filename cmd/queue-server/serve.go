@@ -134,7 +134,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	consoles, err := console.New(console.Parts{
-		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
+		Zones: desk, Watch: seen, Policies: limits.book, Decisions: limits,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {

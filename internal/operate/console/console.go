@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -27,16 +27,6 @@ const (
 	maxStreams = 512
 )
 
-// Zones is what the console asks of the operators' room.
-type Zones interface {
-	List(ctx context.Context) ([]zone.Settings, error)
-	Get(ctx context.Context, zoneID string) (zone.Settings, error)
-	Create(ctx context.Context, s zone.Settings, by string) error
-	Replace(ctx context.Context, was, now zone.Settings, by string) error
-	Delete(ctx context.Context, zoneID, by string, only serve.Condition) error
-	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
-}
-
 // Watch is where the figures come from: one sample a second of each zone. Once
 // it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
@@ -47,11 +37,10 @@ type Watch interface {
 
 // Parts are what a Console is made of. All but Now are required.
 type Parts struct {
-	Zones    Zones
-	Watch    Watch
-	Forecast Forecaster
+	Zones *operator.Service
+	Watch Watch
 	// Policies are those of limits, Decisions what became of who asked.
-	Policies  Policies
+	Policies  *policyset.Set
 	Decisions Decisions
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error

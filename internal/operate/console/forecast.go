@@ -7,16 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// Forecaster sends a zone's present line through the simulator, with other
-// settings. It returns operator.ErrBusy while another forecast is being made.
-type Forecaster interface {
-	ForecastOf(ctx context.Context, settings zone.Settings) (operator.Forecast, error)
-}
 
 // dryView is the dry run: its form, and once it has run, what came out.
 type dryView struct {
@@ -63,7 +56,7 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 
 // runDry runs and fills the view.
 func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView) error {
-	f, err := c.Forecast.ForecastOf(ctx, proposed)
+	f, err := c.Zones.ForecastOf(ctx, proposed)
 	if err != nil {
 		return err
 	}

@@ -9,19 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/serve"
 )
-
-// Policies is what the console asks of the rulebook.
-type Policies interface {
-	// InForce and Find ask nothing of the store.
-	InForce() []limit.Policy
-	Find(name string) (limit.Policy, bool)
-	Get(ctx context.Context, name string) (limit.Policy, error)
-	Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error)
-	Delete(ctx context.Context, name, by string, only serve.Condition) error
-	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
-}
 
 // Decisions is what this server has decided: the limiter.
 type Decisions interface {

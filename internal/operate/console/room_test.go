@@ -63,7 +63,7 @@ func newRoom(tb testing.TB) *room {
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		NotKept: func() error { return r.unkept },
 		Meter:   r.meter, Logger: log, Now: r.now,
 	})

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"compress/gzip"
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -20,18 +19,11 @@ import (
 type HTTP struct {
 	service *Service
 	// policies may be nil.
-	policies Policies
+	policies *policyset.Set
 	notKept  func() error
 	// pack packs an answer for a client that takes that: an hour is 600 KB as it
 	// is, and a tenth of it packed.
 	pack echo.MiddlewareFunc
-}
-
-// Policies has the record of changes of the policies of limits.
-type Policies interface {
-	// Changes are those of one policy, or for "" of all: the newest first, most of
-	// them at most.
-	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
 }
 
 // Warn has the answer to a change that was made say if it is not kept. To be put on
@@ -58,7 +50,7 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 // record of changes shows those of policies, too, unless that is nil; and every answer
 // to a change tells what notKept returns: why what is in force is lost with this
 // server, or nil.
-func NewHTTP(s *Service, policies Policies, notKept func() error) *HTTP {
+func NewHTTP(s *Service, policies *policyset.Set, notKept func() error) *HTTP {
 	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(0), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false))
 	if err != nil { // the options are in range
 		panic(err)
