@@ -25,10 +25,8 @@ type limitView struct {
 	Policy limit.Policy
 	Key    string
 	Tiers  []tierView
-	// Outcomes are the rows of the table of what became of who asked, Ranks those
-	// of the busiest.
+	// Outcomes are the rows of the table of what became of who asked.
 	Outcomes []outcomeName
-	Ranks    []int
 	// Groups are the figures that can be set, tier by tier.
 	Groups []group
 	Hour   []fiveMinutes
@@ -41,7 +39,7 @@ func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	v := limitView{
-		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Outcomes: outcomeNames, Ranks: ranks(), Groups: groupsOf(current),
+		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
 	if seen, err := c.Decisions.Stats(current.Name, limiter.HistorySeconds); err == nil {
 		v.Hour = fives(seen.History)

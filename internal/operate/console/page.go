@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -22,6 +23,7 @@ func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "figure": newFigure, "lower": strings.ToLower,
+		"busiest": func() int { return limiter.TopBusy }, "ordinal": ordinal,
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}

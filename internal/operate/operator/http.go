@@ -94,28 +94,34 @@ func (h Hosts) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 // List is GET /admin/zones.
 func (h *HTTP) List(c echo.Context) error {
 	zones, err := h.service.List(c.Request().Context())
-	if err != nil {
-		return err
-	}
 	if zones == nil {
 		zones = []zone.Settings{} // an empty list, not null
 	}
-	return c.JSON(http.StatusOK, map[string][]zone.Settings{"zones": zones})
+	return send(c, map[string][]zone.Settings{"zones": zones}, err)
 }
 
 // Get is GET /admin/zones/:zoneId.
 func (h *HTTP) Get(c echo.Context) error {
 	settings, err := h.service.Get(c.Request().Context(), c.Param("zoneId"))
+	return sendZone(c, http.StatusOK, settings, err)
+}
+
+// sendZone answers with settings, and with the version that they have, unless there
+// was an error.
+func sendZone(c echo.Context, status int, s zone.Settings, err error) error {
 	if err != nil {
 		return err
 	}
-	return send(c, http.StatusOK, settings)
-}
-
-// send answers with settings, and with the version that they have.
-func send(c echo.Context, status int, s zone.Settings) error {
 	c.Response().Header().Set("ETag", Version(s))
 	return c.JSON(status, s)
+}
+
+// send answers with v, unless there was an error.
+func send(c echo.Context, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
 }
 
 // Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
@@ -125,14 +131,12 @@ func (h *HTTP) Put(c echo.Context) error {
 		return err
 	}
 	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
-	if err != nil {
-		return err
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
 	}
-	if !created {
-		return send(c, http.StatusOK, settings)
-	}
-	c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
-	return send(c, http.StatusCreated, settings)
+	return sendZone(c, status, settings, err)
 }
 
 // Patch is PATCH /admin/zones/:zoneId.
@@ -142,10 +146,7 @@ func (h *HTTP) Patch(c echo.Context) error {
 		return err
 	}
 	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
-	if err != nil {
-		return err
-	}
-	return send(c, http.StatusOK, settings)
+	return sendZone(c, http.StatusOK, settings, err)
 }
 
 // readChange reads who makes a change, and what it is.
@@ -176,19 +177,13 @@ func (h *HTTP) Changes(c echo.Context) error {
 		return err
 	}
 	all, err := h.changes(c.Request().Context(), q)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, all)
+	return send(c, all, err)
 }
 
 // Stats is GET /admin/zones/:zoneId/stats.
 func (h *HTTP) Stats(c echo.Context) error {
 	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, stats)
+	return send(c, stats, err)
 }
 
 // History is GET /admin/zones/:zoneId/history?seconds=3600.
@@ -211,8 +206,5 @@ func (h *HTTP) Forecast(c echo.Context) error {
 		return err
 	}
 	forecast, err := h.service.Forecast(c.Request().Context(), c.Param("zoneId"), body)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, forecast)
+	return send(c, forecast, err)
 }
