@@ -28,7 +28,7 @@ type packed [24]uint32
 
 func pack(s *Sample) (p packed) {
 	for i, c := range kept {
-		figure := 0.0
+		var figure float64
 		switch v := c.in(s); v.Kind() {
 		case reflect.Int64:
 			figure = float64(v.Int())
