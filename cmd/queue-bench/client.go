@@ -3,13 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
-	"time"
 )
 
 // client is one keep-alive connection of HTTP/1.1 that asks one thing at a
@@ -71,35 +69,4 @@ func (c *client) do() (status int, body []byte, err error) {
 func post(path, body string) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, len(body), body)
-}
-
-// clients are the connections to one server.
-type clients []*client
-
-// dial opens n connections, each with a copy of the request.
-func dial(ctx context.Context, addr string, n int, request []byte) (clients, error) {
-	all := make(clients, n)
-	for i := range all {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			return nil, errors.Join(err, all[:i].close())
-		}
-		all[i] = &client{conn: conn, read: bufio.NewReader(conn), request: bytes.Clone(request)}
-	}
-	return all, nil
-}
-
-// deadline has exchanges fail that are not done by then.
-func (all clients) deadline(t time.Time) (err error) {
-	for _, c := range all {
-		err = errors.Join(err, c.conn.SetDeadline(t))
-	}
-	return err
-}
-
-func (all clients) close() (err error) {
-	for _, c := range all {
-		err = errors.Join(err, c.conn.Close())
-	}
-	return err
 }

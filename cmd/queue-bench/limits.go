@@ -103,41 +103,12 @@ func take(ctx context.Context, from taker, q limit.Request, allowed bool) error 
 	return err
 }
 
-// limits measures decisions on limits.
-func (b *bench) limits(ctx context.Context) (err error) {
-	began := time.Now()
-	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	b.begin("bytes of limits in Redis and in memory")
-	if err := b.limitBytes(ctx, store); err != nil {
-		return err
-	}
-	b.begin("the longest script calls of limits")
-	if err := b.longestDecisions(ctx); err != nil {
-		return err
-	}
-	b.begin("processor time of Redis a decision")
-	if err := b.decisions(ctx, store); err != nil {
-		return err
-	}
-	b.begin("how far limits in parts are used")
-	if b.limited.Shards, err = shardUses(ctx); err != nil {
-		return err
-	}
-	err = b.limitsOverHTTP(ctx)
-	b.limited.Took = time.Since(began).Round(time.Second)
-	return err
-}
-
 // decisions measures what one costs Redis: of clients who are allowed, of clients
 // who are refused, and of logs with thousands of permits.
-func (b *bench) decisions(ctx context.Context, store *lua.Store) error {
+func (b *bench) decisions(ctx context.Context) error {
 	ask := func(policy string, clients int, r limit.Rule, allowed bool) func(context.Context) (sample, error) {
 		return b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			return 1, take(ctx, store, permit(policy, rng.IntN(clients), r), allowed)
+			return 1, take(ctx, b.store, permit(policy, rng.IntN(clients), r), allowed)
 		})
 	}
 	const refused, long = ", refused", "long log"
@@ -146,7 +117,7 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) error {
 		full := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
 		clients := min(limitSubjects, b.plan.limitClients)
 		for i := range clients {
-			if _, err := store.Take(ctx, permit("full", i, full)); err != nil {
+			if _, err := b.store.Take(ctx, permit("full", i, full)); err != nil {
 				return err
 			}
 		}
@@ -165,18 +136,18 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) error {
 }
 
 // limitBytes measures memory: of clients with one permit, and of logs.
-func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
+func (b *bench) limitBytes(ctx context.Context) error {
 	const window = 3600
 	clients := b.plan.limitClients
 	for _, a := range limit.Algorithms {
-		inRedis, own, err := b.bytesOf(ctx, store, "bytes", clients, 1, limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: window})
+		inRedis, own, err := b.bytesOf(ctx, "bytes", clients, 1, limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: window})
 		if err != nil {
 			return err
 		}
 		b.limited.Decisions = append(b.limited.Decisions, decisionCost{Algorithm: a, Bytes: inRedis, Own: own})
 	}
 	for _, n := range []int{10, 100, 1_000, limit.MaxLogLimit} {
-		inRedis, own, err := b.bytesOf(ctx, store, "log"+strconv.Itoa(n), max(1, clients/n), n,
+		inRedis, own, err := b.bytesOf(ctx, "log"+strconv.Itoa(n), max(1, clients/n), n,
 			limit.Rule{Algorithm: limit.SlidingLog, Limit: int64(n), WindowSeconds: window})
 		if err != nil {
 			return err
@@ -188,13 +159,13 @@ func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
 
 // bytesOf has clients take permits of a rule, in Redis and in a store of this
 // process, and returns by how much each has grown, a permit.
-func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
+func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
 	before, err := b.redis.UsedMemory(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
 	n := clients * permits
-	if err := each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, store, permit(policy, i%clients, r), true) }); err != nil {
+	if err := each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) }); err != nil {
 		return 0, 0, err
 	}
 	after, err := b.redis.UsedMemory(ctx)
@@ -271,7 +242,6 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 
 // limitsOverHTTP measures the limits' listener of the server on Redis.
 func (b *bench) limitsOverHTTP(ctx context.Context) error {
-	b.begin("decisions over HTTP")
 	ask := func(q question, refusals bool) load {
 		l := b.load(b.named(onRedis), q)
 		l.addr, l.refusals = b.named(onRedis).limits, refusals
@@ -295,7 +265,6 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 	for _, a := range limit.Algorithms {
 		b.limited.HTTP = append(b.limited.HTTP, s.results(string(limit.FixedWindow), string(a))...)
 	}
-	b.begin("refusals from memory")
 	known := ask(checks("refuse", httpRefused), true)
 	// Each is allowed once, and refused by the store once.
 	if _, err := known.run(ctx); err != nil {

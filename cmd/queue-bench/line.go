@@ -21,11 +21,9 @@ const (
 	frontEvery = 2 * time.Second
 )
 
-// http measures the servers at each size of the crowd.
-func (b *bench) http(ctx context.Context) error {
-	b.begin("warming up")
+// warmUp has every server, and every connection, see each kind of request.
+func (b *bench) warmUp(ctx context.Context) (err error) {
 	for _, c := range b.contenders {
-		// Every server, and every connection, sees each kind of request.
 		var met crowd
 		l := b.load(c, joins(warmZone, &met))
 		l.budget = 20 * int64(l.conns)
@@ -36,71 +34,53 @@ func (b *bench) http(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
-	empty, err := b.memory(ctx)
+	b.empty, err = b.memory(ctx)
+	return err
+}
+
+// step measures polls with n waiting, and what those hold.
+func (b *bench) step(ctx context.Context, n int) error {
+	s := step{Waiting: n, Bytes: make(map[string]float64)}
+	full, err := b.memory(ctx)
 	if err != nil {
 		return err
 	}
-	for i, n := range b.plan.sizes {
-		if i == 0 {
-			b.begin("%s join", count(n))
-			err = b.firstCrowd(ctx, b.contenders, n)
-		} else {
-			b.begin("%s more join", count(n-b.plan.sizes[i-1]))
-			b.out.Steps[i-1].Joins, err = b.grow(ctx, n)
-		}
-		if err != nil {
-			return err
-		}
-		s, err := b.step(ctx, n, empty)
-		if err != nil {
-			return err
-		}
-		b.out.Steps = append(b.out.Steps, s)
+	for name, bytes := range full {
+		s.Bytes[name] = float64(bytes-b.empty[name]) / float64(n)
 	}
-	b.begin("joins with %s waiting", count(b.plan.largest()))
-	if b.out.Steps[len(b.out.Steps)-1].Joins, err = b.joinsAtEnd(ctx); err != nil {
+	if err := b.redis.WatchCalls(ctx, longCall); err != nil {
 		return err
 	}
-	b.begin("polls while Redis writes to disk")
+	if s.Polls, err = b.measurePolls(ctx, b.contenders...); err != nil {
+		return err
+	}
+	calls, err := b.redis.ScriptCalls(ctx)
+	s.Longest = slices.Max(append(calls, 0))
+	b.out.Steps = append(b.out.Steps, s)
+	return err
+}
+
+// last is the step that is measured.
+func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
+
+// latency measures polls at half the rate that each has shown.
+func (b *bench) latency(ctx context.Context) (err error) {
+	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+		l := b.load(c, polls(benchZone, &c.crowd))
+		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
+		return b.observe(ctx, c, l)
+	})
+	return err
+}
+
+// appendOnly measures polls while Redis writes a log to disk.
+func (b *bench) appendOnly(ctx context.Context) error {
 	if err := b.redis.SetAppendOnly(ctx, true); err != nil {
 		return err
 	}
-	if b.out.AppendOnly, err = b.measurePolls(ctx, b.named(bareEcho), b.named(onRedis)); err != nil {
-		return err
-	}
-	return b.redis.SetAppendOnly(ctx, false)
-}
-
-// step measures with n waiting.
-func (b *bench) step(ctx context.Context, n int, empty map[string]int64) (s step, err error) {
-	s = step{Waiting: n, Bytes: make(map[string]float64)}
-	full, err := b.memory(ctx)
-	if err != nil {
-		return s, err
-	}
-	for name, bytes := range full {
-		s.Bytes[name] = float64(bytes-empty[name]) / float64(n)
-	}
-	b.begin("polls with %s waiting", count(n))
-	if err := b.redis.WatchCalls(ctx, longCall); err != nil {
-		return s, err
-	}
-	if s.Polls, err = b.measurePolls(ctx, b.contenders...); err != nil {
-		return s, err
-	}
-	calls, err := b.redis.ScriptCalls(ctx)
-	if err != nil {
-		return s, err
-	}
-	s.Longest = slices.Max(append(calls, 0))
-	b.begin("latency with %s waiting", count(n))
-	s.Latency, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-		l := b.load(c, polls(benchZone, &c.crowd))
-		// Half the rate that it has shown, evenly spread over the connections.
-		l.every = time.Duration(float64(l.conns) * 2 / s.Polls.Of(c.name).PerSecond * float64(time.Second))
-		return b.observe(ctx, c, l)
-	})
-	return s, err
+	var err error
+	b.out.AppendOnly, err = b.measurePolls(ctx, b.named(bareEcho), b.named(onRedis))
+	return errors.Join(err, b.redis.SetAppendOnly(ctx, false))
 }
 
 // measurePolls measures polls as fast as they go.
@@ -167,10 +147,10 @@ func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
 	return s, err
 }
 
-// grow lines up newcomers until n wait at each server, in rounds.
-func (b *bench) grow(ctx context.Context, n int) (results, error) {
-	left := make(map[*contender]int)
-	return b.contest(ctx, b.plan.joinRounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+// grow lines up newcomers, until the next size waits at each server, in rounds.
+func (b *bench) grow(ctx context.Context) (err error) {
+	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
+	b.last().Joins, err = b.contest(ctx, b.plan.joinRounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 		if left[c] == 0 {
 			left[c] = b.plan.joinRounds
 		}
@@ -178,12 +158,13 @@ func (b *bench) grow(ctx context.Context, n int) (results, error) {
 		left[c]--
 		return b.join(ctx, c, some)
 	})
+	return err
 }
 
 // joinsAtEnd measures joins with the largest crowd waiting; then the newcomers
 // leave, so that the crowd is as large as before.
-func (b *bench) joinsAtEnd(ctx context.Context) (results, error) {
-	s, err := b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
+func (b *bench) joinsAtEnd(ctx context.Context) (err error) {
+	b.last().Joins, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
 	for _, c := range b.contenders {
 		if err != nil || c.name == bareEcho {
 			continue
@@ -195,7 +176,7 @@ func (b *bench) joinsAtEnd(ctx context.Context) (results, error) {
 			err = fmt.Errorf("%s: leave: %w", c.name, failed)
 		}
 	}
-	return s, err
+	return err
 }
 
 // memory is what each store holds, in bytes.

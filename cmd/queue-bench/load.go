@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -57,22 +58,29 @@ var enters = []byte(`"canEnter":true`)
 
 // run opens the connections, has them ask, and closes them.
 func (l load) run(ctx context.Context) (sum tally, err error) {
-	all, err := dial(ctx, l.addr, l.conns, l.request)
-	if err != nil {
-		return tally{}, err
+	all := make([]*client, l.conns)
+	for i := range all {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", l.addr)
+		if err != nil {
+			return tally{}, err
+		}
+		defer func() { _ = conn.Close() }() // nothing more is asked
+		all[i] = &client{conn: conn, read: bufio.NewReader(conn), request: bytes.Clone(l.request)}
 	}
-	defer func() { err = errors.Join(err, all.close()) }()
 	if l.budget > 0 {
 		l.warm, l.span = 0, longestLoad
 	}
 	start := time.Now()
 	counts, until := start.Add(l.warm), start.Add(l.warm+l.span)
-	if err := all.deadline(until.Add(patience)); err != nil {
-		return tally{}, err
+	deadline := func(t time.Time) {
+		for _, c := range all {
+			_ = c.conn.SetDeadline(t) // what then fails, fails as it is used
+		}
 	}
+	deadline(until.Add(patience))
 	workers, working := errgroup.WithContext(ctx)
 	// A connection that waits for its answer does not see that its context has ended.
-	defer context.AfterFunc(working, func() { _ = all.deadline(time.Now()) })()
+	defer context.AfterFunc(working, func() { deadline(time.Now()) })()
 	var taken atomic.Int64
 	tallies := make([]tally, len(all))
 	for i, c := range all {

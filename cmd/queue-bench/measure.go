@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/lua"
 )
 
 // measureOptions are the flags of queue-bench itself.
@@ -19,8 +21,8 @@ type measureOptions struct {
 	only                string
 }
 
-// parts are what --only knows.
-var parts = []string{"all", "http", "redis", "embedded", "limits"}
+// onlyOnes are what --only knows.
+var onlyOnes = []string{"all", "http", "redis", "embedded", "limits"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -32,7 +34,7 @@ func newMeasureCommand() *cobra.Command {
 	c.Flags().StringVar(&o.docs, "docs", "", "the `folder` of performance.json and its pages; nowhere when absent")
 	c.Flags().StringVar(&o.server, "server", "", "the queue-server to measure; built from this checkout when absent")
 	c.Flags().StringVar(&o.redis, "redis", "redis-server", "the redis-server to measure with")
-	c.Flags().StringVar(&o.only, "only", "all", fmt.Sprint("the part to measure, of ", parts))
+	c.Flags().StringVar(&o.only, "only", "all", fmt.Sprint("the part to measure, of ", onlyOnes))
 	return c
 }
 
@@ -75,11 +77,12 @@ var (
 type bench struct {
 	*servers
 
-	plan plan
-	// says gets a line for each part of the run, of which begun is the number.
-	says  io.Writer
+	plan  plan
 	began time.Time
-	begun int
+	// store asks Redis by itself, without a server.
+	store *lua.Store
+	// empty is what the stores hold before anybody waits.
+	empty map[string]int64
 	// stopFront ends those who poll at the front of the lines.
 	stopFront func() error
 	out       benchReport
@@ -88,8 +91,8 @@ type bench struct {
 
 // run measures, prints what it found and writes the pages.
 func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
-	if !slices.Contains(parts, o.only) {
-		return fmt.Errorf("--only is one of %v", parts)
+	if !slices.Contains(onlyOnes, o.only) {
+		return fmt.Errorf("--only is one of %v", onlyOnes)
 	}
 	p := fullPlan
 	if o.quick {
@@ -110,9 +113,11 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 
 // measure runs the plan.
 func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
-	b := &bench{plan: p, says: says, began: time.Now(), stopFront: func() error { return nil }}
+	b := &bench{plan: p, began: time.Now(), stopFront: func() error { return nil }}
 	began := occasion{When: b.began, machine: describeMachine()}
-	b.begin("building and starting the servers")
+	chosen := slices.DeleteFunc(b.parts(), func(p part) bool { return !slices.Contains(p.of, o.only) })
+	begin := func(i int, what string) { fmt.Fprintf(says, "[%s] %2d/%d %s\n", since(b.began), i, len(chosen), what) }
+	begin(0, "building and starting the servers")
 	if b.servers, err = startServers(ctx, o); err != nil {
 		return report{}, err
 	}
@@ -120,24 +125,22 @@ func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out
 	if began.Redis, err = b.redis.Version(ctx); err != nil {
 		return report{}, err
 	}
+	if b.store, err = lua.Open(ctx, lua.Options{URL: b.redis.URL()}); err != nil {
+		return report{}, err
+	}
+	defer func() { err = errors.Join(err, b.store.Close()) }()
 	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
-	for _, part := range []struct {
-		in  []string
-		run func(context.Context) error
-	}{
-		{[]string{"all", "limits"}, b.limits},
-		{[]string{"all", "http"}, b.http},
-		{[]string{"redis"}, b.onlyCrowd},
-		{[]string{"all", "redis"}, b.scripts},
-		{[]string{"all", "redis"}, b.sweeps},
-		{[]string{"all", "embedded"}, b.inProcess},
-	} {
-		if slices.Contains(part.in, o.only) {
-			if err := part.run(ctx); err != nil {
-				return report{}, err
-			}
+	for i, part := range chosen {
+		begin(i+1, part.says)
+		before := time.Now()
+		if err := part.run(ctx); err != nil {
+			return report{}, err
+		}
+		if slices.Contains(part.of, "limits") {
+			b.limited.Took += time.Since(before)
 		}
 	}
+	b.limited.Took = b.limited.Took.Round(time.Second)
 	b.out.Took = time.Since(began.When).Round(time.Second)
 	if o.only == "all" || o.only == "limits" {
 		out.Limits = &b.limited
@@ -148,10 +151,45 @@ func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out
 	return out, nil
 }
 
-// begin says that the next part begins.
-func (b *bench) begin(format string, a ...any) {
-	b.begun++
-	fmt.Fprintf(b.says, "[%s] %2d/%d %s\n", since(b.began), b.begun, 3*len(b.plan.sizes)+13, fmt.Sprintf(format, a...))
+// part is a part of a run.
+type part struct {
+	// of are what --only names it by.
+	of   []string
+	says string
+	run  func(context.Context) error
+}
+
+// parts are all of them, in their order.
+func (b *bench) parts() (all []part) {
+	add := func(of []string, run func(context.Context) error, format string, a ...any) {
+		all = append(all, part{of, fmt.Sprintf(format, a...), run})
+	}
+	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
+	largest := count(b.plan.largest())
+	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
+	add(limits, b.longestDecisions, "the longest script calls of limits")
+	add(limits, b.decisions, "processor time of Redis a decision")
+	add(limits, b.shards, "how far limits in parts are used")
+	add(limits, b.limitsOverHTTP, "decisions over HTTP")
+	add(http, b.warmUp, "warming up")
+	for i, n := range b.plan.sizes {
+		if i == 0 {
+			add(http, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, n) }, "%s join", count(n))
+		} else {
+			add(http, b.grow, "%s more join", count(n-b.plan.sizes[i-1]))
+		}
+		add(http, func(ctx context.Context) error { return b.step(ctx, n) }, "polls with %s waiting", count(n))
+		add(http, b.latency, "latency with %s waiting", count(n))
+	}
+	add(http, b.joinsAtEnd, "joins with %s waiting", largest)
+	add(http, b.appendOnly, "polls while Redis writes to disk")
+	add([]string{"redis"}, func(ctx context.Context) error {
+		return b.firstCrowd(ctx, []*contender{b.named(onRedis)}, b.plan.largest())
+	}, "%s join", largest)
+	add(redis, b.scripts, "processor time of Redis a poll")
+	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
+	add([]string{"all", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
+	return all
 }
 
 // since writes minutes and seconds.
@@ -224,7 +262,11 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	if err != nil {
 		return s, err
 	}
-	server, own := c.cpu(), ownCPU()
+	cpu := func() time.Duration {
+		cpu, _ := c.used()
+		return cpu
+	}
+	server, own := cpu(), ownCPU()
 	t, err := l.run(ctx)
 	if err != nil {
 		return s, err
@@ -232,7 +274,7 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	requests := float64(t.sent)
 	s = sample{
 		PerSecond: float64(t.done) / t.took.Seconds(), Refused: float64(t.refused) / requests,
-		ServerMicros: micros(c.cpu()-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
+		ServerMicros: micros(cpu()-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
 		P50: percentile(t.latencies, 50), P99: percentile(t.latencies, 99),
 	}
 	if t.done == 0 || s.Refused > mostRefused && !l.refusals {

@@ -143,26 +143,20 @@ func (p *process) stop() error {
 	return nil
 }
 
-// cpu is the processor time that the process has used so far; 0 where the
-// system does not say.
-func (p *process) cpu() time.Duration {
-	if proc, err := procfs.NewProc(p.cmd.Process.Pid); err == nil {
-		if stat, err := proc.Stat(); err == nil {
-			return time.Duration(stat.CPUTime() * float64(time.Second))
-		}
+// used is the processor time that the process has used so far, and the most memory that it
+// has held; 0 where the system does not say.
+func (p *process) used() (cpu time.Duration, peakBytes int64) {
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0
 	}
-	return 0
-}
-
-// peakBytes is the most memory that the process has held; 0 where the system does
-// not say.
-func (p *process) peakBytes() int64 {
-	if proc, err := procfs.NewProc(p.cmd.Process.Pid); err == nil {
-		if status, err := proc.NewStatus(); err == nil {
-			return int64(status.VmHWM)
-		}
+	if stat, err := proc.Stat(); err == nil {
+		cpu = time.Duration(stat.CPUTime() * float64(time.Second))
 	}
-	return 0
+	if status, err := proc.NewStatus(); err == nil {
+		peakBytes = int64(status.VmHWM)
+	}
+	return cpu, peakBytes
 }
 
 // ownCPU is the processor time that this process has used so far.

@@ -89,7 +89,7 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 		if redis != nil {
 			cost.Redis, err = redis.CPU(ctx)
 		}
-		cost.Server = server.cpu()
+		cost.Server, cost.ServerBytes = server.used()
 		return cost, err
 	}
 	before, err := spent()
@@ -111,7 +111,6 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cost.ServerBytes = server.peakBytes()
 	story, err := readStory(file)
 	if err != nil {
 		return nil, err

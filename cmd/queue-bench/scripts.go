@@ -25,27 +25,15 @@ const (
 	smallZone = "SMALL"
 )
 
-// onlyCrowd lines up the crowd on Redis, for a run that leaves HTTP out.
-func (b *bench) onlyCrowd(ctx context.Context) error {
-	b.begin("%s join", count(b.plan.largest()))
-	return b.firstCrowd(ctx, []*contender{b.named(onRedis)}, b.plan.largest())
-}
-
 // scripts measures the processor time of Redis a poll: of our script, called by package
 // lua's own store in this process with as many visitors a call as it takes, and of the
 // minimal one; each with the smallest crowd waiting and with the largest.
-func (b *bench) scripts(ctx context.Context) (err error) {
-	b.begin("processor time of Redis a poll")
-	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+func (b *bench) scripts(ctx context.Context) error {
 	large, err := b.named(onRedis).crowd.places(b.keys)
 	if err != nil {
 		return err
 	}
-	small, err := lineUp(ctx, store, smallZone, b.plan.sizes[0])
+	small, err := lineUp(ctx, b.store, smallZone, b.plan.sizes[0])
 	if err != nil {
 		return err
 	}
@@ -68,7 +56,7 @@ func (b *bench) scripts(ctx context.Context) (err error) {
 		b.out.MinimalBytes = float64(after-before) / float64(len(places)) // the largest crowd's is the last
 		turns = append(turns,
 			turn{ours + zoneID, b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-				_, err := store.Poll(ctx, zoneID, places[rng.IntN(len(places))])
+				_, err := b.store.Poll(ctx, zoneID, places[rng.IntN(len(places))])
 				return 1, err
 			})},
 			turn{minimal + zoneID, b.burden(2, func(ctx context.Context, rng *rand.Rand) (int, error) {

@@ -28,19 +28,19 @@ const (
 
 var shardLoads = []float64{0.5, 0.8, 0.9, 1, 1.2, 2}
 
-// shardUses has one client of a split limit ask at random moments, on two servers in
+// shards has one client of a split limit ask at random moments, on two servers in
 // turn, in virtual time.
-func shardUses(ctx context.Context) (out []shardUse, err error) {
+func (b *bench) shards(ctx context.Context) (err error) {
 	for _, parts := range []int64{1, 4, 16, 64} {
 		use := shardUse{parts, make([]float64, len(shardLoads))}
 		for i, load := range shardLoads {
 			if use.Used[i], err = shardUsed(ctx, parts, load); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		out = append(out, use)
+		b.limited.Shards = append(b.limited.Shards, use)
 	}
-	return out, nil
+	return nil
 }
 
 func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) {

@@ -96,7 +96,6 @@ func shuffled(n int) []int { return rand.New(rand.NewPCG(1, 2)).Perm(n) }
 // sweeps has a part of the crowd on Redis fall silent, and sweeps it. It comes
 // last: it sets the zone's clock forward.
 func (b *bench) sweeps(ctx context.Context) (err error) {
-	b.begin("sweep of %s idle on Redis", count(b.plan.idle))
 	// The zone's clock is about to be ours; a server's would set it back.
 	if err := errors.Join(b.stopFront(), b.named(onRedis).stop()); err != nil {
 		return err
@@ -145,7 +144,6 @@ type inProcessCost struct {
 // inProcess measures the embedded store by itself, by one goroutine.
 func (b *bench) inProcess(ctx context.Context) (err error) {
 	n := b.plan.largest()
-	b.begin("the embedded store by itself, %s waiting", count(n))
 	ahead := newClock(time.Now())
 	store, err := embedded.Open(embedded.Options{Now: ahead.now})
 	if err != nil {
