@@ -86,7 +86,7 @@ func limitsFile() []byte {
 
 // taker takes permits: Redis, or the memory of this process.
 type taker interface {
-	Take(ctx context.Context, q limit.Request) (limit.Verdict, error)
+	Allow(ctx context.Context, q limit.Request) (limit.Verdict, error)
 }
 
 // permit asks for one permit, of a client whose name is as long as a hash of its key is.
@@ -96,7 +96,7 @@ func permit(policy string, client int, r limit.Rule) limit.Request {
 
 // take takes a permit, which must be there or not.
 func take(ctx context.Context, from taker, q limit.Request, allowed bool) error {
-	v, err := from.Take(ctx, q)
+	v, err := from.Allow(ctx, q)
 	if err == nil && v.Allowed != allowed {
 		err = fmt.Errorf("%w: %s: allowed is %t", errAnswer, q.Policy, v.Allowed)
 	}
@@ -117,7 +117,7 @@ func (b *bench) decisions(ctx context.Context) error {
 		full := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
 		clients := min(limitSubjects, b.plan.limitClients)
 		for i := range clients {
-			if _, err := b.store.Take(ctx, permit("full", i, full)); err != nil {
+			if _, err := b.store.Allow(ctx, permit("full", i, full)); err != nil {
 				return err
 			}
 		}
@@ -195,7 +195,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 	full := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: int64(window.Seconds())}
 	fill := func(policy string, permits int) error {
 		return each(ctx, permits, func(ctx context.Context, _ int) error {
-			_, err := store.Take(ctx, permit(policy, 0, full))
+			_, err := store.Allow(ctx, permit(policy, 0, full))
 			return err
 		})
 	}
@@ -228,7 +228,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 		if err := errors.Join(one.prepare(), b.redis.WatchCalls(ctx, 0)); err != nil {
 			return err
 		}
-		if _, err := store.Take(ctx, one.ask); err != nil {
+		if _, err := store.Allow(ctx, one.ask); err != nil {
 			return err
 		}
 		calls, err := b.redis.ScriptCalls(ctx)
