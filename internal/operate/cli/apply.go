@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -6,213 +6,223 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// applyCommand is queue-server zones apply.
-type applyCommand struct {
-	File  string `short:"f" required:"" placeholder:"FILE" help:"YAML with zones, as for QUEUE_CONFIG; - is standard input. What a zone leaves out has its default." complete:"file"`
-	Check bool   `help:"Only print the differences; exit status 7 if there are any."`
-	Prune bool   `help:"Delete the zones that the file does not have."`
-	Yes   bool   `short:"y" help:"Do not ask."`
-	deskFlags
+// applyZones is queue-server zones apply.
+func (c *connection) applyZones(fileKeys []string) *cobra.Command {
+	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
+		func(s *session) resource[zone.Settings] {
+			return resource[zone.Settings]{
+				one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, label: labelZone, get: s.Zone, remove: s.Delete,
+				all: func(ctx context.Context) ([]zone.Settings, error) {
+					reply, err := s.Zones(ctx)
+					return reply.Value.Zones, err
+				},
+				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
+					settings := make(map[string]any, len(step.Settings))
+					for _, d := range step.Settings {
+						settings[d.Name] = d.Now
+					}
+					if step.Action == actionMake {
+						_, err = s.Create(ctx, step.name, settings)
+					} else {
+						_, err = s.Change(ctx, step.name, settings, step.version)
+					}
+					return err
+				},
+				waiting: func(ctx context.Context, name string) (int64, error) {
+					reply, err := s.Stats(ctx, name)
+					return reply.Value.Waiting, err
+				},
+			}
+		})
 }
 
-// Run prints what differs and, when the operator agrees, changes that and
-// nothing else.
-func (c applyCommand) Run(ctx context.Context, at *surroundings, src *sources) error {
-	wanted, err := c.read(at, src)
-	if err != nil {
-		return usageError{err}
+// labelZone lists each setting that differs.
+func labelZone(s *step[zone.Settings]) {
+	s.ZoneID, s.Settings = s.name, []difference{}
+	t := &table{columns: []column{{}, {}}}
+	switch s.Action {
+	case actionChange:
+		s.Settings = differences(*s.Was, *s.Now)
+		for _, d := range s.Settings {
+			t.add("  "+d.Name, fmt.Sprintf("%v -> %v", d.Was, d.Now))
+		}
+	case actionMake:
+		usual := settingsOf(zone.Defaults(s.name))
+		for i, one := range settingsOf(*s.Now) {
+			if one.name == perMinuteKey || one.value != usual[i].value {
+				s.Settings = append(s.Settings, difference{Name: one.name, Now: one.value})
+				t.add("  "+one.name, fmt.Sprint(one.value))
+			}
+		}
 	}
-	return c.at(at, func(d *desk) error {
-		p, err := d.makePlan(ctx, wanted, c.Prune)
+	s.lines = t.lines(0)[1:]
+}
+
+// applyLimits is queue-server limits apply.
+func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
+	return apply(c, fileKeys, "limits", "policies",
+		func(f *configfile.File) (wanted []limit.Policy) {
+			for _, p := range f.Limits {
+				wanted = append(wanted, p.WithDefaults())
+			}
+			return wanted
+		},
+		func(s *session) resource[limit.Policy] {
+			return resource[limit.Policy]{
+				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, get: s.Limit, remove: s.DeleteLimit,
+				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
+				all: func(ctx context.Context) ([]limit.Policy, error) {
+					reply, err := s.Limits(ctx)
+					return reply.Value.Limits, err
+				},
+				put: func(ctx context.Context, step *step[limit.Policy]) error {
+					_, err := s.PutLimit(ctx, *step.Now, step.version)
+					return err
+				},
+				waiting: func(context.Context, string) (int64, error) { return 0, nil }, // nobody waits for a policy
+			}
+		})
+}
+
+// apply returns the command that makes the things of a server those of a file. key is
+// theirs in the file; what says what a plan changes. It prints what differs and, when
+// the operator agrees, changes that and nothing else.
+func apply[T any](c *connection, fileKeys []string, key, what string, of func(*configfile.File) []T, open func(*session) resource[T]) *cobra.Command {
+	var file string
+	var check, prune, yes bool
+	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
+		r := open(s)
+		wanted, err := read(s, file, fileKeys, key, r.many, of)
+		if err != nil {
+			return UsageError{err}
+		}
+		p, err := r.compare(ctx, wanted, prune)
 		if err != nil {
 			return err
 		}
-		if !d.json {
-			d.showPlan(p, c.File)
+		if !s.json {
+			r.show(s, p, file)
 		}
-		if c.Check || len(p.Steps) == 0 {
-			err := d.printPlan(p)
-			if err == nil && len(p.Steps) > 0 {
-				err = errDiffers
-			}
-			return err
-		}
-		if !c.Yes {
-			if err := d.confirmPlan(ctx, p); err != nil {
+		switch {
+		case len(p.Steps) == 0:
+			return s.printPlan(p)
+		case check:
+			return errors.Join(s.printPlan(p), errDiffers)
+		case !yes:
+			if err := r.confirm(ctx, s, p); err != nil {
 				return err
 			}
 		}
-		failed := d.carryOut(ctx, p)
-		return errors.Join(failed, d.printPlan(p))
+		err = r.carryOut(ctx, p, func(one *step[T]) {
+			if !s.json {
+				s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.Action])
+			}
+		})
+		if !s.json {
+			of := func(result string) int { return p.count(func(one *step[T]) bool { return one.Result == result }) }
+			s.say("%d done, %d failed, %d not tried.", of(resultDone), of(resultFailed), of(resultSkipped))
+		}
+		return errors.Join(err, s.printPlan(p))
 	})
+	flags := command.Flags()
+	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
+	flags.BoolVar(&check, "check", false, "only print the differences; exit status 7 if there are any")
+	flags.BoolVar(&prune, "prune", false, "delete the "+key+" that the file does not have")
+	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	_ = command.MarkFlagRequired("file") // there is such a flag
+	CompleteFiles(command, "file")
+	return command
 }
 
-// read returns the zones of the file.
-func (c applyCommand) read(at *surroundings, src *sources) ([]zone.Settings, error) {
-	file, err := at.readWanted(c.File, "zones", src)
+// read returns what a file names. It may hold a server's settings, too.
+func read[T any](s *session, file string, fileKeys []string, key, many string, of func(*configfile.File) []T) ([]T, error) {
+	text, err := s.readFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be read: %w", many, err)
+	}
+	if file == "-" {
+		file = "standard input"
+	}
+	f, err := configfile.Parse(file, text, fileKeys)
 	if err != nil {
 		return nil, err
 	}
-	if len(file.zones) == 0 {
-		return nil, noneWanted(file, "zones")
+	wanted := of(f)
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("%s: it holds no %s; if there shall be none, delete them one by one", file, key)
 	}
-	return file.zones, nil
+	return wanted, nil
 }
 
-// readWanted reads a file that says what there is to be. It may hold a server's
-// settings too.
-func (at *surroundings) readWanted(name, what string, src *sources) (*configFile, error) {
-	text, err := at.readInput(name)
-	if err != nil {
-		return nil, fmt.Errorf("the %s cannot be read: %w", what, err)
-	}
-	if name == "-" {
-		name = "standard input"
-	}
-	return parseConfig(name, text, src.keys)
-}
-
-// noneWanted is what is wrong with a file that does not say a word of them.
-func noneWanted(file *configFile, what string) error {
-	return fmt.Errorf("%s: it holds no %s; if there shall be none, delete them one by one", file.path, what)
-}
-
-// showPlan prints the differences for people.
-func (d *desk) showPlan(p *plan, file string) {
+// show prints the differences for people.
+func (r resource[T]) show(s *session, p *plan[T], file string) {
 	if len(p.Steps) > 0 {
-		d.say("To make %s as %s says:\n", d.URL(), file)
+		s.say("To make %s as %s says:\n", s.URL(), file)
 	}
-	for _, text := range p.lines() {
-		d.say("%s", text)
+	for _, one := range p.Steps {
+		action := one.Action
+		if action == actionDelete && one.ZoneID != "" {
+			action = "DELETE, " + places(one.Waiting)
+		}
+		s.say("  %s: %s", one.name, action)
+		for _, text := range one.lines {
+			s.say("    %s", text)
+		}
 	}
 	if len(p.Steps) > 0 {
-		d.say("")
+		s.say("")
 	}
-	d.say("%s", p.summary())
+	s.say("%s", p.summary())
 }
 
-// printPlan prints the plan, with what became of it, for scripts.
-func (d *desk) printPlan(p *plan) error {
-	if !d.json {
+// places says who loses the place with a zone.
+func places(n int64) string {
+	switch n {
+	case 0:
+		return "in which nobody waits"
+	case 1:
+		return "with the place of 1 who waits"
+	}
+	return "with the places of " + grouped(n) + " who wait"
+}
+
+// confirm asks whether to go on; and again, in other words, before zones are deleted
+// with the people in them.
+func (r resource[T]) confirm(ctx context.Context, s *session, p *plan[T]) error {
+	instead := "change " + r.many + ", or --check to see the differences only"
+	if err := s.confirm(ctx, "yes", instead, "Type yes to do this: "); err != nil {
+		return err
+	}
+	zones, waiting := 0, int64(0)
+	for _, one := range p.Steps {
+		if one.Action == actionDelete && one.ZoneID != "" {
+			zones++
+			waiting += one.Waiting
+		}
+	}
+	if zones == 0 {
+		return nil
+	}
+	lost := grouped(waiting) + " places will"
+	if waiting == 1 {
+		lost = "1 place will"
+	}
+	want := "delete " + counted(zones, "zone", "zones")
+	return s.confirm(ctx, want, instead, "THIS CANNOT BE UNDONE: %s be lost for good.\nType \"%s\" to go on: ", lost, want)
+}
+
+// printPlan prints a plan for scripts, with what became of it.
+func (s *session) printPlan(p any) error {
+	if !s.json {
 		return nil
 	}
 	text, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return d.printJSON(text)
-}
-
-// confirmPlan asks whether to go on; and again, in other words, before zones
-// with people in them are deleted.
-func (d *desk) confirmPlan(ctx context.Context, p *plan) error {
-	agreed := func(want, format string, a ...any) error {
-		typed, err := d.ask(ctx, format, a...)
-		switch {
-		case errors.Is(err, errNobody):
-			return usage("%w: say --yes to change zones, or --check to see the differences only", err)
-		case err != nil:
-			return err
-		case typed != want:
-			return errNotConfirmed
-		}
-		return nil
-	}
-	if err := agreed("yes", "Type yes to do this: "); err != nil {
-		return err
-	}
-	deleted := p.of(actionDelete)
-	if len(deleted) == 0 {
-		return nil
-	}
-	waiting := int64(0)
-	for _, s := range deleted {
-		waiting += s.Waiting
-	}
-	want := "delete " + counted(len(deleted), "zone", "zones")
-	return agreed(want, "THIS CANNOT BE UNDONE: %s be lost for good.\nType \"%s\" to go on: ", willBe(waiting), want)
-}
-
-func willBe(waiting int64) string {
-	if waiting == 1 {
-		return "1 place will"
-	}
-	return grouped(waiting) + " places will"
-}
-
-// carryOut does the steps, those that delete last, and returns the first error.
-// A zone that fails does not keep the others from being done, but a server that
-// does not answer, or refuses the token, does.
-func (d *desk) carryOut(ctx context.Context, p *plan) error {
-	var first error
-	stop := false
-	for _, s := range p.Steps {
-		if stop {
-			s.Result = resultSkipped
-			continue
-		}
-		s.err = d.carryOutOne(ctx, s)
-		s.Result = resultDone
-		if s.err == nil {
-			if !d.json {
-				d.say("  %s: %s", s.ZoneID, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[s.Action])
-			}
-			continue
-		}
-		s.Result, s.Error = resultFailed, s.err.Error()
-		if first == nil {
-			first = s.err
-		}
-		stop = ctx.Err() != nil || errors.Is(s.err, adminclient.ErrUnreachable) || errors.Is(s.err, adminclient.ErrUnauthorized)
-	}
-	done, failed, skipped := p.count(resultDone), p.count(resultFailed), p.count(resultSkipped)
-	if !d.json {
-		d.say("%d done, %d failed, %d not tried.", done, failed, skipped)
-	}
-	if first == nil {
-		return nil
-	}
-	return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", p.failures())
-}
-
-func (p *plan) count(result string) int {
-	n := 0
-	for _, s := range p.Steps {
-		if s.Result == result {
-			n++
-		}
-	}
-	return n
-}
-
-// failures are the errors of all steps.
-func (p *plan) failures() error {
-	var all []error
-	for _, s := range p.Steps {
-		if s.err != nil {
-			all = append(all, fmt.Errorf("zone %s: %w", s.ZoneID, s.err))
-		}
-	}
-	return errors.Join(all...)
-}
-
-func (d *desk) carryOutOne(ctx context.Context, s *step) error {
-	settings := make(map[string]any, len(s.Settings))
-	for _, c := range s.Settings {
-		settings[c.Name] = c.Now
-	}
-	var err error
-	switch s.Action {
-	case actionMake:
-		_, err = d.Create(ctx, s.ZoneID, settings)
-	case actionChange:
-		_, err = d.Change(ctx, s.ZoneID, settings, s.version)
-	default:
-		err = d.Delete(ctx, s.ZoneID, s.version)
-	}
-	return err
+	return s.printReply(text, err)
 }

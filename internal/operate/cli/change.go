@@ -1,11 +1,11 @@
-package main
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -14,11 +14,6 @@ import (
 // maxTries bounds how often a change is put on top of others' changes. Whoever
 // loses five times in a row has met a script, and should know.
 const maxTries = 5
-
-// wholeNumber reads 12340, and 12,340 as people are shown it.
-func wholeNumber(text string) (int64, error) {
-	return strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
-}
 
 // change is what was made of a zone.
 type change struct {
@@ -29,11 +24,11 @@ type change struct {
 // change sets the settings that wanted returns for those that the zone has now,
 // and returns both. What others change meanwhile is not lost, and is not told
 // as what this command has done. Nothing is sent when wanted returns none.
-func (d *desk) change(ctx context.Context, zoneID string, wanted func(was zone.Settings) (map[string]any, error)) (change, error) {
+func (s *session) change(ctx context.Context, zoneID string, wanted func(was zone.Settings) (map[string]any, error)) (change, error) {
 	for try := 1; ; try++ {
-		was, err := d.Zone(ctx, zoneID)
+		was, err := s.Zone(ctx, zoneID)
 		if err != nil {
-			return change{}, d.about(ctx, zoneID, err)
+			return change{}, s.aboutZone(ctx, zoneID, err)
 		}
 		settings, err := wanted(was.Value)
 		if err != nil {
@@ -42,33 +37,33 @@ func (d *desk) change(ctx context.Context, zoneID string, wanted func(was zone.S
 		if len(settings) == 0 {
 			return change{was.Value, was}, nil
 		}
-		now, err := d.Change(ctx, zoneID, settings, was.Version)
+		now, err := s.Change(ctx, zoneID, settings, was.Version)
 		switch {
 		case err == nil:
 			return change{was.Value, now}, nil
 		case errors.Is(err, adminclient.ErrConflict) && try < maxTries:
 		default:
-			return change{}, d.about(ctx, zoneID, err)
+			return change{}, s.aboutZone(ctx, zoneID, err)
 		}
 	}
 }
 
-// tell prints what a change has done, and how to undo it. effect is a sentence
-// about the zone as it is now.
-func (d *desk) tell(c change, effect string) error {
-	if d.json {
-		return d.printJSON(c.now.JSON)
+// tell prints what a change has done, and how to undo it.
+func (s *session) tell(c change) error {
+	effect := effect(c.now.Value)
+	if s.json {
+		return s.printReply(c.now.JSON, nil)
 	}
 	changed := differences(c.was, c.now.Value)
 	if len(changed) == 0 {
-		d.say("%s: nothing to change. %s", c.was.ZoneID, effect)
+		s.say("%s: nothing to change. %s", c.was.ZoneID, effect)
 		return nil
 	}
-	d.say("%s: %s", c.was.ZoneID, effect)
-	for _, s := range changed {
-		d.say("  %v", s)
+	s.say("%s: %s", c.was.ZoneID, effect)
+	for _, d := range changed {
+		s.say("  %v", d)
 	}
-	d.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(s difference) any { return s.was }))
+	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) any { return d.Was }))
 	return nil
 }
 
@@ -85,87 +80,54 @@ func effect(z zone.Settings) string {
 	return fmt.Sprintf("%s a minute are let in.", grouped(z.PerMinute))
 }
 
-// setCommand is queue-server zones set.
-type setCommand struct {
-	zoneArg
-	Changes []string `arg:"" help:"Such as perMinute=600 mode=closed." placeholder:"NAME=VALUE" complete:"setting"`
-	deskFlags
-}
-
-// Run changes what is named, and prints what it was.
-func (c setCommand) Run(ctx context.Context, at *surroundings) error {
-	settings, err := assignments(c.Changes).settings()
-	if err != nil {
-		return err
-	}
-	return c.at(at, func(d *desk) error {
-		made, err := d.change(ctx, c.Zone, func(zone.Settings) (map[string]any, error) { return settings, nil })
+// changeZone returns a command that changes a zone: its first argument.
+func (c *connection) changeZone(use, short string,
+	wanted func(ctx context.Context, s *session, args []string, was zone.Settings) (map[string]any, error),
+) *cobra.Command {
+	return c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+		made, err := s.change(ctx, args[0], func(was zone.Settings) (map[string]any, error) { return wanted(ctx, s, args[1:], was) })
 		if err != nil {
 			return err
 		}
-		return d.tell(made, effect(made.now.Value))
+		return s.tell(made)
 	})
 }
 
-// setMode sets the mode, and tells.
-func (d *desk) setMode(ctx context.Context, zoneID string, mode zone.Mode) error {
-	made, err := d.change(ctx, zoneID, func(zone.Settings) (map[string]any, error) {
-		return map[string]any{"mode": mode}, nil
-	})
-	if err != nil {
-		return err
-	}
-	return d.tell(made, effect(made.now.Value))
+// setZone is queue-server zones set.
+func (c *connection) setZone() *cobra.Command {
+	return c.changeZone("set ZONE NAME=VALUE...", "Change the settings that you name, such as perMinute=600 mode=closed, and no others.",
+		func(_ context.Context, _ *session, args []string, _ zone.Settings) (map[string]any, error) {
+			return assignments(args)
+		})
 }
 
-// openCommand is queue-server zones open.
-type openCommand struct {
-	zoneArg
-	deskFlags
+// setMode is queue-server zones open, and close.
+func (c *connection) setMode(name, short string, mode zone.Mode) *cobra.Command {
+	return c.changeZone(name+" ZONE", short,
+		func(context.Context, *session, []string, zone.Settings) (map[string]any, error) {
+			return map[string]any{"mode": mode}, nil
+		})
 }
 
-// Run lets everybody in.
-func (c openCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error { return d.setMode(ctx, c.Zone, zone.ModeOpen) })
-}
-
-// closeCommand is queue-server zones close.
-type closeCommand struct {
-	zoneArg
-	deskFlags
-}
-
-// Run turns newcomers away.
-func (c closeCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error { return d.setMode(ctx, c.Zone, zone.ModeClosed) })
-}
-
-// pauseCommand is queue-server zones pause.
-type pauseCommand struct {
-	zoneArg
-	deskFlags
-}
-
-// Run lets nobody in any more, and prints how to undo it.
-func (c pauseCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		made, err := d.change(ctx, c.Zone, func(was zone.Settings) (map[string]any, error) {
+// pause is queue-server zones pause.
+func (c *connection) pause() *cobra.Command {
+	return c.command("pause ZONE", "Let nobody in: perMinute 0. Everybody keeps the place.", func(ctx context.Context, s *session, args []string) error {
+		id := args[0]
+		made, err := s.change(ctx, id, func(was zone.Settings) (map[string]any, error) {
 			if was.PerMinute == 0 {
 				return nil, nil
 			}
 			return map[string]any{perMinuteKey: 0}, nil
 		})
 		switch {
-		case err != nil:
-			return err
-		case d.json:
-			return d.printJSON(made.now.JSON)
+		case err != nil || s.json:
+			return s.printReply(made.now.JSON, err)
 		case made.was.PerMinute == 0:
-			d.say("%s is paused already. To let people in: queue-server zones resume %s", c.Zone, c.Zone)
+			s.say("%s is paused already. To let people in: queue-server zones resume %s", id, id)
 		default:
-			d.say("%s is paused. %s", c.Zone, pauseEffect(made.now.Value))
-			d.say("  perMinute %d -> 0", made.was.PerMinute)
-			d.say("To undo: queue-server zones resume %s --per-minute %d", c.Zone, made.was.PerMinute)
+			s.say("%s is paused. %s", id, pauseEffect(made.now.Value))
+			s.say("  perMinute %d -> 0", made.was.PerMinute)
+			s.say("To undo: queue-server zones resume %s --per-minute %d", id, made.was.PerMinute)
 		}
 		return nil
 	})
@@ -179,42 +141,29 @@ func pauseEffect(z zone.Settings) string {
 	return effect(z)
 }
 
-// perMinuteKey is the limit's name.
-const perMinuteKey = "perMinute"
-
-// resumeCommand is queue-server zones resume.
-type resumeCommand struct {
-	zoneArg
-	PerMinute int64 `placeholder:"N" help:"The limit; the last one that was not 0, from the record of changes, when absent."`
-	deskFlags
-}
-
-// Run lets people in again.
-func (c resumeCommand) Run(ctx context.Context, at *surroundings) error {
-	if c.PerMinute < 0 {
-		return usage("--per-minute is %d, must be 1 or more", c.PerMinute)
-	}
-	return c.at(at, func(d *desk) error {
-		made, err := d.change(ctx, c.Zone, func(was zone.Settings) (map[string]any, error) {
-			if c.PerMinute > 0 {
-				return map[string]any{perMinuteKey: c.PerMinute}, nil
-			}
-			if was.PerMinute > 0 {
+// resume is queue-server zones resume.
+func (c *connection) resume() *cobra.Command {
+	var perMinute int64
+	command := c.changeZone("resume ZONE", "Undo a pause: the limit that the record of changes has from before.",
+		func(ctx context.Context, s *session, _ []string, was zone.Settings) (map[string]any, error) {
+			switch {
+			case perMinute < 0:
+				return nil, Usage("--per-minute is %d, must be 1 or more", perMinute)
+			case perMinute > 0:
+				return map[string]any{perMinuteKey: perMinute}, nil
+			case was.PerMinute > 0:
 				return nil, nil
 			}
-			limit, err := d.limitBefore(ctx, c.Zone)
+			limit, err := s.limitBefore(ctx, was.ZoneID)
 			return map[string]any{perMinuteKey: limit}, err
 		})
-		if err != nil {
-			return err
-		}
-		return d.tell(made, effect(made.now.Value))
-	})
+	command.Flags().Int64Var(&perMinute, "per-minute", 0, "`N`, the limit; the last one that was not 0, from the record of changes, when absent")
+	return command
 }
 
 // limitBefore returns the limit that a paused zone had before, from the record.
-func (d *desk) limitBefore(ctx context.Context, zoneID string) (int64, error) {
-	reply, err := d.Changes(ctx, zoneID, 0)
+func (s *session) limitBefore(ctx context.Context, zoneID string) (int64, error) {
+	reply, err := s.Changes(ctx, zoneID, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -226,6 +175,6 @@ func (d *desk) limitBefore(ctx context.Context, zoneID string) (int64, error) {
 			return c.Was.PerMinute, nil
 		}
 	}
-	return 0, usage("the record of changes does not say what %s let in before; say it: queue-server zones resume %s --per-minute N",
+	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones resume %s --per-minute N",
 		zoneID, zoneID)
 }

@@ -1,47 +1,28 @@
-package main
+package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
-// limitsCommand is queue-server limits: what an operator does with policies.
-type limitsCommand struct {
-	List   limitListCommand   `cmd:"" help:"All policies."`
-	Show   limitShowCommand   `cmd:"" help:"One policy, what the server has seen of it in the last minute, and who was refused most."`
-	Apply  limitApplyCommand  `cmd:"" help:"Make the policies match a file; shows the differences first."`
-	Audit  limitAuditCommand  `cmd:"" help:"The record of changes of policies: when, who, what was and what is."`
-	Delete limitDeleteCommand `cmd:"" help:"Delete a policy: who asks for it is told that there is none."`
-}
-
-// policyArg is the name of a policy that is there.
-type policyArg struct {
-	Policy string `arg:"" help:"Name of the policy." complete:"policy"`
-}
-
-// limitListCommand is queue-server limits list.
-type limitListCommand struct{ deskFlags }
-
-// Run prints all policies.
-func (c limitListCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		reply, err := d.Limits(ctx)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return d.printJSON(reply.JSON)
+// listLimits is queue-server limits list.
+func (c *connection) listLimits() *cobra.Command {
+	return c.command("list", "All policies.", func(ctx context.Context, s *session, _ []string) error {
+		reply, err := s.Limits(ctx)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
 		}
 		if len(reply.Value.Limits) == 0 {
-			d.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
+			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
 			return nil
 		}
 		t := &table{columns: []column{
@@ -49,14 +30,56 @@ func (c limitListCommand) Run(ctx context.Context, at *surroundings) error {
 			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
 		}}
 		for _, p := range reply.Value.Limits {
-			tiers := strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ",")
-			if tiers == "" {
-				tiers = "-"
-			}
+			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
 			t.add(p.Name, ruleWords(p.Rules), tiers, keyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
 		}
-		return t.print(d.stdout, d.columns())
+		return s.print(t)
 	})
+}
+
+// showLimit is queue-server limits show: one policy, and what was seen of it.
+func (c *connection) showLimit() *cobra.Command {
+	return c.command("show POLICY", "One policy, what the server has seen of it in the last minute, and who was refused most.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.Limit(ctx, args[0])
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, s.aboutPolicy(ctx, args[0], err))
+			}
+			for _, text := range policyLines(&reply.Value) {
+				s.say("%s", text)
+			}
+			stats, err := s.LimitStats(ctx, args[0])
+			if err != nil {
+				return s.aboutPolicy(ctx, args[0], err)
+			}
+			return s.printLimitStats(stats.Value)
+		})
+}
+
+// deleteLimit is queue-server limits delete: if the policy is still the one that was
+// looked at.
+func (c *connection) deleteLimit() *cobra.Command {
+	var yes bool
+	command := c.command("delete POLICY", "Delete a policy: who asks for it is told that there is none.",
+		func(ctx context.Context, s *session, args []string) error {
+			name := args[0]
+			is, err := s.Limit(ctx, name)
+			if err == nil && !yes {
+				if err := s.confirm(ctx, name, "change policies",
+					"Whoever asks for policy %s will be told that there is none. Type its name to delete it: ", name); err != nil {
+					return err
+				}
+			}
+			if err == nil {
+				err = s.DeleteLimit(ctx, name, is.Version)
+			}
+			if err == nil && !s.json {
+				s.say("Deleted policy %s.", name)
+			}
+			return s.aboutPolicy(ctx, name, err)
+		})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
 }
 
 // ruleWords writes rules for people: 100 in 1 m, 20 in 10 s.
@@ -79,95 +102,11 @@ func keyWords(key []limit.Source) string {
 	return strings.Join(all, ",")
 }
 
-// limitAuditCommand is queue-server limits audit.
-type limitAuditCommand struct {
-	Policy string `arg:"" optional:"" help:"Name of the policy, also of one that was deleted; all policies when absent." complete:"policy"`
-	Limit  int    `short:"n" default:"50" help:"The most changes that are shown, newest first."`
-	deskFlags
-}
-
-// Run prints the record of changes of policies.
-func (c limitAuditCommand) Run(ctx context.Context, at *surroundings) error {
-	if c.Limit < 1 {
-		return usage("--limit is %d, must be 1 or more", c.Limit)
+// policyLines are all of a policy, for people; none of nil.
+func policyLines(p *limit.Policy) []string {
+	if p == nil {
+		return nil
 	}
-	return c.at(at, func(d *desk) error {
-		reply, err := d.LimitChanges(ctx, c.Policy, c.Limit)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return d.printJSON(reply.JSON)
-		}
-		if len(reply.Value.Changes) == 0 {
-			d.say("The record has no such changes.")
-			return nil
-		}
-		t := &table{columns: []column{{title: "POLICY"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
-		for _, change := range reply.Value.Changes {
-			who := change.By
-			if who == "" {
-				who = "-"
-			}
-			for _, what := range policyChange(change) {
-				t.add(change.Policy, time.UnixMilli(change.AtMillis).Format(time.DateTime), who, what)
-			}
-		}
-		return t.print(d.stdout, d.columns())
-	})
-}
-
-// policyChange says what a change did, one setting each: - what was, + what is.
-func policyChange(c limit.Change) []string {
-	switch {
-	case c.Now == nil:
-		return []string{"deleted"}
-	case c.Was == nil:
-		return []string{"made: " + ruleWords(c.Now.Rules)}
-	}
-	var all []string
-	was, now := policyLines(*c.Was), policyLines(*c.Now)
-	add := func(mark string, lines, other []string) {
-		for _, text := range lines {
-			if !slices.Contains(other, text) {
-				all = append(all, mark+" "+strings.Join(strings.Fields(text), " "))
-			}
-		}
-	}
-	add("-", was, now)
-	add("+", now, was)
-	return all
-}
-
-// limitShowCommand is queue-server limits show.
-type limitShowCommand struct {
-	policyArg
-	deskFlags
-}
-
-// Run prints one policy, and what was seen of it.
-func (c limitShowCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		reply, err := d.Limit(ctx, c.Policy)
-		if err != nil {
-			return d.aboutPolicy(ctx, c.Policy, err)
-		}
-		if d.json {
-			return d.printJSON(reply.JSON)
-		}
-		for _, text := range policyLines(reply.Value) {
-			d.say("%s", text)
-		}
-		stats, err := d.LimitStats(ctx, c.Policy)
-		if err != nil {
-			return d.aboutPolicy(ctx, c.Policy, err)
-		}
-		return d.showLimitStats(stats.Value)
-	})
-}
-
-// policyLines are all of a policy, for people.
-func policyLines(p limit.Policy) []string {
 	t := &table{columns: []column{{}, {}}}
 	add := func(name string, rules []limit.Rule) {
 		for _, r := range rules {
@@ -189,54 +128,31 @@ func policyLines(p limit.Policy) []string {
 	return t.lines(0)[1:]
 }
 
-func (d *desk) showLimitStats(s adminclient.LimitStats) error {
-	d.say("\nOn this server, in the last %s:\n", seconds(int64(s.RecentSeconds)))
+func (s *session) printLimitStats(stats adminclient.LimitStats) error {
+	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
 	t := &table{columns: []column{
 		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
 		{title: "OF THESE, FROM MEMORY", right: true, spare: 2}, {title: "WITHOUT THE STORE", right: true, spare: 1},
 	}}
-	for _, tier := range s.Tiers {
+	for _, tier := range stats.Tiers {
 		c := tier.Recent
 		t.add(tier.Tier, grouped(int64(c.Allowed+c.AllowedOpen+c.AllowedLocally)),
 			grouped(int64(c.Refused+c.RefusedFromMemory+c.RefusedClosed+c.RefusedLocally)), grouped(int64(c.RefusedFromMemory)),
 			grouped(int64(c.AllowedOpen+c.AllowedLocally+c.RefusedClosed+c.RefusedLocally)))
 	}
-	if err := t.print(d.stdout, d.columns()); err != nil {
+	if err := s.print(t); err != nil {
 		return err
 	}
-	if s.FailingLanes > 0 {
-		d.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", s.FailingLanes)
+	if stats.FailingLanes > 0 {
+		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.FailingLanes)
 	}
-	if len(s.Busiest) == 0 {
+	if len(stats.Busiest) == 0 {
 		return nil
 	}
-	d.say("\nRefused most, as hashes of their keys:\n")
+	s.say("\nRefused most, as hashes of their keys:\n")
 	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
-	for _, b := range s.Busiest {
+	for _, b := range stats.Busiest {
 		busy.add(b.Key, grouped(b.Refused))
 	}
-	return busy.print(d.stdout, d.columns())
-}
-
-// aboutPolicy says an error about a policy; if there is no such policy, which other
-// may be meant.
-func (d *desk) aboutPolicy(ctx context.Context, name string, err error) error {
-	switch {
-	case errors.Is(err, adminclient.ErrConflict):
-		return sentence(err, "policy %s: others have changed it meanwhile; it was left as it is. Look at it with: queue-server limits show %s", name, name)
-	case !errors.Is(err, adminclient.ErrNotFound):
-		return err
-	}
-	reply, listErr := d.Limits(ctx)
-	if listErr != nil {
-		return sentence(err, "there is no policy %s", name)
-	}
-	names := make([]string, len(reply.Value.Limits))
-	for i, p := range reply.Value.Limits {
-		names[i] = p.Name
-	}
-	if len(names) == 0 {
-		return sentence(err, "there is no policy %s; there are none yet", name)
-	}
-	return sentence(err, "there is no policy %s; %s", name, suggest(name, names))
+	return s.print(busy)
 }

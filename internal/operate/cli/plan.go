@@ -1,15 +1,16 @@
-package main
+package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// What a step does to a zone.
+// What a step does.
 const (
 	actionMake   = "make"
 	actionChange = "change"
@@ -25,167 +26,164 @@ const (
 	resultSkipped = "skipped"
 )
 
-// plan is what makes the zones of a server those of a file. As JSON it is what
-// zones apply --json prints.
-type plan struct {
-	Steps []*step `json:"steps"`
-	// Same are zones that are already as the file says.
+// resource is a kind of things that a server has and a file names: zones, or policies.
+type resource[T any] struct {
+	// one and many name the kind to people.
+	one, many string
+	name      func(T) string
+	// label gives a step what is for people and for JSON, beside Was and Now.
+	label func(*step[T])
+	all   func(context.Context) ([]T, error)
+	get   func(ctx context.Context, name string) (adminclient.Reply[T], error)
+	// put makes a thing, or what differs of it another.
+	put    func(context.Context, *step[T]) error
+	remove func(ctx context.Context, name, version string) error
+	// waiting is how many lose their places with one that is deleted.
+	waiting func(ctx context.Context, name string) (int64, error)
+}
+
+// plan is what makes the things of a server those of a file. As JSON it is what apply
+// --json prints.
+type plan[T any] struct {
+	Steps []*step[T] `json:"steps"`
+	// Same are those that are already as the file says.
 	Same []string `json:"same"`
-	// Unlisted are zones that the file does not have and that stay, for want
-	// of --prune.
+	// Unlisted are those that the file does not have and that stay, for want of --prune.
 	Unlisted []string `json:"unlisted"`
 }
 
-// step is what is done to one zone.
-type step struct {
-	ZoneID string `json:"zoneId"`
+// step is what is done to one thing.
+type step[T any] struct {
+	// One of these is its name.
+	ZoneID string `json:"zoneId,omitempty"`
+	Policy string `json:"policy,omitempty"`
 	Action string `json:"action"`
-	// Settings are those that differ, or those of a new zone that are not the
-	// default.
-	Settings []settingChange `json:"settings"`
+	// Settings are those of a zone that differ, or those of a new zone that are not
+	// the default.
+	Settings []difference `json:"settings,omitzero"`
+	// Was is null for what is new, Now for what is deleted.
+	Was *T `json:"was"`
+	Now *T `json:"now"`
 	// Waiting is how many lose their places in a zone that is deleted.
 	Waiting int64  `json:"waiting,omitempty"`
 	Result  string `json:"result"`
 	// Error says why a step failed.
 	Error string `json:"error,omitempty"`
 
-	err error
-	// version names the settings that Settings was compared with.
+	name string
+	// lines are the differences for people.
+	lines []string
+	// version names what Now was compared with.
 	version string
 }
 
-// settingChange is one setting of a step. Was is null for a new zone.
-type settingChange struct {
-	Name string `json:"name"`
-	Was  any    `json:"was"`
-	Now  any    `json:"now"`
-}
-
-// makePlan compares the zones of the server with those wanted.
-func (d *desk) makePlan(ctx context.Context, wanted []zone.Settings, prune bool) (*plan, error) {
-	reply, err := d.Zones(ctx)
+// compare returns what makes the things of the server those that are wanted.
+func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan[T], error) {
+	there, err := r.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[string]bool)
-	for _, z := range reply.Value.Zones {
-		there[z.ZoneID] = true
+	p := &plan[T]{Steps: []*step[T]{}, Same: []string{}, Unlisted: []string{}}
+	has := func(all []T, name string) bool {
+		return slices.ContainsFunc(all, func(one T) bool { return r.name(one) == name })
 	}
-	p := &plan{Steps: []*step{}, Same: []string{}, Unlisted: []string{}}
 	for _, want := range wanted {
-		if !there[want.ZoneID] {
-			p.Steps = append(p.Steps, newStep(want))
-			continue
-		}
-		is, err := d.Zone(ctx, want.ZoneID)
-		if err != nil {
-			return nil, fmt.Errorf("zone %s: %w", want.ZoneID, err)
-		}
-		if s := changeStep(is, want); len(s.Settings) > 0 {
-			p.Steps = append(p.Steps, s)
-		} else {
-			p.Same = append(p.Same, want.ZoneID)
-		}
-	}
-	for _, z := range reply.Value.Zones {
-		if slices.ContainsFunc(wanted, func(w zone.Settings) bool { return w.ZoneID == z.ZoneID }) {
-			continue
-		}
-		if !prune {
-			p.Unlisted = append(p.Unlisted, z.ZoneID)
-			continue
-		}
-		s, err := d.deleteStep(ctx, z.ZoneID)
-		if err != nil {
-			return nil, fmt.Errorf("zone %s: %w", z.ZoneID, err)
+		name := r.name(want)
+		s := &step[T]{name: name, Action: actionMake, Now: &want}
+		if has(there, name) {
+			if err := r.look(ctx, s, actionChange); err != nil {
+				return nil, err
+			}
+			if reflect.DeepEqual(*s.Was, want) {
+				p.Same = append(p.Same, name)
+				continue
+			}
 		}
 		p.Steps = append(p.Steps, s)
+	}
+	for _, one := range there {
+		name := r.name(one)
+		switch {
+		case has(wanted, name):
+		case !prune:
+			p.Unlisted = append(p.Unlisted, name)
+		default:
+			s := &step[T]{name: name}
+			if err := r.look(ctx, s, actionDelete); err != nil {
+				return nil, err
+			}
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	for _, s := range p.Steps {
+		s.Result = resultPlanned
+		r.label(s)
 	}
 	return p, nil
 }
 
-func newStep(want zone.Settings) *step {
-	s := &step{ZoneID: want.ZoneID, Action: actionMake, Result: resultPlanned, Settings: []settingChange{}}
-	usual := settingsOf(zone.Defaults(want.ZoneID))
-	for i, setting := range settingsOf(want) {
-		if setting.name == perMinuteKey || setting.value != usual[i].value {
-			s.Settings = append(s.Settings, settingChange{Name: setting.name, Now: setting.value})
-		}
+// look asks for what is there, which the action is done to.
+func (r resource[T]) look(ctx context.Context, s *step[T], action string) error {
+	is, err := r.get(ctx, s.name)
+	if err == nil && action == actionDelete {
+		s.Waiting, err = r.waiting(ctx, s.name)
 	}
-	return s
-}
-
-func changeStep(is adminclient.Reply[zone.Settings], want zone.Settings) *step {
-	s := &step{ZoneID: want.ZoneID, Action: actionChange, Result: resultPlanned, version: is.Version}
-	for _, d := range differences(is.Value, want) {
-		s.Settings = append(s.Settings, settingChange{d.name, d.was, d.now})
-	}
-	return s
-}
-
-func (d *desk) deleteStep(ctx context.Context, zoneID string) (*step, error) {
-	is, err := d.Zone(ctx, zoneID)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s %s: %w", r.one, s.name, err)
 	}
-	stats, err := d.Stats(ctx, zoneID)
-	if err != nil {
-		return nil, err
-	}
-	return &step{
-		ZoneID: zoneID, Action: actionDelete, Result: resultPlanned, Settings: []settingChange{},
-		Waiting: stats.Value.Waiting, version: is.Version,
-	}, nil
+	s.Action, s.Was, s.version = action, &is.Value, is.Version
+	return nil
 }
 
-// of returns the steps of one action.
-func (p *plan) of(action string) []*step {
-	var all []*step
+// carryOut does the steps, those that delete last, and returns all errors. A step that
+// fails does not keep the others from being done, but a server that does not answer,
+// or refuses the token, does. done is called after each that was done.
+func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T])) error {
+	var all []error
+	stop := false
 	for _, s := range p.Steps {
-		if s.Action == action {
-			all = append(all, s)
+		if stop {
+			s.Result = resultSkipped
+			continue
 		}
+		err := r.carryOutOne(ctx, s)
+		if err == nil {
+			s.Result = resultDone
+			done(s)
+			continue
+		}
+		s.Result, s.Error = resultFailed, err.Error()
+		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.name, err))
+		stop = ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized)
 	}
-	return all
+	if len(all) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(all...))
 }
 
-// lines are the steps for people, each setting on a line of its own.
-func (p *plan) lines() []string {
-	var all []string
+func (r resource[T]) carryOutOne(ctx context.Context, s *step[T]) error {
+	if s.Action == actionDelete {
+		return r.remove(ctx, s.name, s.version)
+	}
+	return r.put(ctx, s)
+}
+
+// count returns how many steps are so.
+func (p *plan[T]) count(is func(*step[T]) bool) (n int) {
 	for _, s := range p.Steps {
-		word := s.Action
-		if s.Action == actionDelete {
-			word = "DELETE, " + places(s.Waiting)
+		if is(s) {
+			n++
 		}
-		all = append(all, fmt.Sprintf("  %s: %s", s.ZoneID, word))
-		t := &table{columns: []column{{}, {}}}
-		for _, c := range s.Settings {
-			value := fmt.Sprint(c.Now)
-			if s.Action == actionChange {
-				value = fmt.Sprintf("%v -> %v", c.Was, c.Now)
-			}
-			t.add("      "+c.Name, value)
-		}
-		all = append(all, t.lines(0)[1:]...)
 	}
-	return all
-}
-
-// places says who loses the place with a zone.
-func places(n int64) string {
-	switch n {
-	case 0:
-		return "in which nobody waits"
-	case 1:
-		return "with the place of 1 who waits"
-	}
-	return "with the places of " + grouped(n) + " who wait"
+	return n
 }
 
 // summary counts what is to be done.
-func (p *plan) summary() string {
+func (p *plan[T]) summary() string {
+	of := func(action string) int { return p.count(func(s *step[T]) bool { return s.Action == action }) }
 	text := fmt.Sprintf("%d to make, %d to change, %d to delete; %d as the file says already",
-		len(p.of(actionMake)), len(p.of(actionChange)), len(p.of(actionDelete)), len(p.Same))
+		of(actionMake), of(actionChange), of(actionDelete), len(p.Same))
 	if n := len(p.Unlisted); n > 0 {
 		text += fmt.Sprintf("; %d not in the file, left alone (--prune deletes them)", n)
 	}

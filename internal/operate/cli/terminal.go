@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -12,46 +12,62 @@ import (
 	"golang.org/x/term"
 )
 
-// surroundings are where a command runs: what it can read, and whom it can ask.
-type surroundings struct {
-	getenv         func(string) string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// person tells that somebody sits there who sees what is printed to stderr,
+// Terminal is where a command runs: what it can read, and whom it can ask.
+type Terminal struct {
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Interactive tells that somebody sits there who sees what is printed to Stderr,
 	// and can be asked.
-	person bool
-	// screen returns the size of the terminal that stdout is; nil, or ok false,
-	// where it is none, such as a pipe or a file.
-	screen func() (columns, rows int, ok bool)
-	// answers are the lines of stdin, from the first question on.
+	Interactive bool
+	// Screen returns the size of the terminal that Stdout is; nil, or ok false, where
+	// it is none, such as a pipe or a file.
+	Screen func() (columns, rows int, ok bool)
+	// answers are the lines of Stdin, from the first question on.
 	answers *bufio.Reader
 }
 
-// here are the surroundings of this process.
-func here() surroundings {
+// ProcessTerminal is the terminal of this process.
+func ProcessTerminal() *Terminal {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	return surroundings{
-		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		person: isTerminal(os.Stdin) && isTerminal(os.Stderr),
-		screen: func() (columns, rows int, ok bool) {
+	return &Terminal{
+		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Interactive: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+		Screen: func() (columns, rows int, ok bool) {
 			columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 			return columns, rows, err == nil && columns > 0
 		},
 	}
 }
 
-// size returns the size of the terminal, ok false where stdout is none.
-func (at *surroundings) size() (columns, rows int, ok bool) {
-	if at.screen == nil {
+// size returns the size of the terminal; ok is false where Stdout is none, and
+// lines may be of any length: columns is 0.
+func (t *Terminal) size() (columns, rows int, ok bool) {
+	if t.Screen == nil {
 		return 0, 0, false
 	}
-	return at.screen()
+	return t.Screen()
 }
 
-// columns returns how wide the terminal is, or 0 where lines may be of any length.
-func (at *surroundings) columns() int {
-	columns, _, _ := at.size()
-	return columns
+// say prints a sentence for people.
+func (t *Terminal) say(format string, a ...any) { _, _ = fmt.Fprintf(t.Stdout, format+"\n", a...) }
+
+// print prints a table as wide as the terminal.
+func (t *Terminal) print(rows *table) error {
+	columns, _, _ := t.size()
+	_, err := io.WriteString(t.Stdout, strings.Join(rows.lines(columns), "\n")+"\n")
+	return err
+}
+
+// readFile reads a file, or Stdin where it is named "-".
+func (t *Terminal) readFile(path string) ([]byte, error) {
+	switch {
+	case path != "-":
+		return os.ReadFile(path)
+	case t.Stdin == nil:
+		return nil, nil
+	}
+	return io.ReadAll(t.Stdin)
 }
 
 // errNobody: a question was to be asked, and nobody is there.
@@ -60,13 +76,13 @@ var errNobody = errors.New("there is nobody to ask")
 // ask prints a question and returns the answer, a line without the white space
 // around it. It returns errNobody where nobody can answer, and ctx's error when
 // that ends first.
-func (at *surroundings) ask(ctx context.Context, format string, a ...any) (string, error) {
-	if !at.person || at.stdin == nil {
+func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, error) {
+	if !t.Interactive || t.Stdin == nil {
 		return "", errNobody
 	}
-	_, _ = fmt.Fprintf(at.stderr, format, a...)
-	if at.answers == nil {
-		at.answers = bufio.NewReader(at.stdin)
+	_, _ = fmt.Fprintf(t.Stderr, format, a...)
+	if t.answers == nil {
+		t.answers = bufio.NewReader(t.Stdin)
 	}
 	type line struct {
 		text string
@@ -74,18 +90,36 @@ func (at *surroundings) ask(ctx context.Context, format string, a ...any) (strin
 	}
 	answer := make(chan line, 1)
 	go func() { // it ends with the process, if nobody answers
-		text, err := at.answers.ReadString('\n')
+		text, err := t.answers.ReadString('\n')
 		answer <- line{text, err}
 	}()
 	select {
 	case <-ctx.Done():
-		_, _ = fmt.Fprintln(at.stderr)
+		_, _ = fmt.Fprintln(t.Stderr)
 		return "", ctx.Err()
 	case got := <-answer:
 		if got.err != nil && got.text == "" {
-			_, _ = fmt.Fprintln(at.stderr)
+			_, _ = fmt.Fprintln(t.Stderr)
 			return "", errNobody
 		}
 		return strings.TrimSpace(got.text), nil
 	}
+}
+
+// errNotConfirmed: who was asked did not say yes.
+var errNotConfirmed = errors.New("not confirmed: nothing was changed")
+
+// confirm asks, and returns an error unless want was answered. instead says what to do
+// where nobody can be asked.
+func (t *Terminal) confirm(ctx context.Context, want, instead, format string, a ...any) error {
+	typed, err := t.ask(ctx, format, a...)
+	switch {
+	case errors.Is(err, errNobody):
+		return Usage("%w: say --yes to %s", err, instead)
+	case err != nil:
+		return err
+	case typed != want:
+		return errNotConfirmed
+	}
+	return nil
 }

@@ -1,52 +1,33 @@
-package main
+package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// zonesCommand is queue-server zones: what an operator does with zones.
-type zonesCommand struct {
-	List   listCommand   `cmd:"" help:"All zones and their settings."`
-	Get    getCommand    `cmd:"" help:"One zone's settings."`
-	Watch  watchCommand  `cmd:"" help:"Zones at this moment, every second, until you end it."`
-	Set    setCommand    `cmd:"" help:"Change the settings that you name, and no others."`
-	Pause  pauseCommand  `cmd:"" help:"Let nobody in: perMinute 0. Everybody keeps the place."`
-	Resume resumeCommand `cmd:"" help:"Undo a pause: the limit that the record of changes has from before."`
-	Open   openCommand   `cmd:"" help:"Let everybody in, and count them: mode open."`
-	Close  closeCommand  `cmd:"" help:"Take no newcomers: mode closed. Those who wait go on being let in."`
-	Create createCommand `cmd:"" help:"Make a zone. One that is there already stays as it is."`
-	Delete deleteCommand `cmd:"" help:"Delete a zone, and everybody's place in it."`
-	Apply  applyCommand  `cmd:"" help:"Make the settings match a file; shows the differences first."`
-}
-
-// zoneArg is the name of a zone that is there.
-type zoneArg struct {
-	Zone string `arg:"" help:"Name of the zone." complete:"zone"`
-}
-
-// listCommand is queue-server zones list.
-type listCommand struct{ deskFlags }
-
-// Run prints all zones.
-func (c listCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		reply, err := d.Zones(ctx)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return d.printJSON(reply.JSON)
+// listZones is queue-server zones list.
+func (c *connection) listZones() *cobra.Command {
+	return c.command("list", "All zones and their settings.", func(ctx context.Context, s *session, _ []string) error {
+		reply, err := s.Zones(ctx)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
 		}
 		if len(reply.Value.Zones) == 0 {
-			d.say("There are no zones yet. To make one: queue-server zones create ZONE perMinute=600")
+			s.say("There are no zones yet. To make one: queue-server zones create ZONE perMinute=600")
 			return nil
 		}
-		return zoneTable(reply.Value.Zones).print(d.stdout, d.columns())
+		return s.print(zoneTable(reply.Value.Zones))
 	})
 }
 
@@ -64,39 +45,34 @@ func zoneTable(zones []zone.Settings) *table {
 		{title: "OUTAGE", spare: 5},
 	}}
 	for _, z := range zones {
+		most := "-"
+		if z.MaxWaiting > 0 {
+			most = grouped(z.MaxWaiting)
+		}
 		t.add(z.ZoneID, state(z.Mode, z.PerMinute), grouped(z.PerMinute), seconds(z.WindowSeconds), grouped(z.Burst),
-			seconds(z.IdleTimeoutSeconds), seconds(z.PassTTLSeconds), maxWaiting(z.MaxWaiting), string(z.OnStoreFailure))
+			seconds(z.IdleTimeoutSeconds), seconds(z.PassTTLSeconds), most, string(z.OnStoreFailure))
 	}
 	return t
 }
 
-// getCommand is queue-server zones get.
-type getCommand struct {
-	zoneArg
-	deskFlags
-}
-
-// Run prints one zone, as zones set takes it.
-func (c getCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		reply, err := d.Zone(ctx, c.Zone)
-		if err != nil {
-			return d.about(ctx, c.Zone, err)
-		}
-		if d.json {
-			return d.printJSON(reply.JSON)
+// getZone is queue-server zones get. It prints a zone as zones set takes it.
+func (c *connection) getZone() *cobra.Command {
+	return c.command("get ZONE", "One zone's settings.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Zone(ctx, args[0])
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 		}
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
-		for _, s := range settingsOf(reply.Value) {
-			t.add(s.name, s.text(), meaning(reply.Value, s))
+		for _, one := range settingsOf(reply.Value) {
+			t.add(one.name, fmt.Sprint(one.value), meaning(reply.Value, one.name))
 		}
-		return t.print(d.stdout, d.columns())
+		return s.print(t)
 	})
 }
 
 // meaning says what a setting does.
-func meaning(z zone.Settings, s setting) string {
-	switch s.name {
+func meaning(z zone.Settings, name string) string {
+	switch name {
 	case "perMinute":
 		if z.PerMinute == 0 {
 			return "nobody is let in"
@@ -131,41 +107,95 @@ func meaning(z zone.Settings, s setting) string {
 	return ""
 }
 
-// assignments is key=value arguments.
-type assignments []string
-
-// settings returns what they set, by name, for the server to check; numbers are
-// numbers.
-func (all assignments) settings() (map[string]any, error) {
-	given := make(map[string]any, len(all))
-	known := make(map[string]any)
+// assignments reads arguments such as perMinute=600, for the server to check; numbers
+// are numbers, also as people are shown them: 12,340.
+func assignments(args []string) (map[string]any, error) {
+	given := make(map[string]any, len(args))
 	var names []string
+	known := make(map[string]any)
 	for _, s := range settingsOf(zone.Settings{}) {
 		known[s.name] = s.value
 		names = append(names, s.name)
 	}
-	for _, a := range all {
+	for _, a := range args {
 		name, text, isPair := strings.Cut(a, "=")
-		kind, isKnown := known[name]
 		_, twice := given[name]
 		switch {
 		case !isPair && slices.Contains(names, a):
-			return nil, usage("%s: give it a value: %s=...", a, a)
+			return nil, Usage("%s: give it a value: %s=...", a, a)
 		case !isPair:
-			return nil, usage("%q is no setting; write name=value, such as perMinute=600", a)
-		case !isKnown:
-			return nil, usage("%q is no setting; %s", name, suggest(name, names))
+			return nil, Usage("%q is no setting; write name=value, such as perMinute=600", a)
+		case !slices.Contains(names, name):
+			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, names))
 		case twice:
-			return nil, usage("%s is given twice", name)
+			return nil, Usage("%s is given twice", name)
 		}
 		given[name] = text
-		if _, number := kind.(int64); number {
-			n, err := wholeNumber(text)
+		if _, number := known[name].(int64); number {
+			n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
 			if err != nil {
-				return nil, usage("%s is %q, must be a whole number", name, text)
+				return nil, Usage("%s is %q, must be a whole number", name, text)
 			}
 			given[name] = n
 		}
 	}
 	return given, nil
+}
+
+// createZone is queue-server zones create.
+func (c *connection) createZone() *cobra.Command {
+	return c.command("create NAME [NAME=VALUE]...", "Make a zone, with settings such as perMinute=600. One that is there already stays as it is.",
+		func(ctx context.Context, s *session, args []string) error {
+			id := args[0]
+			settings, err := assignments(args[1:])
+			if err != nil {
+				return err
+			}
+			if !zone.ValidID(id) {
+				return Usage("%q cannot be the name of a zone: 1 to 64 of A-Z a-z 0-9 . _ -", id)
+			}
+			reply, err := s.Create(ctx, id, settings)
+			if errors.Is(err, adminclient.ErrConflict) {
+				return sentence(err, "zone %s is there already, and stays as it is\nTo change it: queue-server zones set %s NAME=VALUE", id, id)
+			}
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			s.say("%s is made. %s", id, effect(reply.Value))
+			return nil
+		})
+}
+
+// deleteZone is queue-server zones delete: when the operator has typed its name.
+func (c *connection) deleteZone() *cobra.Command {
+	var yes bool
+	command := c.command("delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, args []string) error {
+		id := args[0]
+		was, err := s.Zone(ctx, id)
+		if err != nil {
+			return s.aboutZone(ctx, id, err)
+		}
+		if !yes {
+			stats, err := s.Stats(ctx, id)
+			if err != nil {
+				return s.aboutZone(ctx, id, err)
+			}
+			if err := s.confirm(ctx, id, "delete "+id, "%s has %s waiting, who all lose their places for good.\nType the zone's name to delete it: ",
+				id, grouped(stats.Value.Waiting)); err != nil {
+				return err
+			}
+		}
+		if err := s.Delete(ctx, id, was.Version); err != nil {
+			return s.aboutZone(ctx, id, err)
+		}
+		if s.json {
+			text, err := json.Marshal(map[string]any{zoneIDKey: id, "deleted": true})
+			return s.printReply(text, err)
+		}
+		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
+			assign(differences(zone.Defaults(id), was.Value), func(d difference) any { return d.Now }))
+		return nil
+	})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
 }

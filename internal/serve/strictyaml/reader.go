@@ -1,13 +1,21 @@
-package policyset
+// Package strictyaml reads settings from YAML, or from JSON, which is YAML: every key
+// must be known and be there once, every value be of its kind, and all faults are
+// told together, each with its line.
+//
+//	Reader.Struct    reads a mapping into a struct, by its yaml tags
+//	Reader.Members   walks a mapping whose keys are known otherwise
+//	Reader.List      walks a list
+//	Suggest          completes the sentence about a name that is not known
+package strictyaml
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"gopkg.in/yaml.v3"
-
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // Fault is something wrong with a text, and where.
@@ -16,135 +24,113 @@ type Fault struct {
 	Text string
 }
 
-// Read reads a policy from YAML, or from JSON, which is YAML: strictly, and with
-// all that is wrong with it. What it does not say is left empty.
-func Read(n *yaml.Node) (limit.Policy, []Fault) {
-	r := &reader{}
-	p := r.policy(n)
-	if len(r.faults) == 0 {
-		if err := p.Validate(); err != nil {
-			for _, text := range Faults(err) {
-				r.fault(n, "%s", text)
-			}
-		}
-	}
-	return p, r.faults
+// Reader walks nodes, and collects what is wrong with them.
+type Reader struct {
+	// Lenient takes null for left out, and a number for a text, as files written by
+	// people have them.
+	Lenient bool
+	Faults  []Fault
 }
 
-// reader walks the nodes and collects what is wrong with them.
-type reader struct{ faults []Fault }
-
-func (r *reader) fault(n *yaml.Node, format string, a ...any) {
-	r.faults = append(r.faults, Fault{n.Line, fmt.Sprintf(format, a...)})
+// Fault adds a fault at the line of n.
+func (r *Reader) Fault(n *yaml.Node, format string, a ...any) {
+	r.Faults = append(r.Faults, Fault{n.Line, fmt.Sprintf(format, a...)})
 }
 
-func (r *reader) policy(n *yaml.Node) (p limit.Policy) {
-	r.members(n, "a policy", map[string]func(string, *yaml.Node){
-		"name":           into(r, &p.Name),
-		"key":            func(name string, n *yaml.Node) { r.list(name, n, func(n *yaml.Node) { r.source(&p, n) }) },
-		"rules":          func(name string, n *yaml.Node) { p.Rules = r.rules(name, n) },
-		"tiers":          func(name string, n *yaml.Node) { p.Tiers = r.tiers(name, n) },
-		"scope":          into(r, &p.Scope),
-		"shards":         r.number(&p.Shards),
-		"onStoreFailure": into(r, &p.OnStoreFailure),
-	})
-	return p
-}
-
-func (r *reader) source(p *limit.Policy, n *yaml.Node) {
-	var s limit.Source
-	into(r, &s)("key", n)
-	p.Key = append(p.Key, s)
-}
-
-func (r *reader) tiers(name string, n *yaml.Node) map[string][]limit.Rule {
+// Members calls each for every member of a mapping. Its keys must be among known,
+// unless that is nil, and be there once. what names the mapping in faults: "a rule".
+func (r *Reader) Members(n *yaml.Node, what string, known []string, each func(key, value *yaml.Node)) {
 	n = behind(n)
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "%s must be rules by the name of their tier", name)
-		return nil
-	}
-	all := make(map[string][]limit.Rule)
-	lines := make(map[string]int)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if first, twice := lines[key.Value]; twice {
-			r.fault(key, "tier %q is in line %d already", key.Value, first)
-			continue
-		}
-		lines[key.Value] = key.Line
-		all[key.Value] = r.rules("tier "+key.Value, n.Content[i+1])
-	}
-	return all
-}
-
-func (r *reader) rules(name string, n *yaml.Node) (all []limit.Rule) {
-	r.list(name, n, func(n *yaml.Node) {
-		var one limit.Rule
-		r.members(n, "a rule", map[string]func(string, *yaml.Node){
-			"algorithm":     into(r, &one.Algorithm),
-			"limit":         r.number(&one.Limit),
-			"windowSeconds": r.number(&one.WindowSeconds),
-			"burst":         r.number(&one.Burst),
-		})
-		all = append(all, one)
-	})
-	return all
-}
-
-// members reads a mapping of known names, each at most once.
-func (r *reader) members(n *yaml.Node, what string, known map[string]func(string, *yaml.Node)) {
-	n = behind(n)
-	if n.Kind != yaml.MappingNode {
-		r.fault(n, "%s must be settings by their names", what)
+		r.Fault(n, "%s must be settings by their names", what)
 		return
 	}
 	lines := make(map[string]int)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], behind(n.Content[i+1])
-		read, ok := known[key.Value]
 		first, twice := lines[key.Value]
 		lines[key.Value] = key.Line
+		null := value.Tag == "!!null"
 		switch {
-		case !ok:
-			r.fault(key, "%q is not a setting of %s; known are %s", key.Value, what, names(known))
+		case known != nil && !slices.Contains(known, key.Value):
+			r.Fault(key, "%q is not a setting of %s; %s", key.Value, what, Suggest(key.Value, known))
 		case twice:
-			r.fault(key, "%s is in line %d already", key.Value, first)
-		case isNull(value):
-			r.fault(value, "%s must not be null: leave it out", key.Value)
-		default:
-			read(key.Value, value)
+			r.Fault(key, "%s is in line %d already", key.Value, first)
+		case null && !r.Lenient:
+			r.Fault(value, "%s must not be null: leave it out", key.Value)
+		case !null:
+			each(key, value)
 		}
 	}
 }
 
-func (r *reader) list(name string, n *yaml.Node, each func(*yaml.Node)) {
+// List calls each for every item of a list.
+func (r *Reader) List(n *yaml.Node, name string, each func(item *yaml.Node)) {
 	n = behind(n)
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "%s must be a list", name)
+		r.Fault(n, "%s must be a list", name)
 		return
 	}
 	for _, item := range n.Content {
-		each(behind(item))
+		each(item)
 	}
 }
 
-// into reads a word.
-func into[T ~string](r *reader, target *T) func(string, *yaml.Node) {
-	return func(name string, n *yaml.Node) {
-		if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-			r.fault(n, "%s must be a string", name)
+// Struct reads a mapping into the struct that target points to. What the mapping
+// leaves out stays as it is. The fields are whole numbers, texts, structs, and lists
+// and maps of those; what names the struct in faults: "a policy".
+func (r *Reader) Struct(n *yaml.Node, what string, target any) {
+	r.members(n, what, reflect.ValueOf(target).Elem())
+}
+
+func (r *Reader) members(n *yaml.Node, what string, target reflect.Value) {
+	r.Members(n, what, Names(target.Interface()), func(key, value *yaml.Node) {
+		i := slices.Index(Names(target.Interface()), key.Value)
+		r.value(value, key.Value, target.Field(i))
+	})
+}
+
+// Names returns the keys that a struct has in YAML, in the order of its fields.
+func Names(of any) []string {
+	var names []string
+	for field := range reflect.TypeOf(of).Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// value reads what the key name has.
+func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
+	n = behind(n)
+	scalar := n.Kind == yaml.ScalarNode
+	switch target.Kind() {
+	case reflect.Struct:
+		r.members(n, "a "+strings.ToLower(target.Type().Name()), target)
+	case reflect.Slice:
+		r.List(n, name, func(item *yaml.Node) {
+			one := reflect.New(target.Type().Elem()).Elem()
+			r.value(item, name, one)
+			target.Set(reflect.Append(target, one))
+		})
+	case reflect.Map:
+		all := reflect.MakeMap(target.Type())
+		r.Members(n, name, nil, func(key, value *yaml.Node) {
+			one := reflect.New(target.Type().Elem()).Elem()
+			r.value(value, name+"."+key.Value, one)
+			all.SetMapIndex(reflect.ValueOf(key.Value).Convert(target.Type().Key()), one)
+		})
+		target.Set(all)
+	case reflect.Int64:
+		if !scalar || n.Tag != "!!int" || n.Decode(target.Addr().Interface()) != nil {
+			r.Fault(n, "%s must be a whole number", name)
+		}
+	default:
+		if !scalar || n.Tag != "!!str" && !r.Lenient {
+			r.Fault(n, "%s must be a string", name)
 			return
 		}
-		*target = T(n.Value)
-	}
-}
-
-// number reads a whole number.
-func (r *reader) number(target *int64) func(string, *yaml.Node) {
-	return func(name string, n *yaml.Node) {
-		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(target) != nil {
-			r.fault(n, "%s must be a whole number", name)
-		}
+		target.SetString(n.Value)
 	}
 }
 
@@ -156,13 +142,17 @@ func behind(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-func names(known map[string]func(string, *yaml.Node)) string {
-	all := make([]string, 0, len(known))
-	for name := range known {
-		all = append(all, name)
+// Suggest completes the sentence about a name that is not known: which other may be
+// meant, else which there are.
+func Suggest(name string, known []string) string {
+	nearest, least := "", max(2, len(name)/3)+1
+	for _, k := range known {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < least {
+			nearest, least = k, d
+		}
 	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
+	if nearest == "" {
+		return "known are " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("did you mean %q?", nearest)
 }

@@ -1,0 +1,24 @@
+package policyset
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+)
+
+// Read reads a policy from YAML, or from JSON, which is YAML: strictly, and with
+// all that is wrong with it. What it does not say is left empty.
+func Read(n *yaml.Node) (limit.Policy, []strictyaml.Fault) {
+	var r strictyaml.Reader
+	var p limit.Policy
+	r.Struct(n, "a policy", &p)
+	if len(r.Faults) == 0 {
+		if err := p.Validate(); err != nil {
+			for _, text := range Faults(err) {
+				r.Fault(n, "%s", text)
+			}
+		}
+	}
+	return p, r.Faults
+}
