@@ -51,7 +51,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "no Redis URL", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "localhost:6379"},
 			says: []string{"QUEUE_REDIS_URL: lua: redis URL: it must begin with redis:// or rediss://"}},
 		{name: "Redis database", args: []string{"--store=redis", "--redis-url=redis://a/db"},
-			says: []string{"--redis-url: lua: redis URL: the path must be a database's number"}},
+			says: []string{"--redis-url: lua: redis URL: ", "the path must be a database's number"}},
 		{name: "parameter of a Redis URL", args: []string{"--store=redis", "--redis-url=redis://a:6379/0?read_timeout=5s"},
 			says: []string{`--redis-url: lua: redis URL: the parameter "read_timeout" is unknown`}},
 		{name: "no authorities", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "rediss://a", "QUEUE_REDIS_CA": "/there/is/none.pem"},
