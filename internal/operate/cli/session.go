@@ -1,25 +1,28 @@
-package main
+package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // Variables of commands that ask a running server. The token has no flag: what
 // is on a command line, everybody on the machine can read.
 const (
+	urlVariable       = "QUEUE_ADMIN_URL"
+	operatorVariable  = "QUEUE_OPERATOR"
 	adminVariable     = "QUEUE_ADMIN_TOKEN"
 	adminFileVariable = "QUEUE_ADMIN_TOKEN_FILE"
 	dataDirVariable   = "QUEUE_DATA_DIR"
@@ -30,62 +33,48 @@ const (
 // defaultAdminURL is where the operators' listener is by default.
 const defaultAdminURL = "http://127.0.0.1:8081"
 
-// deskFlags are those of every command that asks a running server.
-type deskFlags struct {
-	AdminURL string `name:"admin-url" variable:"QUEUE_ADMIN_URL" placeholder:"URL" help:"The server's operators' listener; http://127.0.0.1:8081 when absent."`
-	As       string `variable:"QUEUE_OPERATOR" placeholder:"NAME" help:"Who you are, for the record of changes; $$USER when absent."`
-	JSON     bool   `name:"json" help:"Print what the server answers, as JSON, for scripts."`
+// DefaultDataDir is the data folder of a server that is told no other.
+const DefaultDataDir = "./data"
 
-	// timeout bounds a call; 0 is remote's default.
+// connection is how commands reach a running server: what their flags say.
+type connection struct {
+	*Terminal
+	adminURL, as string
+	json         bool
+	// timeout bounds a call; 0 is the client's default.
 	timeout time.Duration
 }
 
-// desk is where an operator's command works: a server, and who asks.
-type desk struct {
+// session is a server, and the operator who asks it.
+type session struct {
 	*adminclient.Client
-	*surroundings
+	*Terminal
 	json bool
-	// operator is the name for the record.
-	operator string
 	// tokenFrom says where the operators' token was found.
 	tokenFrom string
 }
 
-// at runs work at the desk, and explains the error that it returns.
-func (f deskFlags) at(at *surroundings, work func(d *desk) error) error {
-	d, err := f.open(at)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.explain(work(d))
-}
-
-// open returns the desk. Nothing is asked yet.
-func (f deskFlags) open(at *surroundings) (*desk, error) {
-	address := f.AdminURL
+// open returns the session. Nothing is asked yet.
+func (c *connection) open() (*session, error) {
+	address := cmp.Or(c.adminURL, c.Getenv(urlVariable))
 	if address == "" {
 		address = defaultAdminURL
-		if addr := at.getenv(adminAddrVariable); checkAddr(addr) == nil {
-			address = "http://" + reachable(addr)
+		if addr := c.Getenv(adminAddrVariable); serve.CheckAddr(addr) == nil {
+			address = "http://" + serve.LocalAddr(addr)
 		}
 	}
-	operator := f.As
-	if operator == "" {
-		operator = at.getenv(userVariable)
-	}
-	token, from, err := operatorsToken(at.getenv, address)
+	token, from, err := operatorsToken(c.Getenv, address)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, UsageError{err}
 	}
 	client, err := adminclient.New(adminclient.Options{
-		URL: address, Token: token, Operator: operator, Timeout: f.timeout,
-		Warned: func(said string) { _, _ = fmt.Fprintf(at.stderr, "Mind: it is %s\n", harmless(said, "")) },
+		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)), Timeout: c.timeout,
+		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Mind: it is %s\n", harmless(said, "")) },
 	})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, UsageError{err}
 	}
-	return &desk{Client: client, surroundings: at, json: f.JSON, operator: operator, tokenFrom: from}, nil
+	return &session{Client: client, Terminal: c.Terminal, json: c.json, tokenFrom: from}, nil
 }
 
 // operatorsToken finds the token for the server at address, and says where it was.
@@ -106,7 +95,7 @@ func operatorsToken(getenv func(string) string, address string) (token, from str
 	}
 	dir := getenv(dataDirVariable)
 	if dir == "" {
-		dir = defaultDataDir
+		dir = DefaultDataDir
 	}
 	token, err = secret.ReadToken(dir)
 	switch {
@@ -155,7 +144,7 @@ func (e *sentenceError) Error() string { return e.text }
 func (e *sentenceError) Unwrap() error { return e.of }
 
 // explain says what an operator can do about an error of the client.
-func (d *desk) explain(err error) error {
+func (s *session) explain(err error) error {
 	if _, said := errors.AsType[*sentenceError](err); said {
 		return err
 	}
@@ -165,62 +154,67 @@ func (d *desk) explain(err error) error {
 			"Does it run, and is this its operators' listener? Name another with --admin-url or QUEUE_ADMIN_URL", err)
 	case errors.Is(err, adminclient.ErrUnauthorized):
 		return sentence(err, "%s refuses the operators' token of %s\n"+
-			"The server's own is the one that it was started with, or in the file admin-token of its data folder", d.URL(), d.tokenFrom)
+			"The server's own is the one that it was started with, or in the file admin-token of its data folder", s.URL(), s.tokenFrom)
 	case errors.Is(err, adminclient.ErrUnavailable):
-		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", d.URL(), err)
+		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", s.URL(), err)
 	}
 	return err
 }
 
-// about says an error about a zone; if there is no such zone, which other may be
+// aboutZone says an error about a zone; if there is no such zone, which other may be
 // meant.
-func (d *desk) about(ctx context.Context, zoneID string, err error) error {
+func (s *session) aboutZone(ctx context.Context, zoneID string, err error) error {
+	return about(err, "zone", "zones", "get", zoneID, func() ([]string, error) { return s.zoneNames(ctx) })
+}
+
+func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
+	reply, err := s.Zones(ctx)
+	for _, z := range reply.Value.Zones {
+		names = append(names, z.ZoneID)
+	}
+	return names, err
+}
+
+// aboutPolicy does it for a policy.
+func (s *session) aboutPolicy(ctx context.Context, name string, err error) error {
+	return about(err, "policy", "limits", "show", name, func() (names []string, err error) {
+		reply, err := s.Limits(ctx)
+		for _, p := range reply.Value.Limits {
+			names = append(names, p.Name)
+		}
+		return names, err
+	})
+}
+
+// about says an error about something that has a name. all are the names that there
+// are; group and look are the commands that show it.
+func about(err error, kind, group, look, name string, all func() ([]string, error)) error {
 	if errors.Is(err, adminclient.ErrConflict) {
-		return sentence(err, "zone %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server zones get %s", zoneID, zoneID)
+		return sentence(err, "%s %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server %s %s %s",
+			kind, name, group, look, name)
 	}
 	if !errors.Is(err, adminclient.ErrNotFound) {
 		return err
 	}
-	reply, listErr := d.Zones(ctx)
+	names, listErr := all()
 	if listErr != nil {
-		return sentence(err, "there is no zone %s", zoneID)
-	}
-	names := make([]string, len(reply.Value.Zones))
-	for i, z := range reply.Value.Zones {
-		names[i] = z.ZoneID
+		return sentence(err, "there is no %s %s", kind, name)
 	}
 	const shown = 10
-	switch near := suggest(zoneID, names); {
+	switch near := strictyaml.Suggest(name, names); {
 	case len(names) == 0:
-		return sentence(err, "there is no zone %s; there are none yet", zoneID)
+		return sentence(err, "there is no %s %s; there are none yet", kind, name)
 	case len(names) > shown && !strings.HasPrefix(near, "did"):
-		return sentence(err, "there is no zone %s; all are listed by: queue-server zones list", zoneID)
+		return sentence(err, "there is no %s %s; all are listed by: queue-server %s list", kind, name, group)
 	default:
-		return sentence(err, "there is no zone %s; %s", zoneID, near)
+		return sentence(err, "there is no %s %s; %s", kind, name, near)
 	}
 }
 
-// printJSON prints what the server answered, on one line.
-func (d *desk) printJSON(text []byte) error {
-	var line bytes.Buffer
-	line.Write(text)
-	line.WriteByte('\n')
-	_, err := line.WriteTo(d.stdout)
+// printReply prints what the server answered, on one line, unless there is an error.
+func (s *session) printReply(text []byte, err error) error {
+	if err == nil {
+		_, err = s.Stdout.Write(append(bytes.Clone(text), '\n'))
+	}
 	return err
-}
-
-// say prints a sentence for people.
-func (d *desk) say(format string, a ...any) {
-	_, _ = fmt.Fprintf(d.stdout, format+"\n", a...)
-}
-
-// readInput reads a file, or stdin where it is named "-".
-func (at *surroundings) readInput(path string) ([]byte, error) {
-	if path != "-" {
-		return os.ReadFile(path)
-	}
-	if at.stdin == nil {
-		return nil, nil
-	}
-	return io.ReadAll(at.stdin)
 }

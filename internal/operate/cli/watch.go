@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
@@ -22,31 +24,29 @@ const (
 	watchTimeout = 2 * time.Second
 )
 
-// watchCommand is queue-server zones watch.
-type watchCommand struct {
-	Zones []string      `arg:"" optional:"" name:"zone" help:"Names of zones; all when absent, also those that are made meanwhile." complete:"zone"`
-	Every time.Duration `default:"1s" help:"How often to look."`
-	Count int           `short:"n" default:"0" help:"End after so many looks; 0 is never."`
-	deskFlags
-}
-
-// Run shows zones until ctx ends: as a table that is drawn anew on a terminal,
-// else as a line a zone.
-func (c watchCommand) Run(ctx context.Context, at *surroundings) error {
-	if c.Every < minWatchEvery {
-		return usage("--every is %v, must be %v or more", c.Every, minWatchEvery)
-	}
-	c.timeout = watchTimeout
-	return c.at(at, func(d *desk) error {
-		w := &watcher{desk: d, zones: c.Zones, now: time.Now}
-		var show screen = &plainScreen{desk: d}
-		if _, _, ok := d.size(); ok && !d.json {
-			drawn := &drawnScreen{desk: d, every: c.Every}
-			defer drawn.end()
-			show = drawn
-		}
-		return w.run(ctx, show, c.Every, c.Count)
-	})
+// watch is queue-server zones watch. It shows zones until ctx ends: as a table that is
+// drawn anew on a terminal, else as a line a zone.
+func (c *connection) watch() *cobra.Command {
+	var every time.Duration
+	var count int
+	command := c.command("watch [ZONE]...", "Zones at this moment, every second, until you end it. All, also those that are made meanwhile, when none is named.",
+		func(ctx context.Context, s *session, args []string) error {
+			if every < minWatchEvery {
+				return Usage("--every is %v, must be %v or more", every, minWatchEvery)
+			}
+			w := &watcher{session: s, zones: args, now: time.Now}
+			var show screen = &plainScreen{session: s}
+			if _, _, ok := s.size(); ok && !s.json {
+				drawn := &drawnScreen{session: s, every: every}
+				defer drawn.end()
+				show = drawn
+			}
+			return w.run(ctx, show, every, count)
+		})
+	command.PreRun = func(*cobra.Command, []string) { c.timeout = watchTimeout }
+	command.Flags().DurationVar(&every, "every", time.Second, "how often to look")
+	command.Flags().IntVarP(&count, "count", "n", 0, "end after so many looks; 0 is never")
+	return command
 }
 
 // view is what one look at the zones has found.
@@ -75,7 +75,7 @@ type screen interface {
 
 // watcher looks at zones again and again.
 type watcher struct {
-	*desk
+	*session
 	zones []string
 	now   func() time.Time
 	last  view
@@ -110,7 +110,10 @@ func (w *watcher) run(ctx context.Context, show screen, every time.Duration, cou
 // look asks for all zones. The first look has to succeed.
 func (w *watcher) look(ctx context.Context, first bool) (view, error) {
 	v := view{at: w.now()}
-	names, err := w.names(ctx)
+	names, err := w.zones, error(nil)
+	if len(names) == 0 {
+		names, err = w.zoneNames(ctx)
+	}
 	if err == nil {
 		v.zones = w.askAll(ctx, names)
 		err = common(v.zones)
@@ -131,7 +134,7 @@ func (w *watcher) look(ctx context.Context, first bool) (view, error) {
 	if first {
 		for _, z := range v.zones {
 			if z.err != nil && !passes(z.err) {
-				return view{}, w.about(ctx, z.zoneID, z.err)
+				return view{}, w.aboutZone(ctx, z.zoneID, z.err)
 			}
 		}
 	}
@@ -142,21 +145,6 @@ func (w *watcher) look(ctx context.Context, first bool) (view, error) {
 // passes reports whether an error may be over soon.
 func passes(err error) bool {
 	return errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnavailable)
-}
-
-func (w *watcher) names(ctx context.Context) ([]string, error) {
-	if len(w.zones) > 0 {
-		return w.zones, nil
-	}
-	reply, err := w.Zones(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(reply.Value.Zones))
-	for i, z := range reply.Value.Zones {
-		names[i] = z.ZoneID
-	}
-	return names, nil
 }
 
 // askAll asks for the state of these zones, some at a time.
@@ -228,7 +216,7 @@ func troubleWord(err error) string {
 // plainScreen prints a line a zone, for a file or a pipe; or as JSON, what the
 // server answered.
 type plainScreen struct {
-	*desk
+	*session
 	titled bool
 	away   bool
 	// widths are those of the columns so far: they grow, and do not shrink, so
@@ -239,13 +227,13 @@ type plainScreen struct {
 func (p *plainScreen) show(v view) {
 	if v.err != nil {
 		if !p.away {
-			_, _ = fmt.Fprintf(p.stderr, "%s %v\nTrying again\n", v.at.Format(time.TimeOnly), v.err)
+			_, _ = fmt.Fprintf(p.Stderr, "%s %v\nTrying again\n", v.at.Format(time.TimeOnly), v.err)
 		}
 		p.away = true
 		return
 	}
 	if v.back > 0 {
-		_, _ = fmt.Fprintf(p.stderr, "%s the server answers again, after %s\n", v.at.Format(time.TimeOnly), span(v.back))
+		_, _ = fmt.Fprintf(p.Stderr, "%s the server answers again, after %s\n", v.at.Format(time.TimeOnly), span(v.back))
 	}
 	p.away = false
 	if p.json {
@@ -284,18 +272,15 @@ func (p *plainScreen) showJSON(v view) {
 			line.Error, line.Stats = z.err.Error(), nil
 		}
 		text, err := json.Marshal(line)
-		if err == nil {
-			err = p.printJSON(text)
-		}
-		if err != nil {
-			_, _ = fmt.Fprintln(p.stderr, err)
+		if err := p.printReply(text, err); err != nil {
+			_, _ = fmt.Fprintln(p.Stderr, err)
 		}
 	}
 }
 
 // drawnScreen draws a table on a terminal, over the one before.
 type drawnScreen struct {
-	*desk
+	*session
 	every time.Duration
 	// drawn is how many lines the last picture has, to go back over.
 	drawn int
@@ -322,7 +307,7 @@ func (s *drawnScreen) show(v view) {
 	}
 	b.WriteString(clearBelow)
 	s.drawn = len(picture)
-	_, _ = io.WriteString(s.stdout, b.String())
+	_, _ = io.WriteString(s.Stdout, b.String())
 }
 
 // picture returns the lines that fit the terminal.
@@ -360,4 +345,4 @@ func lastCause(err error) string {
 }
 
 // end leaves the last picture, and gives the cursor back.
-func (s *drawnScreen) end() { _, _ = io.WriteString(s.stdout, showCursor) }
+func (s *drawnScreen) end() { _, _ = io.WriteString(s.Stdout, showCursor) }

@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -110,12 +109,6 @@ func (t *table) fit(width int) (shown, widths []int) {
 		widths[0] = max(widths[0]-over, utf8.RuneCountInString(t.columns[0].title))
 	}
 	return shown, widths
-}
-
-// print writes the table.
-func (t *table) print(w io.Writer, width int) error {
-	_, err := io.WriteString(w, strings.Join(t.lines(width), "\n")+"\n")
-	return err
 }
 
 // shorten returns s in at most width characters; where some are missing, an

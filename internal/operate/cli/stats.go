@@ -1,30 +1,24 @@
-package main
+package cli
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
-// statsCommand is queue-server stats.
-type statsCommand struct {
-	zoneArg
-	deskFlags
-}
-
-// Run prints one zone at this moment.
-func (c statsCommand) Run(ctx context.Context, at *surroundings) error {
-	return c.at(at, func(d *desk) error {
-		reply, err := d.Stats(ctx, c.Zone)
-		if err != nil {
-			return d.about(ctx, c.Zone, err)
+// stats is queue-server stats.
+func (c *connection) stats() *cobra.Command {
+	return c.command("stats ZONE", "One zone of a running server at this moment.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Stats(ctx, args[0])
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 		}
-		if d.json {
-			return d.printJSON(reply.JSON)
-		}
-		_, err = fmt.Fprint(d.stdout, statsText(&reply.Value))
+		_, err = io.WriteString(s.Stdout, statsText(&reply.Value))
 		return err
 	})
 }

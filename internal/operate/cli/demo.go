@@ -1,21 +1,16 @@
-package main
+package cli
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
-
-// demoCommand is queue-server demo: a simulated crowd, watched.
-type demoCommand struct {
-	crowdFlags
-	Frame time.Duration `default:"45ms" help:"How long a simulated second takes, on a terminal."`
-}
 
 // The picture, made for a terminal of 80 columns.
 const (
@@ -39,36 +34,29 @@ const (
 	plain      = "\x1b[0m"
 )
 
-// Run shows the crowd going through, then what the room did.
-func (c demoCommand) Run(ctx context.Context, out io.Writer) error {
-	cfg, err := c.config()
-	if err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintf(out, "%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n\n",
-		c.Visitors, c.Arrive, c.PerMinute, c.Leave)
-	d := demo{out: out, crowd: c.Visitors, live: isTerminal(out), frame: c.Frame}
-	if d.live {
-		_, _ = io.WriteString(out, hideCursor)
-		defer func() { _, _ = io.WriteString(out, showCursor) }()
-	}
-	cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
-	report, err := simulate.Run(ctx, cfg)
-	if err != nil {
-		return stopped(err)
-	}
-	_, _ = fmt.Fprintln(out)
-	return report.Print(out)
-}
-
-// isTerminal reports whether a person watches.
-func isTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// demoCommand is queue-server demo: it shows a simulated crowd going through, then
+// what the room did.
+func demoCommand(t *Terminal) *cobra.Command {
+	var f crowdFlags
+	var frame time.Duration
+	command := f.command("demo", "Watch a simulated crowd go through the room.", func(ctx context.Context, cfg simulate.Config) error {
+		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
+			f.visitors, f.arrive, f.perMinute, f.leave)
+		d := demo{out: t.Stdout, crowd: f.visitors, frame: frame}
+		if _, _, d.live = t.size(); d.live {
+			_, _ = io.WriteString(t.Stdout, hideCursor)
+			defer func() { _, _ = io.WriteString(t.Stdout, showCursor) }()
+		}
+		cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
+		report, err := simulate.Run(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		t.say("")
+		return report.Print(t.Stdout)
+	})
+	command.Flags().DurationVar(&frame, "frame", 45*time.Millisecond, "how long a simulated second takes, on a terminal")
+	return command
 }
 
 // demo draws one frame a simulated second.

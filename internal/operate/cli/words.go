@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -84,25 +84,18 @@ func state(mode zone.Mode, perMinute int64) string {
 	return string(mode)
 }
 
-// maxWaiting writes the bound of a line; a dash is none.
-func maxWaiting(n int64) string {
-	if n == 0 {
-		return "-"
-	}
-	return grouped(n)
-}
-
 // setting is one setting of a zone by its name in JSON and YAML.
 type setting struct {
 	name  string
 	value any // int64 or a string
 }
 
-// text writes the value as it would be typed.
-func (s setting) text() string { return fmt.Sprint(s.value) }
-
-// zoneIDKey is the one that is no setting but the zone's name.
-const zoneIDKey = "zoneId"
+const (
+	// zoneIDKey is the one that is no setting but the zone's name.
+	zoneIDKey = "zoneId"
+	// perMinuteKey is the limit.
+	perMinuteKey = "perMinute"
+)
 
 // settingsOf returns all settings of a zone but its name, in the order of the
 // type. Being read off the type, it cannot miss one.
@@ -127,18 +120,19 @@ func settingsOf(s zone.Settings) []setting {
 func assign(all []difference, value func(difference) any) string {
 	var b strings.Builder
 	for _, d := range all {
-		fmt.Fprintf(&b, " %s=%v", d.name, value(d))
+		fmt.Fprintf(&b, " %s=%v", d.Name, value(d))
 	}
 	return b.String()
 }
 
-// difference is one setting that two have otherwise.
+// difference is one setting that two have otherwise. Was is null for a new zone.
 type difference struct {
-	name     string
-	was, now any
+	Name string `json:"name"`
+	Was  any    `json:"was"`
+	Now  any    `json:"now"`
 }
 
-func (d difference) String() string { return fmt.Sprintf("%s %v -> %v", d.name, d.was, d.now) }
+func (d difference) String() string { return fmt.Sprintf("%s %v -> %v", d.Name, d.Was, d.Now) }
 
 // differences returns what is otherwise in now than in was.
 func differences(was, now zone.Settings) []difference {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -9,20 +9,36 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
+
+// execute runs a program that has the commands of operators alone.
+func execute(ctx context.Context, args []string, t *Terminal) int {
+	root := &cobra.Command{Use: "queue-server"}
+	root.AddCommand(Commands(t, []string{"addr"})...)
+	return Execute(ctx, root, args, t)
+}
+
+// nowhere is an environment without variables; withToken has the operators' token.
+func nowhere(string) string { return "" }
+
+func withToken(name string) string {
+	return map[string]string{adminVariable: "Zq7RtWn2Xv5Ks8PdLm3C"}[name]
+}
 
 func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = run(t.Context(), args, func(string) string { return "" }, &out, &errs)
+	status = execute(t.Context(), args, &Terminal{Getenv: nowhere, Stdout: &out, Stderr: &errs})
 	return status, out.String(), errs.String()
 }
 
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	status, out, errs := command(t, "simulate", "--visitors=500", "--per-minute=600", "--leave=20")
-	if status != exitOK || errs != "" {
+	if status != ExitOK || errs != "" {
 		t.Fatalf("status %d, stderr %q", status, errs)
 	}
 	for _, want := range []string{"in any window       60 of 60", "capacity used", "overtaken", "polls a visitor"} {
@@ -36,7 +52,7 @@ func TestSimulateJSON(t *testing.T) {
 	t.Parallel()
 	status, out, errs := command(t, "simulate", "--visitors=500", "--per-minute=600", "--poll=3s", "--json")
 	var r simulate.Report
-	if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitOK || errs != "" {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != ExitOK || errs != "" {
 		t.Fatalf("status %d, stderr %q, %v in %q", status, errs, err, out)
 	}
 	if r.Visitors != 500 || r.WindowLimit != 60 || r.MaxInWindow != 60 {
@@ -51,8 +67,8 @@ func TestSimulateRefuses(t *testing.T) {
 		{"--visitors=0"}, {"--per-minute=0"}, {"--window=61"}, {"--visitors=many"},
 	} {
 		status, out, errs := command(t, append([]string{"simulate"}, args...)...)
-		if status != exitUsage || out != "" || errs == "" {
-			t.Errorf("%v: status %d, stdout %q, stderr %q; want status %d and a sentence", args, status, out, errs, exitUsage)
+		if status != ExitUsage || out != "" || errs == "" {
+			t.Errorf("%v: status %d, stdout %q, stderr %q; want status %d and a sentence", args, status, out, errs, ExitUsage)
 		}
 	}
 }
@@ -61,7 +77,7 @@ func TestSimulateRefuses(t *testing.T) {
 func TestDemoPlain(t *testing.T) {
 	t.Parallel()
 	status, out, errs := command(t, "demo", "--visitors=500", "--per-minute=600")
-	if status != exitOK || errs != "" {
+	if status != ExitOK || errs != "" {
 		t.Fatalf("status %d, stderr %q", status, errs)
 	}
 	if strings.Contains(out, "\x1b") || !strings.Contains(out, "waiting") || !strings.Contains(out, "in any window") {
@@ -123,8 +139,8 @@ func TestStopped(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var out, errs bytes.Buffer
-		status := run(ctx, []string{name}, func(string) string { return "" }, &out, &errs)
-		if want := "queue-server: stopped before the last one was in\n"; status != exitFailed || errs.String() != want {
+		status := execute(ctx, []string{name}, &Terminal{Getenv: nowhere, Stdout: &out, Stderr: &errs})
+		if want := "queue-server: stopped before the last one was in\n"; status != ExitFailed || errs.String() != want {
 			t.Errorf("%s: status %d, stderr %q, want %q", name, status, errs.String(), want)
 		}
 	}
