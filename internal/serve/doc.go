@@ -11,5 +11,5 @@
 //	secret   secrets, read from files or the environment, and how strong they are
 //
 // problem and metric name what the others return and do, so they import them; the
-// others and this package import the domain alone.
+// others import this package and the domain alone.
 package serve
