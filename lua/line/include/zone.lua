@@ -18,7 +18,7 @@ local FIELDS = {
   'set_micros', 'ahead_micros',
 }
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'deleted', 'run_id', 'ttls', 'format' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
