@@ -51,7 +51,7 @@ type request struct {
 	touch  bool
 	answer line.Answer
 	totals line.Totals
-	// waits are how long the admitted had waited.
+	// waited is how long the admitted had waited, by window.WaitBucket.
 	waited []int64
 }
 

@@ -6,14 +6,18 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/registry"
@@ -29,28 +33,37 @@ import (
 const shutdownTimeout = 20 * time.Second
 
 // serveCommand is queue-server serve.
-type serveCommand struct {
-	settings
+func serveCommand(t *cli.Terminal) *cobra.Command {
+	var s settings
+	command := &cobra.Command{
+		Use: "serve", Short: "Run the server. What queue-server does when no command is named.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if slices.Equal(args, []string{cmd.Name()}) {
+				return nil // its flags stood before it
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			src := newSources(t.Getenv)
+			if err := src.fill(cmd.Flags()); err != nil {
+				return err
+			}
+			checked, err := s.check(src.where)
+			if err != nil {
+				return err
+			}
+			tuneGC(t.Getenv)
+			return runServer(cmd.Context(), checked, src.file, t.Stderr)
+		},
+	}
+	addFlags(command, &s)
+	return command
 }
 
-// Run serves until ctx ends.
-func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) error {
-	s, err := c.check(src.where)
-	if err != nil {
-		return err
-	}
-	tuneGC(src.getenv)
-	var from seeds
-	if src.file != nil {
-		from = src.file.seeds
-	}
-	return serve(ctx, s, from, stderr)
-}
-
-// serve wires the server, runs it until ctx ends, and drains it. What is
+// runServer wires the server, runs it until ctx ends, and drains it. What is
 // deferred here runs from the bottom up: listeners, limits, fallback, sweeper, watch,
 // registry, store.
-func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err error) {
+func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
 	keys, err := loadKeys(s, log, stderr)
 	if err != nil {
@@ -87,7 +100,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	measured := metrics.Measure(opened)
 
 	zones := registry.New(registry.Options{
-		Store: measured, Seeds: from.zones, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
+		Store: measured, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
 	})
 	zones.Start(ctx)
 	defer zones.Stop()
@@ -112,7 +125,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	lines.Start(ctx)
 	defer lines.Stop()
 
-	limits, err := newLimits(s, opened, guardPolicies(s, from.limits), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, guardPolicies(s, from.Limits), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -124,20 +137,17 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	visited, guard := openGuard(s, lines, zones, limits, metrics, log)
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
-	desk := operator.New(zones, seen, log)
-	operators := operator.NewHTTP(desk)
-	operators.ShowPolicies(limits.book)
+	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
 	}
 	notKept := notKept(opened, zones, limits.book)
-	operators.ShowNotKept(notKept)
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	consoles, err := console.New(console.Options{
-		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
+	consoles, err := console.New(console.Parts{
+		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
@@ -150,7 +160,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	r := rooms{
 		wait:     wait.NewHTTP(wait.New(visited, guard, keys.tokens, issuer, metrics, nil)),
 		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
-		operator: operators,
+		operator: operator.NewHTTP(service, limits.book, notKept),
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),
 		console:  consoles.Handler(),

@@ -168,6 +168,8 @@ func TestLayersBite(t *testing.T) {
 		{"internal/operate/simulate", own("internal/embedded"), own("internal/operate/console")},
 		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
 		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
+		{"internal/operate/cli", own("internal/operate/simulate"), own("cmd/queue-server")},
+		{"internal/operate/cli", "github.com/spf13/cobra", own("internal/embedded")},
 		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
 		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},
 		{"limit", own("lua"), echo},

@@ -23,7 +23,7 @@ for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
 end
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'deleted', 'run_id', 'ttls', 'format' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
