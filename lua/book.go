@@ -22,60 +22,60 @@ func (s *Store) bookKeys() []string {
 	return []string{tag + "book", tag + "audit"}
 }
 
-// Book returns the policies; one of version 0 where there are none.
-func (s *Store) Book(ctx context.Context) (limit.Book, error) {
+// Policies returns all policies; a set of version 0 where there are none.
+func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	v, err := s.client.HMGet(ctx, s.bookKeys()[0], "json", formatField).Result()
 	if err != nil {
-		return limit.Book{}, s.failed(ctx, "book", err)
+		return limit.PolicySet{}, s.failed(ctx, "book", err)
 	}
 	err = checkFormat("the book of policies", v[1], bookFormat)
 	s.finds(&s.misfits.book, err)
 	if err != nil {
-		return limit.Book{}, err
+		return limit.PolicySet{}, err
 	}
 	text, ok := v[0].(string)
 	if !ok {
-		return limit.Book{}, nil
+		return limit.PolicySet{}, nil
 	}
-	var b limit.Book
+	var b limit.PolicySet
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
-		return limit.Book{}, fmt.Errorf("lua: the policies are damaged: %w", err)
+		return limit.PolicySet{}, fmt.Errorf("lua: the policies are damaged: %w", err)
 	}
 	return b, nil
 }
 
-// PutBook replaces the policies, if their version is still the one that was read:
-// else limit.ErrBookChanged. The record says that it was done by the one of that
+// PutPolicies replaces the policies, if their version is still the one that was read:
+// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
 // name.
-func (s *Store) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
-	before, err := s.Book(ctx)
+func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
+	before, err := s.Policies(ctx)
 	if err != nil {
 		return err
 	}
 	// With the version of b itself, it was this call that was made before, and
 	// whose reply was lost.
 	if before.Version != was && before.Version != b.Version {
-		return limit.ErrBookChanged
+		return limit.ErrPoliciesChanged
 	}
 	changes, err := json.Marshal(limit.Changes(before, b, by))
 	if err != nil {
 		return fmt.Errorf("lua: %w", err)
 	}
-	return s.setBook(ctx, "put", b, was, string(changes))
+	return s.setPolicies(ctx, "put", b, was, string(changes))
 }
 
-// RestoreBook puts back policies that the store has lost: if it has none, or an
+// RestorePolicies puts back policies that the store has lost: if it has none, or an
 // older version. Else it changes nothing.
-func (s *Store) RestoreBook(ctx context.Context, b limit.Book) error {
-	if err := s.setBook(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrBookChanged) {
+func (s *Store) RestorePolicies(ctx context.Context, b limit.PolicySet) error {
+	if err := s.setPolicies(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrPoliciesChanged) {
 		return err
 	}
 	return nil
 }
 
-func (s *Store) setBook(ctx context.Context, how string, b limit.Book, was int64, changes string) error {
+func (s *Store) setPolicies(ctx context.Context, how string, b limit.PolicySet, was int64, changes string) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Store) setBook(ctx context.Context, how string, b limit.Book, was int64
 	case err != nil:
 		return err
 	case reply == int64(bookDiffers):
-		return limit.ErrBookChanged
+		return limit.ErrPoliciesChanged
 	case reply == int64(bookNewer):
 		return newer("the book of policies has another", bookFormat)
 	case reply != int64(0):
@@ -100,8 +100,8 @@ func (s *Store) setBook(ctx context.Context, how string, b limit.Book, was int64
 	return nil
 }
 
-// BookChanges returns the record of changes of policies, the newest first.
-func (s *Store) BookChanges(ctx context.Context) ([]limit.Change, error) {
+// PolicyChanges returns the record of changes of policies, the newest first.
+func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
 	defer cancel()
 	entries, err := s.client.LRange(ctx, s.bookKeys()[1], 0, -1).Result()

@@ -17,7 +17,7 @@ const obeyWithin = time.Second
 // bookServer is the policies of one server, as its limiter goes by them.
 type bookServer struct {
 	*policyset.Set
-	uses atomic.Pointer[limit.Book]
+	uses atomic.Pointer[limit.PolicySet]
 }
 
 func newBookServer(t *testing.T, url, prefix string, seeds ...limit.Policy) *bookServer {
@@ -25,7 +25,7 @@ func newBookServer(t *testing.T, url, prefix string, seeds ...limit.Policy) *boo
 	s := openPatient(t, url, nil)
 	s.prefix = prefix
 	out := &bookServer{}
-	out.Set = policyset.New(policyset.Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.uses.Store(&b) }})
+	out.Set = policyset.New(policyset.SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.uses.Store(&b) }})
 	out.Start(t.Context())
 	t.Cleanup(func() {
 		out.Stop()
@@ -90,7 +90,7 @@ func TestTwoServersObeyOneBook(t *testing.T) {
 	redis.forgetAll(t)
 	third := newBookServer(t, url, redis.prefix, aPolicy("seed", 7)) // which knows the seed alone
 	third.obeys(t, "a", 10)
-	if b, err := redis.Book(t.Context()); err != nil || fmt.Sprint(b) != fmt.Sprint(*one.uses.Load()) {
+	if b, err := redis.Policies(t.Context()); err != nil || fmt.Sprint(b) != fmt.Sprint(*one.uses.Load()) {
 		t.Errorf("the book is %+v, %v; server one has %+v", b, err, one.uses.Load())
 	}
 	if err := third.Delete(t.Context(), "a", "Bob", serve.Condition{}); err != nil {

@@ -78,8 +78,8 @@ func TestFormerData(t *testing.T) {
 			t.Errorf("%d changes of %q, want %d: %v", len(changes), zoneID, n, err)
 		}
 	}
-	book, err := s.Book(ctx)
-	changes, err2 := s.BookChanges(ctx)
+	book, err := s.Policies(ctx)
+	changes, err2 := s.PolicyChanges(ctx)
 	if _, ok := book.Find("api"); !ok || book.Version != 3 || len(changes) != 3 || err != nil || err2 != nil {
 		t.Errorf("policies: %+v, %+v, %v, %v", book, changes, err, err2)
 	}
@@ -165,16 +165,16 @@ func TestNewerPolicies(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
-	book := limit.Book{Version: 3}
-	sc.fails(s.PutBook(ctx, book, 0, "Ada"), nil)
+	book := limit.PolicySet{Version: 3}
+	sc.fails(s.PutPolicies(ctx, book, 0, "Ada"), nil)
 	s.client.HSet(ctx, s.bookKeys()[0], formatField, bookFormat+1)
 	sc.writesNothing(func() {
-		_, err := s.Book(ctx)
+		_, err := s.Policies(ctx)
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.Ping(ctx), line.ErrFormat)
 		book.Version = 4
-		sc.fails(s.PutBook(ctx, book, 3, "Ada"), line.ErrFormat)
-		sc.fails(s.RestoreBook(ctx, book), line.ErrFormat)
+		sc.fails(s.PutPolicies(ctx, book, 3, "Ada"), line.ErrFormat)
+		sc.fails(s.RestorePolicies(ctx, book), line.ErrFormat)
 	})
 }
 
@@ -190,7 +190,7 @@ func TestNewerRecords(t *testing.T) {
 		_, err := s.Changes(ctx, zoneID)
 		sc.fails(err, line.ErrFormat)
 	}
-	_, err := s.BookChanges(ctx)
+	_, err := s.PolicyChanges(ctx)
 	sc.fails(err, line.ErrFormat)
 }
 

@@ -18,7 +18,7 @@ const (
 	// maxDecisions is how many decisions travel in one pipeline. Redis makes them
 	// one after the other before it turns to anybody else, in some 2 ms.
 	maxDecisions = 128
-	// maxUndecided is how many of a lane wait for a pipeline. All lanes together
+	// maxUndecided is how many of a partition wait for a pipeline. All partitions together
 	// are half a second's work for one Redis.
 	maxUndecided = 2_500
 	// lingerFor is how long a limit's key is kept beyond its use: a master that
@@ -71,7 +71,7 @@ type decision struct {
 }
 
 // Take decides a request, all rules together, on the clock of the node that has
-// its keys. Requests of one lane that arrive while a call is under way travel
+// its keys. Requests of one partition that arrive while a call is under way travel
 // together in the next one.
 //
 // An error wraps limit.ErrStoreUnavailable, after 400 ms at most, or is the
@@ -81,7 +81,7 @@ func (s *Store) Take(ctx context.Context, q limit.Request) (limit.Verdict, error
 	d := &decision{Request: q, base: s.limitKey(q)}
 	bounded, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	err := do(bounded, s, s.lanes[laneOf(d.base)], d)
+	err := do(bounded, s, s.partitions[partitionOf(d.base)], d)
 	switch {
 	case err == nil:
 		return d.verdict, nil
@@ -92,9 +92,9 @@ func (s *Store) Take(ctx context.Context, q limit.Request) (limit.Verdict, error
 	}
 }
 
-// Lane is which of limit.Lanes the request's keys are in. Lanes share neither a
+// Partition is which of limit.Partitions the request's keys are in. Partitions share neither a
 // queue nor a call; two may share a node.
-func (s *Store) Lane(q limit.Request) int { return laneOf(s.limitKey(q)) }
+func (s *Store) Partition(q limit.Request) int { return partitionOf(s.limitKey(q)) }
 
 // limitKey begins the keys of what a request counts under; all of them are in one
 // slot. No zone's name has a ":", so no zone's keys begin so.
@@ -106,17 +106,17 @@ func (s *Store) limitKey(q limit.Request) string {
 	return key + "}:"
 }
 
-// openLanes makes the lanes of limits.
-func (s *Store) openLanes() {
-	for i := range s.lanes {
-		s.lanes[i] = &batch[*decision]{terms: terms[*decision]{
+// openPartitions makes the partitions of limits.
+func (s *Store) openPartitions() {
+	for i := range s.partitions {
+		s.partitions[i] = &batch[*decision]{terms: terms[*decision]{
 			send: s.decide, most: maxDecisions, maxPending: maxUndecided, full: limit.ErrStoreUnavailable,
 			sizes: s.metrics.decisions, seconds: s.metrics.seconds.WithLabelValues("take"),
 		}}
 	}
 }
 
-// decide makes the decisions of one lane, and gives each its verdict or its error.
+// decide makes the decisions of one partition, and gives each its verdict or its error.
 func (s *Store) decide(ctx context.Context, all []*decision) error {
 	missing := s.pipeline(ctx, all, false)
 	if len(missing) > 0 {

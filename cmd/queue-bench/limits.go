@@ -195,7 +195,7 @@ func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, cl
 		return 0, 0, err
 	}
 	heap := heapBytes()
-	mine := local.New(local.Options{})
+	mine := local.New(local.CountersOptions{})
 	defer mine.Close()
 	for i := range clients * permits {
 		if _, err := mine.Take(ctx, limitQuestion(policy, i%clients, r)); err != nil {

@@ -84,7 +84,7 @@ func (d *desk) limitSteps(ctx context.Context, wanted []limit.Policy, prune bool
 		return nil, err
 	}
 	steps := []*limitStep{}
-	there, listed := limit.Book{Policies: reply.Value.Limits}, limit.Book{}
+	there, listed := limit.PolicySet{Policies: reply.Value.Limits}, limit.PolicySet{}
 	for _, want := range wanted {
 		want = want.WithDefaults()
 		listed.Policies = append(listed.Policies, want)

@@ -204,15 +204,15 @@ func (d *desk) showLimitStats(s adminclient.LimitStats) error {
 	if err := t.print(d.stdout, d.columns()); err != nil {
 		return err
 	}
-	if s.FailingLanes > 0 {
-		d.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", s.FailingLanes)
+	if s.FailingPartitions > 0 {
+		d.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", s.FailingPartitions)
 	}
-	if len(s.Busiest) == 0 {
+	if len(s.HeavyHitters) == 0 {
 		return nil
 	}
 	d.say("\nRefused most, as hashes of their keys:\n")
 	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
-	for _, b := range s.Busiest {
+	for _, b := range s.HeavyHitters {
 		busy.add(b.Key, grouped(b.Refused))
 	}
 	return busy.print(d.stdout, d.columns())

@@ -67,10 +67,10 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if err := s.DeleteZone(t.Context(), "gone", "ada"); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := s.PutBook(t.Context(), aBook(), 0, "ada"); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 0, "ada"); err != nil {
 		t.Errorf("put a policy: %v", err)
 	}
-	if b, err := s.Book(t.Context()); err != nil || b.Version == 0 {
+	if b, err := s.Policies(t.Context()); err != nil || b.Version == 0 {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
@@ -88,7 +88,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if got := zones(t, s); !slices.Equal(got, []zone.Settings{closed}) {
 		t.Errorf("after a restart: %+v", got)
 	}
-	if b, err := s.Book(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
+	if b, err := s.Policies(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
 		t.Errorf("after a restart: %+v, %v", b, err)
 	}
 	got := brief(t, s)

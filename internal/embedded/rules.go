@@ -36,7 +36,7 @@ type rules struct {
 type keptRules struct {
 	Format int `json:"format"`
 
-	Book limit.Book `json:"book"`
+	Book limit.PolicySet `json:"book"`
 	// Changes are the newest first.
 	Changes []limit.Change `json:"changes,omitempty"`
 }
@@ -64,7 +64,7 @@ func (r *rules) load(d *disk) error {
 }
 
 // set puts a book into force. The caller holds mu, and sees to it that it is saved.
-func (r *rules) set(b limit.Book, changes []limit.Change) {
+func (r *rules) set(b limit.PolicySet, changes []limit.Change) {
 	next := keptRules{Format: rulesFormat, Book: b, Changes: append(changes, r.has.Changes...)}
 	next.Changes = next.Changes[:min(len(next.Changes), limit.MaxChanges)]
 	r.has, r.unsaved = next, r.disk != nil
@@ -94,17 +94,17 @@ func (r *rules) save() error {
 	return nil
 }
 
-// Book returns the policies; one of version 0 where there are none.
-func (s *Store) Book(context.Context) (limit.Book, error) {
+// Policies returns all policies; a set of version 0 where there are none.
+func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
 	return s.rules.has.Book.Clone(), nil
 }
 
-// PutBook replaces the policies, if their version is still the one that was read:
-// else limit.ErrBookChanged. The record says that it was done by the one of that
+// PutPolicies replaces the policies, if their version is still the one that was read:
+// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
 // name. It is in force at once; whether it is kept, NotKept tells.
-func (s *Store) PutBook(_ context.Context, b limit.Book, was int64, by string) error {
+func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, by string) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) PutBook(_ context.Context, b limit.Book, was int64, by string) e
 	return err
 }
 
-func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool, err error) {
+func (r *rules) put(b limit.PolicySet, was int64, by string, now int64) (changed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.has.Book
@@ -123,7 +123,7 @@ func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool
 	case reflect.DeepEqual(before, b):
 		return false, nil
 	case before.Version != was:
-		return false, limit.ErrBookChanged
+		return false, limit.ErrPoliciesChanged
 	}
 	b = b.Clone()
 	changes := limit.Changes(before, b, by)
@@ -134,9 +134,9 @@ func (r *rules) put(b limit.Book, was int64, by string, now int64) (changed bool
 	return true, nil
 }
 
-// RestoreBook puts back policies that the store has lost: if it has none, or an
+// RestorePolicies puts back policies that the store has lost: if it has none, or an
 // older version. Else it changes nothing.
-func (s *Store) RestoreBook(_ context.Context, b limit.Book) error {
+func (s *Store) RestorePolicies(_ context.Context, b limit.PolicySet) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Store) RestoreBook(_ context.Context, b limit.Book) error {
 	return nil
 }
 
-func (r *rules) restore(b limit.Book) (changed bool) {
+func (r *rules) restore(b limit.PolicySet) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.has.Book.Version >= b.Version {
@@ -156,8 +156,8 @@ func (r *rules) restore(b limit.Book) (changed bool) {
 	return true
 }
 
-// BookChanges returns the record of changes of policies, the newest first.
-func (s *Store) BookChanges(context.Context) ([]limit.Change, error) {
+// PolicyChanges returns the record of changes of policies, the newest first.
+func (s *Store) PolicyChanges(context.Context) ([]limit.Change, error) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
 	return append([]limit.Change(nil), s.rules.has.Changes...), nil

@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-func aBook() limit.Book {
-	return limit.Book{}.Put(limit.Policy{
+func aBook() limit.PolicySet {
+	return limit.PolicySet{}.Put(limit.Policy{
 		Name: "a", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}},
 	})
 }
@@ -23,16 +23,16 @@ func TestPoliciesSurviveARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutBook(t.Context(), aBook(), 0, "Ada"); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 0, "Ada"); err != nil {
 		t.Fatal(err)
 	}
-	changes, _ := s.BookChanges(t.Context())
+	changes, _ := s.PolicyChanges(t.Context())
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := openIn(t, dir, nil)
-	b, _ := again.Book(t.Context())
-	was, _ := again.BookChanges(t.Context())
+	b, _ := again.Policies(t.Context())
+	was, _ := again.PolicyChanges(t.Context())
 	if !reflect.DeepEqual(b, aBook()) || len(was) != 1 || !reflect.DeepEqual(was, changes) {
 		t.Errorf("%+v, %+v", b, was)
 	}

@@ -21,16 +21,16 @@ const (
 	DefaultTierClaim = "tier"
 )
 
-// Caller is who asks.
-type Caller struct {
+// Identity is who asks.
+type Identity struct {
 	// Key counts the request: "member:<claim>", "apikey:<hash>", "ip:<address>".
 	Key string
 	// Tier is "" where nothing names one.
 	Tier string
 }
 
-// Options configure New. Only Address is required.
-type Options struct {
+// FinderOptions configure New. Only Address is required.
+type FinderOptions struct {
 	// Address finds the client's address: see address.Finder.
 	Address func(*http.Request) string
 	// APIKeys is the file of the API keys that are known, or AnyAPIKey. Empty: none is.
@@ -79,7 +79,7 @@ type Finder struct {
 // New returns a finder. A file that cannot be read is an error, which wraps
 // ErrKeySet or ErrAPIKeys; a URL is first fetched by Start, and until that has
 // succeeded no token counts.
-func New(o Options) (*Finder, error) {
+func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -117,9 +117,9 @@ func New(o Options) (*Finder, error) {
 // Find returns who asks: by the first of the sources that the request has, else
 // by its address. Nothing that it reads of the request is trusted before it is
 // proven: see the package.
-func (f *Finder) Find(r *http.Request, sources []limit.Source) Caller {
+func (f *Finder) Find(r *http.Request, sources []limit.Source) Identity {
 	for _, source := range sources {
-		var c Caller
+		var c Identity
 		found := false
 		switch source {
 		case limit.SourceJWT:
@@ -127,11 +127,11 @@ func (f *Finder) Find(r *http.Request, sources []limit.Source) Caller {
 		case limit.SourceAPIKey:
 			c, found = f.byAPIKey(r)
 		case limit.SourceIP:
-			return Caller{Key: address.Key(f.address(r))}
+			return Identity{Key: address.Key(f.address(r))}
 		}
 		if found {
 			return c
 		}
 	}
-	return Caller{Key: address.Key(f.address(r))}
+	return Identity{Key: address.Key(f.address(r))}
 }

@@ -8,12 +8,12 @@ const defaultSeconds = 60
 // statsView is what GET /admin/limits/{name}/stats answers.
 type statsView struct {
 	Name string `json:"name"`
-	// Failing is how many of the store's lanes the failure policies answer now.
-	Failing int `json:"failingLanes"`
+	// Failing is how many of the store's partitions the failure policies answer now.
+	Failing int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds recent is of.
 	RecentSeconds int         `json:"recentSeconds"`
 	Tiers         []tierView  `json:"tiers"`
-	Busiest       []busyView  `json:"busiest"`
+	HeavyHitters  []busyView  `json:"heavyHitters"`
 	History       historyView `json:"history"`
 }
 
@@ -49,7 +49,7 @@ type historyView struct {
 func view(s limiter.Stats) statsView {
 	v := statsView{
 		Name: s.Policy.Name, Failing: s.Failing, RecentSeconds: s.RecentSeconds,
-		Tiers: make([]tierView, len(s.Tiers)), Busiest: make([]busyView, len(s.Busiest)),
+		Tiers: make([]tierView, len(s.Tiers)), HeavyHitters: make([]busyView, len(s.HeavyHitters)),
 		History: historyView{
 			At: make([]int64, len(s.History)), Allowed: make([]uint32, len(s.History)),
 			Refused: make([]uint32, len(s.History)), WithoutStore: make([]uint32, len(s.History)),
@@ -58,8 +58,8 @@ func view(s limiter.Stats) statsView {
 	for i, t := range s.Tiers {
 		v.Tiers[i] = tierView{t.Tier, countsOf(t.Total), countsOf(t.Recent)}
 	}
-	for i, b := range s.Busiest {
-		v.Busiest[i] = busyView(b)
+	for i, b := range s.HeavyHitters {
+		v.HeavyHitters[i] = busyView(b)
 	}
 	for i, h := range s.History {
 		v.History.At[i], v.History.Allowed[i] = h.At*1000, h.Allowed

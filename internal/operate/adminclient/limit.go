@@ -60,13 +60,13 @@ func (c *Client) LimitChanges(ctx context.Context, name string, most int) (Reply
 // LimitStats is what one server has seen of a policy.
 type LimitStats struct {
 	Name string `json:"name"`
-	// FailingLanes is how many parts of the store do not answer now.
-	FailingLanes int `json:"failingLanes"`
+	// FailingPartitions is how many parts of the store do not answer now.
+	FailingPartitions int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds Recent is of.
 	RecentSeconds int         `json:"recentSeconds"`
 	Tiers         []LimitTier `json:"tiers"`
-	// Busiest were refused most in the last minute or two.
-	Busiest []LimitBusy `json:"busiest"`
+	// HeavyHitters were refused most in the last minute or two.
+	HeavyHitters []LimitHeavyHitter `json:"heavyHitters"`
 }
 
 // LimitTier is what became of the questions of one tier.
@@ -88,8 +88,8 @@ type LimitCounts struct {
 	RefusedLocally    uint64 `json:"refusedLocally"`
 }
 
-// LimitBusy is one who was refused: a hash of the key, and about how often.
-type LimitBusy struct {
+// LimitHeavyHitter is one who was refused: a hash of the key, and about how often.
+type LimitHeavyHitter struct {
 	Key     string `json:"key"`
 	Refused int64  `json:"refused"`
 }

@@ -39,7 +39,7 @@ type limitView struct {
 	Frame  frame
 	Tiers  []tierView
 	// Outcomes are the rows of the table of what became of who asked, Ranks those
-	// of the busiest.
+	// of the heavy hitters.
 	Outcomes []outcomeName
 	Ranks    []int
 	// Groups are the figures that can be set, tier by tier.

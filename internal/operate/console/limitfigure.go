@@ -62,9 +62,9 @@ func tiersOf(p limit.Policy) []tierView {
 	return all
 }
 
-// ranks number the busiest.
+// ranks number the heavy hitters.
 func ranks() []int {
-	all := make([]int, limiter.TopBusy)
+	all := make([]int, limiter.MaxHeavyHitters)
 	for i := range all {
 		all[i] = i + 1
 	}
@@ -180,24 +180,24 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	}
 	for _, rank := range ranks() {
 		key, refused := "", ""
-		if rank <= len(s.Busiest) {
-			key, refused = s.Busiest[rank-1].Key, count(s.Busiest[rank-1].Refused)
+		if rank <= len(s.HeavyHitters) {
+			key, refused = s.HeavyHitters[rank-1].Key, count(s.HeavyHitters[rank-1].Refused)
 		}
 		t["busy."+strconv.Itoa(rank)], t["busy."+strconv.Itoa(rank)+".refused"] = key, refused
 	}
 	t["quiet"] = ""
-	if len(s.Busiest) == 0 {
+	if len(s.HeavyHitters) == 0 {
 		t["quiet"] = "Nobody was refused in the last minute."
 	}
 	return t
 }
 
-// storeWord is how many lanes of the store do not answer.
+// storeWord is how many partitions of the store do not answer.
 func storeWord(failing int) (word, note string) {
 	if failing == 0 {
 		return "answers", "it decides"
 	}
-	return "away", fmt.Sprintf("for %d of its %d lanes", failing, limit.Lanes)
+	return "away", fmt.Sprintf("for %d of its %d partitions", failing, limit.Partitions)
 }
 
 // limitState tells what a policy is doing. Its sentence has no figure: it is read
