@@ -105,7 +105,7 @@ func (d *described) find(x Exchange) (found, error) {
 func (d *described) elsewhere(x Exchange) (found, error) {
 	var name string
 	switch {
-	case x.Request.Method == http.MethodOptions && x.Header.Get("Access-Control-Allow-Methods") != "":
+	case x.Request.Method == http.MethodOptions && x.Request.Header.Get("Access-Control-Request-Method") != "" && x.Header.Get("Allow") == "":
 		name = "Preflight"
 	case x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent:
 		name = "Options"
