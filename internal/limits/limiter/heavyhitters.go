@@ -26,10 +26,10 @@ const (
 // HeavyHitter is one of the clients who are refused most.
 type HeavyHitter struct {
 	// Key is short and hashed: Limiter.Short of the key.
-	Key string
+	Key string `json:"key"`
 	// Refused is about how often, in this span and the one before: never less than
 	// so often as was sampled.
-	Refused int64
+	Refused int64 `json:"refused"`
 }
 
 // heavyHitters finds who is refused most, of any number, in memory for 128: the
@@ -49,8 +49,6 @@ type sketch struct {
 	counts [slots]int64
 	used   int
 }
-
-func newHeavyHitters() *heavyHitters { return &heavyHitters{} }
 
 // refused counts a refusal. Of a flood it looks at some, and of two at once at
 // one: so it holds nobody up.

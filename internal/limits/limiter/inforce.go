@@ -88,7 +88,7 @@ func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 		shards = 1
 	}
 	prepare := func(name string, rules []limit.Rule) *tier {
-		t := &tier{name: name, rules: rules, seed: maphash.MakeSeed(), share: shares(rules, l.servers-1, l.servers)}
+		t := &tier{name: name, rules: rules, seed: maphash.MakeSeed(), share: shares(rules, l.deps.Servers-1, l.deps.Servers)}
 		t.maxCost, t.shareCost = limit.MaxLimit, permits(t.share)
 		for i := range shards {
 			part := shares(rules, i, shards)
@@ -155,4 +155,14 @@ func (t *tier) hash(key string) uint64 { return maphash.String(t.seed, key) }
 func partOf(hash uint64, part int64) uint64 {
 	// The odd constant is that of Fibonacci hashing: 2^64 by the golden ratio.
 	return hash ^ uint64(part)*0x9e3779b97f4a7c15
+}
+
+// Sources returns what a policy tells clients apart by, not to be changed; ok is
+// false where no policy of that name is in force.
+func (l *Limiter) Sources(name string) (sources []limit.Source, ok bool) {
+	p := l.inForce.Load().policies[name]
+	if p == nil {
+		return nil, false
+	}
+	return p.is.Key, true
 }

@@ -111,14 +111,8 @@ type Answer struct {
 
 // Limiter answers questions. Its methods may be called from any goroutine.
 type Limiter struct {
-	store   Counters
-	local   Counters
-	servers int64
-	secret  []byte
-	meter   Meter
-	log     *slog.Logger
-	now     func() time.Time
-	began   time.Time
+	deps  Dependencies
+	began time.Time
 
 	// book is replaced, never changed, so that a question reads it without a
 	// lock; mu guards its replacement.
@@ -135,25 +129,21 @@ type Limiter struct {
 
 // New returns a Limiter without policies. Call Use to give it some, Start before
 // use and Stop after.
-func New(o Dependencies) *Limiter {
-	l := &Limiter{
-		store: o.Store, local: o.Local, servers: max(1, o.Servers), secret: o.Secret[:min(len(o.Secret), maxSecret)],
-		meter: o.Meter, log: o.Logger, now: o.Now, refusals: newRefusalCache(),
-		suspects: make(chan struct{}, 1),
+func New(d Dependencies) *Limiter {
+	d.Servers, d.Secret = max(1, d.Servers), d.Secret[:min(len(d.Secret), maxSecret)]
+	if d.Store == nil {
+		d.Store = d.Local
 	}
-	if l.store == nil {
-		l.store = l.local
+	if d.Meter == nil {
+		d.Meter = noMeter{}
 	}
-	if l.meter == nil {
-		l.meter = noMeter{}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
+	if d.Now == nil {
+		d.Now = time.Now
 	}
-	if l.now == nil {
-		l.now = time.Now
-	}
-	l.began = l.now()
+	l := &Limiter{deps: d, began: d.Now(), refusals: newRefusalCache(), suspects: make(chan struct{}, 1)}
 	l.inForce.Store(&policiesInForce{})
 	for i := range l.partitions {
 		l.partitions[i].number = i
@@ -168,7 +158,7 @@ func (noMeter) Took(Source, time.Duration) {}
 func (noMeter) Failing(int, bool)          {}
 
 // millis is this process's monotonic time.
-func (l *Limiter) millis() int64 { return l.now().Sub(l.began).Milliseconds() }
+func (l *Limiter) millis() int64 { return l.deps.Now().Sub(l.began).Milliseconds() }
 
 // Check answers a question, and counts it if it is allowed. It returns
 // ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before
@@ -181,7 +171,7 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	}
 	t := p.tier(q.Tier)
 	if q.Scale != nil {
-		t = t.scaled(*q.Scale, l.servers)
+		t = t.scaled(*q.Scale, l.deps.Servers)
 	}
 	if q.Cost == 0 {
 		q.Cost = 1
@@ -248,7 +238,7 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost}
 	if p.scope == limit.ScopeServer {
 		a.Source = SourceLocal
-		err := l.take(ctx, l.local, a, t, r, hash)
+		err := l.take(ctx, l.deps.Local, a, t, r, hash)
 		return outcome(a.Allowed, Allowed, Refused), err
 	}
 	a.Source = SourceStore
@@ -260,7 +250,7 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 			return l.without(ctx, a, p, t, r)
 		}
 		sent := l.millis()
-		err := l.take(ctx, l.store, a, t, r, partOf(hash, part))
+		err := l.take(ctx, l.deps.Store, a, t, r, partOf(hash, part))
 		if err != nil {
 			ended := ctx.Err()
 			if ended == nil || l.millis()-sent >= longWait {
@@ -291,12 +281,12 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 // take asks a store, and remembers a refusal.
 func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r limit.Request, hash uint64) error {
 	r.Rules = t.parts[r.Part]
-	began := l.now()
+	began := l.deps.Now()
 	v, err := from.Take(ctx, r)
 	if err != nil {
 		return err
 	}
-	l.meter.Took(a.Source, l.now().Sub(began))
+	l.deps.Meter.Took(a.Source, l.deps.Now().Sub(began))
 	a.Verdict = v
 	if !v.Allowed {
 		l.refusals.refuse(hash, r.Cost, began.Sub(l.began).Milliseconds(), v.RetryMillis)
@@ -329,12 +319,12 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 		a.RetryMillis = refusedFor
 		return RefusedLocally, nil
 	}
-	began := l.now()
-	v, err := l.local.Take(ctx, r)
+	began := l.deps.Now()
+	v, err := l.deps.Local.Take(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	l.meter.Took(SourceLocal, l.now().Sub(began))
+	l.deps.Meter.Took(SourceLocal, l.deps.Now().Sub(began))
 	a.Verdict = v
 	return outcome(v.Allowed, AllowedLocally, RefusedLocally), nil
 }

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -30,23 +31,35 @@ const (
 	outcomes
 )
 
-// Outcomes are all that there are.
-var Outcomes = []Outcome{
-	Allowed, Refused, RefusedFromMemory, AllowedOpen, RefusedClosed, AllowedLocally, RefusedLocally,
-}
-
-var outcomeNames = [outcomes]string{
-	"allowed", "refused", "refused_from_memory", "allowed_open", "refused_closed", "allowed_locally", "refused_locally",
+// outcomeNames are the outcomes as metrics and as the stats of a policy name them.
+var outcomeNames = [outcomes]struct{ metric, json string }{
+	{"allowed", "allowed"},
+	{"refused", "refused"},
+	{"refused_from_memory", "refusedFromMemory"},
+	{"allowed_open", "allowedOpen"},
+	{"refused_closed", "refusedClosed"},
+	{"allowed_locally", "allowedLocally"},
+	{"refused_locally", "refusedLocally"},
 }
 
 // String is the outcome as metrics name it.
-func (o Outcome) String() string { return outcomeNames[o] }
+func (o Outcome) String() string { return outcomeNames[o].metric }
 
 // Allows reports whether the question was allowed.
 func (o Outcome) Allows() bool { return o == Allowed || o == AllowedOpen || o == AllowedLocally }
 
 // Counts are how many questions had each outcome.
 type Counts [outcomes]uint64
+
+// MarshalJSON writes each count under the name of its outcome.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for o, n := range c {
+		b = fmt.Appendf(b, "%q:%d,", outcomeNames[o].json, n)
+	}
+	b[len(b)-1] = '}'
+	return b, nil
+}
 
 // Total is how many there were.
 func (c Counts) Total() uint64 { return c.Allowed() + c.Refused() }
@@ -91,7 +104,7 @@ const (
 // policyMetrics is what happened to a policy on this server since it was first put into
 // force, whatever its versions.
 type policyMetrics struct {
-	heavyHitters *heavyHitters
+	heavyHitters heavyHitters
 	// kinds are how many were refused of each kind of client.
 	kinds [kinds]atomic.Uint64
 
@@ -128,7 +141,9 @@ type tierMetrics struct {
 }
 
 func newPolicyMetrics() *policyMetrics {
-	return &policyMetrics{heavyHitters: newHeavyHitters(), tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks}}
+	return &policyMetrics{
+		tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks},
+	}
 }
 
 // tierMetricsOf returns the metrics of a tier, a new one for a new tier.
@@ -162,7 +177,7 @@ func (t *tierMetrics) read() Counts {
 
 // note ends a second for all policies.
 func (l *Limiter) note() {
-	at := l.now().Unix()
+	at := l.deps.Now().Unix()
 	for _, p := range l.inForce.Load().policies {
 		p.note(at)
 	}
@@ -236,9 +251,10 @@ func (p *policy) tiers() []*tier {
 
 // TierStats is what was seen of a tier.
 type TierStats struct {
-	Tier string
+	Tier string `json:"tier"`
 	// Total is since the server started, Recent of the last minute.
-	Total, Recent Counts
+	Total  Counts `json:"total"`
+	Recent Counts `json:"recent"`
 }
 
 // Stats is what this server has seen of a policy.

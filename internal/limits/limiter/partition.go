@@ -51,7 +51,7 @@ type partition struct {
 }
 
 func (l *Limiter) partition(r limit.Request) *partition {
-	return &l.partitions[l.store.Partition(r)%limit.Partitions]
+	return &l.partitions[l.deps.Store.Partition(r)%limit.Partitions]
 }
 
 // failed makes the questions of a partition go to their policies.
@@ -63,10 +63,10 @@ func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	if at.failing.Load() {
 		return
 	}
-	at.since = l.now()
+	at.since = l.deps.Now()
 	at.failing.Store(true)
-	l.meter.Failing(at.number, true)
-	l.log.Warn("limits: the store does not answer; the policies say what happens meanwhile",
+	l.deps.Meter.Failing(at.number, true)
+	l.deps.Logger.Warn("limits: the store does not answer; the policies say what happens meanwhile",
 		"partition", at.number, "policy", r.Policy, "err", err)
 	select {
 	case l.suspects <- struct{}{}:
@@ -169,7 +169,7 @@ func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
 	bounded, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	_, err := l.store.Take(bounded, r)
+	_, err := l.deps.Store.Take(bounded, r)
 	at.mu.Lock()
 	at.probing = false
 	calm := !at.failing.Load()
@@ -192,6 +192,6 @@ func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
 	}
 	at.answered = 0
 	at.failing.Store(false)
-	l.meter.Failing(at.number, false)
-	l.log.Info("limits: the store answers again", "partition", at.number, "away", l.now().Sub(at.since))
+	l.deps.Meter.Failing(at.number, false)
+	l.deps.Logger.Info("limits: the store answers again", "partition", at.number, "away", l.deps.Now().Sub(at.since))
 }

@@ -83,7 +83,7 @@ func TestMemoryIsTornByNobody(t *testing.T) {
 func TestHeavyHittersAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	b := newHeavyHitters()
+	b := &heavyHitters{}
 	// Twenty flood, among thousands who are refused once or twice.
 	random := rand.New(rand.NewPCG(1, 2))
 	floods := map[string]bool{}
@@ -112,7 +112,7 @@ func TestHeavyHittersAreFound(t *testing.T) {
 func TestHeavyHittersAreOfTheLastTwoMinutes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	b := newHeavyHitters()
+	b := &heavyHitters{}
 	b.refused(w.Limiter, "k")
 	for _, tt := range []struct {
 		at   int64

@@ -1,6 +1,9 @@
 package limiter
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // whole is the share of a client that has all of its permits left.
 const whole = 1 << 16
@@ -55,9 +58,7 @@ const (
 	kinds
 )
 
-// Kinds are all that there are.
-var Kinds = []Kind{Other, Member, APIKey, Address, ClientID}
-
+// kindNames are what keys begin with, up to the colon.
 var kindNames = [kinds]string{"other", "member", "apikey", "ip", "client"}
 
 // String is the kind as metrics name it: what its keys have before the colon.
@@ -68,18 +69,7 @@ func kindOf(key string) Kind {
 	if !found {
 		return Other
 	}
-	switch name {
-	case "member":
-		return Member
-	case "apikey":
-		return APIKey
-	case "ip":
-		return Address
-	case "client":
-		return ClientID
-	default:
-		return Other
-	}
+	return Kind(max(int(Other), slices.Index(kindNames[:], name)))
 }
 
 // KindCounts are how many questions of a policy were refused since this server

@@ -11,31 +11,10 @@ type statsView struct {
 	// Failing is how many of the store's partitions the failure policies answer now.
 	Failing int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds recent is of.
-	RecentSeconds int         `json:"recentSeconds"`
-	Tiers         []tierView  `json:"tiers"`
-	HeavyHitters  []busyView  `json:"heavyHitters"`
-	History       historyView `json:"history"`
-}
-
-type tierView struct {
-	Tier   string     `json:"tier"`
-	Total  countsView `json:"total"`
-	Recent countsView `json:"recent"`
-}
-
-type countsView struct {
-	Allowed           uint64 `json:"allowed"`
-	Refused           uint64 `json:"refused"`
-	RefusedFromMemory uint64 `json:"refusedFromMemory"`
-	AllowedOpen       uint64 `json:"allowedOpen"`
-	RefusedClosed     uint64 `json:"refusedClosed"`
-	AllowedLocally    uint64 `json:"allowedLocally"`
-	RefusedLocally    uint64 `json:"refusedLocally"`
-}
-
-type busyView struct {
-	Key     string `json:"key"`
-	Refused int64  `json:"refused"`
+	RecentSeconds int                   `json:"recentSeconds"`
+	Tiers         []limiter.TierStats   `json:"tiers"`
+	HeavyHitters  []limiter.HeavyHitter `json:"heavyHitters"`
+	History       historyView           `json:"history"`
 }
 
 // historyView has a row a second in each column.
@@ -47,31 +26,11 @@ type historyView struct {
 }
 
 func view(s limiter.Stats) statsView {
-	v := statsView{
-		Name: s.Policy.Name, Failing: s.Failing, RecentSeconds: s.RecentSeconds,
-		Tiers: make([]tierView, len(s.Tiers)), HeavyHitters: make([]busyView, len(s.HeavyHitters)),
-		History: historyView{
-			At: make([]int64, len(s.History)), Allowed: make([]uint32, len(s.History)),
-			Refused: make([]uint32, len(s.History)), WithoutStore: make([]uint32, len(s.History)),
-		},
+	n := len(s.History)
+	h := historyView{make([]int64, n), make([]uint32, n), make([]uint32, n), make([]uint32, n)}
+	for i, second := range s.History {
+		h.At[i], h.Allowed[i] = second.At*1000, second.Allowed
+		h.Refused[i], h.WithoutStore[i] = second.Refused, second.WithoutStore
 	}
-	for i, t := range s.Tiers {
-		v.Tiers[i] = tierView{t.Tier, countsOf(t.Total), countsOf(t.Recent)}
-	}
-	for i, b := range s.HeavyHitters {
-		v.HeavyHitters[i] = busyView(b)
-	}
-	for i, h := range s.History {
-		v.History.At[i], v.History.Allowed[i] = h.At*1000, h.Allowed
-		v.History.Refused[i], v.History.WithoutStore[i] = h.Refused, h.WithoutStore
-	}
-	return v
-}
-
-func countsOf(c limiter.Counts) countsView {
-	return countsView{
-		Allowed: c[limiter.Allowed], Refused: c[limiter.Refused], RefusedFromMemory: c[limiter.RefusedFromMemory],
-		AllowedOpen: c[limiter.AllowedOpen], RefusedClosed: c[limiter.RefusedClosed],
-		AllowedLocally: c[limiter.AllowedLocally], RefusedLocally: c[limiter.RefusedLocally],
-	}
+	return statsView{s.Policy.Name, s.Failing, s.RecentSeconds, s.Tiers, s.HeavyHitters, h}
 }

@@ -100,14 +100,14 @@ func (d *decisions) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (d *decisions) Collect(out chan<- prometheus.Metric) {
 	for _, t := range d.of.Counts() {
-		for _, o := range limiter.Outcomes {
-			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(t.Counts[o]), t.Policy, t.Tier, o.String())
+		for o, n := range t.Counts {
+			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(n), t.Policy, t.Tier, limiter.Outcome(o).String())
 		}
 		out <- prometheus.MustNewConstMetric(d.remaining, prometheus.GaugeValue, t.Remaining, t.Policy, t.Tier)
 	}
 	for _, p := range d.of.Refusals() {
-		for _, k := range limiter.Kinds {
-			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(p.Refused[k]), p.Policy, k.String())
+		for k, n := range p.Refused {
+			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(n), p.Policy, limiter.Kind(k).String())
 		}
 	}
 }
