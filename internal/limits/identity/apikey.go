@@ -76,7 +76,7 @@ func (f *Finder) byAPIKey(r *http.Request) (Identity, bool) {
 	}
 	sum := sha256.Sum256([]byte(key))
 	tier := ""
-	if !f.anyAPIKey {
+	if f.options.APIKeys != AnyAPIKey {
 		known := f.apiKeys.Load()
 		if known == nil {
 			return Identity{}, false

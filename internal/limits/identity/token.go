@@ -47,7 +47,7 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 		return Identity{}, false
 	}
 	sum := sha256.Sum256([]byte(token))
-	if c, ok := f.proven.find(sum, keys, f.now()); ok {
+	if c, ok := f.proven.find(sum, keys, f.options.Now()); ok {
 		return c, true
 	}
 	claims := jwt.MapClaims{}
@@ -60,11 +60,11 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	if err != nil {
 		return Identity{}, false
 	}
-	member := text(claims[f.claim])
+	member := text(claims[f.options.Claim])
 	if member == "" || len(member) > maxMember {
 		return Identity{}, false
 	}
-	tier := text(claims[f.tierClaim])
+	tier := text(claims[f.options.TierClaim])
 	if !limit.ValidName(tier) {
 		tier = ""
 	}

@@ -103,7 +103,7 @@ func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serv
 	if err != nil {
 		return limit.Policy{}, false, fmt.Errorf("policyset: put: %w", err)
 	}
-	s.log.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by, "is", p)
+	s.options.Logger.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by, "is", p)
 	return p, made, nil
 }
 
@@ -127,7 +127,7 @@ func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condi
 	if err != nil {
 		return fmt.Errorf("policyset: delete: %w", err)
 	}
-	s.log.InfoContext(ctx, "policy deleted", "policy", name, "by", by)
+	s.options.Logger.InfoContext(ctx, "policy deleted", "policy", name, "by", by)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) 
 		if err != nil || next.Version == current.Version {
 			return err
 		}
-		err = s.store.PutPolicies(ctx, next, current.Version, by)
+		err = s.options.Store.PutPolicies(ctx, next, current.Version, by)
 		if err == nil {
 			s.adopt(next)
 			return nil

@@ -51,11 +51,7 @@ type SetOptions struct {
 // Set remembers the policies, and puts back what the store lost. Its methods
 // may be called from any goroutine.
 type Set struct {
-	store    PolicyStore
-	seeds    []limit.Policy
-	use      func(limit.PolicySet)
-	interval time.Duration
-	log      *slog.Logger
+	options SetOptions
 
 	mu sync.Mutex
 	// policies are in force. failing: the latest reading did.
@@ -69,17 +65,17 @@ type Set struct {
 // New returns a Set in which the seeds are in force. Call Start before use and
 // Stop after.
 func New(o SetOptions) *Set {
-	s := &Set{store: o.Store, seeds: o.Seeds, use: o.Use, interval: o.Interval, log: o.Logger}
-	if s.interval <= 0 {
-		s.interval = DefaultInterval
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	s := &Set{options: o}
 	s.policies, _ = s.seeded(limit.PolicySet{})
 	// What was never written is no version that could win over another.
 	s.policies.Version = 0
-	s.use(s.policies.Clone())
+	s.options.Use(s.policies.Clone())
 	return s
 }
 
@@ -91,7 +87,7 @@ func (s *Set) Start(ctx context.Context) {
 	s.done = make(chan struct{})
 	go func() {
 		defer close(s.done)
-		tick := time.NewTicker(s.interval)
+		tick := time.NewTicker(s.options.Interval)
 		defer tick.Stop()
 		for {
 			select {
@@ -126,9 +122,9 @@ func (s *Set) runOnce(ctx context.Context) {
 	s.mu.Unlock()
 	switch {
 	case err != nil && !before:
-		s.log.Warn("the policies of limits cannot be read from the store; going on with those remembered", "error", err)
+		s.options.Logger.Warn("the policies of limits cannot be read from the store; going on with those remembered", "error", err)
 	case err == nil && before:
-		s.log.Info("the policies of limits can be read from the store again")
+		s.options.Logger.Info("the policies of limits can be read from the store again")
 	}
 }
 
@@ -136,15 +132,15 @@ func (s *Set) runOnce(ctx context.Context) {
 // what the configuration names, and are in force here.
 func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 	for range maxTries {
-		current, err := s.store.Policies(ctx)
+		current, err := s.options.Store.Policies(ctx)
 		if err != nil {
 			return limit.PolicySet{}, err
 		}
 		if remembered := s.remembered(); remembered.Version > current.Version {
-			if err := s.store.RestorePolicies(ctx, remembered); err != nil {
+			if err := s.options.Store.RestorePolicies(ctx, remembered); err != nil {
 				return limit.PolicySet{}, err
 			}
-			s.log.Warn("the store had lost the policies of limits; they were put back",
+			s.options.Logger.Warn("the store had lost the policies of limits; they were put back",
 				"version", remembered.Version, "found", current.Version)
 			continue
 		}
@@ -153,7 +149,7 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 			s.adopt(current)
 			return current, nil
 		}
-		if err := s.store.PutPolicies(ctx, next, current.Version, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
+		if err := s.options.Store.PutPolicies(ctx, next, current.Version, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
 			return limit.PolicySet{}, err
 		}
 	}
@@ -163,7 +159,7 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 // seeded adds the seeds that a set lacks, and reports whether it lacked any.
 func (s *Set) seeded(current limit.PolicySet) (next limit.PolicySet, missing bool) {
 	next = current
-	for _, p := range s.seeds {
+	for _, p := range s.options.Seeds {
 		if _, ok := next.Find(p.Name); !ok && !slices.Contains(next.Deleted, p.Name) && len(next.Policies) < limit.MaxPolicies {
 			next, missing = next.Put(p), true
 		}
@@ -185,7 +181,7 @@ func (s *Set) adopt(current limit.PolicySet) {
 		return
 	}
 	s.policies = current
-	s.use(s.usable(current.Clone()))
+	s.options.Use(s.usable(current.Clone()))
 }
 
 // usable leaves out what is no policy to this version of the server: what a newer one
@@ -194,7 +190,7 @@ func (s *Set) usable(current limit.PolicySet) limit.PolicySet {
 	current.Policies = slices.DeleteFunc(current.Policies, func(p limit.Policy) bool {
 		err := p.Validate()
 		if err != nil {
-			s.log.Error("a policy in the store is of no use here, and not in force: put or delete it", "policy", p.Name, "error", err)
+			s.options.Logger.Error("a policy in the store is of no use here, and not in force: put or delete it", "policy", p.Name, "error", err)
 		}
 		return err != nil
 	})
@@ -221,7 +217,7 @@ func (s *Set) Find(name string) (limit.Policy, bool) { return s.remembered().Fin
 // Changes returns the record of changes, of one policy or for "" of all: the newest
 // first, limit of them at most.
 func (s *Set) Changes(ctx context.Context, name string, most int) ([]limit.Change, error) {
-	all, err := s.store.PolicyChanges(ctx)
+	all, err := s.options.Store.PolicyChanges(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("policyset: changes: %w", err)
 	}
