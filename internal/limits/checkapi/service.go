@@ -20,19 +20,14 @@ type Limits interface {
 	Sources(policy string) (sources []limit.Source, ok bool)
 }
 
-// IdentityFinder finds out who asks. *identity.Finder does.
-type IdentityFinder interface {
-	Find(r *http.Request, sources []limit.Source) identity.Identity
-}
-
 // Service answers questions. It is safe for concurrent use.
 type Service struct {
 	limits     Limits
-	identities IdentityFinder
+	identities *identity.Finder
 }
 
 // New returns the room.
-func New(limits Limits, identities IdentityFinder) *Service {
+func New(limits Limits, identities *identity.Finder) *Service {
 	return &Service{limits: limits, identities: identities}
 }
 

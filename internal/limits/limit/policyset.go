@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,15 +45,7 @@ func (b PolicySet) Find(name string) (Policy, bool) {
 func (b PolicySet) Put(p Policy) PolicySet {
 	out := b.without(p.Name)
 	out.Policies = append(out.Policies, p.WithDefaults().Clone())
-	slices.SortFunc(out.Policies, func(a, b Policy) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out.Policies, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

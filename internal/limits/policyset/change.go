@@ -36,16 +36,16 @@ func Version(p limit.Policy) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
 }
 
-// check returns ErrPrecondition unless the policy may be changed.
-func check(condition serve.Condition, p limit.Policy, there bool) error {
+// find returns the policy of that name, and ErrPrecondition unless the condition is true of it.
+func find(in limit.PolicySet, name string, condition serve.Condition) (p limit.Policy, there bool, err error) {
 	version := ""
-	if there {
+	if p, there = in.Find(name); there {
 		version = Version(p)
 	}
 	if !condition.Allows(version) {
-		return ErrPrecondition
+		err = ErrPrecondition
 	}
-	return nil
+	return p, there, err
 }
 
 // CheckName returns a *serve.FieldError for what can be no policy's name.
@@ -87,9 +87,8 @@ func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serv
 	}
 	made := false
 	err := s.change(ctx, by, func(current limit.PolicySet) (limit.PolicySet, error) {
-		was, there := current.Find(p.Name)
-		made = !there
-		if err := check(condition, was, there); err != nil {
+		was, there, err := find(current, p.Name, condition)
+		if made = !there; err != nil {
 			return current, err
 		}
 		if !there && len(current.Policies) >= limit.MaxPolicies {
@@ -115,11 +114,11 @@ func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condi
 		return err
 	}
 	err := s.change(ctx, by, func(current limit.PolicySet) (limit.PolicySet, error) {
-		was, there := current.Find(name)
-		if err := check(condition, was, there); err != nil {
+		_, there, err := find(current, name, condition)
+		switch {
+		case err != nil:
 			return current, err
-		}
-		if !there {
+		case !there:
 			return current, ErrUnknown
 		}
 		return current.Delete(name), nil
