@@ -184,6 +184,7 @@ func (s *Store) takeArgs(d *decision, withText bool) []any {
 	}
 	args = append(args, s.clock(), s.linger.Milliseconds(), d.Cost)
 	for _, r := range d.Rules {
+		// Redis need not know the Burst: the permits have it.
 		args = append(args, letters[r.Algorithm], r.Limit, r.Permits(), r.Window().Milliseconds())
 	}
 	return args

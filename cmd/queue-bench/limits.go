@@ -124,7 +124,7 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 	var all []turn
 	for _, a := range limit.Algorithms {
 		many := limit.Rule{Algorithm: a, Limit: plenty, WindowSeconds: window}
-		if a == limit.LeakyBucket {
+		if a.HasBurst() {
 			many.Burst = plenty
 		}
 		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}

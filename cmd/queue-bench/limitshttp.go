@@ -24,7 +24,7 @@ func limitsFile() []byte {
 	text := []byte("limits:\n")
 	for _, a := range limit.Algorithms {
 		burst := 0
-		if a == limit.LeakyBucket {
+		if a.HasBurst() {
 			burst = httpPlenty
 		}
 		text = fmt.Appendf(text, "  - {name: allow-%s, rules: [{algorithm: %s, limit: %d, windowSeconds: %d, burst: %d}]}\n",

@@ -279,26 +279,15 @@ func ruleWord(r limit.Rule) string {
 		return fmt.Sprintf("%s in %s and %s at once", n, window, count(r.Permits()))
 	case limit.LeakyBucket:
 		return fmt.Sprintf("%s in %s, evenly, while %s wait", n, window, count(r.Burst))
-	default:
+	case limit.FixedWindow:
 		return fmt.Sprintf("%s in each %s of the clock", n, window)
+	default:
+		return fmt.Sprintf("%s in %s, by %s", n, window, algorithmWord(r.Algorithm))
 	}
 }
 
 // algorithmWord is an algorithm's name for a person.
-func algorithmWord(a limit.Algorithm) string {
-	switch a {
-	case limit.SlidingLog:
-		return "sliding log"
-	case limit.SlidingCounter:
-		return "sliding counter"
-	case limit.TokenBucket:
-		return "token bucket"
-	case limit.LeakyBucket:
-		return "leaky bucket"
-	default:
-		return "fixed window"
-	}
-}
+func algorithmWord(a limit.Algorithm) string { return strings.ReplaceAll(string(a), "_", " ") }
 
 // length is a window's: 60 s, 5 min, 24 h.
 func length(secs int64) string {
