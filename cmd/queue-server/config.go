@@ -183,7 +183,7 @@ func (r *configReader) allLimits(list *yaml.Node) {
 	}
 	lines := make(map[string]int)
 	for _, n := range list.Content {
-		p, faults := policyset.Read(n)
+		p, faults := policyset.Read(n, "")
 		for _, f := range faults {
 			r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.path, f.Line, f.Text))
 		}

@@ -95,12 +95,7 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 	if n.Kind != yaml.MappingNode {
 		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
 	}
-	if !named(n) {
-		n.Content = append(n.Content,
-			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "name"},
-			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name})
-	}
-	p, faults := Read(n)
+	p, faults := Read(n, name)
 	var all []string
 	for _, f := range faults {
 		all = append(all, f.Text)
@@ -112,15 +107,6 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 		return limit.Policy{}, &serve.InvalidError{Faults: all}
 	}
 	return p, nil
-}
-
-func named(n *yaml.Node) bool {
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Value == "name" {
-			return true
-		}
-	}
-	return false
 }
 
 // Delete is DELETE /admin/limits/:name.

@@ -19,9 +19,10 @@ type Fault struct {
 }
 
 // Read reads a policy from YAML, or from JSON, which is YAML: strictly, and with
-// all that is wrong with it. What it does not say is left empty.
-func Read(n *yaml.Node) (limit.Policy, []Fault) {
-	var p limit.Policy
+// all that is wrong with it. What it does not say is left empty; its name is the given
+// one where it says none.
+func Read(n *yaml.Node, name string) (limit.Policy, []Fault) {
+	p := limit.Policy{Name: name}
 	r := &reader{}
 	r.value("", n, reflect.ValueOf(&p).Elem())
 	if len(r.faults) == 0 {

@@ -12,6 +12,7 @@ package local
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -119,10 +120,6 @@ func (s *Counters) key(q limit.Request) (key id) {
 // of is the id of the key under one rule: what was counted stays when the rule's
 // limit or burst is changed, and is another key when its algorithm or window is.
 func (key id) of(r limit.Rule) id {
-	for i, a := range limit.Algorithms {
-		if a == r.Algorithm {
-			key[1] += uint64(r.WindowSeconds)<<8 | uint64(i)
-		}
-	}
+	key[1] += uint64(r.WindowSeconds)<<8 | uint64(slices.Index(limit.Algorithms, r.Algorithm))
 	return key
 }
