@@ -27,9 +27,7 @@ func fillDisk(s *Store) (free func()) {
 	var has atomic.Bool
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.rules.writing.Lock()
-	defer s.rules.writing.Unlock()
-	s.file.replace = func(path string, b []byte) error {
+	s.disk.replace = func(path string, b []byte) error {
 		if has.Load() {
 			return replace(path, b)
 		}
@@ -74,7 +72,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), rulesName) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), policiesName) {
 		t.Errorf("NotKept = %v, want that the disk is full, for both files", err)
 	}
 
@@ -110,7 +108,7 @@ func TestTheBrakeWorksWithADiskThatHangs(t *testing.T) {
 		put(t, s, z)
 		answers := make(chan struct{})
 		s.writing.Lock()
-		s.file.replace = func(path string, b []byte) error { <-answers; return replace(path, b) }
+		s.disk.replace = func(path string, b []byte) error { <-answers; return replace(path, b) }
 		s.writing.Unlock()
 
 		begun := time.Now()
@@ -254,7 +252,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	z := zone.Defaults("z")
 	put(t, s, z)
 	kill(t, s)
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		if err := os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600); err != nil {
 			t.Fatal(err)
 		}

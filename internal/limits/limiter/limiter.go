@@ -34,9 +34,9 @@ const (
 // Counters decide, for all servers or for this one. Both methods are called from
 // any goroutine.
 type Counters interface {
-	// Take decides a request. An error is a failure of the store, unless the
+	// Allow decides a request. An error is a failure of the store, unless the
 	// context has ended.
-	Take(ctx context.Context, r limit.Request) (limit.Verdict, error)
+	Allow(ctx context.Context, r limit.Request) (limit.Verdict, error)
 	// Partition says which requests fail together: from 0, below limit.Partitions.
 	Partition(r limit.Request) int
 }
@@ -282,7 +282,7 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r limit.Request, hash uint64) error {
 	r.Rules = t.parts[r.Part]
 	began := l.deps.Now()
-	v, err := from.Take(ctx, r)
+	v, err := from.Allow(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 		return RefusedLocally, nil
 	}
 	began := l.deps.Now()
-	v, err := l.deps.Local.Take(ctx, r)
+	v, err := l.deps.Local.Allow(ctx, r)
 	if err != nil {
 		return 0, err
 	}

@@ -169,7 +169,7 @@ func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
 	bounded, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	_, err := l.deps.Store.Take(bounded, r)
+	_, err := l.deps.Store.Allow(bounded, r)
 	at.mu.Lock()
 	at.probing = false
 	calm := !at.failing.Load()

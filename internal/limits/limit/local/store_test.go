@@ -22,7 +22,7 @@ func request(subject string, cost int64, rules ...limit.Rule) limit.Request {
 
 func take(t testing.TB, s *local.Counters, q limit.Request) limit.Verdict {
 	t.Helper()
-	v, err := s.Take(t.Context(), q)
+	v, err := s.Allow(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func TestKeysAreApart(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is one decision for each of 100,000 keys in turn.
-func BenchmarkTake(b *testing.B) {
+// BenchmarkAllow is one decision for each of 100,000 keys in turn.
+func BenchmarkAllow(b *testing.B) {
 	for _, a := range limit.Algorithms {
 		b.Run(string(a), func(b *testing.B) {
 			s := local.New(local.CountersOptions{})
@@ -145,7 +145,7 @@ func BenchmarkTake(b *testing.B) {
 			for b.Loop() {
 				i++
 				q := limit.Request{Policy: "api", Tier: "guest", Subject: subjects[i%len(subjects)], Rules: rule, Cost: 1}
-				if _, err := s.Take(b.Context(), q); err != nil || i == math.MaxInt {
+				if _, err := s.Allow(b.Context(), q); err != nil || i == math.MaxInt {
 					b.Fatal(err)
 				}
 			}
