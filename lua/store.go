@@ -79,8 +79,8 @@ type Store struct {
 
 	mu      sync.RWMutex
 	batches map[string]*zoneBatch
-	// lanes gather the decisions on limits.
-	lanes [limit.Lanes]*batch[*decision]
+	// partitions gather the decisions on limits.
+	partitions [limit.Partitions]*batch[*decision]
 	// linger is how long a limit's key is kept beyond its use: lingerFor, but longer
 	// in tests, whose clock is not that by which Redis removes keys.
 	linger time.Duration
@@ -132,7 +132,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	if s.metrics, err = newMetrics(o.Registerer, client, s.secretsDiffer); err != nil {
 		return nil, err
 	}
-	s.openLanes()
+	s.openPartitions()
 	return s, nil
 }
 

@@ -31,14 +31,14 @@ func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, met
 	// secret itself, which signs tokens.
 	named := hmac.New(sha256.New, secret)
 	named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
-	o := limiter.Options{
-		Local: local.New(local.Options{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
+	o := limiter.Dependencies{
+		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
 	}
-	if shared, ok := opened.(limiter.Store); ok {
+	if shared, ok := opened.(limiter.Counters); ok {
 		o.Store = shared
 	}
 	l := &limits{Limiter: limiter.New(o)}
-	l.book = policyset.New(policyset.Options{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
+	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
 	return l, metrics.ShowLimits(l)
 }
 

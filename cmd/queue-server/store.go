@@ -21,7 +21,7 @@ import (
 // store is either of the two.
 type store interface {
 	metric.Calls
-	policyset.Store
+	policyset.PolicyStore
 	Close() error
 }
 
@@ -56,7 +56,7 @@ func strange(opened store) func() error {
 
 // The Redis store counts what clients take, too, for all servers; the embedded one
 // leaves it to internal/limits/limit/local.
-var _ limiter.Store = (*lua.Store)(nil)
+var _ limiter.Counters = (*lua.Store)(nil)
 
 // within is how long a visitor's call may wait for the store. The embedded one
 // has no waiting, and is spared the timer.

@@ -60,7 +60,7 @@ func (s *Store) footprint(zoneID string) map[string]int {
 
 func TestBooks(t *testing.T) {
 	t.Parallel()
-	conformance.RunBooks(t, func(t *testing.T, now func() time.Time) conformance.Books {
+	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) conformance.PolicyStore {
 		t.Helper()
 		return openIn(t, t.TempDir(), now)
 	})

@@ -52,8 +52,8 @@ func newBench(visitors int) *bench {
 		b.visitors[i].ArrivedAtMicros = 1_795_223_300_000_000
 		binary.LittleEndian.PutUint64(b.visitors[i].ID[:], rand.Uint64())
 	}
-	counting := limiter.New(limiter.Options{Local: local.New(local.Options{})})
-	var book limit.Book
+	counting := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{})})
+	var book limit.PolicySet
 	for _, p := range guard.Policies() {
 		book = book.Put(p)
 	}

@@ -37,8 +37,8 @@ type room struct {
 func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	t.Helper()
 	r := &room{t: t, store: newStore(), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}, meter: &meter{}, logs: &bytes.Buffer{}}
-	counting := local.New(local.Options{Now: r.clock.Now})
-	r.limit = limiter.New(limiter.Options{Local: counting, Now: r.clock.Now})
+	counting := local.New(local.CountersOptions{Now: r.clock.Now})
+	r.limit = limiter.New(limiter.Dependencies{Local: counting, Now: r.clock.Now})
 	r.use(policies...)
 	r.guard = r.behind(r.limit)
 	return r
@@ -54,7 +54,7 @@ func (r *room) behind(l guard.Limiter) *guard.Guard {
 }
 
 func (r *room) use(policies ...limit.Policy) {
-	var b limit.Book
+	var b limit.PolicySet
 	for _, p := range policies {
 		b = b.Put(p)
 	}
