@@ -47,8 +47,7 @@ func seenBucket(id line.ID) string {
 // restoredFlag is added to the status of a visitor whose place was put back.
 const restoredFlag = 16
 
-// Join takes a place for the visitor, or lets it straight in; or returns the
-// place or the admission that it has under its id or a former one.
+// Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	ids := make([]byte, 0, 8*(1+len(former)))
 	ids = append(ids, id[:]...)
@@ -60,14 +59,14 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 	return a.result(err)
 }
 
-// Poll asks for a place. See line.Status for the outcomes.
+// Poll implements store.Visitors.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	a := &ask{op: opPoll, place: p}
 	err := s.do(ctx, zoneID, a)
 	return a.result(err)
 }
 
-// Leave gives the place up. It is no error if there is none.
+// Leave implements store.Visitors.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return s.do(ctx, zoneID, &ask{op: opLeave, place: p})
 }
@@ -75,7 +74,7 @@ func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 // recallBatch bounds one call of recall.lua to some milliseconds.
 const recallBatch = 1000
 
-// Recall takes in departures that the store may have lost. It can be repeated.
+// Recall implements store.Healer.
 func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
 	for some := range slices.Chunk(departed, recallBatch) {
 		args := make([]any, 0, 1+4*len(some))
@@ -100,7 +99,7 @@ func (s *Store) recall(ctx context.Context, zoneID string, args []any) error {
 	return zoneError(reply)
 }
 
-// Stats is the zone as operators see it.
+// Stats implements store.Viewer.
 func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	a := &ask{op: opStats}
 	if err := s.do(ctx, zoneID, a); err != nil {

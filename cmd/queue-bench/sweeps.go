@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -67,13 +68,8 @@ func idleOnes(n, idle int) []bool {
 	return out
 }
 
-// sweeper is a store that can be swept.
-type sweeper interface {
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-}
-
 // sweepAll sweeps the zone from its beginning to its end.
-func sweepAll(ctx context.Context, s sweeper, each func(time.Duration)) (sweepCost, error) {
+func sweepAll(ctx context.Context, s store.Sweeper, each func(time.Duration)) (sweepCost, error) {
 	var cost sweepCost
 	start := time.Now()
 	for cursor := uint64(0); ; {

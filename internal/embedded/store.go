@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -36,7 +37,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is the embedded store. All methods are safe for concurrent use; none
+var _ store.Store = (*Store)(nil)
+
+// Store is the embedded store: what its methods promise, package store says. None
 // blocks for longer than its own work, so the contexts are not consulted.
 type Store struct {
 	now    func() time.Time
@@ -150,8 +153,7 @@ func (s *Store) crowd(zoneID string) (*crowd, error) {
 	return nil, line.ErrZoneUnknown
 }
 
-// Join takes a place for the visitor, or lets it straight in; or returns the
-// place or the admission that it has under its id or a former one.
+// Join implements store.Visitors.
 func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.join(t, id, former) })
 	if err == nil && a.Status == line.Admitted {
@@ -160,7 +162,7 @@ func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...lin
 	return a, err
 }
 
-// Poll asks for a place. See line.Status for the outcomes.
+// Poll implements store.Visitors.
 func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
 		a, t := c.poll(t, p)
@@ -175,7 +177,7 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 	return a, err
 }
 
-// Leave gives the place up. It is no error if there is none.
+// Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
 	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
 		c.leave(p)
@@ -203,7 +205,7 @@ func (s *Store) turn(zoneID string, do func(*crowd, turn) (line.Answer, turn)) (
 	return a, nil
 }
 
-// Recall takes in departures that the store may have lost. It can be repeated.
+// Recall implements store.Healer.
 func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
 	_, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
 		for _, d := range departed {
@@ -214,7 +216,7 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 	return err
 }
 
-// Stats is the zone as operators see it.
+// Stats implements store.Viewer.
 func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	c, err := s.crowd(zoneID)
 	if err != nil {
@@ -228,10 +230,7 @@ func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	return st, nil
 }
 
-// Sweep removes those among the next SweepBatch tokens who are missed for longer
-// than the idle timeout after the time at which they were told to poll, and forgets
-// expired admissions. The cursor is
-// 0 to begin with, then what the last call returned. The owner does not
+// Sweep implements store.Sweeper. It examines SweepBatch places. The owner does not
 // matter: a store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
 	c, err := s.crowd(zoneID)

@@ -34,7 +34,7 @@ var (
 // room is the whole of the room: over the embedded store, behind echo.
 type room struct {
 	clock  *clock
-	store  *store
+	store  *recorded
 	tokens *token.Keys
 	passes *pass.Signer
 	meter  *meter
@@ -55,7 +55,7 @@ func newRoom(tb testing.TB) *room {
 	settings.PerMinute = 10
 	_, err = lines.PutZone(tb.Context(), settings, nil, "")
 	must(tb, err)
-	r.store = &store{Store: lines}
+	r.store = &recorded{Store: lines}
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
@@ -112,7 +112,7 @@ func (c *clock) forward(d time.Duration) {
 }
 
 // store counts the polls, and answers err or status instead of polling if told to.
-type store struct {
+type recorded struct {
 	*embedded.Store
 	polls  int
 	err    error
@@ -120,7 +120,7 @@ type store struct {
 	early  *line.Answer
 }
 
-func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	s.polls++
 	switch {
 	case s.err != nil:

@@ -9,17 +9,13 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
 // left, or its admission has expired. The visitor has to join again.
 var ErrGone = errors.New("entry: token expired")
-
-// Store is what this room asks of a store.
-type Store interface {
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-}
 
 // Meter counts what the store says in this room; what does not get as far is
 // counted where it is refused, by package problem. A zoneID is well-formed, but
@@ -35,14 +31,14 @@ type Meter interface {
 
 // Service answers polls. It is safe for concurrent use.
 type Service struct {
-	store  Store
+	store  store.Visitors
 	tokens *token.Keys
 	issuer answer.Issuer
 	meter  Meter
 }
 
 // New returns the room over this store.
-func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Service {
+func New(store store.Visitors, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Service {
 	return &Service{store: store, tokens: tokens, issuer: issuer, meter: meter}
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
@@ -30,14 +31,6 @@ const (
 	// MaxClientAgent is in characters.
 	MaxClientAgent = 256
 )
-
-// Store is what this room asks of a store.
-type Store interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-}
 
 // Guard keeps those out who ask too much.
 type Guard interface {
@@ -59,25 +52,30 @@ type Meter interface {
 
 // Service takes and gives up places. It is safe for concurrent use.
 type Service struct {
-	store  Store
+	store  store.Lines
 	guard  Guard
 	tokens *token.Keys
 	issuer answer.Issuer
 	meter  Meter
 	states states
+
+	background background.Group
 }
 
 // New returns the room over this store, behind this guard; a nil guard lets
 // everybody in. now is the clock of the cache behind State; a nil now is time.Now.
-func New(store Store, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
+func New(store store.Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
 	return &Service{
 		store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter,
-		states: states{now: now, zones: make(map[string]*snapshot)},
+		states: states{now: now, zones: make(map[string]snapshot)},
 	}
 }
+
+// Stop waits for what goes on without a request: readings of a state whose reader gave up.
+func (s *Service) Stop() { s.background.Stop() }
 
 // Newcomer is one who asks for a place. All but ZoneID are optional.
 type Newcomer struct {
