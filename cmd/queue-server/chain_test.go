@@ -59,7 +59,7 @@ func pollFrames(t *testing.T) []string {
 	must(t, err)
 	passes, err := pass.NewSigner(pass.DefaultIssuer, secret)
 	must(t, err)
-	room := entry.NewHTTP(entry.New(visited, tokens, answer.NewIssuer(tokens, passes), metrics), nil)
+	room := entry.NewHTTP(entry.New(visited, answer.NewIssuer(tokens, passes), metrics), nil)
 	a, err := opened.Join(t.Context(), "Z", line.ID{1})
 	must(t, err)
 	armed = true

@@ -139,7 +139,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	}
 	r := rooms{
 		wait:     wait.NewHTTP(waiting),
-		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
+		entry:    entry.NewHTTP(entry.New(visited, issuer, metrics), keys.passes.JWKS()),
 		operator: operators,
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),

@@ -33,7 +33,7 @@ func BenchmarkPoll(b *testing.B) {
 		repeat(b, bareRoutes(waiting), body)
 	})
 	b.Run("room", func(b *testing.B) {
-		service := entry.New(always{answer: waiting}, r.tokens, answer.NewIssuer(r.tokens, r.passes), deaf{})
+		service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
 		repeat(b, routes(service, nil, slog.New(slog.DiscardHandler), deaf{}), body)
 	})
 }

@@ -124,30 +124,18 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
-	if errors.Is(err, guard.ErrRefused) {
-		s.meter.Join(n.ZoneID, "refused")
-		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
-	}
+	s.meter.Join(n.ZoneID, answer.Outcome(&a, err))
 	if err != nil {
-		s.meter.Join(n.ZoneID, "error")
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}
 	switch a.Status {
-	case line.Waiting:
-		s.meter.Join(n.ZoneID, "waiting")
 	case line.Admitted:
-		s.meter.Join(n.ZoneID, "admitted")
 		s.meter.Admit(n.ZoneID, answer.Waited(a))
-	case line.AdmittedBefore:
-		s.meter.Join(n.ZoneID, "admitted_before")
 	case line.Closed:
-		s.meter.Join(n.ZoneID, "closed")
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrClosed)
 	case line.Full:
-		s.meter.Join(n.ZoneID, "full")
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrFull)
-	default:
-		s.meter.Join(n.ZoneID, "error")
+	default: // nothing more to count
 	}
 	out, err := s.issuer.Answer(n.ZoneID, a)
 	if err != nil {
@@ -176,15 +164,9 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 // place that is already gone is no error. It returns a *serve.FieldError or
 // token.ErrInvalid before the store is asked, or an error of the store.
 func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return err
-	}
-	if err := answer.CheckToken(tok); err != nil {
-		return err
-	}
-	p, err := s.tokens.Verify(zoneID, tok)
+	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
-		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
+		return err
 	}
 	if err := s.store.Leave(ctx, zoneID, p); err != nil {
 		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
