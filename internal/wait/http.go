@@ -28,7 +28,7 @@ func (h *HTTP) Join(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	n.Address, n.Forwarded = c.RealIP(), forwarded(c.Request().Header)
+	n.Address, n.Forwarded = c.RealIP(), Forwarded(c.Request().Header)
 	a, err := h.service.Join(c.Request().Context(), n)
 	if err != nil {
 		return err
@@ -36,8 +36,8 @@ func (h *HTTP) Join(c echo.Context) error {
 	return answer.Send(c, &a)
 }
 
-// forwarded reports whether a proxy says that it passes the request on.
-func forwarded(h http.Header) bool {
+// Forwarded reports whether a proxy says that it passes the request on.
+func Forwarded(h http.Header) bool {
 	return len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
 }
 

@@ -1,0 +1,238 @@
+// Waits in the line of a waiting room, as its server asks. Without dependencies: it
+// needs fetch, AbortController and timers, which browsers, Node 18 and later, and
+// React Native have.
+//
+// What each answer asks of a client is the table in /openapi.yaml of a server; the
+// function `next` below is that table.
+
+const SECOND = 1000;
+// How long a call may take before it counts as lost.
+const CALL_TIMEOUT = 3 * SECOND;
+// The pauses after calls that got no usable answer: 1 s, then 2, 4, 8 and every 16 s.
+const LONGEST_BACKOFF = 16 * SECOND;
+// The longest time that one timer may run: a longer one fires at once in browsers.
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** A wait that ended without a pass. See index.d.ts. */
+export class WaitError extends Error {
+  constructor(problem, status, place) {
+    super(problem.detail || problem.title || problem.code || `HTTP ${status}`);
+    this.name = 'WaitError';
+    this.code = problem.code || 'unknown';
+    this.status = status;
+    this.token = place.token;
+  }
+}
+
+/** Joins the line, waits, and resolves with the admission. See index.d.ts. */
+export async function wait(options) {
+  const { zone, signal, onUpdate = () => {} } = options;
+  const place = await open(options);
+  const wake = listen(options.onWake || wakeOfPage);
+  let failures = 0;
+  try {
+    if (place.token && options.pollAfter > 0) {
+      await sleep(options.pollAfter, signal, wake);
+    }
+    for (;;) {
+      abortIf(signal);
+      const join = !place.token;
+      const body = join
+        ? { zoneId: zone, clientId: place.clientId, clientAgent: options.agent }
+        : { zoneId: zone, token: place.token };
+      const answer = await call(options, join ? '/traffic/wait' : '/traffic/entry', body);
+      abortIf(signal);
+      failures = answer.lost ? failures + 1 : 0;
+      const step = next(answer, failures, join);
+      if (step.token !== undefined) {
+        await place.keep(step.token);
+      }
+      if (step.admission) {
+        return { zone, token: place.token, ...step.admission };
+      }
+      if (step.stop) {
+        throw new WaitError(answer.problem, answer.status, place);
+      }
+      onUpdate({ zone, token: place.token, nextPollAt: Date.now() + step.after, ...step.update });
+      await sleep(step.after, signal, wake);
+    }
+  } finally {
+    wake.close();
+  }
+}
+
+/** Gives the place up. See index.d.ts. */
+export async function leave(options) {
+  const place = await open(options);
+  if (place.token) {
+    await call(options, '/traffic/leave', { zoneId: options.zone, token: place.token });
+  }
+  await place.keep('');
+}
+
+// next is what an answer asks for: `admission`, `stop`, or `after`: in how many
+// milliseconds to ask again. A `token` is to be kept; '' forgets the one there was.
+function next(answer, failures, join) {
+  const { status, body, problem, retryAfter } = answer;
+  if (status === 200) {
+    return body.canEnter
+      ? { token: body.token, admission: body.admission }
+      : { token: body.token, after: body.waiting.pollingPeriod, update: { state: 'waiting', ...body.waiting } };
+  }
+  if (answer.lost) {
+    // No answer, a 500, or one that cannot be read. The place is kept.
+    const pause = Math.min(SECOND * 2 ** (failures - 1), LONGEST_BACKOFF);
+    return { after: pause * (1 + Math.random() / 4), update: { state: 'retrying', code: problem.code } };
+  }
+  switch (status) {
+    case 408: case 429: case 503:
+      return { after: retryAfter, update: { state: status === 503 ? 'unavailable' : 'busy', code: problem.code } };
+    case 401:
+      // The token is not of this room: a new place is taken, once.
+      return join ? { stop: true } : { token: '', after: 0, update: { state: 'joining', code: problem.code } };
+    case 410:
+      return { token: '', stop: true };
+    default:
+      return { stop: true };
+  }
+}
+
+// call sends one request, and returns what is known of its answer. `lost` says that
+// none came that can be used: whether the server has done it is not known.
+async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIMEOUT }, path, body) {
+  const limit = new AbortController();
+  const end = () => limit.abort();
+  const timer = setTimeout(end, timeout);
+  signal?.addEventListener('abort', end);
+  try {
+    const response = await fetch(new URL(path, url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'omit',
+      signal: limit.signal,
+    });
+    if (response.status === 204) {
+      return { status: 204, problem: {} };
+    }
+    // A body that was cut short throws here.
+    return read(response, await response.json());
+  } catch {
+    return { lost: true, problem: { code: 'no_answer' } };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  }
+}
+
+// read holds an answer against what the API promises of it.
+function read({ status, headers }, body) {
+  if (status === 200) {
+    const { token, canEnter, waiting, admission } = body;
+    const whole = typeof token === 'string' && token !== ''
+      && (canEnter ? typeof admission?.pass === 'string' : waiting?.pollingPeriod > 0);
+    return whole ? { status, body } : { lost: true, problem: { code: 'no_answer' } };
+  }
+  const retryAfter = SECOND * Number(headers.get('Retry-After'));
+  const refused = status >= 400 && status < 500 && typeof body.code === 'string';
+  if (refused || status === 503) {
+    return { status, problem: body, retryAfter: retryAfter > 0 ? retryAfter : SECOND };
+  }
+  return { status, lost: true, problem: body };
+}
+
+// open reads the place that is kept, and says how to keep it.
+async function open({ zone, clientId, token = '', storage }) {
+  const key = `waitingroom:${zone}`;
+  let kept = {};
+  try {
+    kept = JSON.parse(await storage?.getItem(key)) || {};
+  } catch {
+    // What is kept cannot be read: the room knows the place by the clientId.
+  }
+  const place = { clientId: clientId || kept.clientId || randomId(), token: token || kept.token || '' };
+  place.keep = async (newest) => {
+    place.token = newest;
+    try {
+      await storage?.setItem(key, JSON.stringify({ clientId: place.clientId, token: newest }));
+    } catch {
+      // A storage that is full or forbidden: the place holds as long as the page.
+    }
+  };
+  if (storage && !kept.clientId) {
+    // Kept before the first call: if its answer is lost, the next one finds the place.
+    await place.keep(place.token);
+  }
+  return place;
+}
+
+// randomId is one that nobody guesses; or none, where there is nothing to make it of.
+// crypto.randomUUID is missing on pages without TLS.
+function randomId() {
+  const bytes = globalThis.crypto?.getRandomValues(new Uint8Array(16));
+  return bytes && Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('');
+}
+
+// listen tells whoever sleeps that the device woke or the network came back.
+function listen(subscribe) {
+  let sleeper;
+  const end = subscribe(() => sleeper?.());
+  return {
+    set sleeper(f) { sleeper = f; },
+    close: () => end?.(),
+  };
+}
+
+// wakeOfPage subscribes to what a page hears when it may have slept.
+function wakeOfPage(woke) {
+  const heard = [
+    [globalThis.document, 'visibilitychange'], [globalThis.window, 'pageshow'], [globalThis.window, 'online'],
+  ].filter(([target]) => target?.addEventListener);
+  heard.forEach(([target, event]) => target.addEventListener(event, woke));
+  return () => heard.forEach(([target, event]) => target.removeEventListener(event, woke));
+}
+
+// sleep waits until the time is due, on the wall clock: timers stand still while a
+// device sleeps, and pages in the background have slow ones. Whoever wakes late goes on
+// at once, nobody goes on early.
+function sleep(millis, signal, wake) {
+  let began = Date.now();
+  let left = millis;
+  return new Promise((resolve, reject) => {
+    let timer;
+    const end = (finish, value) => {
+      clearTimeout(timer);
+      wake.sleeper = undefined;
+      signal?.removeEventListener('abort', aborted);
+      finish(value);
+    };
+    const aborted = () => end(reject, reasonOf(signal));
+    const look = () => {
+      const now = Date.now();
+      // A wall clock that was set back must not make anybody wait longer than told.
+      left = Math.min(left - Math.max(0, now - began), millis);
+      began = now;
+      if (left <= 0) {
+        end(resolve);
+        return;
+      }
+      clearTimeout(timer);
+      timer = setTimeout(look, Math.min(left, LONGEST_TIMER));
+    };
+    wake.sleeper = look;
+    signal?.addEventListener('abort', aborted);
+    look();
+  });
+}
+
+function abortIf(signal) {
+  if (signal?.aborted) {
+    throw reasonOf(signal);
+  }
+}
+
+// reasonOf is why it was aborted; React Native's signals do not say.
+function reasonOf(signal) {
+  return signal.reason ?? Object.assign(new Error('The wait was aborted.'), { name: 'AbortError' });
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { WaitError, leave, wait } from '../index.js';
+
+// A room that answers by a script, on a clock that the test moves.
+function room(t, ...script) {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_800_000_000_000 });
+  t.after(() => mock.timers.reset());
+  const asked = [];
+  const fetch = async (url, { body }) => {
+    asked.push({ at: Date.now() - 1_800_000_000_000, path: url.pathname, ...JSON.parse(body) });
+    const answer = script.shift();
+    assert.ok(answer, `one call too many: ${body}`);
+    return answer();
+  };
+  return { asked, fetch, script, url: 'https://queue.example', zone: 'Z', clientId: 'me' };
+}
+
+const json = (status, body, headers) => () => new Response(JSON.stringify(body), { status, headers });
+const waiting = (token, pollingPeriod, position = 5) =>
+  json(200, { token, canEnter: false, waiting: { position, total: 9, estimatedWait: 5000, pollingPeriod, arrivedAtMicros: 1 } });
+const admitted = (token) => json(200, { token, canEnter: true, admission: { pass: 'PASS', admittedAt: 1, expiresAt: 2 } });
+const problem = (status, code, retryAfter) => json(status, { code, detail: `detail of ${code}` }, retryAfter && { 'Retry-After': retryAfter });
+const lost = () => { throw new TypeError('fetch failed'); };
+
+// run moves the clock until the promise is settled.
+async function run(promise) {
+  let settled = false;
+  const result = promise.finally(() => { settled = true; });
+  result.catch(() => {});
+  for (let i = 0; i < 100_000 && !settled; i++) {
+    await new Promise(setImmediate);
+    if (!settled) {
+      mock.timers.tick(100);
+    }
+  }
+  assert.ok(settled, 'it waits for ever');
+  return result;
+}
+
+test('it polls when told, with the newest token, and resolves with the pass', async (t) => {
+  const r = room(t, waiting('t1', 4000), waiting('t2', 2500, 3), admitted('t3'));
+  const updates = [];
+  const admission = await run(wait({ ...r, onUpdate: (u) => updates.push(u) }));
+  assert.deepEqual(admission, { zone: 'Z', token: 't3', pass: 'PASS', admittedAt: 1, expiresAt: 2 });
+  assert.deepEqual(r.asked.map((a) => [a.path, a.token ?? a.clientId]),
+    [['/traffic/wait', 'me'], ['/traffic/entry', 't1'], ['/traffic/entry', 't2']]);
+  assert.ok(r.asked[1].at >= 4000 && r.asked[1].at < 4300, `polled after ${r.asked[1].at} ms`);
+  assert.ok(r.asked[2].at - r.asked[1].at >= 2500);
+  assert.deepEqual(updates.map((u) => [u.state, u.position, u.token]), [['waiting', 5, 't1'], ['waiting', 3, 't2']]);
+});
+
+test('it asks for a place that it has when the room wants to be asked', async (t) => {
+  const r = room(t, admitted('t2'));
+  await run(wait({ ...r, token: 't1', pollAfter: 3000 }));
+  assert.ok(r.asked[0].at >= 3000 && r.asked[0].at < 3300, `asked after ${r.asked[0].at} ms`);
+});
+
+test('it keeps its place through refusals, lost answers and answers cut short', async (t) => {
+  const cut = () => new Response('{"token":"t9","canEn', { status: 200 });
+  const r = room(t, lost, waiting('t1', 1000), problem(429, 'too_many_requests', '7'), problem(503, 'store_unavailable', '2'),
+    lost, problem(500, 'internal'), cut, json(200, { token: 't8', canEnter: true }), admitted('t2'));
+  const updates = [];
+  await run(wait({ ...r, onUpdate: (u) => updates.push(u.state) }));
+  assert.deepEqual(r.asked.slice(2).map((a) => a.token), Array(7).fill('t1'));
+  const pauses = r.asked.slice(1).map((a, i) => a.at - r.asked[i].at);
+  // Told times are kept; the others double from 1 s on, each up to a quarter longer.
+  [1000, 1000, 7000, 2000, 1000, 2000, 4000, 8000].forEach((least, i) => {
+    assert.ok(pauses[i] >= least && pauses[i] < 1.25 * least + 300, `pause ${i} is ${pauses[i]} ms, not ${least}`);
+  });
+  assert.deepEqual(updates, ['retrying', 'waiting', 'busy', 'unavailable', 'retrying', 'retrying', 'retrying', 'retrying']);
+});
+
+test('it never waits longer than 20 s after a lost answer', async (t) => {
+  const r = room(t, ...Array(9).fill(lost), admitted('t1'));
+  await run(wait(r));
+  const pauses = r.asked.slice(1).map((a, i) => a.at - r.asked[i].at);
+  assert.ok(pauses.slice(4).every((p) => p >= 16_000 && p <= 20_300), `${pauses}`);
+});
+
+test('it joins again when its token is of another room', async (t) => {
+  const r = room(t, problem(401, 'token_invalid'), waiting('t1', 1000), admitted('t2'));
+  await run(wait({ ...r, token: 'old' }));
+  assert.deepEqual(r.asked.map((a) => a.path), ['/traffic/entry', '/traffic/wait', '/traffic/entry']);
+});
+
+for (const [status, code] of [[400, 'invalid_request'], [403, 'cross_origin'], [404, 'zone_unknown'], [410, 'token_expired'], [423, 'zone_closed']]) {
+  test(`it stops at ${code}, and says so`, async (t) => {
+    const r = room(t, problem(status, code));
+    await assert.rejects(run(wait({ ...r, token: 'old' })), (e) =>
+      e instanceof WaitError && e.code === code && e.status === status && e.message === `detail of ${code}`
+      && e.token === (status === 410 ? '' : 'old'));
+  });
+}
+
+test('the place is kept in the storage, before the first answer too', async (t) => {
+  const kept = new Map();
+  const storage = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v) };
+  const r = room(t, () => {
+    assert.match(JSON.parse(kept.get('waitingroom:Z')).clientId, /^[0-9a-f]{32}$/);
+    return waiting('t1', 1000)();
+  });
+  const stop = new AbortController();
+  await assert.rejects(run(wait({ ...r, clientId: undefined, storage, signal: stop.signal, onUpdate: () => stop.abort() })),
+    { name: 'AbortError' });
+  const { clientId } = JSON.parse(kept.get('waitingroom:Z'));
+  r.script.push(admitted('t2'));
+  await run(wait({ ...r, clientId: undefined, storage }));
+  assert.deepEqual([r.asked[0].clientId, r.asked[1].token], [clientId, 't1']);
+  assert.deepEqual(JSON.parse(kept.get('waitingroom:Z')), { clientId, token: 't2' });
+});
+
+test('a storage that fails costs nobody the place', async (t) => {
+  const fails = () => { throw new Error('forbidden'); };
+  const r = room(t, waiting('t1', 1000), admitted('t2'));
+  assert.equal((await run(wait({ ...r, storage: { getItem: fails, setItem: fails } }))).pass, 'PASS');
+});
+
+test('whoever wakes late polls at once, and nobody early', async (t) => {
+  const r = room(t, waiting('t1', 60_000), admitted('t2'));
+  let woke;
+  const done = wait({ ...r, onWake: (f) => { woke = f; return () => { woke = null; }; } });
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  woke();
+  await new Promise(setImmediate);
+  assert.equal(r.asked.length, 1, 'it polled before it was told to');
+  // The device slept: the wall clock went on, the timers did not.
+  mock.timers.setTime(1_800_000_000_000 + 90_000);
+  woke?.();
+  assert.equal((await run(done)).pass, 'PASS');
+  assert.equal(r.asked[1].at, 90_000);
+  assert.equal(woke, null, 'it still listens');
+});
+
+test('a clock that was set back makes nobody wait longer', async (t) => {
+  const r = room(t, waiting('t1', 5000), admitted('t2'));
+  let woke;
+  const done = wait({ ...r, onWake: (f) => { woke = f; } });
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  const now = Date.now();
+  const set = mock.method(Date, 'now', () => now - 3_600_000);
+  woke();
+  set.mock.restore();
+  assert.equal((await run(done)).pass, 'PASS');
+  assert.ok(r.asked[1].at <= 10_500, `it polled after ${r.asked[1].at} ms`);
+});
+
+test('leave gives the place up and forgets it', async (t) => {
+  const kept = new Map([['waitingroom:Z', '{"clientId":"me","token":"t7"}']]);
+  const r = room(t, () => new Response(null, { status: 204 }));
+  await run(leave({ ...r, storage: { getItem: (k) => kept.get(k), setItem: (k, v) => kept.set(k, v) } }));
+  assert.deepEqual([r.asked[0].path, r.asked[0].token], ['/traffic/leave', 't7']);
+  assert.equal(JSON.parse(kept.get('waitingroom:Z')).token, '');
+});

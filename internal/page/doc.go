@@ -1,0 +1,30 @@
+// Package page is the waiting page: what a browser shows while its visitor waits. It is
+// for shops that put the room in front of a site without code of their own.
+//
+//	GET  /wait/{zoneId}?to=...   joins or polls, and shows the place
+//	POST /wait/{zoneId}          gives the place up
+//
+// # Two ways to wait
+//
+// Each GET is answered with the visitor's place as it is then. Without JavaScript the
+// page asks to be loaded again when the visitor's next poll is due. With it, the page
+// goes on by itself: its script is clients/js and what stands in page.js.
+//
+// Either way the place is in a cookie of the page's own path: the clientId and the
+// newest token. So a reload, a second tab, a crash or a restart of the browser show the
+// same place. The script writes the cookie, too, so it is not HttpOnly; no other script
+// runs on the page.
+//
+// # Where it leads
+//
+// When it is the visitor's turn, the page leads to the address in `to`, with the pass in
+// the query (PassParameter). A path is taken as one of the site that the zone's settings
+// name first, or of the page's own origin; another origin counts only if the zone's
+// settings name it. Anything else leads to the first site's front page: there is no way to
+// have the page lead elsewhere.
+//
+// # What it loads
+//
+// One document, with style, script and texts in it: one request. Its policy forbids
+// everything else (Content-Security-Policy). Texts are in locales, one file a language.
+package page

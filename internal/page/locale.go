@@ -1,0 +1,203 @@
+package page
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed locales/*.yaml
+var localeFiles embed.FS
+
+// Forms are the plural forms of CLDR that a language has: zero, one, two, few, many and
+// other; other is always there.
+type Forms map[string]string
+
+// Texts are the page's, in one language. The keys are those of the files in locales.
+type Texts struct {
+	Name        string `yaml:"name" json:"-"`
+	InLine      string `yaml:"inLine" json:"inLine"`
+	Place       string `yaml:"place" json:"-"`
+	Expected    string `yaml:"expected" json:"-"`
+	About       string `yaml:"about" json:"about"`
+	Soon        string `yaml:"soon" json:"soon"`
+	Minutes     Forms  `yaml:"minutes" json:"minutes"`
+	Hours       Forms  `yaml:"hours" json:"hours"`
+	Long        string `yaml:"long" json:"long"`
+	Keep        string `yaml:"keep" json:"-"`
+	Organiser   string `yaml:"organiser" json:"-"`
+	Turn        string `yaml:"turn" json:"turn"`
+	TurnText    string `yaml:"turnText" json:"turnText"`
+	Enter       string `yaml:"enter" json:"-"`
+	Lost        string `yaml:"lost" json:"lost"`
+	LostText    string `yaml:"lostText" json:"lostText"`
+	Again       string `yaml:"again" json:"-"`
+	Closed      string `yaml:"closed" json:"closed"`
+	ClosedText  string `yaml:"closedText" json:"closedText"`
+	Paused      string `yaml:"paused" json:"paused"`
+	PausedText  string `yaml:"pausedText" json:"pausedText"`
+	Full        string `yaml:"full" json:"full"`
+	FullText    string `yaml:"fullText" json:"fullText"`
+	Away        string `yaml:"away" json:"away"`
+	AwayText    string `yaml:"awayText" json:"awayText"`
+	Offline     string `yaml:"offline" json:"offline"`
+	OfflineText string `yaml:"offlineText" json:"offlineText"`
+	Unknown     string `yaml:"unknown" json:"unknown"`
+	UnknownText string `yaml:"unknownText" json:"unknownText"`
+	Leave       string `yaml:"leave" json:"-"`
+	Left        string `yaml:"left" json:"left"`
+	LeftText    string `yaml:"leftText" json:"leftText"`
+	Sound       string `yaml:"sound" json:"-"`
+	Notify      string `yaml:"notify" json:"-"`
+	Spoken      string `yaml:"spoken" json:"spoken"`
+}
+
+// locale is a language of the page.
+type locale struct {
+	// tag is the language, with the digits 0-9 whatever its own are: the script formats
+	// with the same tag.
+	tag     language.Tag
+	code    string // BCP 47, without the digits: for the lang attribute
+	rtl     bool
+	texts   Texts
+	printer *message.Printer
+}
+
+// locales are all languages; the first is taken where none fits.
+type locales struct {
+	all     []*locale
+	matcher language.Matcher
+}
+
+// fallbackCode is the language of those whose browser names none that there is.
+const fallbackCode = "en"
+
+// readLocales reads the files. They are part of the program, so an error is a
+// programmer's.
+func readLocales(files fs.FS) (*locales, error) {
+	names, err := fs.Glob(files, "locales/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var l locales
+	for _, name := range names {
+		one, err := readLocale(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("page: %s: %w", name, err)
+		}
+		if one.code == fallbackCode {
+			l.all = append([]*locale{one}, l.all...)
+		} else {
+			l.all = append(l.all, one)
+		}
+	}
+	tags := make([]language.Tag, len(l.all))
+	for i, one := range l.all {
+		tags[i] = language.Make(one.code)
+	}
+	l.matcher = language.NewMatcher(tags)
+	return &l, nil
+}
+
+func readLocale(files fs.FS, name string) (*locale, error) {
+	code := strings.TrimSuffix(path.Base(name), ".yaml")
+	tag, err := language.Parse(code + "-u-nu-latn")
+	if err != nil {
+		return nil, err
+	}
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	dec := yaml.NewDecoder(f)
+	dec.KnownFields(true)
+	one := &locale{tag: tag, code: code, printer: message.NewPrinter(tag)}
+	if err := dec.Decode(&one.texts); err != nil {
+		return nil, err
+	}
+	script, _ := tag.Script()
+	one.rtl = script.String() == "Arab" || script.String() == "Hebr"
+	return one, f.Close()
+}
+
+// choose returns the language that fits what a browser says in Accept-Language best.
+func (l *locales) choose(accept string) *locale {
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil {
+		return l.all[0]
+	}
+	_, i, _ := l.matcher.Match(tags...)
+	return l.all[i]
+}
+
+// dir is the HTML attribute: which way the language is written.
+func (l *locale) dir() string {
+	if l.rtl {
+		return "rtl"
+	}
+	return "ltr"
+}
+
+// number writes a whole number as the language does.
+func (l *locale) number(n int64) string { return l.printer.Sprint(number.Decimal(n)) }
+
+// formNames are CLDR's names of the plural forms.
+var formNames = map[plural.Form]string{
+	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
+}
+
+// count writes so many of something.
+func (l *locale) count(forms Forms, n int64) string {
+	const million = 1_000_000
+	form := formNames[plural.Cardinal.MatchPlural(l.tag, int(n%million), 0, 0, 0, 0)]
+	text, ok := forms[form]
+	if !ok {
+		text = forms["other"]
+	}
+	return fill(text, "n", l.number(n))
+}
+
+// longWait is from when on a wait is not told: the room itself tells a day where it
+// cannot say how long.
+const longWait = 24 * time.Hour
+
+// duration writes a time to wait: whole minutes, rounded up; hours from 90 minutes on.
+// page.js does the same.
+func (l *locale) duration(d time.Duration) string {
+	const hoursFrom = 90 * time.Minute
+	switch {
+	case d >= longWait:
+		return l.texts.Long
+	case d < time.Minute:
+		return l.texts.Soon
+	case d < hoursFrom:
+		return l.count(l.texts.Minutes, int64((d+time.Minute-1)/time.Minute))
+	default:
+		return l.count(l.texts.Hours, int64((d+time.Hour/2)/time.Hour))
+	}
+}
+
+// wait writes the expected wait: "about 5 minutes".
+func (l *locale) wait(d time.Duration) string {
+	if d < time.Minute || d >= longWait {
+		return l.duration(d)
+	}
+	return fill(l.texts.About, "duration", l.duration(d))
+}
+
+// fill puts values into a text: name, value, ...
+func fill(text string, values ...string) string {
+	for i := 0; i+1 < len(values); i += 2 {
+		text = strings.ReplaceAll(text, "{"+values[i]+"}", values[i+1])
+	}
+	return text
+}

@@ -1,0 +1,290 @@
+package page
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // the page's files
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/clients/js"
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Zones knows how a zone is set.
+type Zones interface {
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+}
+
+// HTTP serves the page. Its methods may be called from any number of goroutines.
+type HTTP struct {
+	wait    *wait.Service
+	entry   *entry.Service
+	zones   Zones
+	locales *locales
+	page    *template.Template
+}
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// New returns the page over these rooms.
+func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
+	l, err := readLocales(localeFiles)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return &HTTP{wait: w, entry: e, zones: zones, locales: l, page: t}, nil
+}
+
+// state is what the page shows; each has a heading and a text of the same name.
+type state string
+
+const (
+	inLine  state = "inLine"
+	turn    state = "turn"
+	lost    state = "lost"
+	closed  state = "closed"
+	paused  state = "paused"
+	full    state = "full"
+	away    state = "away"
+	unknown state = "unknown"
+	left    state = "left"
+)
+
+// view is one page.
+type view struct {
+	status  int
+	State   state
+	Heading string
+	Text    string
+	// Place and Wait are what stands there until the script goes on; "" for none.
+	Place, Wait string
+	// RefreshSeconds is when the page is to be loaded again; 0 for never. Where the script
+	// goes on by itself, that is only for browsers without.
+	RefreshSeconds int64
+	// Scripted: the script polls.
+	Scripted bool
+	Again    string // the address that joins again
+	Data     data
+
+	Lang, Dir, Nonce string
+	Texts            *Texts
+	Keep             string
+	Look             Look
+	CSS              template.CSS
+	JS               template.JS
+}
+
+// data is what the script begins with.
+type data struct {
+	Zone   string `json:"zone"`
+	Lang   string `json:"lang"`
+	State  state  `json:"state"`
+	Target string `json:"target"`
+	// PassParameter is the query parameter of the target that the pass goes into.
+	PassParameter string `json:"passParameter"`
+	// PollAfter is in how many milliseconds the room is to be asked first.
+	PollAfter int64  `json:"pollAfter"`
+	Position  int64  `json:"position"`
+	Estimate  int64  `json:"estimate"`
+	Secure    bool   `json:"secure"`
+	Texts     *Texts `json:"texts"`
+}
+
+// Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
+func (h *HTTP) Get(c echo.Context) error {
+	// A page that is only fetched in advance must take nobody's place.
+	if strings.Contains(c.Request().Header.Get("Sec-Purpose"), "prefetch") {
+		return c.NoContent(http.StatusServiceUnavailable)
+	}
+	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
+	l := h.locales.choose(c.Request().Header.Get("Accept-Language"))
+	v := &view{}
+	settings, err := h.zones.Zone(ctx, zoneID)
+	if err != nil {
+		h.refuse(v, err)
+		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
+	}
+	v.Look = lookOf(settings)
+	to := target(c.QueryParam("to"), v.Look.Sites)
+	v.Data.Target = to
+	v.Again = again(c)
+	seat := readCookie(c, zoneID)
+	if c.QueryParam("again") != "" {
+		seat.token = ""
+	}
+	a, err := h.ask(ctx, c, zoneID, &seat)
+	if err != nil {
+		seat.write(c, zoneID)
+		h.refuse(v, err)
+		return h.show(c, l, v, settings)
+	}
+	seat.token = a.Token
+	seat.write(c, zoneID)
+	if a.CanEnter() {
+		if there := withPass(to, a.Pass); there != "" {
+			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+			return c.Redirect(http.StatusSeeOther, there)
+		}
+		v.State = turn
+		return h.show(c, l, v, settings)
+	}
+	estimate := time.Duration(a.Line.EstimateMillis) * time.Millisecond
+	v.State, v.Scripted = inLine, true
+	if settings.PerMinute == 0 {
+		v.State = paused
+	}
+	v.Place, v.Wait = l.number(a.Line.Position), l.wait(estimate)
+	v.RefreshSeconds = a.RetryAfterSeconds()
+	v.Data.PollAfter, v.Data.Position, v.Data.Estimate = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis
+	return h.show(c, l, v, settings)
+}
+
+// Leave is POST /wait/:zoneId: the button for browsers without the script.
+func (h *HTTP) Leave(c echo.Context) error {
+	zoneID := c.Param("zoneId")
+	seat := readCookie(c, zoneID)
+	if seat.token != "" {
+		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
+			return err
+		}
+	}
+	seat.token = ""
+	seat.write(c, zoneID)
+	l := h.locales.choose(c.Request().Header.Get("Accept-Language"))
+	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
+	if err != nil {
+		return err
+	}
+	return h.show(c, l, &view{State: left, Look: lookOf(settings), Again: again(c)}, settings)
+}
+
+// ask polls the place of the cookie, or joins where there is none.
+func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) (answer.Answer, error) {
+	if s.token != "" {
+		a, err := h.entry.Poll(ctx, zoneID, s.token)
+		if !errors.Is(err, token.ErrInvalid) {
+			return a, err
+		}
+		s.token = "" // of another installation, or of an old secret
+	}
+	if s.client == "" {
+		id := make([]byte, clientBytes)
+		_, _ = rand.Read(id) // never fails
+		s.client = hex.EncodeToString(id)
+	}
+	return h.wait.Join(ctx, wait.Newcomer{
+		ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE",
+		Address: c.RealIP(), Forwarded: wait.Forwarded(c.Request().Header),
+	})
+}
+
+// refuse chooses what is shown for an error, and when the page is loaded again.
+func (h *HTTP) refuse(v *view, err error) {
+	const soon, later = 5, 30
+	var refused *guard.RefusedError
+	switch {
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		v.State, v.status = unknown, http.StatusNotFound
+	case errors.Is(err, entry.ErrGone):
+		v.State, v.status = lost, http.StatusGone
+	case errors.Is(err, wait.ErrClosed):
+		v.State, v.status, v.RefreshSeconds = closed, http.StatusLocked, later
+	case errors.Is(err, wait.ErrFull):
+		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
+	case errors.As(err, &refused):
+		v.State, v.status = away, http.StatusTooManyRequests
+		v.RefreshSeconds = max(1, (refused.RetryMillis+999)/1000)
+	default:
+		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
+	}
+}
+
+// show sends the page.
+func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) error {
+	nonce := make([]byte, clientBytes)
+	_, _ = rand.Read(nonce) // never fails
+	v.Nonce = hex.EncodeToString(nonce)
+	v.Lang, v.Dir, v.Texts = l.code, l.dir(), &l.texts
+	v.Heading, v.Text = l.texts.of(v.State)
+	v.Keep = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout()))
+	v.CSS, v.JS = template.CSS(pageCSS), template.JS(script)
+	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
+	v.Data.PassParameter, v.Data.Secure = PassParameter, c.Scheme() == "https"
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	header.Set(echo.HeaderCacheControl, "no-store")
+	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
+	header.Set("Content-Language", l.code)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	header.Set("X-Robots-Tag", "noindex")
+	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'; style-src 'nonce-"+v.Nonce+
+		"'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	if v.status == 0 {
+		v.status = http.StatusOK
+	}
+	if v.RefreshSeconds > 0 && v.status != http.StatusOK {
+		header.Set(echo.HeaderRetryAfter, fmt.Sprint(v.RefreshSeconds))
+	}
+	c.Response().WriteHeader(v.status)
+	return h.page.Execute(c.Response(), v)
+}
+
+// script is the client, which is a module of its own for others, and the page's.
+var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
+
+// again is the page's own address, asking for a new place.
+func again(c echo.Context) string {
+	q := c.Request().URL.Query()
+	q.Set("again", "1")
+	return "?" + q.Encode()
+}
+
+// of returns the heading and the text of a state.
+func (t *Texts) of(s state) (heading, text string) {
+	switch s {
+	case turn:
+		return t.Turn, ""
+	case lost:
+		return t.Lost, t.LostText
+	case closed:
+		return t.Closed, t.ClosedText
+	case paused:
+		return t.Paused, t.PausedText
+	case full:
+		return t.Full, t.FullText
+	case away:
+		return t.Away, t.AwayText
+	case unknown:
+		return t.Unknown, t.UnknownText
+	case left:
+		return t.Left, t.LeftText
+	default:
+		return t.InLine, ""
+	}
+}

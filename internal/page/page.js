@@ -1,0 +1,155 @@
+
+// The page: it shows what the client is told, and leads on when it is the visitor's turn.
+const data = JSON.parse(document.getElementById('data').textContent);
+const texts = data.texts;
+const $ = (id) => document.getElementById(id);
+const title = document.title.slice(document.title.indexOf(' – ') + 1 || document.title.length);
+const plural = new Intl.PluralRules(data.lang);
+const number = new Intl.NumberFormat(data.lang, { useGrouping: 'always' });
+
+const MINUTE = 60 * SECOND;
+const DAY = 1440 * MINUTE;
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+const count = (forms, n) => fill(forms[plural.select(n)] ?? forms.other, { n: number.format(n) });
+
+// duration writes a time to wait as locale.go does.
+function duration(ms) {
+  if (ms >= DAY) return texts.long;
+  if (ms < MINUTE) return texts.soon;
+  return ms < 90 * MINUTE ? count(texts.minutes, Math.ceil(ms / MINUTE)) : count(texts.hours, Math.round(ms / MINUTE / 60));
+}
+
+const expected = (ms) => (ms < MINUTE || ms >= DAY ? duration(ms) : fill(texts.about, { duration: duration(ms) }));
+
+function set(id, text) {
+  if ($(id).textContent !== text) $(id).textContent = text;
+}
+
+let state = data.state;
+// What was said last: the live region speaks when something matters, not at each poll.
+let said = { position: data.position, wait: data.estimate };
+
+function show(next, text = texts[`${next}Text`] ?? '') {
+  const before = state;
+  state = next;
+  const waits = ['inLine', 'paused', 'away', 'offline', 'full'].includes(next);
+  $('main').dataset.state = next;
+  set('heading', texts[next]);
+  set('text', text);
+  $('text').hidden = text === '';
+  $('figures').hidden = !waits || $('place').textContent === '';
+  $('keep').hidden = $('figures').hidden;
+  $('options').hidden = !waits;
+  $('go').hidden = next !== 'turn';
+  $('rejoin').hidden = next !== 'lost' && next !== 'left';
+  document.title = `${next === 'turn' ? '★ ' : ''}${texts[next]}${title}`;
+  if (next !== before) say(`${texts[next]}. ${text}`);
+}
+
+const say = (text) => set('spoken', text);
+
+function update(u) {
+  if (u.state !== 'waiting') {
+    const without = u.state === 'retrying' && navigator.onLine === false;
+    show(u.code === 'line_full' ? 'full' : without ? 'offline' : 'away');
+    return;
+  }
+  const { position, estimatedWait: wait } = u;
+  set('place', number.format(position));
+  set('wait', expected(wait));
+  show(wait >= DAY ? 'paused' : 'inLine');
+  if (state === 'inLine') document.title = `(${number.format(position)}) ${texts.inLine}${title}`;
+  // Half the way, and the last minutes.
+  const near = [MINUTE, 5 * MINUTE].some((t) => wait <= t && said.wait > t);
+  if (position * 2 <= said.position || near) {
+    said = { position, wait };
+    say(fill(texts.spoken, { place: number.format(position), wait: expected(wait) }));
+  }
+}
+
+// The place is kept in the cookie that the server reads, too.
+const cookie = `waitingroom-${data.zone}`;
+const storage = {
+  getItem() {
+    const found = document.cookie.split('; ').find((c) => c.startsWith(`${cookie}=`));
+    const [clientId, token] = (found ?? '=').slice(cookie.length + 1).split('.');
+    return JSON.stringify({ clientId, token });
+  },
+  setItem(_, value) {
+    const { clientId, token } = JSON.parse(value);
+    document.cookie = `${cookie}=${clientId}.${token}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
+  },
+};
+
+const room = { url: location.origin, zone: data.zone, storage };
+const stop = new AbortController();
+
+// enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
+function enter({ pass, expiresAt }) {
+  const to = data.target && new URL(data.target, location.origin);
+  if (to) {
+    to.search += `${to.search ? '&' : '?'}${data.passParameter}=${encodeURIComponent(pass)}`;
+    to.hash ||= location.hash;
+    if (document.visibilityState === 'visible') {
+      location.replace(to);
+      return;
+    }
+    $('enter').href = to;
+  }
+  show('turn', '');
+  $('go').hidden = !to;
+  alertVisitor();
+  const tick = () => {
+    const left = expiresAt - Date.now();
+    if (left <= 0) {
+      show('lost');
+      return;
+    }
+    show('turn', fill(texts.turnText, { duration: duration(left) }));
+    setTimeout(tick, Math.min(left, 15 * SECOND));
+  };
+  tick();
+}
+
+let audio;
+function alertVisitor() {
+  if ($('notify').checked && globalThis.Notification?.permission === 'granted') {
+    const n = new Notification(texts.turn, { tag: cookie });
+    n.onclick = () => window.focus();
+  }
+  if ($('sound').checked && audio) {
+    [0, 0.25, 0.5].forEach((at) => {
+      const tone = audio.createOscillator();
+      tone.frequency.value = 880;
+      tone.connect(audio.destination);
+      tone.start(audio.currentTime + at);
+      tone.stop(audio.currentTime + at + 0.15);
+    });
+  }
+}
+
+$('sound').addEventListener('change', () => {
+  // Browsers let a page sound only after the visitor touched it.
+  audio ??= new AudioContext();
+  audio.resume();
+});
+$('notify').addEventListener('change', async () => {
+  if ($('notify').checked && await Notification.requestPermission() !== 'granted') $('notify').checked = false;
+});
+$('options').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  stop.abort();
+  await leave(room);
+  show('left');
+  $('heading').focus();
+});
+window.addEventListener('offline', () => { if (state === 'inLine' || state === 'away') show('offline'); });
+document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
+$('notify').closest('p').hidden = !('Notification' in window);
+
+wait({ ...room, agent: 'PAGE', signal: stop.signal, pollAfter: data.pollAfter, onUpdate: update }).then(enter, (error) => {
+  if (error.name === 'AbortError') return;
+  const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
+  show(known[error.code] ?? 'away');
+  $('heading').focus();
+});

@@ -1,0 +1,345 @@
+package page_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const zoneID = "SALE"
+
+// room is a page over real rooms on the embedded store, whose clock the test moves.
+type room struct {
+	*embedded.Store
+	t     *testing.T
+	now   time.Time
+	away  error // what the store answers polls and joins instead
+	wait  *wait.Service
+	entry *entry.Service
+	echo  *echo.Echo
+}
+
+func newRoom(t *testing.T, perMinute int64) *room {
+	t.Helper()
+	r := &room{t: t, now: time.UnixMilli(1_795_223_373_123)}
+	var err error
+	r.Store, err = embedded.Open(embedded.Options{Now: func() time.Time { return r.now }, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	r.set(func(s *zone.Settings) { s.PerMinute = perMinute })
+	tokens, err := token.NewKeys(bytes.Repeat([]byte{'n'}, 32))
+	must(t, err)
+	passes, err := pass.NewSigner(pass.DefaultIssuer, bytes.Repeat([]byte{'n'}, 32))
+	must(t, err)
+	issuer := answer.NewIssuer(tokens, passes)
+	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
+	r.entry = entry.New(r, issuer, unmetered{})
+	h, err := page.New(r.wait, r.entry, r)
+	must(t, err)
+	r.echo = echo.New()
+	r.echo.GET("/wait/:zoneId", h.Get)
+	r.echo.POST("/wait/:zoneId", h.Leave)
+	return r
+}
+
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	if r.away != nil {
+		return line.Answer{}, r.away
+	}
+	return r.Store.Join(ctx, zoneID, id, former...)
+}
+
+func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	if r.away != nil {
+		return line.Answer{}, r.away
+	}
+	return r.Store.Poll(ctx, zoneID, p)
+}
+
+// unmetered counts nothing.
+type unmetered struct{}
+
+func (unmetered) Join(string, string)         {}
+func (unmetered) Poll(string, string)         {}
+func (unmetered) Admit(string, time.Duration) {}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *room) set(change func(*zone.Settings)) {
+	r.t.Helper()
+	settings, err := r.Store.Zone(r.t.Context(), zoneID)
+	if err != nil {
+		settings = zone.Defaults(zoneID)
+	}
+	change(&settings)
+	_, err = r.PutZone(r.t.Context(), settings, nil, "")
+	must(r.t, err)
+}
+
+// sweep removes all who are idle.
+func (r *room) sweep() {
+	r.t.Helper()
+	for cursor, done := uint64(0), false; !done; {
+		s, err := r.Sweep(r.t.Context(), zoneID, "test", cursor)
+		must(r.t, err)
+		cursor, done = s.Next, s.Next == 0
+	}
+}
+
+// browser is one that keeps its cookies, and follows no redirect.
+type browser struct {
+	room    *room
+	cookies map[string]*http.Cookie
+	header  http.Header
+}
+
+func (r *room) browser() *browser {
+	return &browser{room: r, cookies: map[string]*http.Cookie{}, header: http.Header{"Accept-Language": {"en"}}}
+}
+
+func (b *browser) ask(method, path string) *httptest.ResponseRecorder {
+	b.room.t.Helper()
+	req := httptest.NewRequest(method, path, nil)
+	req.Header = b.header.Clone()
+	for _, c := range b.cookies {
+		req.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	b.room.echo.ServeHTTP(w, req)
+	for _, c := range w.Result().Cookies() {
+		if c.Path != "/wait/"+zoneID || c.SameSite != http.SameSiteLaxMode {
+			b.room.t.Errorf("cookie %s", c)
+		}
+		b.cookies[c.Name] = c
+	}
+	return w
+}
+
+func (b *browser) get(query string) *httptest.ResponseRecorder {
+	b.room.t.Helper()
+	return b.ask(http.MethodGet, "/wait/"+zoneID+query)
+}
+
+// shows checks the status, and that the page has these texts.
+func shows(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string) {
+	t.Helper()
+	if w.Code != status {
+		t.Errorf("status is %d, want %d", w.Code, status)
+	}
+	for _, text := range texts {
+		if !strings.Contains(w.Body.String(), text) {
+			t.Errorf("the page does not say %q:\n%s", text, w.Body)
+		}
+	}
+}
+
+// refresh is after how many seconds a browser without the script asks again.
+const refresh = `<noscript><meta http-equiv="refresh" content="`
+
+// TestWithoutScript is a wait by reloading alone: from the line to the site.
+func TestWithoutScript(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10) // one in 6 s
+	first, second := r.browser(), r.browser()
+	if w := first.get("?to=/cart?item=7%26n=2"); w.Code != http.StatusSeeOther {
+		t.Fatalf("the first is not let in: %d", w.Code)
+	}
+	w := second.get("?to=/cart")
+	shows(t, w, http.StatusOK, "<h1 id=\"heading\" tabindex=\"-1\">You are in line</h1>", `<dd id="place">1</dd>`,
+		`less than a minute`, refresh, "come back within 1 minute")
+	w = second.get("?to=/cart")
+	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
+	if waits, err := r.Stats(t.Context(), zoneID); err != nil || waits.State.Waiting != 1 {
+		t.Errorf("a reload took another place: %d wait, %v", waits.State.Waiting, err)
+	}
+	r.now = r.now.Add(6100 * time.Millisecond)
+	w = second.get("?to=/cart%3Fitem=7")
+	location, err := url.Parse(w.Header().Get("Location"))
+	if w.Code != http.StatusSeeOther || err != nil || location.Path != "/cart" || location.Query().Get("item") != "7" ||
+		strings.Count(location.Query().Get(page.PassParameter), ".") != 2 {
+		t.Errorf("let in to %s (%d)", location, w.Code)
+	}
+	if w.Header().Get("Cache-Control") != "no-store" {
+		t.Error("the pass may be cached")
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	waiting := func(r *room) *browser { // one who has a place
+		r.browser().get("")
+		b := r.browser()
+		b.get("")
+		return b
+	}
+	for name, tt := range map[string]struct {
+		do     func(r *room, b *browser)
+		status int
+		texts  []string
+	}{
+		"swept": {func(r *room, _ *browser) {
+			r.now = r.now.Add(10 * time.Minute)
+			r.sweep()
+		}, http.StatusGone, []string{"Your place is gone", `href="?again=1"`}},
+		"paused": {func(r *room, _ *browser) { r.set(func(s *zone.Settings) { s.PerMinute = 0 }) },
+			http.StatusOK, []string{"The line is paused", "You keep your place", "not known at the moment", refresh}},
+		"closed to a newcomer": {func(r *room, b *browser) {
+			r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+			clear(b.cookies)
+		}, http.StatusLocked, []string{"The line is closed", `content="30"`}},
+		"closed to one in line": {func(r *room, _ *browser) { r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }) },
+			http.StatusOK, []string{"You are in line"}},
+		"full": {func(r *room, b *browser) {
+			r.set(func(s *zone.Settings) { s.MaxWaiting = 1 })
+			clear(b.cookies)
+		}, http.StatusTooManyRequests, []string{"The line is full", `content="30"`}},
+		"store away": {func(r *room, _ *browser) { r.away = line.ErrStoreUnavailable },
+			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept", `content="5"`}},
+		"zone deleted": {func(r *room, _ *browser) { must(r.t, r.DeleteZone(r.t.Context(), zoneID, "")) },
+			http.StatusNotFound, []string{"There is nothing to wait for here"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, 10)
+			b := waiting(r)
+			tt.do(r, b)
+			w := b.get("")
+			shows(t, w, tt.status, tt.texts...)
+		})
+	}
+}
+
+// TestAgain: whose place is gone joins again when asked, and not before.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	b.get("")
+	r.now = r.now.Add(10 * time.Minute)
+	r.sweep()
+	r.browser().get("")
+	r.browser().get("")
+	shows(t, b.get(""), http.StatusGone, "Your place is gone")
+	shows(t, b.get(""), http.StatusGone, "Your place is gone")
+	shows(t, b.get("?again=1"), http.StatusOK, "You are in line", `<dd id="place">2</dd>`)
+}
+
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	b.get("")
+	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
+	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
+		t.Errorf("%d wait, %v", s.State.Waiting, err)
+	}
+}
+
+// TestFetchedInAdvance: a browser that guesses where its visitor goes next takes no place.
+func TestFetchedInAdvance(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	b := r.browser()
+	b.header.Set("Sec-Purpose", "prefetch;prerender")
+	if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
+		t.Errorf("status %d, cookies %v", w.Code, w.Result().Cookies())
+	}
+	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
+		t.Errorf("%d joined, %v", s.Totals.Joined, err)
+	}
+}
+
+// TestLanguages: each language's page says who waits in that language, in its direction.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	for accept, texts := range map[string][]string{
+		"":                       {`lang="en" dir="ltr"`},
+		"xx, *;q=0.1":            {`lang="en"`},
+		"de-AT,de;q=0.9":         {`lang="de"`, "Sie stehen an", "innerhalb von 1 Minute"},
+		"ko":                     {`lang="ko"`, "대기 중입니다"},
+		"ja-JP":                  {`lang="ja"`, "1分以内"},
+		"zh-TW":                  {`lang="zh-Hant"`, "排隊"},
+		"zh-CN":                  {`lang="zh-Hans"`, "排队"},
+		"ar-EG":                  {`lang="ar" dir="rtl"`, "دقيقة واحدة"},
+		"he":                     {`lang="he" dir="rtl"`},
+		"fr-CA;q=0.8, en;q=0.7":  {`lang="fr"`},
+		"pt-BR,pt;q=0.9":         {`lang="pt"`},
+		strings.Repeat("é,", 99): {`lang="en"`},
+	} {
+		b.header.Set("Accept-Language", accept)
+		w := b.get("")
+		shows(t, w, http.StatusOK, texts...)
+	}
+}
+
+// TestOneRequest: the page loads nothing else, and is small.
+func TestOneRequest(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	b.header.Set("Accept-Language", "hi")
+	w := b.get("?to=/x")
+	var small bytes.Buffer
+	z := gzip.NewWriter(&small)
+	_, err := z.Write(w.Body.Bytes())
+	must(t, err)
+	must(t, z.Close())
+	const most = 20_000
+	if small.Len() > most {
+		t.Errorf("%d bytes compressed, want at most %d", small.Len(), most)
+	}
+	t.Logf("%d bytes, %d compressed", w.Body.Len(), small.Len())
+	policy := w.Header().Get("Content-Security-Policy")
+	for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "img-src data:"} {
+		if !strings.Contains(policy, rule) {
+			t.Errorf("the policy %q has no %q", policy, rule)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy %q allows what is written into the page", policy)
+	}
+	for _, outside := range []string{"src=\"http", "href=\"http", "url(", "@import", "import("} {
+		if strings.Contains(w.Body.String(), outside) {
+			t.Errorf("the page has %s", outside)
+		}
+	}
+	if again := b.get("?to=/x").Header().Get("Content-Security-Policy"); again == policy {
+		t.Error("two pages have one nonce")
+	}
+}
+
+func ExampleHTTP() {
+	fmt.Println(page.PassParameter)
+	// Output: waiting_room_pass
+}
