@@ -82,7 +82,7 @@ func TestPermissions(t *testing.T) {
 		q := limit.Request{Policy: "p", Tier: "t", Subject: "s", Cost: 1,
 			Rules: []limit.Rule{{Algorithm: a, Limit: 1, WindowSeconds: 1}}}
 		for _, allowed := range []bool{true, false, true} {
-			if v, err := s.Take(t.Context(), q); err != nil || v.Allowed != allowed {
+			if v, err := s.Allow(t.Context(), q); err != nil || v.Allowed != allowed {
 				t.Errorf("%s: %+v, %v, want allowed %t", a, v, err, allowed)
 			}
 			if !allowed {
@@ -93,8 +93,8 @@ func TestPermissions(t *testing.T) {
 	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
 	s.now = nil
 	put(t, s, sc.zone)
-	s.guest = newGuest([]string{"one"})
-	sc.fails(s.meet(t.Context()), nil) // and Close takes its name off
+	s.announced = newAnnouncement([]string{"one"})
+	sc.fails(s.announce(t.Context()), nil) // and Close takes its name off
 
 	denied, err := admin.client.ACLLog(t.Context(), 100).Result()
 	if err != nil {

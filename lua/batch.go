@@ -22,24 +22,12 @@ type caller struct {
 
 func (c *caller) waits() *caller { return c }
 
-// request is what a batch gathers.
-type request interface{ waits() *caller }
-
 // batch gathers requests that can travel together: those of one zone, or of one
 // lane of limits. When no call is under way a request is sent at once; those that
 // come meanwhile travel together in the next call. Batches have nothing in common
 // but the connections.
-type batch[R request] struct {
-	terms[R]
-
-	mu       sync.Mutex
-	pending  []R
-	inFlight int
-	sent     time.Time // when the latest call was
-}
-
-// terms are how a batch is sent.
-type terms[R request] struct {
+type batch[R interface{ waits() *caller }] struct {
+	store *Store
 	// send makes one call, and gives each its answer or its error. An error that
 	// it returns is that of all.
 	send func(ctx context.Context, requests []R) error
@@ -51,48 +39,43 @@ type terms[R request] struct {
 	full       error
 	// sizes and seconds get how many travelled, and how long it took.
 	sizes, seconds prometheus.Observer
+
+	mu       sync.Mutex
+	pending  []R
+	inFlight int
+	sent     time.Time // when the latest call was
 }
 
 // do sends a request with others, and waits for its answer or for the caller's
 // context. A caller that goes away is not sent if it still waits for a call.
-func do[R request](ctx context.Context, s *Store, b *batch[R], r R) error {
-	a := r.waits()
-	a.ctx, a.done = ctx, make(chan struct{})
+func (b *batch[R]) do(ctx context.Context, r R) error {
+	c := r.waits()
+	c.ctx, c.done = ctx, make(chan struct{})
 	b.mu.Lock()
 	if len(b.pending) >= b.maxPending {
 		b.mu.Unlock()
-		s.metrics.overflows.Inc()
+		b.store.metrics.overflows.Inc()
 		return b.full
 	}
 	b.pending = append(b.pending, r)
-	start := b.inFlight == 0 ||
-		b.inFlight < maxInFlight && (len(b.pending) >= b.most || b.stuck())
-	if start {
+	if b.inFlight == 0 || b.inFlight < maxInFlight && (len(b.pending) >= b.most || b.stuck()) {
 		b.inFlight++
-		s.work.Add(1)
+		b.store.work.Go(b.drive)
 	}
 	b.mu.Unlock()
-	if start {
-		go drive(s, b)
-	}
 	select {
-	case <-a.done:
-		return a.err
+	case <-c.done:
+		return c.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // drive sends calls until nobody waits.
-func drive[R request](s *Store, b *batch[R]) {
-	defer s.work.Done()
-	for {
-		requests := b.take()
-		if requests == nil {
-			return
-		}
+func (b *batch[R]) drive() {
+	for requests := b.next(); requests != nil; requests = b.next() {
 		b.sizes.Observe(float64(len(requests)))
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
+		ctx, cancel := context.WithTimeout(context.Background(), b.store.timeouts.call)
 		start := time.Now()
 		err := b.send(ctx, requests)
 		took := time.Since(start)
@@ -106,13 +89,13 @@ func drive[R request](s *Store, b *batch[R]) {
 }
 
 // finish tells those of a call how it ended.
-func finish[R request](requests []R, err error) {
+func finish[R interface{ waits() *caller }](requests []R, err error) {
 	for _, r := range requests {
-		a := r.waits()
+		c := r.waits()
 		if err != nil {
-			a.err = err
+			c.err = err
 		}
-		close(a.done)
+		close(c.done)
 	}
 }
 
@@ -122,20 +105,18 @@ func (b *batch[R]) stuck() bool { return time.Since(b.sent) > patience }
 // abandon removes everybody from the queue, unless another call makes progress:
 // they have waited for one that timed out, and one more is more than they were
 // promised to wait.
-func (b *batch[R]) abandon() []R {
+func (b *batch[R]) abandon() (requests []R) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.stuck() {
-		return nil
+	if b.stuck() {
+		requests, b.pending = b.pending, nil
 	}
-	requests := b.pending
-	b.pending = nil
 	return requests
 }
 
-// take removes the next call's requests from the queue, without those who went
-// away. Nil ends the call's turn.
-func (b *batch[R]) take() []R {
+// next removes the next call's requests from the queue, without those who went
+// away. Where nobody is left it returns nil, and the driver has ended.
+func (b *batch[R]) next() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.pending) > 0 {

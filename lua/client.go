@@ -1,10 +1,11 @@
 package lua
 
 import (
-	"crypto/tls"
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -77,15 +78,6 @@ func ReadRoots(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// secure completes what go-redis makes of rediss://. nil stays nil: no TLS. host is
-// the one name that is dialled; empty, where each node is dialled by its own.
-func secure(c *tls.Config, host string, roots *x509.CertPool) *tls.Config {
-	if c != nil {
-		c.RootCAs, c.ServerName = roots, host
-	}
-	return c
-}
-
 // opener makes the client that a URL asks for.
 type opener func() redis.UniversalClient
 
@@ -103,21 +95,63 @@ func parseURL(address string, roots *x509.CertPool) (opener, error) {
 	if kind == "" && len(hosts) > 1 {
 		kind = "cluster"
 	}
-	path := strings.Trim(u.Path, "/")
 	if err := checkQuery(u.RawQuery, kind); err != nil {
 		return nil, err
 	}
+	path := strings.Trim(u.Path, "/")
+	one := url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}
+	if kind == "" {
+		one.Path = path
+	}
+	o, err := options(one, hosts, roots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: each of its hosts must be host:port, and for one Redis the path must be a database's number", ErrURL)
+	}
 	switch kind {
 	case "":
-		return single(u, scheme, path, roots)
+		o.Addrs = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}
+		if o.TLSConfig != nil {
+			// The one name that is dialled; other nodes are dialled by their own.
+			o.TLSConfig.ServerName = u.Hostname()
+		}
+		return func() redis.UniversalClient { return redis.NewClient(o.Simple()) }, nil
 	case "cluster":
-		return cluster(u, scheme, hosts, roots)
+		cluster := o.Cluster()
+		cluster.ClusterStateReloadInterval = stateReload
+		return func() redis.UniversalClient { return redis.NewClusterClient(cluster) }, nil
 	case "sentinel":
-		return sentinel(u, scheme, hosts, path, roots)
+		if path == "" || strings.Contains(path, "/") {
+			return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
+		}
+		o.MasterName = path
+		o.SentinelUsername, o.SentinelPassword = u.Query().Get(sentinelUsername), u.Query().Get(sentinelPassword)
+		return func() redis.UniversalClient { return redis.NewFailoverClient(o.Failover()) }, nil
 	default:
 		return nil, fmt.Errorf("%w: %s+%s is unknown; use %s, %s+cluster or %s+sentinel",
 			ErrURL, scheme, kind, scheme, scheme, scheme)
 	}
+}
+
+// options are those of all kinds of clients, and what go-redis reads in the URL of one
+// node: who logs in, the database, and whether there is TLS.
+func options(one url.URL, hosts []string, roots *x509.CertPool) (*redis.UniversalOptions, error) {
+	parsed, err := redis.ParseURL(one.String())
+	if err != nil {
+		return nil, err
+	}
+	o := &redis.UniversalOptions{
+		Addrs: hosts, DB: parsed.DB, Username: parsed.Username, Password: parsed.Password, TLSConfig: parsed.TLSConfig,
+		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
+		// Redirections only: commands that must not be sent twice are not.
+		MaxRetries: -1, MaxRedirects: 3,
+		DialerRetries: 1, ContextTimeoutEnabled: true,
+		PoolSize: poolSize, MinIdleConns: minIdle,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if o.TLSConfig != nil {
+		o.TLSConfig.RootCAs, o.TLSConfig.ServerName = roots, ""
+	}
+	return o, nil
 }
 
 // The parameters that a Sentinel's URL may have.
@@ -140,59 +174,4 @@ func checkQuery(raw, kind string) error {
 		}
 	}
 	return nil
-}
-
-func single(u *url.URL, scheme, path string, roots *x509.CertPool) (opener, error) {
-	plain := url.URL{Scheme: scheme, User: u.User, Host: u.Host, Path: path}
-	o, err := redis.ParseURL(plain.String())
-	if err != nil {
-		return nil, fmt.Errorf("%w: the path must be a database's number", ErrURL)
-	}
-	o.TLSConfig = secure(o.TLSConfig, u.Hostname(), roots)
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = dialTimeout, ioTimeout, ioTimeout, ioTimeout
-	o.DialerRetries, o.MaxRetries = 1, -1
-	o.ContextTimeoutEnabled = true
-	o.PoolSize, o.MinIdleConns = poolSize, minIdle
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return func() redis.UniversalClient { return redis.NewClient(o) }, nil
-}
-
-func cluster(u *url.URL, scheme string, hosts []string, roots *x509.CertPool) (opener, error) {
-	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
-	if err != nil {
-		return nil, fmt.Errorf("%w: a cluster's nodes are host:port, separated by commas", ErrURL)
-	}
-	o := &redis.ClusterOptions{
-		Addrs: hosts, Username: one.Username, Password: one.Password,
-		TLSConfig:   secure(one.TLSConfig, "", roots),
-		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
-		DialerRetries: 1, ContextTimeoutEnabled: true,
-		// Redirections only: commands that must not be sent twice are not.
-		MaxRedirects: 3,
-		PoolSize:     poolSize, MinIdleConns: minIdle,
-		ClusterStateReloadInterval: stateReload,
-		MaintNotificationsConfig:   &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
-}
-
-func sentinel(u *url.URL, scheme string, hosts []string, name string, roots *x509.CertPool) (opener, error) {
-	if name == "" || strings.Contains(name, "/") {
-		return nil, fmt.Errorf("%w: %s+sentinel:// needs the master's name as its path", ErrURL, scheme)
-	}
-	one, err := redis.ParseURL((&url.URL{Scheme: scheme, User: u.User, Host: hosts[0]}).String())
-	if err != nil {
-		return nil, fmt.Errorf("%w: sentinels are host:port, separated by commas", ErrURL)
-	}
-	o := &redis.FailoverOptions{
-		MasterName: name, SentinelAddrs: hosts,
-		SentinelUsername: u.Query().Get(sentinelUsername),
-		SentinelPassword: u.Query().Get(sentinelPassword),
-		Username:         one.Username, Password: one.Password,
-		TLSConfig:   secure(one.TLSConfig, "", roots),
-		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: ioTimeout,
-		DialerRetries: 1, MaxRetries: -1, ContextTimeoutEnabled: true,
-		PoolSize: poolSize, MinIdleConns: minIdle,
-	}
-	return func() redis.UniversalClient { return redis.NewFailoverClient(o) }, nil
 }

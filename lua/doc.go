@@ -21,7 +21,7 @@
 //	zones           set     the zones' names; a list for people, not on any path
 //	records         set     the names of zones with changes, deleted ones included
 //	servers         hash    server -> when it was last here, ms, and what its secrets are
-//	                        known by; see meet.go
+//	                        known by; see announce.go
 //	{:limits}:book  hash    the policies of limits: their version, all as JSON
 //	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //
@@ -40,7 +40,7 @@
 // scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md.
 //
 // What is kept names its format, a number that rises when an older version must not
-// touch it; see fit.go. Of a newer format nothing is read or written.
+// touch it; see format.go. Of a newer format nothing is read or written.
 //
 // # Calls
 //
@@ -52,18 +52,22 @@
 //
 // Of those far from the front, most are answered with what the server remembers of
 // the line between two marks, and Redis only notes that they were there
-// (glance.go; docs/decisions/0010-marks.md).
+// (rank_cache.go; docs/decisions/0010-marks.md).
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
 // those that arrive while a call is in flight travel in one pipeline, in lanes by
-// slot (take.go), so that a master that hangs holds up its own lanes alone. When
+// slot (allow.go), so that a master that hangs holds up its own lanes alone. When
 // Redis has reached maxmemory none is made, and the policy says what then.
 //
 // # Scripts
 //
-// A script file begins with a header of its keys, arguments and replies. Lines
-// of the form "--@include name" are replaced by include/name.lua when the
-// package is loaded, for a script cannot call another.
+// The scripts of the line are in the folder line, those of limits in limits. A script
+// file begins with a header of its keys, arguments and replies. It reads its arguments,
+// decides, commits and returns, in this order. For a script cannot call another, lines of
+// the form "--@include name" are replaced when the package is loaded: by the file of that
+// name in the folder's own include, or in that of both folders. A file that two others
+// include is there once. An include defines functions, has what they use as their
+// arguments, and includes by itself what else it needs: luacheck reads each alone.
 //
 // # Permissions
 //

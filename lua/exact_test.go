@@ -31,7 +31,7 @@ func TestSlidingLogIsExact(t *testing.T) {
 		store := []*Store{one, two}[i%2]
 		all.Go(func() {
 			for time.Now().Before(over) {
-				v, err := store.Take(t.Context(), q)
+				v, err := store.Allow(t.Context(), q)
 				if err != nil {
 					t.Error(err)
 					return

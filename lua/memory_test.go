@@ -75,16 +75,16 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	t.Parallel()
 	sc := newFullScene(t)
 	sc.clock.Add(6*time.Second + time.Millisecond)
-	asks := []*ask{
-		{op: opJoin, what: string(idBytes('x'))},
+	asks := []*request{
+		{op: opJoin, ids: string(idBytes('x'))},
 		{op: opStats},
 		{op: opPoll, place: sc.places['b']},
-		{op: opJoin, what: string(idBytes('y'))},
+		{op: opJoin, ids: string(idBytes('y'))},
 		{op: opLeave, place: sc.places['c']},
 	}
-	joins, others := []*ask{asks[0], asks[3]}, []*ask{asks[1], asks[2], asks[4]}
+	joins, others := []*request{asks[0], asks[3]}, []*request{asks[1], asks[2], asks[4]}
 	poll := asks[2]
-	if err := sc.store.visit(t.Context(), sc.store.batch("Z"), asks); err != nil {
+	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range joins {

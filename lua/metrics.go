@@ -16,21 +16,29 @@ type metrics struct {
 	failures  *prometheus.CounterVec
 	reloaded  prometheus.Counter
 	overflows prometheus.Counter
-	glances   prometheus.Counter
+	touches   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, strange func() error) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secretsDiffer func() error) (*metrics, error) {
+	var all []prometheus.Collector
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		all = append(all, c)
+		return c
+	}
+	sizes := func(name, help string, buckets int) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(1, 2, buckets),
+		})
+		all = append(all, h)
+		return h
+	}
+	gauge := func(name, help string, value func() float64) {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
 	m := &metrics{
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "queue_redis_batch_visitors",
-			Help:    "Visitors that travelled in one script call.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
-		}),
-		decisions: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "queue_redis_pipeline_decisions",
-			Help:    "Decisions on limits that travelled in one pipeline.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 8),
-		}),
+		batch:     sizes("queue_redis_batch_visitors", "Visitors that travelled in one script call.", 9),
+		decisions: sizes("queue_redis_pipeline_decisions", "Decisions on limits that travelled in one pipeline.", 8),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "queue_redis_call_seconds",
 			Help:                        "Time of one script call, or of a pipeline of them, as this server saw it.",
@@ -41,49 +49,38 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, strange
 			Name: "queue_redis_failures_total",
 			Help: "Calls to Redis that failed.",
 		}, []string{"call"}),
-		reloaded: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "queue_redis_script_reloads_total",
-			Help: "Script calls that found the script missing on the node.",
-		}),
-		overflows: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "queue_redis_overflows_total",
-			Help: "Requests refused because too many waited for a call.",
-		}),
-		glances: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "queue_redis_glances_total",
-			Help: "Polls from far away, answered with the position that others between the same marks had.",
-		}),
+		reloaded:  counter("queue_redis_script_reloads_total", "Script calls that found the script missing on the node."),
+		overflows: counter("queue_redis_overflows_total", "Requests refused because too many waited for a call."),
+		touches: counter("queue_redis_touches_total",
+			"Polls from far away that only touched the visitor's last poll: they were answered with the position that others between the same marks had."),
 	}
-	for _, call := range []string{"visit", "sweep", "settle", "delete", "zone", "zones", "changes", "ping", "take", "meet"} {
+	all = append(all, m.seconds, m.failures)
+	for _, sc := range scripts {
+		m.failures.WithLabelValues(sc.name)
+	}
+	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
-	m.seconds.WithLabelValues("visit")
-	m.seconds.WithLabelValues("sweep")
-	m.seconds.WithLabelValues("take")
-	if reg == nil {
-		return m, nil
+	for _, sc := range []*script{pollScript, sweepScript, allowScript} {
+		m.seconds.WithLabelValues(sc.name)
 	}
-	gauge := func(name, help string, value func(*redis.PoolStats) uint32) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return float64(value(client.PoolStats())) })
-	}
-	var errs []error
-	for _, c := range []prometheus.Collector{
-		m.batch, m.decisions, m.seconds, m.failures, m.reloaded, m.overflows, m.glances,
-		gauge("queue_redis_connections", "Open connections.",
-			func(p *redis.PoolStats) uint32 { return p.TotalConns }),
-		gauge("queue_redis_connections_idle", "Open connections that are idle.",
-			func(p *redis.PoolStats) uint32 { return p.IdleConns }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "queue_secrets_differ",
-			Help: "1 while servers that use the same Redis have other secrets than this one, which therefore does not serve; else 0.",
-		}, func() float64 {
-			if strange() != nil {
+	gauge("queue_redis_connections", "Open connections.",
+		func() float64 { return float64(client.PoolStats().TotalConns) })
+	gauge("queue_redis_connections_idle", "Open connections that are idle.",
+		func() float64 { return float64(client.PoolStats().IdleConns) })
+	gauge("queue_secrets_differ",
+		"1 while servers that use the same Redis have other secrets than this one, which therefore does not serve; else 0.",
+		func() float64 {
+			if secretsDiffer() != nil {
 				return 1
 			}
 			return 0
-		}),
-	} {
+		})
+	if reg == nil {
+		return m, nil
+	}
+	var errs []error
+	for _, c := range all {
 		errs = append(errs, reg.Register(c))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -3,17 +3,22 @@ package lua
 import (
 	"context"
 	"embed"
-	"fmt"
+	"io/fs"
+	"maps"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-//go:embed *.lua include/*.lua
+//go:embed line limits include
 var sources embed.FS
 
-var includeLine = regexp.MustCompile(`(?m)^--@include ([a-z_]+)$`)
+var includeLine = regexp.MustCompile(`(?m)^--@include ([a-z_]+)\n`)
 
 // script is a script as Redis gets it.
 type script struct {
@@ -22,27 +27,45 @@ type script struct {
 
 // The scripts.
 var (
-	visitScript = load("visit")
-	// visitFullScript is visit.lua as it runs when Redis has no memory left.
-	visitFullScript = visitScript.allowOOM()
+	pollScript = newScript("line/poll.lua")
+	// pollFullScript is poll.lua as it runs when Redis has no memory left.
+	pollFullScript = pollScript.allowOOM()
 
-	sweepScript  = load("sweep")
-	settleScript = load("settle")
-	deleteScript = load("delete")
-	recallScript = load("recall")
-	takeScript   = load("take")
-	bookScript   = load("book")
-	meetScript   = load("meet")
+	sweepScript       = newScript("line/sweep.lua")
+	putZoneScript     = newScript("line/put_zone.lua")
+	deleteZoneScript  = newScript("line/delete_zone.lua")
+	recallScript      = newScript("line/recall.lua")
+	announceScript    = newScript("line/announce.lua")
+	allowScript       = newScript("limits/allow.lua")
+	putPoliciesScript = newScript("limits/put_policies.lua")
 
-	scripts = append([]*script{
-		visitScript, visitFullScript, sweepScript, settleScript, deleteScript, recallScript, takeScript, bookScript, meetScript,
-	}, singleTakeScripts()...)
+	// allowScripts are allow.lua for requests of one algorithm alone: to make the
+	// others' tables costs more than to use one.
+	allowScripts = singleAllowScripts()
+
+	scripts = slices.AppendSeq([]*script{
+		pollScript, pollFullScript, sweepScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
+		allowScript, putPoliciesScript,
+	}, maps.Values(allowScripts))
 )
 
-func load(name string) *script { return newScript(name, Expand(name)) }
+func singleAllowScripts() map[limit.Algorithm]*script {
+	all := make(map[limit.Algorithm]*script, len(limit.Algorithms))
+	for _, only := range limit.Algorithms {
+		others := slices.DeleteFunc(slices.Clone(limit.Algorithms), func(a limit.Algorithm) bool { return a == only })
+		all[only] = newScript("limits/allow.lua", others...)
+	}
+	return all
+}
 
-func newScript(name, text string) *script {
-	return &script{name: name, text: text, sha: redis.NewScript(text).Hash()}
+// newScript is the script of a file, without the includes of some algorithms.
+func newScript(file string, without ...limit.Algorithm) *script {
+	text := read(file)
+	for _, a := range without {
+		text = strings.Replace(text, "--@include "+string(a)+"\n", "", 1)
+	}
+	text = expand(path.Dir(file), text, make(map[string]bool))
+	return &script{name: strings.TrimSuffix(path.Base(file), ".lua"), text: text, sha: redis.NewScript(text).Hash()}
 }
 
 // allowOOM is the same script, which Redis also runs when it has reached
@@ -52,30 +75,47 @@ func (sc *script) allowOOM() *script {
 	return &script{name: sc.name, text: text, sha: redis.NewScript(text).Hash()}
 }
 
-// Expand returns a script with its includes, as Redis gets it. It panics on a
-// name that is not in the package: the names are constants.
-func Expand(name string) string {
-	text, err := sources.ReadFile(name + ".lua")
+// Sources are the files of the package's scripts and of their includes.
+func Sources() (files []string) {
+	_ = fs.WalkDir(sources, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, file)
+		}
+		return err
+	})
+	return files
+}
+
+// Expand returns one of Sources with what it includes put in place.
+func Expand(file string) string {
+	folder, _, _ := strings.Cut(file, "/")
+	return expand(folder, read(file), make(map[string]bool))
+}
+
+// expand puts in what a text includes, and what that includes, each once: where it is
+// first asked for. It lies in the folder's own include, or in that of all folders.
+func expand(folder, text string, in map[string]bool) string {
+	return includeLine.ReplaceAllStringFunc(text, func(l string) string {
+		name := includeLine.FindStringSubmatch(l)[1]
+		if in[name] {
+			return ""
+		}
+		in[name] = true
+		file := path.Join(folder, "include", name+".lua")
+		if _, err := fs.Stat(sources, file); err != nil {
+			file = path.Join("include", name+".lua")
+		}
+		return expand(folder, read(file), in)
+	})
+}
+
+// read panics on a file that is not in the package: the names are constants.
+func read(file string) string {
+	text, err := sources.ReadFile(file)
 	if err != nil {
 		panic("lua: " + err.Error())
 	}
-	return expand(string(text), func(string) bool { return true })
-}
-
-// expand replaces the lines that include something, and removes those of which it
-// is not wanted.
-func expand(text string, wanted func(include string) bool) string {
-	return includeLine.ReplaceAllStringFunc(text, func(l string) string {
-		name := includeLine.FindStringSubmatch(l)[1]
-		if !wanted(name) {
-			return ""
-		}
-		part, err := sources.ReadFile("include/" + name + ".lua")
-		if err != nil {
-			panic("lua: " + err.Error())
-		}
-		return string(part)
-	})
+	return string(text)
 }
 
 // once is a command that the client never sends a second time on its own: when
@@ -86,46 +126,33 @@ type once struct{ *redis.Cmd }
 // NoRetry is what go-redis asks for.
 func (once) NoRetry() bool { return true }
 
+// command runs a script, by its hash or with its text.
+func (sc *script) command(ctx context.Context, withText bool, keys []string, args []any) once {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	if withText {
+		all = append(all, "eval", sc.text, len(keys))
+	} else {
+		all = append(all, "evalsha", sc.sha, len(keys))
+	}
+	for _, k := range keys {
+		all = append(all, k)
+	}
+	return once{redis.NewCmd(ctx, append(all, args...)...)}
+}
+
 // run evaluates a script by its hash, and once more with its text if the node
 // does not have it: a node that joined, restarted or was told SCRIPT FLUSH.
 // NOSCRIPT is an answer, so nothing has run.
 func (s *Store) run(ctx context.Context, sc *script, keys []string, args ...any) (any, error) {
-	res, err := s.eval(ctx, "evalsha", sc.sha, keys, args)
+	cmd := sc.command(ctx, false, keys, args)
+	err := s.client.Process(ctx, cmd)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		s.metrics.reloaded.Inc()
-		res, err = s.eval(ctx, "eval", sc.text, keys, args)
+		cmd = sc.command(ctx, true, keys, args)
+		err = s.client.Process(ctx, cmd)
 	}
 	if err != nil {
 		return nil, s.failed(ctx, sc.name, err)
 	}
-	return res, nil
-}
-
-func (s *Store) eval(ctx context.Context, command, what string, keys []string, args []any) (any, error) {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, command, what, len(keys))
-	for _, k := range keys {
-		all = append(all, k)
-	}
-	cmd := once{redis.NewCmd(ctx, append(all, args...)...)}
-	err := s.client.Process(ctx, cmd)
-	if err != nil {
-		return nil, err
-	}
-	return cmd.Result()
-}
-
-// numbers reads a reply of integers only.
-func numbers(reply any) ([]int64, error) {
-	list, ok := reply.([]any)
-	if !ok {
-		return nil, fmt.Errorf("lua: reply is %T, want a list", reply)
-	}
-	out := make([]int64, len(list))
-	for i, v := range list {
-		if out[i], ok = v.(int64); !ok {
-			return nil, fmt.Errorf("lua: reply[%d] is %T, want an integer", i, v)
-		}
-	}
-	return out, nil
+	return cmd.Val(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -40,14 +41,42 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		for what := range named {
-			// Arguments beyond the second of visit.lua are a list.
-			if list := sc.name == "visit" && strings.HasPrefix(what, "ARGV"); !used[what] && !list {
+			// Arguments beyond the second of poll.lua are a list.
+			if list := sc.name == "poll" && strings.HasPrefix(what, "ARGV"); !used[what] && !list {
 				t.Errorf("%s.lua: the header names %s, which is not used", sc.name, what)
 			}
 		}
 		if !strings.HasPrefix(sc.text, "#!lua") {
 			t.Errorf("%s.lua does not begin with #!lua", sc.name)
 		}
+	}
+}
+
+// TestIncludesTakeArguments: an include defines functions, and has what they use from
+// its caller and from what it includes itself. So it never ends the script, nor reads
+// its arguments; keys are named by those includes alone that are about them. That no
+// other name is the includer's, luacheck finds: it reads each include alone, too.
+func TestIncludesTakeArguments(t *testing.T) {
+	t.Parallel()
+	keyed := map[string]bool{"line/include/keys.lua": true, "line/include/record.lua": true}
+	n := 0
+	for _, file := range Sources() {
+		if path.Base(path.Dir(file)) != "include" {
+			continue
+		}
+		n++
+		for l := range strings.Lines(read(file)) {
+			code, _, _ := strings.Cut(l, "--")
+			if strings.HasPrefix(code, "return") {
+				t.Errorf("%s returns from the script: %s", file, l)
+			}
+			if strings.Contains(code, "ARGV") || strings.Contains(code, "KEYS") && !keyed[file] {
+				t.Errorf("%s uses what the script has to hand it: %s", file, l)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d includes: did they move?", n)
 	}
 }
 
@@ -197,7 +226,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 		"leaving, of one who never was": func(sc *scene) {
 			sc.fails(sc.store.Leave(sc.Context(), "Z", sc.stranger()), nil)
 		},
-		"a visit to an unknown zone": func(sc *scene) {
+		"a join in an unknown zone": func(sc *scene) {
 			_, err := sc.store.Join(sc.Context(), "Y", visitor('x'))
 			sc.fails(err, line.ErrZoneUnknown)
 		},
@@ -215,7 +244,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			sc.fails(err, line.ErrZoneChanged)
 		},
 		"a change of other policies than there are": func(sc *scene) {
-			sc.fails(sc.store.PutBook(sc.Context(), limit.Book{Version: 3}, 2, ""), limit.ErrBookChanged)
+			sc.fails(sc.store.PutPolicies(sc.Context(), limit.Book{Version: 3}, 2, ""), limit.ErrBookChanged)
 		},
 		"putting back a zone that is there": func(sc *scene) {
 			other := sc.zone

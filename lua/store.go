@@ -31,8 +31,8 @@ type Options struct {
 	// tests alone.
 	Now func() time.Time
 	// Secrets are the fingerprints of the server's secrets, the one that signs
-	// first. While servers that were here before have others, Strange and Ping
-	// return line.ErrSecrets. Empty: nobody is asked.
+	// first. While servers that were here before have others, Ping returns
+	// line.ErrSecrets. Empty: nobody is asked.
 	Secrets []string
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
@@ -59,15 +59,15 @@ const (
 	// longer count on it: they get a call of their own if one may be sent, and
 	// if it fails are refused with it, for they lack the time for another.
 	patience = 50 * time.Millisecond
-	// settleTimeout bounds an operator's call, which may wait longer.
-	settleTimeout = 2 * time.Second
+	// changeTimeout bounds an operator's call, which may wait longer.
+	changeTimeout = 2 * time.Second
 	// reloadEvery bounds how often a failing cluster is asked who is master.
 	reloadEvery = 200 * time.Millisecond
 )
 
-// timeouts are callTimeout and settleTimeout; but longer in tests of what a
+// timeouts are callTimeout and changeTimeout; but longer in tests of what a
 // store answers, for the machine they run on may have other work.
-type timeouts struct{ call, settle time.Duration }
+type timeouts struct{ call, change time.Duration }
 
 var _ store.Store = (*Store)(nil)
 
@@ -90,9 +90,9 @@ type Store struct {
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
-	// guest is nil where nobody is asked for secrets.
-	guest   *guest
-	misfits misfits
+	// announced is nil where nobody is asked for secrets.
+	announced *announcement
+	unready   unready
 
 	reload sync.Mutex
 	last   time.Time
@@ -113,9 +113,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
 	}
 	if len(o.Secrets) > 0 {
-		s.guest = newGuest(o.Secrets)
-		_ = s.meet(ctx) // what warm says of Redis, this would, too
-		s.work.Go(s.stay)
+		s.announced = newAnnouncement(o.Secrets)
+		_ = s.announce(ctx) // what warm says of Redis, this would, too
+		s.work.Go(s.keepAnnouncing)
 	}
 	return s, nil
 }
@@ -124,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
-		timeouts: timeouts{callTimeout, settleTimeout},
+		timeouts: timeouts{callTimeout, changeTimeout},
 		linger:   lingerFor,
 		batches:  make(map[string]*zoneBatch),
 	}
@@ -132,7 +132,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		s.logger = slog.Default()
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
-	if s.metrics, err = newMetrics(o.Registerer, client, s.Strange); err != nil {
+	if s.metrics, err = newMetrics(o.Registerer, client, s.secretsDiffer); err != nil {
 		return nil, err
 	}
 	s.openLanes()
@@ -141,8 +141,8 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 
 // Close waits for the calls in flight and closes the connections.
 func (s *Store) Close() error {
-	if s.guest != nil {
-		s.part()
+	if s.announced != nil {
+		s.withdraw()
 	}
 	s.work.Wait()
 	return s.client.Close()
@@ -150,7 +150,7 @@ func (s *Store) Close() error {
 
 // warm loads the scripts on every master, so that the first crowd does not.
 func (s *Store) warm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
 	on := func(ctx context.Context, c *redis.Client) error {
 		for _, sc := range scripts {
@@ -215,7 +215,7 @@ func (s *Store) wall() time.Time {
 	return s.now()
 }
 
-// keys are the keys of a zone, in the order of include/crowd.lua.
+// keys are the keys of a zone, in the order of keys.lua.
 func (s *Store) keys(zoneID string) []string {
 	tag := s.prefix + "{" + zoneID + "}:"
 	return []string{

@@ -2,7 +2,6 @@ package lua
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -29,22 +28,21 @@ func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) 
 	start := time.Now()
 	reply, err := s.run(ctx, sweepScript, append(s.keys(zoneID), s.leaseKey(zoneID)),
 		s.clock(), owner, sweepLease.Milliseconds(), cursor, sweepExamine, sweepRemove)
-	s.metrics.seconds.WithLabelValues("sweep").Observe(time.Since(start).Seconds())
+	s.metrics.seconds.WithLabelValues(sweepScript.name).Observe(time.Since(start).Seconds())
 	if err != nil {
 		return line.Sweep{}, err
 	}
-	v, err := numbers(reply)
+	list, err := numbers(reply)
 	if err != nil {
 		return line.Sweep{}, err
 	}
-	switch {
-	case len(v) == 4 && v[0] == 0:
-		return line.Sweep{Next: uint64(v[1]), Examined: v[2], Removed: v[3]}, nil
-	case len(v) == 1 && v[0] == statusBusy:
+	v := reader{left: list}
+	switch status := v.next(); status {
+	case 0:
+		return line.Sweep{Next: uint64(v.next()), Examined: v.next(), Removed: v.next()}, v.end("sweep", "a batch")
+	case statusBusy:
 		return line.Sweep{Busy: true}, nil
-	case len(v) == 1:
-		return line.Sweep{}, zoneError(v[0])
 	default:
-		return line.Sweep{}, fmt.Errorf("lua: sweep: a reply of %d numbers", len(v))
+		return line.Sweep{}, zoneError(status)
 	}
 }

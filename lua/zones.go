@@ -23,7 +23,7 @@ const (
 	// keepRecord is how long the record of a deleted zone is kept: a year, and
 	// some, so that last year's event can still be compared.
 	keepRecord = 400 * 24 * time.Hour
-	// buckets is how many seen buckets a zone has; see crowd.lua.
+	// buckets is how many seen buckets a zone has; see keys.lua.
 	buckets = 16_384
 	// seenKey is where the beginning of their names is among a zone's keys.
 	seenKey = 6
@@ -31,11 +31,11 @@ const (
 	unlinkBatch = 512
 )
 
-// Outcomes of settle.lua.
+// Outcomes of put_zone.lua.
 const (
-	settleCreated = 1
-	settleDeleted = 2
-	settleDiffers = 3
+	putCreated = 1
+	putDeleted = 2
+	putDiffers = 3
 )
 
 // zoneError reads the status of a zone: nil if it is there.
@@ -76,51 +76,46 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 	}
-	name, err := json.Marshal(by)
-	if err != nil {
-		return false, fmt.Errorf("lua: %w", err)
+	code, err := s.putZone(ctx, "put", settings, before, text, line.Memory{}, quoted(by))
+	if err == nil && code == putDiffers {
+		err = line.ErrZoneChanged
 	}
-	code, err := s.settle(ctx, "put", settings, before, text, line.Memory{}, string(name))
-	if err != nil {
-		return false, err
-	}
-	if code == settleDiffers {
-		return false, line.ErrZoneChanged
-	}
-	return code == settleCreated, nil
+	return code == putCreated, err
 }
 
 // RestoreZone implements store.Healer.
 func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.Memory) error {
-	name := ""
-	if m.MadeBy != "" {
-		b, err := json.Marshal(m.MadeBy)
-		if err != nil {
-			return fmt.Errorf("lua: %w", err)
-		}
-		name = string(b)
-	}
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	text, err := withUnknown("", settings)
+	text, err := marshal(settings)
 	if err != nil {
 		return err
 	}
-	code, err := s.settle(ctx, "restore", settings, "", text, m, name)
-	if err == nil && code == settleDeleted {
+	by := ""
+	if m.MadeBy != "" {
+		by = quoted(m.MadeBy)
+	}
+	code, err := s.putZone(ctx, "restore", settings, "", text, m, by)
+	if err == nil && code == putDeleted {
 		err = line.ErrZoneDeleted
 	}
 	return err
 }
 
-// settle has settle.lua go from one text of settings to another.
-func (s *Store) settle(
+// quoted is a name as a JSON string, which every string can be.
+func quoted(name string) string {
+	text, _ := marshal(name)
+	return text
+}
+
+// putZone has put_zone.lua go from one text of settings to another.
+func (s *Store) putZone(
 	ctx context.Context, how string, z zone.Settings, was, text string, m line.Memory, by string,
 ) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	reply, err := s.run(ctx, settleScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
+	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
 		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
 		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by)
@@ -128,48 +123,38 @@ func (s *Store) settle(
 		return 0, err
 	}
 	code, ok := reply.(int64)
-	if !ok {
-		return 0, fmt.Errorf("lua: settle: reply is %T", reply)
-	}
-	switch code {
-	case settleDiffers, settleDeleted:
-		return code, nil
-	case statusNewer:
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("lua: put_zone: reply is %T", reply)
+	case code == statusNewer:
 		return 0, zoneError(code)
+	case code != putDiffers && code != putDeleted:
+		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())
 	}
-	s.list(ctx, z.ZoneID)
 	return code, nil
 }
 
-// list writes the zone's name into the lists, by which other servers find it. The
+// list writes the zone's name into lists, by which other servers find it. The
 // lists may lie on other nodes than the zone. If that one is away, it must not
 // keep an operator from changing this zone; whoever remembers the zone sees that
 // it is not listed, and restores it again.
-func (s *Store) list(ctx context.Context, zoneID string) {
+func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	for _, key := range []string{s.zonesKey(), s.recordsKey()} {
-		s.listIn(ctx, key, zoneID)
-	}
-}
-
-func (s *Store) listIn(ctx context.Context, key, zoneID string) {
-	if err := s.client.SAdd(ctx, key, zoneID).Err(); err != nil {
-		s.logger.Warn("a zone cannot be listed yet", "zone", zoneID, "err", s.failed(ctx, "settle", err))
+	for _, key := range lists {
+		if err := s.client.SAdd(ctx, key, zoneID).Err(); err != nil {
+			s.logger.Warn("a zone cannot be listed yet", "zone", zoneID, "err", s.failed(ctx, putZoneScript.name, err))
+		}
 	}
 }
 
 // DeleteZone implements store.Editor.
 func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.settle)
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	name, err := json.Marshal(by)
-	if err != nil {
-		return fmt.Errorf("lua: %w", err)
-	}
 	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
-	reply, err := s.run(ctx, deleteScript, keys,
-		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), string(name))
+	reply, err := s.run(ctx, deleteZoneScript, keys,
+		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), quoted(by))
 	if err != nil {
 		return err
 	}
@@ -184,12 +169,12 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 			names[i] = keys[seenKey] + strconv.Itoa(from+i)
 		}
 		if err := s.client.Unlink(ctx, names...).Err(); err != nil {
-			return s.failed(ctx, "delete", err)
+			return s.failed(ctx, deleteZoneScript.name, err)
 		}
 	}
-	s.listIn(ctx, s.recordsKey(), zoneID)
+	s.list(ctx, zoneID, s.recordsKey())
 	if err := s.client.SRem(ctx, s.zonesKey(), zoneID).Err(); err != nil {
-		return s.failed(ctx, "delete", err)
+		return s.failed(ctx, deleteZoneScript.name, err)
 	}
 	return again
 }
@@ -240,22 +225,12 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	if err != nil {
 		return nil, s.failed(ctx, "zones", err)
 	}
-	pipe := s.client.Pipeline()
-	replies := make([]*redis.SliceCmd, len(names))
-	for i, name := range names {
-		replies[i] = pipe.HMGet(ctx, s.keys(name)[0], settingsFields...)
-	}
-	// Each command's own error is looked at below.
-	_, _ = pipe.Exec(ctx)
 	all := make([]zone.Settings, 0, len(names))
-	var errs, foreign []error
-	for i, r := range replies {
-		v, err := r.Result()
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		z, _, err := settingsOf(names[i], v)
+	var damaged, foreign []error
+	away := askEach(ctx, s, names, func(pipe redis.Pipeliner, name string) replier[[]any] {
+		return pipe.HMGet(ctx, s.keys(name)[0], settingsFields...)
+	}, func(name string, v []any) {
+		z, _, err := settingsOf(name, v)
 		switch {
 		case err == nil:
 			all = append(all, z)
@@ -264,14 +239,40 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 		case errors.Is(err, line.ErrFormat):
 			foreign = append(foreign, err)
 		default:
-			errs = append(errs, err)
+			damaged = append(damaged, err)
 		}
-	}
+	})
 	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
-	if len(errs) > 0 {
-		return all, s.failed(ctx, "zones", errors.Join(errs...))
+	if err := errors.Join(append(damaged, away)...); err != nil {
+		return all, s.failed(ctx, "zones", err)
 	}
 	err = errors.Join(foreign...)
-	s.finds(&s.misfits.zones, err)
+	s.finds(zonesReason, err)
 	return all, err
+}
+
+// replier is a command of a pipeline.
+type replier[T any] interface{ Result() (T, error) }
+
+// askEach asks for something of each of some zones, in one exchange, and hands on the
+// replies. It returns the errors of the others.
+func askEach[T any](
+	ctx context.Context, s *Store, names []string,
+	ask func(pipe redis.Pipeliner, name string) replier[T], take func(name string, reply T),
+) error {
+	pipe := s.client.Pipeline()
+	replies := make([]replier[T], len(names))
+	for i, name := range names {
+		replies[i] = ask(pipe, name)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	var errs []error
+	for i, r := range replies {
+		if reply, err := r.Result(); err != nil {
+			errs = append(errs, err)
+		} else {
+			take(names[i], reply)
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -114,7 +114,7 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 	const window, plenty = 10, 5_000
 	ask := func(policy string, clients int, r limit.Rule, allowed bool) task {
 		return task{pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			v, err := store.Take(ctx, limitQuestion(policy, rng.IntN(clients), r))
+			v, err := store.Allow(ctx, limitQuestion(policy, rng.IntN(clients), r))
 			if err == nil && v.Allowed != allowed {
 				err = fmt.Errorf("%w: %s: allowed is %t", errAnswer, policy, v.Allowed)
 			}
@@ -130,7 +130,7 @@ func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
 		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
 		refused := min(limitSubjects, b.plan.limitClients)
 		for i := range refused {
-			if _, err := store.Take(ctx, limitQuestion("full", i, one)); err != nil {
+			if _, err := store.Allow(ctx, limitQuestion("full", i, one)); err != nil {
 				return err
 			}
 		}
@@ -181,7 +181,7 @@ func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, cl
 		return 0, 0, err
 	}
 	take := func(ctx context.Context, i int) error {
-		v, err := store.Take(ctx, limitQuestion(policy, i%clients, r))
+		v, err := store.Allow(ctx, limitQuestion(policy, i%clients, r))
 		if err == nil && !v.Allowed {
 			err = fmt.Errorf("%w: %s: refused", errAnswer, policy)
 		}
@@ -198,7 +198,7 @@ func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, cl
 	mine := local.New(local.Options{})
 	defer mine.Close()
 	for i := range clients * permits {
-		if _, err := mine.Take(ctx, limitQuestion(policy, i%clients, r)); err != nil {
+		if _, err := mine.Allow(ctx, limitQuestion(policy, i%clients, r)); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -217,7 +217,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 	full := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: int64(window.Seconds())}
 	fill := func(policy string) error {
 		return each(ctx, limit.MaxLogLimit-1, func(ctx context.Context, _ int) error {
-			_, err := store.Take(ctx, limitQuestion(policy, 0, full))
+			_, err := store.Allow(ctx, limitQuestion(policy, 0, full))
 			return err
 		})
 	}
@@ -225,7 +225,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 		if err := b.redis.WatchCalls(ctx, 0); err != nil {
 			return err
 		}
-		if _, err := store.Take(ctx, q); err != nil {
+		if _, err := store.Allow(ctx, q); err != nil {
 			return err
 		}
 		calls, err := b.redis.ScriptCalls(ctx)
@@ -239,7 +239,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 	}
 	ahead.advance(window / 2)
 	q := limitQuestion("forgets", 0, full)
-	if _, err := store.Take(ctx, q); err != nil { // stays
+	if _, err := store.Allow(ctx, q); err != nil { // stays
 		return err
 	}
 	ahead.advance(window/2 + time.Second)

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -20,19 +21,21 @@ type admission struct {
 }
 
 func (a *admissions) add(id line.ID, atMillis int64) {
-	if a.byID == nil {
-		a.byID = make(map[line.ID]int64)
-	}
+	a.know(id, atMillis)
 	a.entries = append(a.entries, admission{atMillis, id})
-	a.byID[id] = atMillis
 }
 
 // insert adds one that was known before, at its time.
 func (a *admissions) insert(id line.ID, atMillis int64) {
-	i := int(a.from(atMillis + 1))
-	a.add(id, atMillis)
-	copy(a.entries[i+1:], a.entries[i:])
-	a.entries[i] = admission{atMillis, id}
+	a.know(id, atMillis)
+	a.entries = slices.Insert(a.entries, int(a.from(atMillis+1)), admission{atMillis, id})
+}
+
+func (a *admissions) know(id line.ID, atMillis int64) {
+	if a.byID == nil {
+		a.byID = make(map[line.ID]int64)
+	}
+	a.byID[id] = atMillis
 }
 
 func (a *admissions) find(id line.ID) (atMillis int64, ok bool) {

@@ -46,14 +46,14 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 
 // footprint counts what the zone's memory is made of.
 func (s *Store) footprint(zoneID string) map[string]int {
-	c := s.crowds[zoneID]
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	q := s.queues[zoneID]
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	all := map[string]int{
-		"line": c.line.len(), "blocks": cap(c.line.blocks), "sums": cap(c.line.sums),
-		"live": c.live.len(), "live blocks": cap(c.live.blocks),
-		"ids": len(c.byID), "due": cap(c.due), "log": cap(c.log.entries), "admitted": len(c.log.byID),
-		"gone": len(c.heal.gone), "lifetimes": len(c.ttls),
+		"line": q.line.len(), "blocks": cap(q.line.blocks), "sums": cap(q.line.sums),
+		"live": q.live.len(), "live blocks": cap(q.live.blocks),
+		"ids": len(q.byID), "due": q.due.len(), "due blocks": cap(q.due.blocks), "log": cap(q.log.entries), "admitted": len(q.log.byID),
+		"gone": len(q.heal.gone), "lifetimes": len(q.ttls),
 	}
 	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
 	return all

@@ -34,10 +34,9 @@ type disk struct {
 	mu sync.Mutex
 	// locks are held until close. None where there is no directory yet.
 	locks []*os.File
-	// failed is why the latest writing of a file did, by the file's name.
+	// failed is why the latest writing of a file did, by the file's name. That of no
+	// file is errLate: the disk has not answered in time, nor since.
 	failed map[string]error
-	// late: the disk has not answered in time, nor since.
-	late bool
 }
 
 // openDisk locks a directory, and makes it where there is none. It goes on without
@@ -47,7 +46,7 @@ func openDisk(dir string, logger *slog.Logger) (*disk, error) {
 	if err := d.claim(); err != nil && !unwritable(err) {
 		return nil, err
 	}
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		// What cannot be removed stands in the way of the next writing, which says so.
 		_ = os.Remove(filepath.Join(dir, name+unfinished))
 	}
@@ -119,8 +118,7 @@ func (d *disk) close() error {
 	return nil
 }
 
-// put replaces a file of the directory whole, or not at all. It logs when that
-// begins to fail and when it ends to.
+// put replaces a file of the directory whole, or not at all.
 func (d *disk) put(name string, b []byte) error {
 	err := d.claim()
 	if err == nil {
@@ -129,51 +127,30 @@ func (d *disk) put(name string, b []byte) error {
 	if err != nil {
 		err = fmt.Errorf("embedded: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before := d.failed[name]
-	delete(d.failed, name)
-	if err != nil {
-		d.failed[name] = err
-	}
-	switch {
-	case err != nil && before == nil:
-		d.logger.Error("what is in force is not kept, and lost with this process: the data folder cannot be written to; it is tried again every second",
-			"file", name, "error", err)
-	case err == nil && before != nil:
-		d.logger.Info("what is in force is kept again", "file", name)
-	}
+	d.note(name, err)
 	return err
 }
 
-// isLate takes in that the disk did not answer in time.
-func (d *disk) isLate() {
+// note takes in how the writing of a file went; for no file, whether the disk answers.
+// The log says when that begins to fail and when it ends to.
+func (d *disk) note(name string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.late {
-		d.logger.Error("what is in force is not kept yet, since the disk does not answer", "folder", d.dir)
+	before := d.failed[name]
+	switch d.failed[name] = err; {
+	case err != nil && before == nil:
+		d.logger.Error("what is in force is not kept, and would be lost with this process: it cannot be written; that is tried again every second",
+			"folder", d.dir, "file", name, "error", err)
+	case err == nil && before != nil:
+		d.logger.Info("what is in force is kept again", "folder", d.dir, "file", name)
 	}
-	d.late = true
-}
-
-// answers takes in that the disk has answered, well or not.
-func (d *disk) answers() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.late {
-		d.logger.Info("the disk answers again", "folder", d.dir)
-	}
-	d.late = false
 }
 
 // trouble says why what is in force is not on the disk; nil if it is.
 func (d *disk) trouble() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.late {
-		return errLate
-	}
-	return errors.Join(d.failed[zonesName], d.failed[rulesName])
+	return errors.Join(d.failed[""], d.failed[zonesName], d.failed[policiesName])
 }
 
 // replace writes a file, so that a crash at any moment leaves the old or the new

@@ -27,9 +27,7 @@ func fillDisk(s *Store) (free func()) {
 	var has atomic.Bool
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.rules.writing.Lock()
-	defer s.rules.writing.Unlock()
-	s.file.replace = func(path string, b []byte) error {
+	s.disk.replace = func(path string, b []byte) error {
 		if has.Load() {
 			return replace(path, b)
 		}
@@ -67,14 +65,14 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if err := s.DeleteZone(t.Context(), "gone", "ada"); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := s.PutBook(t.Context(), aBook(), 0, "ada"); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 0, "ada"); err != nil {
 		t.Errorf("put a policy: %v", err)
 	}
-	if b, err := s.Book(t.Context()); err != nil || b.Version == 0 {
+	if b, err := s.Policies(t.Context()); err != nil || b.Version == 0 {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), rulesName) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), policiesName) {
 		t.Errorf("NotKept = %v, want that the disk is full, for both files", err)
 	}
 
@@ -88,7 +86,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if got := zones(t, s); !slices.Equal(got, []zone.Settings{closed}) {
 		t.Errorf("after a restart: %+v", got)
 	}
-	if b, err := s.Book(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
+	if b, err := s.Policies(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
 		t.Errorf("after a restart: %+v, %v", b, err)
 	}
 	got := brief(t, s)
@@ -110,7 +108,7 @@ func TestTheBrakeWorksWithADiskThatHangs(t *testing.T) {
 		put(t, s, z)
 		answers := make(chan struct{})
 		s.writing.Lock()
-		s.file.replace = func(path string, b []byte) error { <-answers; return replace(path, b) }
+		s.disk.replace = func(path string, b []byte) error { <-answers; return replace(path, b) }
 		s.writing.Unlock()
 
 		begun := time.Now()
@@ -254,7 +252,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	z := zone.Defaults("z")
 	put(t, s, z)
 	kill(t, s)
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		if err := os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600); err != nil {
 			t.Fatal(err)
 		}

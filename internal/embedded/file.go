@@ -53,33 +53,47 @@ func (k *kept) forgetClosing(nowMillis int64) {
 	k.ClosedAtMillis, k.Memory.SeenAtMillis = 0, max(k.Memory.SeenAtMillis, nowMillis)
 }
 
-// file is zones.json. One caller at a time.
+// file is a JSON file of the data directory. One caller at a time.
 type file struct {
 	*disk
-	last []byte // what the file holds, as far as this process wrote it
+	name string
+	// format is the newest that is known, and of what is to be said if it is damaged.
+	format int
+	of     string
+	last   []byte // what the file holds, as far as is known
 }
 
-func (f *file) load() (contents, error) {
-	b, err := os.ReadFile(filepath.Join(f.dir, zonesName))
+// load hands what the file holds to a decoder, if there is a file.
+func (f *file) load(decode func([]byte) error) error {
+	b, err := os.ReadFile(filepath.Join(f.dir, f.name))
 	if errors.Is(err, os.ErrNotExist) {
-		return contents{}, nil
+		return nil
 	}
 	if err != nil {
-		return contents{}, fmt.Errorf("embedded: %w", err)
+		return fmt.Errorf("embedded: %w", err)
 	}
-	if err := checkFormat(b, zonesName, zonesFormat); err != nil {
-		return contents{}, err
+	if err := checkFormat(b, f.name, f.format); err != nil {
+		return err
 	}
-	had, err := read(b)
+	if err := decode(b); err != nil {
+		return fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no %s", f.name, err, f.of)
+	}
+	return nil
+}
+
+// store replaces the file, unless it holds the same already.
+func (f *file) store(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return contents{}, fmt.Errorf("embedded: %s is damaged (%w): restore it, or move it away to begin with no zones", zonesName, err)
+		return fmt.Errorf("embedded: %w", err)
 	}
-	for _, k := range had.Zones {
-		if err := k.Settings.Validate(); err != nil {
-			return contents{}, fmt.Errorf("embedded: %s: zone %q: %w", zonesName, k.Settings.ZoneID, err)
-		}
+	if bytes.Equal(b, f.last) {
+		return nil
 	}
-	return had, nil
+	if err = f.put(f.name, b); err == nil {
+		f.last = b
+	}
+	return err
 }
 
 // checkFormat returns an error that wraps line.ErrFormat for a file of a newer
@@ -96,35 +110,19 @@ func checkFormat(b []byte, name string, known int) error {
 	return nil // what is damaged is found by who reads all of it
 }
 
-// read understands the form of before there was a record, too: a list of zones.
-func read(b []byte) (had contents, err error) {
+// readZones understands the form of before there was a record, too: a list of zones.
+func readZones(b []byte) (had contents, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
 		err = json.Unmarshal(b, &had.Zones)
-		return had, err
-	}
-	if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
+	} else if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
 		err = errors.New("it has no list of zones")
 	}
+	for _, k := range had.Zones {
+		if invalid := k.Settings.Validate(); err == nil && invalid != nil {
+			err = fmt.Errorf("zone %q: %w", k.Settings.ZoneID, invalid)
+		}
+	}
 	return had, err
-}
-
-// store replaces the file, unless it holds the same already.
-func (f *file) store(all contents) error {
-	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
-	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
-	all.Format = zonesFormat
-	b, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("embedded: %w", err)
-	}
-	if string(b) == string(f.last) {
-		return nil
-	}
-	if err := f.put(zonesName, b); err != nil {
-		return err
-	}
-	f.last = b
-	return nil
 }
 
 // remember writes once a second what a restart needs, and what could not be written
@@ -141,7 +139,7 @@ func (s *Store) remember() {
 			s.saveAll()
 			close(written)
 		case <-tick.C:
-			s.journal.turn(s.keepFor())
+			s.journal.rotate(s.keepFor())
 			s.saveAll()
 		}
 	}
@@ -150,16 +148,15 @@ func (s *Store) remember() {
 // saveAll writes what the files do not hold yet. The disk logs and remembers what
 // went wrong.
 func (s *Store) saveAll() {
-	_ = s.save()
-	_ = s.rules.save()
-	s.file.answers()
+	_ = s.save(false)
+	s.disk.note("", nil)
 }
 
 // flush has what is in force written, and waits for it, for diskTimeout at most: a
 // disk that hangs must not keep an operator from the next change. What is not
 // written then, NotKept tells.
 func (s *Store) flush() {
-	if s.file == nil {
+	if s.disk == nil {
 		return
 	}
 	late := time.NewTimer(diskTimeout)
@@ -168,47 +165,47 @@ func (s *Store) flush() {
 	select {
 	case s.asked <- written:
 	case <-late.C:
-		s.file.isLate()
+		s.disk.note("", errLate)
 		return
 	}
 	select {
 	case <-written:
 	case <-late.C:
-		s.file.isLate()
+		s.disk.note("", errLate)
 	}
 }
 
-// save writes the zones as they are. No lock is held meanwhile that a visitor's or
-// an operator's call needs.
-func (s *Store) save() error {
+// save writes what is in force, or what is to be remembered of it when the store is
+// closed. No lock is held meanwhile that a visitor's or an operator's call needs.
+func (s *Store) save(closing bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	all := s.keep(false)
+	zones := s.keep(closing)
 	s.changing.Unlock()
-	return s.file.store(all)
+	return errors.Join(s.zonesFile.store(zones), s.policiesFile.store(s.policies.Load()))
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it
 // says why not: the disk is full, say. What is not kept yet is written as soon as
 // that is possible.
 func (s *Store) NotKept() error {
-	if s.file == nil {
+	if s.disk == nil {
 		return nil
 	}
-	return s.file.trouble()
+	return s.disk.trouble()
 }
 
 // keep collects what is to survive.
 func (s *Store) keep(closing bool) contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Zones: make([]kept, 0, len(s.crowds))}
-	for id, c := range s.crowds {
-		k := kept{Settings: c.read(), Memory: c.memory(), Changes: s.record[id]}
+	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues))}
+	for id, q := range s.queues {
+		k := kept{Settings: q.read(), Memory: q.memory(), Changes: s.record[id]}
 		if closing {
-			k.ClosedAtMillis = c.closedAt(s.now().UnixMicro())
-			if !c.returning() {
+			k.ClosedAtMillis = q.closedAt(s.now().UnixMicro())
+			if q.behind() == 0 {
 				k.Memory.SeenAtMillis = k.ClosedAtMillis
 			}
 		}
@@ -220,43 +217,41 @@ func (s *Store) keep(closing bool) contents {
 			all.Deleted = append(all.Deleted, keptDeleted{d, s.record[id]})
 		}
 	}
+	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
+	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
 	return all
 }
 
-func (c *crowd) memory() line.Memory {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.NowMicros / 1000
-	if c.line.len() > 0 || now-c.seen >= rewrite.Milliseconds() {
-		c.seen = now
+func (q *zoneQueue) memory() line.Memory {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.NowMicros / 1000
+	if q.line.len() > 0 || now-q.seen >= rewrite.Milliseconds() {
+		q.seen = now
 	}
-	seen := c.seen
-	if c.heal.back(now, c.settings) {
-		seen = c.heal.alive
+	seen := q.seen
+	if q.heal.back(now, q.settings) {
+		seen = q.heal.alive
 	}
-	return line.Memory{Epoch: c.epoch, SeenAtMillis: max(1, seen), EdgeMicros: c.edge, LastArrivalMicros: c.last}
+	return line.Memory{Epoch: q.epoch, SeenAtMillis: max(1, seen), EdgeMicros: q.edge, LastArrivalMicros: q.last}
 }
 
-// returning reports whether those who waited before a loss may still be on their way.
-func (c *crowd) returning() bool { return c.behind() > 0 }
-
 // behind is how long ago the line is taken to have stood last, if that is not now.
-func (c *crowd) behind() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.NowMicros / 1000
-	if !c.heal.back(now, c.settings) {
+func (q *zoneQueue) behind() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.NowMicros / 1000
+	if !q.heal.back(now, q.settings) {
 		return 0
 	}
-	return time.Duration(max(1, now-c.heal.alive)) * time.Millisecond
+	return time.Duration(max(1, now-q.heal.alive)) * time.Millisecond
 }
 
 // closedAt is the zone's time now.
-func (c *crowd) closedAt(rawMicros int64) (millis int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clock = c.clock.Tick(rawMicros)
-	return c.clock.NowMicros / 1000
+func (q *zoneQueue) closedAt(rawMicros int64) (millis int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tick(rawMicros)
 }
 
 // take brings in what the files held. The lines come back with the visitors'
@@ -272,23 +267,23 @@ func (s *Store) take(had contents, departed []entryOf) {
 		if k.Memory.Epoch == 0 {
 			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
 		}
-		c := s.restored(k.Settings, k.Memory)
+		q := s.restored(k.Settings, k.Memory)
 		if k.ClosedAtMillis > 0 {
 			// Not later than now: the clock may have been set back meanwhile.
-			c.phantoms.AtMillis = min(k.ClosedAtMillis, c.phantoms.AtMillis)
+			q.phantoms.AtMillis = min(k.ClosedAtMillis, q.phantoms.AtMillis)
 		}
-		s.crowds[k.Settings.ZoneID] = c
+		s.queues[k.Settings.ZoneID] = q
 		s.record[k.Settings.ZoneID] = k.Changes
 	}
 	for _, e := range departed {
-		if c, ok := s.crowds[e.zoneID]; ok {
-			if e.Place.Epoch == c.epoch {
+		if q, ok := s.queues[e.zoneID]; ok {
+			if e.Place.Epoch == q.epoch {
 				// Newer than the file, if the server was killed; and than the clock, if
 				// that was set back.
-				c.last = max(c.last, e.Place.ArrivedAtMicros)
-				c.heal.upTo = c.last
+				q.last = max(q.last, e.Place.ArrivedAtMicros)
+				q.heal.upTo = q.last
 			}
-			c.recall(turn{now: c.clock.NowMicros / 1000}, e.Departure)
+			q.recall(&transaction{now: q.clock.NowMicros / 1000}, e.Departure)
 		}
 	}
 	for _, d := range had.Deleted {

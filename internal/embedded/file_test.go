@@ -45,7 +45,7 @@ func kill(t *testing.T, s *Store) {
 	t.Helper()
 	close(s.stop)
 	<-s.done
-	if err := s.file.close(); err != nil {
+	if err := s.disk.close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestPlacesSurvive(t *testing.T) {
 		t.Fatalf("%d wait, want 10", len(waiting))
 	}
 	clock.Add(time.Millisecond)
-	if err := s.save(); err != nil { // as it does once a second
+	if err := s.save(false); err != nil { // as it does once a second
 		t.Fatal(err)
 	}
 	kill(t, s)

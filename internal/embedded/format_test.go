@@ -38,7 +38,7 @@ func formerPlaces(t *testing.T) []line.Place {
 func copied(t *testing.T, from string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +72,8 @@ func TestFormerFiles(t *testing.T) {
 			t.Errorf("%d changes of %q, want %d: %v", len(changes), zoneID, n, err)
 		}
 	}
-	book, err := s.Book(ctx)
-	changes, err2 := s.BookChanges(ctx)
+	book, err := s.Policies(ctx)
+	changes, err2 := s.PolicyChanges(ctx)
 	if _, ok := book.Find("api"); !ok || book.Version != 3 || len(changes) != 3 || err != nil || err2 != nil {
 		t.Errorf("policies: %+v, %+v, %v, %v", book, changes, err, err2)
 	}
@@ -94,11 +94,11 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	t.Parallel()
 	dir := copied(t, formerFiles)
 	s := reopen(t, dir, func() time.Time { return stopped })
-	if err := s.PutBook(t.Context(), aBook(), 3, ""); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 3, ""); err != nil {
 		t.Fatal(err)
 	}
 	stop(t, s)
-	for name, want := range map[string]float64{zonesName: zonesFormat, rulesName: rulesFormat} {
+	for name, want := range map[string]float64{zonesName: zonesFormat, policiesName: policiesFormat} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	}
 	again := reopen(t, dir, func() time.Time { return stopped })
 	zones, _ := again.Zones(t.Context())
-	book, _ := again.Book(t.Context())
+	book, _ := again.Policies(t.Context())
 	if len(zones) != 2 || len(book.Policies) != 1 {
 		t.Errorf("with a field of a later version: %+v, %+v", zones, book)
 	}
@@ -121,7 +121,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 // leaves the files as they are.
 func TestNewerFiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{zonesName, rulesName} {
+	for _, name := range []string{zonesName, policiesName} {
 		dir := copied(t, formerFiles)
 		text := `{"format": 7, "zones": "in another form", "book": 3}`
 		write(t, dir, name, text)

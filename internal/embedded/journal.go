@@ -168,10 +168,10 @@ func (j *journal) complain(err error) {
 	}
 }
 
-// turn has what was written reach the disk, begins a new part when the last is as old
+// rotate has what was written reach the disk, begins a new part when the last is as old
 // as records matter, and deletes those of which nothing matters any more. No admission
 // waits for the disk meanwhile. One caller at a time.
-func (j *journal) turn(keep time.Duration) {
+func (j *journal) rotate(keep time.Duration) {
 	if j == nil {
 		return
 	}
@@ -219,16 +219,13 @@ func (j *journal) close() error {
 // which nobody comes would write to the disk each second.
 const rewrite = time.Minute
 
-// keepFor is how long a departure matters: while a token of the place may pass for
-// fresh, and while the pass is good. After a loss the former is as long again as the
-// loss took.
-func (s *Store) keepFor() time.Duration {
+// keepFor is how long a departure matters in any zone. After a loss it is longer by as
+// much as the loss took.
+func (s *Store) keepFor() (longest time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var longest time.Duration
-	for _, c := range s.crowds {
-		z := c.read()
-		longest = max(longest, z.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+c.behind(), z.PassTTL())
+	for _, q := range s.queues {
+		longest = max(longest, window.DepartureMatters(q.read(), q.behind()))
 	}
 	return longest + rewrite
 }

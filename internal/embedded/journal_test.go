@@ -70,7 +70,7 @@ func TestTheDeadStayDead(t *testing.T) {
 				t.Fatal(err)
 			}
 			honest := poll(held["honest"])
-			if err := s.save(); err != nil { // as it does once a second
+			if err := s.save(false); err != nil { // as it does once a second
 				t.Fatal(err)
 			}
 			clock.Add(time.Second)
@@ -140,7 +140,7 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 	for range 10 {
 		j.add("a", line.Departure{Place: line.Place{ID: testID(1)}})
-		j.turn(time.Minute)
+		j.rotate(time.Minute)
 		clock.Add(30 * time.Second)
 	}
 	if got := parts(t, dir); len(got) != 2 {

@@ -36,7 +36,7 @@ func TestStartsInARow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 3 {
-				if err := s.save(); err != nil { // as it does once a second
+				if err := s.save(false); err != nil { // as it does once a second
 					t.Fatal(err)
 				}
 				end(t, s)
@@ -48,7 +48,7 @@ func TestStartsInARow(t *testing.T) {
 				if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
 					t.Fatal(err)
 				}
-				s.journal.turn(s.keepFor())
+				s.journal.rotate(s.keepFor())
 				clock.Add(3 * time.Second)
 			}
 			if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {
@@ -80,7 +80,7 @@ func TestTheClockGoesBackWithAKill(t *testing.T) {
 	}
 	join(0)
 	before := join(1)
-	if err := s.save(); err != nil {
+	if err := s.save(false); err != nil {
 		t.Fatal(err)
 	}
 	after := join(2)

@@ -2,11 +2,14 @@ package embedded
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -44,24 +47,25 @@ var _ store.Store = (*Store)(nil)
 type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
-	file   *file // nil without a directory
-	// journal is nil without a directory.
-	journal *journal
+	// disk, journal and files are nil without a directory.
+	disk                    *disk
+	journal                 *journal
+	zonesFile, policiesFile *file
 
-	// writing is held by whoever writes zones.json.
+	// writing is held by whoever writes the files.
 	writing sync.Mutex
-	// changing is held by what changes zones; it is taken within writing. A change
+	// changing is held by what changes zones or policies; it is taken within writing. A change
 	// is in force before it is on the disk, and whether or not it gets there.
 	changing sync.Mutex
 
 	// mu guards what follows; it is taken within changing.
 	mu      sync.RWMutex
-	crowds  map[string]*crowd
+	queues  map[string]*zoneQueue
 	deleted map[string]deleted
 	// record holds the changes of each zone, deleted ones too, newest first.
 	record map[string][]zone.Change
 
-	rules rules
+	policies atomic.Pointer[keptPolicies]
 
 	// asked has the zones and policies written now; what is sent is closed then.
 	asked chan chan struct{}
@@ -75,9 +79,10 @@ type Store struct {
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
-		crowds: make(map[string]*crowd), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
+		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
 		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	s.policies.Store(new(keptPolicies))
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -88,34 +93,43 @@ func Open(o Options) (*Store, error) {
 		close(s.done)
 		return s, nil
 	}
-	d, err := openDisk(o.Dir, s.logger)
-	if err != nil {
+	var err error
+	if s.disk, err = openDisk(o.Dir, s.logger); err != nil {
 		return nil, err
 	}
-	if err := s.load(d); err != nil {
-		return nil, errors.Join(err, d.close())
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, s.disk.close())
 	}
 	go s.remember()
 	return s, nil
 }
 
 // load takes in what the directory holds.
-func (s *Store) load(d *disk) error {
-	s.file = &file{disk: d}
-	had, err := s.file.load()
+func (s *Store) load() error {
+	s.zonesFile = &file{disk: s.disk, name: zonesName, format: zonesFormat, of: "zones"}
+	s.policiesFile = &file{disk: s.disk, name: policiesName, format: policiesFormat, of: "policies"}
+	var had contents
+	err := s.zonesFile.load(func(b []byte) (err error) {
+		had, err = readZones(b)
+		return err
+	})
+	if err == nil {
+		err = s.policiesFile.load(s.readPolicies)
+	}
 	if err != nil {
 		return err
 	}
-	if err := s.rules.load(d); err != nil {
-		return err
+	// The policies are written when they change; the zones at once.
+	if s.policiesFile.last, err = json.MarshalIndent(s.policies.Load(), "", "  "); err != nil {
+		return fmt.Errorf("embedded: %w", err)
 	}
 	var departed []entryOf
-	if s.journal, departed, err = openJournal(d.dir, s.logger, s.now); err != nil {
+	if s.journal, departed, err = openJournal(s.disk.dir, s.logger, s.now); err != nil {
 		return err
 	}
 	s.take(had, departed)
 	// From here on nothing says that the store was closed.
-	if s.save() != nil {
+	if s.save(false) != nil {
 		// The file still says so, and may be older than what another run of the
 		// server did, which could not write either. So nothing is made of it.
 		for i := range had.Zones {
@@ -130,22 +144,20 @@ func (s *Store) load(d *disk) error {
 func (s *Store) Close() error {
 	close(s.stop)
 	<-s.done
-	if s.file == nil {
+	if s.disk == nil {
 		return nil
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	return errors.Join(s.file.store(s.keep(true)), s.rules.save(), s.journal.close(), s.file.close())
+	return errors.Join(s.save(true), s.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
 func (s *Store) Ping(context.Context) error { return nil }
 
-func (s *Store) crowd(zoneID string) (*crowd, error) {
+func (s *Store) queue(zoneID string) (*zoneQueue, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if c, ok := s.crowds[zoneID]; ok {
-		return c, nil
+	if q, ok := s.queues[zoneID]; ok {
+		return q, nil
 	}
 	if s.deleted[zoneID].here {
 		return nil, line.ErrZoneDeleted
@@ -155,7 +167,7 @@ func (s *Store) crowd(zoneID string) (*crowd, error) {
 
 // Join implements store.Visitors.
 func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) { return c.join(t, id, former) })
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, id, former) })
 	if err == nil && a.Status == line.Admitted {
 		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
 	}
@@ -164,12 +176,12 @@ func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...lin
 
 // Poll implements store.Visitors.
 func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
-		a, t := c.poll(t, p)
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer {
+		a := q.poll(t, p)
 		if a.Status == line.Waiting || a.Status == line.Admitted {
-			c.totals.Polls++
+			q.totals.Polls++
 		}
-		return a, t
+		return a
 	})
 	if err == nil && a.Status == line.Admitted {
 		s.depart(zoneID, p.ID, a.State, a.AdmittedAtMillis)
@@ -179,9 +191,11 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 
 // Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
-	a, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
-		c.leave(p)
-		return line.Answer{}, t
+	a, err := s.transact(zoneID, func(q *zoneQueue, _ *transaction) (none line.Answer) {
+		if q.forget(p) {
+			q.totals.Left++
+		}
+		return none
 	})
 	if err == nil {
 		s.depart(zoneID, p.ID, a.State, 0)
@@ -189,65 +203,63 @@ func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
 	return err
 }
 
-func (s *Store) turn(zoneID string, do func(*crowd, turn) (line.Answer, turn)) (line.Answer, error) {
-	c, err := s.crowd(zoneID)
+// transact does something to a zone, alone, and tells how that left the zone.
+func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.Answer) (line.Answer, error) {
+	q, err := s.queue(zoneID)
 	if err != nil {
 		return line.Answer{}, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
 		return line.Answer{}, line.ErrZoneDeleted
 	}
-	a, t := do(c, c.begin(s.now().UnixMicro()))
-	a.State = c.state(t)
+	t := q.begin(s.now().UnixMicro())
+	a := do(q, t)
+	a.State = q.state(t)
 	a.Renew()
 	return a, nil
 }
 
 // Recall implements store.Healer.
 func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
-	_, err := s.turn(zoneID, func(c *crowd, t turn) (line.Answer, turn) {
+	_, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		for _, d := range departed {
-			c.recall(t, d)
+			q.recall(t, d)
 		}
-		return line.Answer{}, t
+		return none
 	})
 	return err
 }
 
 // Stats implements store.Viewer.
-func (s *Store) Stats(_ context.Context, zoneID string) (line.Stats, error) {
-	c, err := s.crowd(zoneID)
-	if err != nil {
-		return line.Stats{}, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.begin(s.now().UnixMicro())
-	st := line.Stats{State: c.state(t), Totals: c.totals, Waits: slices.Clone(c.waits)}
-	st.EstimateMillis = c.rates.Estimate(c.shows.Expect(st.State.Live, c.rates), st.State.Waiting-st.State.Released, t.room, c.present, c.passed)
-	return st, nil
+func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
+		st.Totals, st.Waits = q.totals, slices.Clone(q.waits)
+		st.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
+		return none
+	})
+	st.State = a.State
+	return st, err
 }
 
 // Sweep implements store.Sweeper. It examines SweepBatch places. The owner does not
 // matter: a store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
-	c, err := s.crowd(zoneID)
+	q, err := s.queue(zoneID)
 	if err != nil {
 		return line.Sweep{}, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clock = c.clock.Tick(s.now().UnixMicro())
-	return c.sweep(c.clock.NowMicros/1000, cursor), nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.sweep(q.tick(s.now().UnixMicro()), cursor), nil
 }
 
-func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
+func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 	var out line.Sweep
 	var idle []line.Place
 	last := int64(0)
-	c.line.ascend(int64(cursor), func(r *record) bool {
+	q.line.ascend(int64(cursor), func(r *record) bool {
 		// Those who arrived in one microsecond are examined together, for
 		// the cursor cannot lie between them.
 		if out.Examined >= SweepBatch && r.arrived != last {
@@ -258,18 +270,18 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 		last = r.arrived
 		// Polls before the time told may have been answered without the store. Who
 		// was told a longer period had the timeout of that time.
-		if r.lastPoll()+r.period()+max(c.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
+		if r.lastPoll()+r.period()+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
 			idle = append(idle, r.place())
 		}
 		return true
 	})
 	// From the back, where those who stay need not close up a gap each time.
 	for _, p := range slices.Backward(idle) {
-		c.forget(p)
+		q.forget(p)
 	}
 	out.Removed = int64(len(idle))
-	c.totals.Swept += out.Removed
-	if out.Next == 0 && c.tidy(now) {
+	q.totals.Swept += out.Removed
+	if out.Next == 0 && q.tidy(now) {
 		out.Next = afterLine
 	}
 	return out
@@ -279,15 +291,15 @@ func (c *crowd) sweep(now int64, cursor uint64) line.Sweep {
 const afterLine = math.MaxInt64 - 1
 
 // tidy gives back what a gone crowd held, and reports whether there is more.
-func (c *crowd) tidy(now int64) (more bool) {
-	ttl := c.settings.PassTTLSeconds * 1000
-	c.ttls = c.ttls.prune(ttl, now)
-	more = c.log.trim(now - max(window.MinuteMillis, c.ttls.longest(ttl)))
-	if now >= c.heal.until {
-		c.heal.gone = nil
+func (q *zoneQueue) tidy(now int64) (more bool) {
+	ttl := q.settings.PassTTLSeconds * 1000
+	q.ttls = q.ttls.prune(ttl, now)
+	more = q.log.trim(now - max(window.MinuteMillis, q.ttls.longest(ttl)))
+	if now >= q.heal.until {
+		q.heal.gone = nil
 	}
-	if c.line.len() == 0 {
-		c.byID, c.due = nil, nil
+	if q.line.len() == 0 {
+		q.byID = nil
 	}
 	return more
 }

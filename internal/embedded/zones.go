@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -35,9 +36,9 @@ type deleted struct {
 func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := make([]zone.Settings, 0, len(s.crowds))
-	for _, c := range s.crowds {
-		all = append(all, c.read())
+	all := make([]zone.Settings, 0, len(s.queues))
+	for _, q := range s.queues {
+		all = append(all, q.read())
 	}
 	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
 	return all, nil
@@ -45,17 +46,17 @@ func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 
 // Zone implements store.Viewer.
 func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
-	c, err := s.crowd(zoneID)
+	q, err := s.queue(zoneID)
 	if err != nil {
 		return zone.Settings{}, err
 	}
-	return c.read(), nil
+	return q.read(), nil
 }
 
-func (c *crowd) read() zone.Settings {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.settings
+func (q *zoneQueue) read() zone.Settings {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.settings
 }
 
 // Changes implements store.Editor.
@@ -79,53 +80,60 @@ func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change 
 	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
 }
 
+// change changes zones or policies, alone, and has what is in force then written.
+func (s *Store) change(do func() (changed bool, err error)) error {
+	changed, err := func() (bool, error) {
+		s.changing.Lock()
+		defer s.changing.Unlock()
+		return do()
+	}()
+	if changed {
+		s.flush()
+	}
+	return err
+}
+
 // PutZone implements store.Editor. The change is in force at once; whether it is kept,
 // NotKept tells.
 func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
-	created, changed, err := s.putZone(settings, was, by)
-	if changed {
-		s.flush()
-	}
+	err = s.change(func() (bool, error) {
+		q, exists := s.queues[settings.ZoneID]
+		var before *zone.Settings
+		if exists {
+			before = new(q.read())
+		}
+		if was != nil && (!exists || *before != *was) {
+			return false, line.ErrZoneChanged
+		}
+		record := s.record[settings.ZoneID]
+		changed := !exists || *before != settings
+		if changed {
+			record = s.noted(settings.ZoneID, by, before, &settings)
+		}
+		if exists {
+			q.mu.Lock()
+			q.tick(s.now().UnixMicro())
+			q.set(settings)
+			q.mu.Unlock()
+		} else {
+			q = s.made(settings)
+		}
+		s.enforce(q, record)
+		created = !exists
+		return changed, nil
+	})
 	return created, err
 }
 
-func (s *Store) putZone(settings zone.Settings, was *zone.Settings, by string) (created, changed bool, err error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	c, exists := s.crowds[settings.ZoneID]
-	var before *zone.Settings
-	if exists {
-		before = new(c.read())
-	}
-	if was != nil && (!exists || *before != *was) {
-		return false, false, line.ErrZoneChanged
-	}
-	if !exists {
-		c = s.made(settings)
-	}
-	record := s.record[settings.ZoneID]
-	if changed = !exists || *before != settings; changed {
-		record = s.noted(settings.ZoneID, by, before, &settings)
-	}
-	if exists {
-		c.mu.Lock()
-		c.clock = c.clock.Tick(s.now().UnixMicro())
-		c.set(settings)
-		c.mu.Unlock()
-	}
-	s.keepCrowd(c, record)
-	return !exists, changed, nil
-}
-
-// keepCrowd puts a zone into force. The caller holds changing.
-func (s *Store) keepCrowd(c *crowd, record []zone.Change) {
+// enforce puts a zone into force. The caller holds changing.
+func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := c.settings.ZoneID
-	s.crowds[id] = c
+	id := q.settings.ZoneID
+	s.queues[id] = q
 	delete(s.deleted, id)
 	if len(record) > 0 {
 		s.record[id] = record
@@ -133,17 +141,17 @@ func (s *Store) keepCrowd(c *crowd, record []zone.Change) {
 }
 
 // made is a zone as an operator makes it.
-func (s *Store) made(settings zone.Settings) *crowd {
-	c := &crowd{epoch: window.Epoch(s.now().UnixMicro())}
-	c.set(settings)
+func (s *Store) made(settings zone.Settings) *zoneQueue {
+	q := &zoneQueue{epoch: window.Epoch(s.now().UnixMicro())}
+	q.set(settings)
 	if d, ok := s.deleted[settings.ZoneID]; ok {
-		c.epoch = max(c.epoch, d.Epoch+1)
-		c.clock = d.Clock.Tick(s.now().UnixMicro())
+		q.epoch = max(q.epoch, d.Epoch+1)
+		q.clock = d.Clock.Tick(s.now().UnixMicro())
 		// The line that was deleted with the zone stays deleted.
-		c.last = max(d.LastArrivalMicros, c.clock.NowMicros)
-		c.phantoms = d.Phantoms
+		q.last = max(d.LastArrivalMicros, q.clock.NowMicros)
+		q.phantoms = d.Phantoms
 	}
-	return c
+	return q
 }
 
 // RestoreZone implements store.Healer.
@@ -151,85 +159,66 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	changed, err := s.restoreZone(settings, m)
-	if changed {
-		s.flush()
-	}
-	return err
+	return s.change(func() (bool, error) {
+		_, err := s.queue(settings.ZoneID)
+		if !errors.Is(err, line.ErrZoneUnknown) {
+			return false, err
+		}
+		q, record := s.restored(settings, m), s.record[settings.ZoneID]
+		if m.MadeBy != "" {
+			record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
+		}
+		s.enforce(q, record)
+		return true, nil
+	})
 }
 
-func (s *Store) restoreZone(settings zone.Settings, m line.Memory) (changed bool, err error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if s.deleted[settings.ZoneID].here {
-		return false, line.ErrZoneDeleted
-	}
-	if _, ok := s.crowds[settings.ZoneID]; ok {
-		return false, nil
-	}
-	c, record := s.restored(settings, m), s.record[settings.ZoneID]
-	if m.MadeBy != "" {
-		record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
-	}
-	s.keepCrowd(c, record)
-	return true, nil
-}
-
-func (s *Store) restored(settings zone.Settings, m line.Memory) *crowd {
-	c := &crowd{edge: m.EdgeMicros}
-	c.set(settings)
-	c.clock = c.clock.Tick(s.now().UnixMicro())
-	now := c.clock.NowMicros / 1000
+func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
+	q := &zoneQueue{edge: m.EdgeMicros}
+	q.set(settings)
+	now := q.tick(s.now().UnixMicro())
 	if m.SeenAtMillis == 0 {
-		c.epoch = window.Epoch(c.clock.NowMicros)
-		c.lose(now, now)
-		c.heal.anyEpoch = true
+		q.epoch = window.Epoch(q.clock.NowMicros)
+		q.lose(now, now)
+		q.heal.anyEpoch = true
 	} else {
-		c.epoch = m.Epoch
-		c.lose(now, m.SeenAtMillis)
+		q.epoch = m.Epoch
+		q.lose(now, m.SeenAtMillis)
 	}
-	c.last = max(c.last, m.LastArrivalMicros)
-	c.heal.upTo = c.last
-	c.heal.freeze = now + window.FreezeMillis
-	return c
+	q.last = max(q.last, m.LastArrivalMicros)
+	q.heal.upTo = q.last
+	q.heal.freeze = now + window.FreezeMillis
+	return q
 }
 
 // DeleteZone implements store.Editor. Its id is remembered as deleted until the process
 // ends or the zone is made again. Whether the deletion is kept, NotKept tells.
 func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
-	if err := s.deleteZone(zoneID, by); err != nil {
-		return err
-	}
-	s.flush()
-	return nil
-}
-
-func (s *Store) deleteZone(zoneID, by string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	c, err := s.crowd(zoneID)
-	if err != nil {
-		return err
-	}
-	record := s.noted(zoneID, by, new(c.read()), nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.crowds, zoneID)
-	s.deleted[zoneID], s.record[zoneID] = c.remains(s.now().UnixMicro()), record
-	return nil
+	return s.change(func() (bool, error) {
+		q, err := s.queue(zoneID)
+		if err != nil {
+			return false, err
+		}
+		record := s.noted(zoneID, by, new(q.read()), nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.queues, zoneID)
+		s.deleted[zoneID], s.record[zoneID] = q.remains(s.now().UnixMicro()), record
+		return true, nil
+	})
 }
 
 // remains ends the zone, and are what is known of it then: whoever is on the way to
 // it is not let in any more.
-func (c *crowd) remains(rawMicros int64) deleted {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	newest := max(c.phantoms.AtMillis, c.log.newest())
+func (q *zoneQueue) remains(rawMicros int64) deleted {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	newest := max(q.phantoms.AtMillis, q.log.newest())
 	return deleted{
-		ZoneID: c.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
-		Clock: c.clock, LastArrivalMicros: c.last, Epoch: c.epoch,
-		Phantoms: c.rates.Remains(c.settings.Burst, newest,
-			sum(c.since(newest-c.rates.WindowMillis)), sum(c.since(newest-window.MinuteMillis))),
+		ZoneID: q.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
+		Clock: q.clock, LastArrivalMicros: q.last, Epoch: q.epoch,
+		Phantoms: q.rates.Remains(q.settings.Burst, newest,
+			q.admittedSince(newest-q.rates.WindowMillis), q.admittedSince(newest-window.MinuteMillis)),
 	}
 }

@@ -78,8 +78,8 @@ func TestFileWithoutRecord(t *testing.T) {
 	}
 	for range 2 { // it is written anew
 		s := reopen(t, dir, nil)
-		if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.crowds["z"].edge != 5 {
-			t.Errorf("%+v, edge %d", got, s.crowds["z"].edge)
+		if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.queues["z"].edge != 5 {
+			t.Errorf("%+v, edge %d", got, s.queues["z"].edge)
 		}
 		if got := brief(t, s); got != "" {
 			t.Errorf("changes: %s", got)
@@ -128,7 +128,7 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 	t.Parallel()
 	s := reopen(t, t.TempDir(), nil)
 	put(t, s, zone.Defaults("z"))
-	c, err := s.crowd("z")
+	q, err := s.queue("z")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
-	s.crowds["z"] = c // as one sees it who looked it up before
+	s.queues["z"] = q // as one sees it who looked it up before
 	s.mu.Unlock()
 	if _, err := s.Join(t.Context(), "z", testID(1)); !errors.Is(err, line.ErrZoneDeleted) {
 		t.Errorf("error %v, want ErrZoneDeleted", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // maxDepartures bounds what is remembered of one zone: about 35 MB. One more pushes
@@ -128,7 +127,7 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	if z.told.Load() == lost {
 		// In an outage nothing is forgotten: the tokens of those who departed before it
 		// are as fresh after it as those of the ones who waited.
-		z.departures.prune(r.began.Add(time.Duration(z.stoodFor.Load()) - keepDepartures(*z.settings.Load())))
+		z.departures.prune(r.began.Add(time.Duration(z.stoodFor.Load()) - window.DepartureMatters(*z.settings.Load(), seenWithin)))
 		return nil
 	}
 	before := z.outside.Load()
@@ -193,10 +192,4 @@ func (r *Registry) departed(z *remembered, p line.Place, admittedAtMillis int64)
 	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0
 	z.departures.add(line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis}, r.now())
-}
-
-// keepDepartures is for how long a departure matters: as long as a token of the place
-// may pass for fresh, and as long as the pass is good.
-func keepDepartures(s zone.Settings) time.Duration {
-	return max(s.IdleTimeout()+window.MaxPeriodMillis*time.Millisecond+seenWithin, s.PassTTL())
 }

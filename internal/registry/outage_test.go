@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 // TestDeparturesOutliveAnOutage: a store that is away for longer than a departure
@@ -37,7 +38,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.tellAll(t.Context())
-		clock.advance(keepDepartures(settings("a", 60)))
+		clock.advance(window.DepartureMatters(settings("a", 60), seenWithin))
 	}
 	if _, known := r.Departed("a", in.Place); known {
 		t.Error("a departure of an hour ago is remembered")

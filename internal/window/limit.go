@@ -1,6 +1,10 @@
 package window
 
-import "github.com/openqueue/waitingroom/internal/zone"
+import (
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
 
 const (
 	// MinuteMillis is the span of the second limit.
@@ -229,6 +233,13 @@ func (c Clock) AheadMillis(atMillis int64) int64 {
 // been swept. All in Unix milliseconds of the zone's clock.
 func Silent(dueMillis, stoodMillis int64, s zone.Settings) bool {
 	return dueMillis+s.IdleTimeoutSeconds*1000 < stoodMillis
+}
+
+// DepartureMatters is for how long it matters that a place is no more: as long as a token
+// of it may pass for fresh, to whom knows the line as it stood so long ago; and as long as
+// the pass is good.
+func DepartureMatters(s zone.Settings, ago time.Duration) time.Duration {
+	return max(s.IdleTimeout()+MaxPeriodMillis*time.Millisecond+ago, s.PassTTL())
 }
 
 // Epoch names the data of a zone that begin at a time, in Unix microseconds: the

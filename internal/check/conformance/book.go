@@ -13,10 +13,10 @@ import (
 
 // Books is where a store keeps the policies of limits.
 type Books interface {
-	Book(ctx context.Context) (limit.Book, error)
-	PutBook(ctx context.Context, b limit.Book, was int64, by string) error
-	RestoreBook(ctx context.Context, b limit.Book) error
-	BookChanges(ctx context.Context) ([]limit.Change, error)
+	Policies(ctx context.Context) (limit.Book, error)
+	PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error
+	RestorePolicies(ctx context.Context, b limit.Book) error
+	PolicyChanges(ctx context.Context) ([]limit.Change, error)
 }
 
 // RunBooks runs the stories of the policies' book, each on an empty store.
@@ -40,7 +40,7 @@ type library struct {
 
 func (l *library) has(want limit.Book) {
 	l.Helper()
-	got, err := l.Book(l.Context())
+	got, err := l.Policies(l.Context())
 	if err != nil || !reflect.DeepEqual(got, want) {
 		l.Errorf("the book is %+v, %v; want %+v", got, err, want)
 	}
@@ -48,21 +48,21 @@ func (l *library) has(want limit.Book) {
 
 func (l *library) puts(b limit.Book, was int64, by string, want error) {
 	l.Helper()
-	if err := l.PutBook(l.Context(), b, was, by); !errors.Is(err, want) {
+	if err := l.PutPolicies(l.Context(), b, was, by); !errors.Is(err, want) {
 		l.Errorf("put version %d over %d: %v, want %v", b.Version, was, err, want)
 	}
 }
 
 func (l *library) restores(b limit.Book) {
 	l.Helper()
-	if err := l.RestoreBook(l.Context(), b); err != nil {
+	if err := l.RestorePolicies(l.Context(), b); err != nil {
 		l.Errorf("restore version %d: %v", b.Version, err)
 	}
 }
 
 func (l *library) recorded(want ...limit.Change) {
 	l.Helper()
-	got, err := l.BookChanges(l.Context())
+	got, err := l.PolicyChanges(l.Context())
 	if err != nil || !reflect.DeepEqual(append([]limit.Change{}, got...), append([]limit.Change{}, want...)) {
 		l.Errorf("recorded %+v, %v; want %+v", got, err, want)
 	}
@@ -94,7 +94,7 @@ var bookStories = map[string]func(l *library){
 		l.puts(other, first.Version, "Bob", limit.ErrBookChanged)
 		l.has(mine)
 		l.puts(mine, first.Version, "Ada", nil) // its reply was lost
-		if got, _ := l.BookChanges(l.Context()); len(got) != 2 {
+		if got, _ := l.PolicyChanges(l.Context()); len(got) != 2 {
 			l.Errorf("%d changes, want 2", len(got))
 		}
 	},
@@ -130,7 +130,7 @@ var bookStories = map[string]func(l *library){
 			l.puts(next, b.Version, fmt.Sprint(i), nil)
 			b = next
 		}
-		got, err := l.BookChanges(l.Context())
+		got, err := l.PolicyChanges(l.Context())
 		if err != nil || len(got) != limit.MaxChanges || got[0].By != fmt.Sprint(limit.MaxChanges+6) {
 			l.Errorf("%d changes, %v", len(got), err)
 		}
@@ -139,7 +139,7 @@ var bookStories = map[string]func(l *library){
 	"a book that is not valid changes nothing": func(l *library) {
 		bad := limit.Book{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
 		l.puts(bad, 0, "", limit.ErrInvalid)
-		if err := l.RestoreBook(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {
+		if err := l.RestorePolicies(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {
 			l.Errorf("restore: %v", err)
 		}
 		l.has(limit.Book{})

@@ -29,7 +29,7 @@ const (
 // for a reason.
 var unused = map[string]string{
 	"queue_window_use_ratio":    "the dashboard divides admissions by the limit itself, of all servers",
-	"queue_redis_glances_total": "what a short cut saves, not how anybody fares",
+	"queue_redis_touches_total": "what a short cut saves, not how anybody fares",
 	"queue_window_seconds":      "a setting: for those who write rules of their own",
 }
 

@@ -66,7 +66,7 @@ func TestLimitsOnACluster(t *testing.T) {
 			for n := i; ; n++ {
 				subject := subjects[n%len(subjects)]
 				d := decided{sent: time.Now()}
-				v, err := stores[i%2].Take(t.Context(), limit.Request{
+				v, err := stores[i%2].Allow(t.Context(), limit.Request{
 					Policy: "p", Tier: "t", Subject: subject, Rules: []limit.Rule{rule}, Cost: 1,
 				})
 				d.back, d.allowed, d.err = time.Now(), v.Allowed, err

@@ -147,14 +147,14 @@ type store struct {
 	err error
 }
 
-func (s *store) Take(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+func (s *store) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {
 	s.mu.Lock()
 	err := s.err
 	s.mu.Unlock()
 	if err != nil {
 		return limit.Verdict{}, err
 	}
-	return s.Store.Take(ctx, r)
+	return s.Store.Allow(ctx, r)
 }
 
 func (s *store) fail(err error) {

@@ -4,7 +4,7 @@ package limit
 // log. The zero State is that of a key that has taken nothing. A copy shares the
 // log, and must not be used beside the original.
 //
-// lua/include has the same arithmetic under the same names; a property test holds
+// lua/limits/include has the same arithmetic under the same names; a property test holds
 // the two and a plain model equal.
 type State struct {
 	// at is when the bucket's debt was what it is, when the counter's window began,

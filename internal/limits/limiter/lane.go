@@ -169,7 +169,7 @@ func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 func (l *Limiter) probe(ctx context.Context, at *lane, r limit.Request) {
 	bounded, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	_, err := l.store.Take(bounded, r)
+	_, err := l.store.Allow(bounded, r)
 	at.mu.Lock()
 	at.probing = false
 	calm := !at.failing.Load()

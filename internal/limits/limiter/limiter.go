@@ -34,9 +34,9 @@ const (
 // Store decides, for all servers or for this one. Both methods are called from
 // any goroutine.
 type Store interface {
-	// Take decides a request. An error is a failure of the store, unless the
+	// Allow decides a request. An error is a failure of the store, unless the
 	// context has ended.
-	Take(ctx context.Context, r limit.Request) (limit.Verdict, error)
+	Allow(ctx context.Context, r limit.Request) (limit.Verdict, error)
 	// Lane says which requests fail together: from 0, below limit.Lanes.
 	Lane(r limit.Request) int
 }
@@ -292,7 +292,7 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 func (l *Limiter) take(ctx context.Context, from Store, a *Answer, t *tier, r limit.Request, hash uint64) error {
 	r.Rules = t.parts[r.Part]
 	began := l.now()
-	v, err := from.Take(ctx, r)
+	v, err := from.Allow(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 		return RefusedLocally, nil
 	}
 	began := l.now()
-	v, err := l.local.Take(ctx, r)
+	v, err := l.local.Allow(ctx, r)
 	if err != nil {
 		return 0, err
 	}

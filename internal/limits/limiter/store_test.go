@@ -34,7 +34,7 @@ func (s *counting) Lane(r limit.Request) int {
 	return s.lane(r)
 }
 
-func (s *counting) Take(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+func (s *counting) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Rules[0].WindowSeconds > limit.MaxWindowSeconds {

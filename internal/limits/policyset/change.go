@@ -142,7 +142,7 @@ func (b *Set) change(ctx context.Context, by string, edit func(limit.Book) (limi
 		if err != nil || next.Version == is.Version {
 			return err
 		}
-		err = b.store.PutBook(ctx, next, is.Version, by)
+		err = b.store.PutPolicies(ctx, next, is.Version, by)
 		if err == nil {
 			b.adopt(next)
 			return nil

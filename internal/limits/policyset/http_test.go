@@ -38,18 +38,18 @@ type failing struct {
 	changed bool
 }
 
-func (s *failing) Book(ctx context.Context) (limit.Book, error) {
+func (s *failing) Policies(ctx context.Context) (limit.Book, error) {
 	if s.err != nil {
 		return limit.Book{}, s.err
 	}
-	return s.Store.Book(ctx)
+	return s.Store.Policies(ctx)
 }
 
-func (s *failing) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
+func (s *failing) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
 	if s.changed {
 		return limit.ErrBookChanged
 	}
-	return s.Store.PutBook(ctx, b, was, by)
+	return s.Store.PutPolicies(ctx, b, was, by)
 }
 
 // room is the whole of the room, over the embedded store and behind echo.
@@ -207,7 +207,7 @@ func TestBadPoliciesChangeNothing(t *testing.T) {
 	r.send(400, "DELETE", "/admin/limits/a%20b", nil)
 	r.send(400, "GET", "/admin/limits/a%20b", nil)
 	r.send(400, "GET", "/admin/limits/a%20b/stats", nil)
-	if b, err := r.store.Book(t.Context()); err != nil || b.Version != 0 {
+	if b, err := r.store.Policies(t.Context()); err != nil || b.Version != 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

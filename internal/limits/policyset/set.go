@@ -25,14 +25,14 @@ const maxTries = 5
 
 // Store is where the book is kept.
 type Store interface {
-	// Book returns the policies; one of version 0 where there are none.
-	Book(ctx context.Context) (limit.Book, error)
-	// PutBook replaces the version that was read: else limit.ErrBookChanged.
-	PutBook(ctx context.Context, b limit.Book, was int64, by string) error
-	// RestoreBook puts a book back where there is none, or an older one.
-	RestoreBook(ctx context.Context, b limit.Book) error
-	// BookChanges is the record of changes, the newest first.
-	BookChanges(ctx context.Context) ([]limit.Change, error)
+	// Policies returns the policies; one of version 0 where there are none.
+	Policies(ctx context.Context) (limit.Book, error)
+	// PutPolicies replaces the version that was read: else limit.ErrBookChanged.
+	PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error
+	// RestorePolicies puts a book back where there is none, or an older one.
+	RestorePolicies(ctx context.Context, b limit.Book) error
+	// PolicyChanges is the record of changes, the newest first.
+	PolicyChanges(ctx context.Context) ([]limit.Change, error)
 }
 
 // Options of a Set. Store and Use are required.
@@ -136,12 +136,12 @@ func (b *Set) runOnce(ctx context.Context) {
 // what the configuration names, and is in force here.
 func (b *Set) read(ctx context.Context) (limit.Book, error) {
 	for range maxTries {
-		is, err := b.store.Book(ctx)
+		is, err := b.store.Policies(ctx)
 		if err != nil {
 			return limit.Book{}, err
 		}
 		if had := b.remembered(); had.Version > is.Version {
-			if err := b.store.RestoreBook(ctx, had); err != nil {
+			if err := b.store.RestorePolicies(ctx, had); err != nil {
 				return limit.Book{}, err
 			}
 			b.log.Warn("the store had lost the policies of limits; they were put back",
@@ -153,7 +153,7 @@ func (b *Set) read(ctx context.Context) (limit.Book, error) {
 			b.adopt(is)
 			return is, nil
 		}
-		if err := b.store.PutBook(ctx, next, is.Version, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrBookChanged) {
+		if err := b.store.PutPolicies(ctx, next, is.Version, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrBookChanged) {
 			return limit.Book{}, err
 		}
 	}
@@ -221,7 +221,7 @@ func (b *Set) Find(name string) (limit.Policy, bool) { return b.remembered().Fin
 // Changes returns the record of changes, of one policy or for "" of all: the newest
 // first, limit of them at most.
 func (b *Set) Changes(ctx context.Context, name string, most int) ([]limit.Change, error) {
-	all, err := b.store.BookChanges(ctx)
+	all, err := b.store.PolicyChanges(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("policyset: changes: %w", err)
 	}

@@ -18,7 +18,7 @@ type shelf struct {
 
 	*embedded.Store
 	err error
-	// first is called before the next PutBook.
+	// first is called before the next PutPolicies.
 	first func()
 }
 
@@ -39,14 +39,14 @@ func (s *shelf) lose() {
 	s.Store = store
 }
 
-func (s *shelf) Book(ctx context.Context) (limit.Book, error) {
+func (s *shelf) Policies(ctx context.Context) (limit.Book, error) {
 	if s.err != nil {
 		return limit.Book{}, s.err
 	}
-	return s.Store.Book(ctx)
+	return s.Store.Policies(ctx)
 }
 
-func (s *shelf) PutBook(ctx context.Context, b limit.Book, was int64, by string) error {
+func (s *shelf) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
 	if first := s.first; first != nil {
 		s.first = nil
 		first()
@@ -54,7 +54,7 @@ func (s *shelf) PutBook(ctx context.Context, b limit.Book, was int64, by string)
 	if s.err != nil {
 		return s.err
 	}
-	return s.Store.PutBook(ctx, b, was, by)
+	return s.Store.PutPolicies(ctx, b, was, by)
 }
 
 func rule(n int64) []limit.Rule {
@@ -237,7 +237,7 @@ func TestThereIsAMost(t *testing.T) {
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	if err := store.Store.PutBook(t.Context(), b, 0, ""); err != nil {
+	if err := store.Store.PutPolicies(t.Context(), b, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})
@@ -255,7 +255,7 @@ type foreign struct {
 	book limit.Book
 }
 
-func (f *foreign) Book(context.Context) (limit.Book, error) { return f.book.Clone(), nil }
+func (f *foreign) Policies(context.Context) (limit.Book, error) { return f.book.Clone(), nil }
 
 // TestAPolicyOfANewerServer: what cannot be decided by here is not in force, and all
 // others are.

@@ -88,7 +88,7 @@ func attack(t *testing.T, open func(t conformance.TB, now func() time.Time) Stor
 func (a attacker) passes(n int) (allowed int) {
 	a.Helper()
 	for range n {
-		v, err := a.store.Take(a.Context(), limit.Request{
+		v, err := a.store.Allow(a.Context(), limit.Request{
 			Policy: "attack", Tier: "t", Subject: "s", Rules: []limit.Rule{a.rule}, Cost: 1,
 		})
 		if err != nil {

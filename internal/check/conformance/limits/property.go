@@ -16,7 +16,7 @@ import (
 
 // Store is what is held to the models.
 type Store interface {
-	Take(ctx context.Context, q limit.Request) (limit.Verdict, error)
+	Allow(ctx context.Context, q limit.Request) (limit.Verdict, error)
 }
 
 // client is one key of the models.
@@ -111,7 +111,7 @@ type world struct {
 func (w *world) now() int64 { return w.clock.Now().UnixMilli() }
 
 func (w *world) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
-	got, err := w.store.Take(t.Context(), c.request(cost))
+	got, err := w.store.Allow(t.Context(), c.request(cost))
 	if err != nil {
 		t.Fatalf("take %d of %s: %v", cost, c.subject, err)
 	}

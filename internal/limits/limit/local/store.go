@@ -84,9 +84,9 @@ func (s *Store) Keys() int {
 	return n
 }
 
-// Take decides a request, all rules together. It returns an error only if the
+// Allow decides a request, all rules together. It returns an error only if the
 // context is done.
-func (s *Store) Take(ctx context.Context, q limit.Request) (limit.Verdict, error) {
+func (s *Store) Allow(ctx context.Context, q limit.Request) (limit.Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return limit.Verdict{}, err
 	}

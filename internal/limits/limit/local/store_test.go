@@ -22,7 +22,7 @@ func request(subject string, cost int64, rules ...limit.Rule) limit.Request {
 
 func take(t testing.TB, s *local.Store, q limit.Request) limit.Verdict {
 	t.Helper()
-	v, err := s.Take(t.Context(), q)
+	v, err := s.Allow(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func BenchmarkTake(b *testing.B) {
 			for b.Loop() {
 				i++
 				q := limit.Request{Policy: "api", Tier: "guest", Subject: subjects[i%len(subjects)], Rules: rule, Cost: 1}
-				if _, err := s.Take(b.Context(), q); err != nil || i == math.MaxInt {
+				if _, err := s.Allow(b.Context(), q); err != nil || i == math.MaxInt {
 					b.Fatal(err)
 				}
 			}

@@ -1,0 +1,480 @@
+package embedded
+
+import (
+	"sync"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// zoneQueue is one zone: its settings, its line and its log of admissions. Every
+// operation is one transaction under one lock; zones share nothing.
+type zoneQueue struct {
+	mu sync.Mutex
+	// ended: the zone was deleted.
+	ended    bool
+	settings zone.Settings
+	rates    window.Rates
+	// ttls are those that held for earlier admissions.
+	ttls lifetimes
+
+	clock window.Clock
+	epoch uint32
+	// seen is until when the line is kept to have stood, in milliseconds.
+	seen int64
+	line ranking
+	// byID finds the arrival of one who joins again.
+	byID map[line.ID]int64
+	// live are the live released, in order of arrival. due are the same, by when they
+	// are expected, in milliseconds, in place of their arrival.
+	live     ranking
+	due      ranking
+	log      admissions
+	edge     int64
+	last     int64 // newest arrival
+	passed   int64 // of those the edge reached lately ...
+	present  int64 // ... were there
+	shows    window.Shows
+	totals   line.Totals
+	waits    []int64 // by window.WaitBucket
+	phantoms window.Phantoms
+	heal     healing
+}
+
+// healing says whose unknown places are put back: those who arrived after and
+// up to before, until the time (microseconds and milliseconds).
+type healing struct {
+	after, upTo, until int64
+	// alive is until when the line is known to have stood, in milliseconds: who was
+	// due more than the idle timeout before that had fallen silent.
+	alive int64
+	// anyEpoch: nobody remembers the epoch of what was lost.
+	anyEpoch bool
+	// freeze is until when the edge stays, if anybody was healed.
+	freeze int64
+	any    bool
+	// gone are those in the range who left, were swept or were admitted, with the
+	// newest arrival of each.
+	gone map[line.ID]int64
+}
+
+// back reports whether the latest loss is less than an idle timeout ago: not all who
+// waited have had the time to come back.
+func (h *healing) back(now int64, s zone.Settings) bool {
+	return h.until > 0 && now < h.until-window.HealMillis+s.IdleTimeoutSeconds*1000
+}
+
+// transaction is one operation on a zone: what is known of the zone at its time.
+type transaction struct {
+	now      int64 // milliseconds
+	before   int64 // the time of the transaction before this one
+	room     int64
+	inWindow int64
+	inMinute int64
+	frozen   bool
+}
+
+func (q *zoneQueue) set(s zone.Settings) {
+	if s.PassTTLSeconds != q.settings.PassTTLSeconds && q.settings.ZoneID != "" {
+		now := q.clock.NowMicros / 1000
+		q.ttls = q.ttls.replace(q.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
+	}
+	q.settings, q.rates = s, window.RatesOf(s)
+}
+
+// expires is when an admission's pass expires, in Unix milliseconds.
+func (q *zoneQueue) expires(atMillis int64) int64 {
+	return atMillis + q.ttls.of(atMillis, q.settings.PassTTLSeconds*1000)
+}
+
+// lose notes that admissions and places may have been lost: the window counts
+// as full, and places up to now are put back. The line is known to have stood until
+// alive.
+func (q *zoneQueue) lose(now, alive int64) {
+	q.phantoms = window.Phantoms{
+		AtMillis: now, WindowMillis: q.rates.WindowMillis,
+		Limit: q.rates.Limit + q.settings.Burst, PerMinute: q.rates.PerMinute,
+	}
+	if q.heal.until <= now {
+		// Who left in an earlier healing may have come back since.
+		q.heal.after, q.heal.gone, q.heal.anyEpoch = q.last, nil, false
+	}
+	if q.heal.back(now, q.settings) {
+		alive = min(alive, q.heal.alive)
+	}
+	q.heal.alive = alive
+	q.last = max(q.last, q.clock.NowMicros)
+	q.heal.upTo = q.last
+	q.heal.until = now + window.HealMillis
+}
+
+// begin moves the clock and the edge on.
+func (q *zoneQueue) begin(rawMicros int64) *transaction {
+	before := q.clock.NowMicros / 1000
+	t := &transaction{now: q.tick(rawMicros), before: before}
+	q.refill(t)
+	t.frozen = t.now < q.heal.freeze && (q.heal.any || t.now <= q.phantoms.AtMillis+q.rates.WindowMillis)
+	q.takeOffLate(t.now)
+	target := q.rates.Target
+	if t.frozen {
+		target = min(target, q.rates.Back(t.now-(q.heal.freeze-window.FreezeMillis))-q.totals.Admitted)
+	}
+	q.moveEdge(t.now, target)
+	return t
+}
+
+// tick moves the clock on, and returns the zone's time in milliseconds.
+func (q *zoneQueue) tick(rawMicros int64) int64 {
+	q.clock = q.clock.Tick(rawMicros)
+	return q.clock.NowMicros / 1000
+}
+
+// refill counts the slots. An entry leaves the window when it is older than
+// the window, not when it is as old: so even a closed interval holds the limit.
+func (q *zoneQueue) refill(t *transaction) {
+	t.inWindow, t.inMinute = q.admittedSince(t.now-q.rates.WindowMillis), q.admittedSince(t.now-window.MinuteMillis)
+	t.room = q.rates.Room(t.inWindow, t.inMinute)
+}
+
+// since counts the admissions at or after the time: how many phantoms, and how
+// many of the latest in the log.
+func (q *zoneQueue) since(millis int64) (phantoms, logged int64) {
+	return q.phantoms.Beside(millis, q.log.since(millis), q.log.since(max(millis, q.phantoms.AtMillis)))
+}
+
+// admittedSince counts both.
+func (q *zoneQueue) admittedSince(millis int64) int64 {
+	phantoms, logged := q.since(millis)
+	return phantoms + logged
+}
+
+// takeOffLate ends the liveness of those who missed their appointment.
+func (q *zoneQueue) takeOffLate(now int64) {
+	for range window.StepBatch {
+		late := q.due.first()
+		if late == nil || late.arrived >= now-window.GraceMillis {
+			return
+		}
+		q.deaden(q.line.find(q.actual(late.place())))
+		q.present = max(0, q.present-1)
+		q.shows = q.shows.Miss(q.rates)
+	}
+}
+
+// moveEdge releases until enough are live.
+func (q *zoneQueue) moveEdge(now, target int64) {
+	n := 0
+	q.line.ascend(q.edge, func(r *record) bool {
+		if r.arrived == q.edge {
+			// Released with the one before: places of two lost lines, the
+			// clock having been set back between them, may coincide.
+			return true
+		}
+		if n == window.StepBatch || q.shows.Expect(int64(q.live.len()), q.rates) >= target {
+			return false
+		}
+		n++
+		q.edge = r.arrived
+		q.passed++
+		if r.due()+window.GraceMillis >= now {
+			q.present++
+			q.enliven(r)
+		}
+		if q.passed >= max(64, 4*q.rates.Limit) {
+			q.passed, q.present = q.passed/2, q.present/2
+		}
+		return true
+	})
+}
+
+func (q *zoneQueue) enliven(r *record) {
+	r.setLive(true)
+	q.live.insert(record{arrived: r.arrived, id: r.id})
+	q.due.insert(record{arrived: r.due(), id: r.id})
+}
+
+func (q *zoneQueue) deaden(r *record) {
+	q.live.remove(r.place())
+	q.due.remove(line.Place{ID: r.id, ArrivedAtMicros: r.due()})
+	r.setLive(false)
+}
+
+// admit lets the visitor in and counts it. The place is as its token names it.
+func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
+	q.forget(p)
+	q.log.add(p.ID, t.now)
+	q.totals.Admitted++
+	bucket := window.WaitBucket(t.now - p.ArrivedAtMicros/1000)
+	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
+	q.waits[bucket]++
+	t.inWindow++
+	t.inMinute++
+	t.room = q.rates.Room(t.inWindow, t.inMinute)
+	return q.admission(line.Admitted, p, t.now)
+}
+
+// admission answers one who is or was let in.
+func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) line.Answer {
+	return line.Answer{
+		Status: status, Place: p,
+		AdmittedAtMillis: atMillis, ExpiresAtMillis: q.expires(atMillis), AheadMillis: q.clock.AheadMillis(atMillis),
+	}
+}
+
+// forget takes the visitor out of the line, if it is in, for good.
+func (q *zoneQueue) forget(p line.Place) bool {
+	q.bury(p)
+	r := q.line.find(q.actual(p))
+	if r == nil {
+		return false
+	}
+	if r.live() {
+		q.deaden(r)
+	}
+	q.line.remove(r.place())
+	delete(q.byID, p.ID)
+	return true
+}
+
+// bury notes that the place must not be put back.
+func (q *zoneQueue) bury(p line.Place) {
+	if p.ArrivedAtMicros > q.heal.after && p.ArrivedAtMicros <= q.heal.upTo {
+		if q.heal.gone == nil {
+			q.heal.gone = make(map[line.ID]int64)
+		}
+		q.heal.gone[p.ID] = max(q.heal.gone[p.ID], p.ArrivedAtMicros)
+	}
+}
+
+// heals reports whether the unknown place was lost rather than given up.
+func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
+	if !q.fresh(t, p) {
+		return false
+	}
+	if p.ArrivedAtMicros > q.last {
+		// Newer than anything this store has given out, and signed: there
+		// was a store that gave it out, and others up to now.
+		q.lose(t.now, t.before)
+		q.last = max(q.last, p.ArrivedAtMicros)
+		q.heal.upTo = q.last
+		return true
+	}
+	if t.now >= q.heal.until || p.ArrivedAtMicros <= q.heal.after || p.ArrivedAtMicros > q.heal.upTo {
+		return false
+	}
+	return p.ArrivedAtMicros > q.heal.gone[p.ID]
+}
+
+// fresh reports whether the token is of these data, and its visitor had not fallen
+// silent when the line was last known to stand. Tokens of version 1 do not say so;
+// they are believed while the line goes on that was begun with them.
+func (q *zoneQueue) fresh(t *transaction, p line.Place) bool {
+	return q.epoch == 0 ||
+		q.sameData(t, p) && !window.Silent(p.DueMillis, q.heal.alive, q.settings)
+}
+
+// sameData reports whether the place was taken in these data. While nobody remembers
+// the epoch of what was lost, any will do.
+func (q *zoneQueue) sameData(t *transaction, p line.Place) bool {
+	return q.epoch == 0 || p.Epoch == q.epoch || q.heal.anyEpoch && t.now < q.heal.until
+}
+
+// recall takes in that a visitor is gone, which this store may have lost: the place
+// does not come back, and an admission is known again while its pass is good.
+func (q *zoneQueue) recall(t *transaction, d line.Departure) {
+	if !q.sameData(t, d.Place) {
+		return
+	}
+	if at, waits := q.byID[d.Place.ID]; waits && at > d.Place.ArrivedAtMicros {
+		q.bury(d.Place) // joined anew since
+	} else {
+		q.forget(d.Place)
+	}
+	if _, known := q.log.find(d.Place.ID); !known && d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= t.now &&
+		q.expires(d.AdmittedAtMillis) > t.now {
+		q.log.insert(d.Place.ID, d.AdmittedAtMillis)
+	}
+}
+
+// before answers one who was admitted already.
+func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
+	at, ok := q.log.find(p.ID)
+	if !ok || q.expires(at) <= t.now {
+		return line.Answer{}, false
+	}
+	return q.admission(line.AdmittedBefore, p, at), true
+}
+
+func (q *zoneQueue) join(t *transaction, id line.ID, former []line.ID) line.Answer {
+	for _, known := range append([]line.ID{id}, former...) {
+		if arrived, ok := q.byID[known]; ok {
+			return q.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
+		}
+		if a, ok := q.before(t, line.Place{ID: known}); ok {
+			// The log keeps no arrivals. Any will do that was given out:
+			// one newer than the newest would look like a loss.
+			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, q.last)
+			return a
+		}
+	}
+	if q.settings.Mode == zone.ModeClosed {
+		return line.Answer{Status: line.Closed}
+	}
+	if q.epoch == 0 && q.line.len() == 0 && t.now >= q.heal.until {
+		q.epoch = window.Epoch(q.clock.NowMicros)
+	}
+	enters := q.settings.Mode == zone.ModeOpen || q.straightIn(t)
+	if !enters && q.settings.MaxWaiting > 0 && int64(q.line.len()) >= q.settings.MaxWaiting {
+		return line.Answer{Status: line.Full}
+	}
+	q.last = max(q.clock.NowMicros, q.last+1)
+	q.totals.Joined++
+	p := line.Place{ID: id, ArrivedAtMicros: q.last}
+	if enters {
+		return q.admit(t, p)
+	}
+	return q.wait(t, q.put(p), p)
+}
+
+// straightIn reports whether a newcomer need not line up: all who wait are
+// released, and there is room for each live one of them and for one more.
+func (q *zoneQueue) straightIn(t *transaction) bool {
+	if t.frozen || q.line.len() > 0 && q.line.upTo(q.edge) < int64(q.line.len()) {
+		return false
+	}
+	room := t.room
+	if q.live.len() == 0 {
+		room = min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute)
+	}
+	return int64(q.live.len()) < room
+}
+
+func (q *zoneQueue) put(p line.Place) *record {
+	if q.byID == nil {
+		q.byID = make(map[line.ID]int64)
+	}
+	q.byID[p.ID] = p.ArrivedAtMicros
+	q.line.insert(record{arrived: p.ArrivedAtMicros, id: p.ID})
+	return q.line.find(p)
+}
+
+// poll answers the visitor with that id. The arrival in its token only says
+// where to put back one who is unknown; whoever has a place has one place,
+// whichever token is shown.
+func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
+	r := q.line.find(p)
+	if r == nil {
+		r = q.line.find(q.actual(p))
+	}
+	restored := r == nil
+	if restored {
+		if a, ok := q.before(t, p); ok {
+			return a
+		}
+		if !q.heals(t, p) {
+			return line.Answer{Status: line.Gone}
+		}
+		q.refill(t)
+		r = q.put(p)
+		q.heal.any = true
+		q.totals.Restored++
+	} else if p.DueMillis < t.now-window.GraceMillis {
+		// The token may be of an earlier place: it is renewed as that of this one.
+		p.ArrivedAtMicros = r.arrived
+	}
+	var a line.Answer
+	if q.settings.Mode == zone.ModeOpen || q.itsTurn(t, r) {
+		a = q.admit(t, p)
+	} else {
+		a = q.wait(t, r, p)
+	}
+	a.Restored = restored
+	return a
+}
+
+// itsTurn reports whether one in the line may enter, and takes in that it is there.
+func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
+	if r.arrived > q.edge {
+		return false
+	}
+	if !r.live() {
+		q.enliven(r)
+		q.present = min(q.present+1, q.passed)
+		q.shows = q.shows.Return()
+	}
+	if q.live.rank(r.place()) >= q.rates.Reach(t.room) {
+		return false
+	}
+	q.shows = q.shows.Keep(q.rates)
+	return true
+}
+
+// wait tells a waiting visitor, whose token names p, how long, and when to poll.
+func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
+	rank := q.line.rank(r.place())
+	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
+	if r.arrived <= q.edge {
+		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
+		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
+		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
+	} else {
+		far := rank - q.line.upTo(q.edge)
+		a.EstimateMillis = q.estimate(t, far)
+		a.PeriodMillis = q.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
+	}
+	if !r.live() {
+		r.poll(t.now, a.PeriodMillis)
+		return a
+	}
+	q.due.remove(line.Place{ID: r.id, ArrivedAtMicros: r.due()})
+	r.poll(t.now, a.PeriodMillis)
+	q.due.insert(record{arrived: r.due(), id: r.id})
+	return a
+}
+
+// estimate is the wait behind the live and so many beyond the edge.
+func (q *zoneQueue) estimate(t *transaction, far int64) int64 {
+	return q.rates.Estimate(q.shows.Expect(int64(q.live.len()), q.rates), far, t.room, q.present, q.passed)
+}
+
+// opens is when the slot opens for one with that many live released ahead.
+func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
+	if q.rates.PerMinute == 0 {
+		return t.now + window.MaxEstimateMillis
+	}
+	slot := func(span, limit, in int64) int64 {
+		j := ahead - (limit - in)
+		if j < 0 {
+			return t.now
+		}
+		lost, logged := q.since(t.now - span)
+		from := int64(len(q.log.entries)) - logged
+		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
+			func(i int64) int64 { return q.log.entries[from+i].atMillis })
+	}
+	return max(
+		slot(q.rates.WindowMillis, q.rates.Limit, t.inWindow),
+		slot(window.MinuteMillis, q.rates.PerMinute, t.inMinute))
+}
+
+// actual is where the visitor with that id stands. It differs from what its
+// token says only if it was swept and joined again under the same clientId and
+// shows the old token.
+func (q *zoneQueue) actual(p line.Place) line.Place {
+	if arrived, ok := q.byID[p.ID]; ok {
+		p.ArrivedAtMicros = arrived
+	}
+	return p
+}
+
+// state is the zone as the transaction left it.
+func (q *zoneQueue) state(t *transaction) line.State {
+	return line.State{
+		NowMillis: t.now, EdgeMicros: q.edge, LastArrivalMicros: q.last,
+		Waiting: int64(q.line.len()), Released: q.line.upTo(q.edge), Live: int64(q.live.len()),
+		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
+		EdgePassed: q.passed, EdgeLive: q.present,
+		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
+	}
+}

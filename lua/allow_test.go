@@ -1,0 +1,308 @@
+package lua
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// openLimits opens a store whose keys stay as long as its test, whatever the clock.
+func openLimits(t conformance.TB, now func() time.Time) *Store {
+	t.Helper()
+	s := openStore(t, now)
+	s.linger = time.Hour
+	return s
+}
+
+func openForLimits(t conformance.TB, now func() time.Time) limits.Store {
+	t.Helper()
+	return openLimits(t, now)
+}
+
+func TestLimitsModel(t *testing.T) {
+	t.Parallel()
+	limits.Property(t, openForLimits)
+}
+
+func TestAttacks(t *testing.T) {
+	t.Parallel()
+	table := limits.Attacks(t, openForLimits)
+	text, err := os.ReadFile("../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, was, _ := limits.Cut(t, string(text)); was != table {
+		t.Errorf("docs/limits.md has another table:\n%s", was)
+	}
+}
+
+func question(subject string, cost int64, rules ...limit.Rule) limit.Request {
+	return limit.Request{Policy: "p", Tier: "t", Subject: subject, Rules: rules, Cost: cost}
+}
+
+func (s *Store) decides(t testing.TB, q limit.Request, allowed bool) limit.Verdict {
+	t.Helper()
+	v, err := s.Allow(t.Context(), q)
+	if err != nil || v.Allowed != allowed {
+		t.Fatalf("allow %d: %+v, %v, want allowed %t", q.Cost, v, err, allowed)
+	}
+	return v
+}
+
+// snapshotWithTTL is all keys, and when each goes.
+func (s *Store) snapshotWithTTL(t *testing.T) map[string]string {
+	t.Helper()
+	all := s.snapshot(t)
+	for key := range all {
+		all[key] += s.client.PExpireTime(t.Context(), key).String()
+	}
+	return all
+}
+
+// TestRefusedRequestsWriteNothing: of one rule or of several, of which one or all
+// refuse, a little before the clock too; but the repair of a clock that was set.
+func TestRefusedRequestsWriteNothing(t *testing.T) {
+	t.Parallel()
+	for _, a := range limit.Algorithms {
+		t.Run(string(a), func(t *testing.T) {
+			t.Parallel()
+			clock := conformance.NewClock()
+			s := openLimits(t, clock.Now)
+			one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: 10}
+			many := limit.Rule{Algorithm: limit.FixedWindow, Limit: 100, WindowSeconds: 60}
+			s.decides(t, question("s", 1, one), true)
+			before := s.snapshotWithTTL(t)
+			same := func(what string) {
+				t.Helper()
+				if keys := changed(before, s.snapshotWithTTL(t)); len(keys) > 0 {
+					t.Errorf("%s changed %v", what, keys)
+				}
+			}
+			s.decides(t, question("s", 1, one), false)
+			same("a refusal")
+			s.decides(t, question("s", 1, many, one), false)
+			same("a refusal by one of two rules")
+			clock.Add(-4 * time.Second)
+			s.decides(t, question("s", 1, one), false)
+			same("a refusal on a clock that is behind")
+			clock.Add(-time.Minute)
+			retry := s.decides(t, question("s", 1, many, one), false).RetryMillis
+			if keys := changed(before, s.snapshotWithTTL(t)); len(keys) != 1 {
+				t.Errorf("a refusal on a clock that was set changed %v, want the one key", keys)
+			}
+			clock.Add(time.Duration(retry) * time.Millisecond)
+			s.decides(t, question("s", 1, many, one), true)
+		})
+	}
+}
+
+// TestLimitsGoByThemselves: on Redis's clock, and their keys with them.
+func TestLimitsGoByThemselves(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, nil)
+	for _, a := range limit.Algorithms {
+		s.decides(t, question("s", 2, limit.Rule{Algorithm: a, Limit: 2, WindowSeconds: 1, Burst: burstOf(a, 2)}), true)
+	}
+	if n := len(s.allKeys(t, "")); n != len(limit.Algorithms) {
+		t.Fatalf("%d keys", n)
+	}
+	deadline := time.After(20 * time.Second)
+	for tick := time.Tick(100 * time.Millisecond); len(s.allKeys(t, "")) > 0; {
+		select {
+		case <-tick:
+		case <-deadline:
+			t.Fatalf("%v are left", s.allKeys(t, ""))
+		}
+	}
+}
+
+// burstOf is the burst with which so many can be taken at once.
+func burstOf(a limit.Algorithm, permits int64) int64 {
+	if a == limit.LeakyBucket {
+		return permits - 1
+	}
+	return 0
+}
+
+// TestLogWraps: the numbers of a log's permits begin anew, and nothing is lost.
+func TestLogWraps(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s := openLimits(t, clock.Now)
+	rule := limit.Rule{Algorithm: limit.SlidingLog, Limit: 10, WindowSeconds: 10}
+	key := s.limitKey(question("s", 1)) + "l10"
+	seed := `redis.call('ZADD', KEYS[1], ARGV[1], struct.pack('>I6', (2 ^ 38 - 3) * 1024 + 3))`
+	err := s.client.Eval(t.Context(), seed, []string{key}, clock.Now().UnixMilli()).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	for i := range int64(7) {
+		if v := s.decides(t, question("s", 1, rule), true); v.Quotas[0].Remaining != 6-i {
+			t.Errorf("after %d: %+v", i, v)
+		}
+	}
+	if v := s.decides(t, question("s", 6, rule), false); v.RetryMillis != 10_001 {
+		t.Errorf("%+v, want a retry a millisecond after the window, for the one that was wrapped", v)
+	}
+	if v := s.decides(t, question("s", 5, rule), false); v.RetryMillis != 10_000 {
+		t.Errorf("%+v", v)
+	}
+	clock.Add(10 * time.Second)
+	s.decides(t, question("s", 3, rule), true)
+	if n := s.client.ZCard(t.Context(), key).Val(); n > 8 {
+		t.Errorf("%d members", n)
+	}
+}
+
+// TestSlots: as Redis says.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]int{
+		"123456789": 12739, "foo": 12182, "x{foo}bar": 12182, "{}foo": 9500, "{:p:t:s}:l60": 0,
+	} {
+		if want == 0 {
+			want = slotOf(":p:t:s")
+		}
+		if got := slotOf(key); got != want {
+			t.Errorf("%s: %d, want %d", key, got, want)
+		}
+	}
+}
+
+// TestNodeWithoutTheScript: nobody notices, however many ask at once.
+func TestNodeWithoutTheScript(t *testing.T) {
+	t.Parallel()
+	var own server
+	url := own.address(t)
+	t.Cleanup(func() {
+		if err := own.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := openStoreAt(t, url, nil)
+	rule := limit.Rule{Algorithm: limit.SlidingLog, Limit: 500, WindowSeconds: 3600}
+	for range 3 {
+		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if n := crowd(t, 300, func(int) (limit.Verdict, error) { return s.Allow(t.Context(), question("s", 1, rule)) }); n > 300 {
+			t.Errorf("%d allowed", n)
+		}
+	}
+	if v := s.decides(t, question("s", 1, rule), false); v.Quotas[0].Remaining != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// crowd asks so many times at once, and returns how often it was allowed.
+func crowd(t *testing.T, n int, ask func(i int) (limit.Verdict, error)) (allowed int64) {
+	t.Helper()
+	var all sync.WaitGroup
+	var count atomic.Int64
+	for i := range n {
+		all.Go(func() {
+			v, err := ask(i)
+			if err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+			if v.Allowed {
+				count.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return count.Load()
+}
+
+// hanging is a client's hook: pipelines with a key in the lane get no answer.
+type hanging struct {
+	lane  int
+	twice *atomic.Bool // a command that may be sent a second time
+}
+
+func (hanging) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (hanging) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h hanging) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, c := range cmds {
+			if !strings.HasPrefix(c.Name(), "eval") {
+				break // The client greets a new connection.
+			}
+			if !c.NoRetry() {
+				h.twice.Store(true)
+			}
+			if key, ok := c.Args()[3].(string); ok && laneOf(key) == h.lane {
+				<-ctx.Done()
+				for _, c := range cmds {
+					c.SetErr(ctx.Err())
+				}
+				return ctx.Err()
+			}
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// TestLaneThatHangs: whoever asks there is told so in time, and however many; the
+// other lanes go on, and no command may be sent twice.
+func TestLaneThatHangs(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, nil)
+	s.timeouts.call = callTimeout
+	rule := limit.Rule{Algorithm: limit.FixedWindow, Limit: 1_000_000, WindowSeconds: 3600}
+	at := func(i int) limit.Request { return question(strconv.Itoa(i), 1, rule) }
+	var twice atomic.Bool
+	hung := s.Lane(at(0))
+	s.client.AddHook(hanging{lane: hung, twice: &twice})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var flood sync.WaitGroup
+	var late, wrong, full atomic.Int64
+	for range maxUndecided + 1000 {
+		flood.Go(func() {
+			start := time.Now()
+			_, err := s.Allow(ctx, at(0))
+			switch {
+			case ctx.Err() != nil: // The test is over.
+			case !errors.Is(err, limit.ErrStoreUnavailable):
+				wrong.Add(1)
+			case time.Since(start) > 5*callTimeout: // and a busy machine's delay
+				late.Add(1)
+			case time.Since(start) < callTimeout/2:
+				full.Add(1)
+			}
+		})
+	}
+	others := 0
+	for i := 1; others < 200; i++ {
+		if q := at(i); s.Lane(q) != hung {
+			others++
+			if _, err := s.Allow(t.Context(), q); err != nil {
+				t.Fatalf("another lane, beside one that hangs: %v", err)
+			}
+		}
+	}
+	flood.Wait()
+	cancel()
+	if late.Load() > 0 || wrong.Load() > 0 || full.Load() < 500 || twice.Load() {
+		t.Errorf("%d late, %d without the error, %d refused at once, may be sent twice: %t",
+			late.Load(), wrong.Load(), full.Load(), twice.Load())
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := s.Allow(ctx, at(0)); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, limit.ErrStoreUnavailable) {
+		t.Errorf("a caller who has less time: %v", err)
+	}
+}

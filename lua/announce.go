@@ -1,0 +1,137 @@
+package lua
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+const (
+	// hereFor is how long a server counts as here after it last said so: ten
+	// rounds, so that a fail-over makes nobody seem gone.
+	hereFor = 10 * time.Second
+	// announceEvery is how often a server says that it is here, and strangerEvery how
+	// often one with other secrets tries to. Less often: of those who come back
+	// when Redis was away, the servers that had served are first.
+	announceEvery = time.Second
+	strangerEvery = 3 * time.Second
+)
+
+// announcement is what a server says of itself to the others.
+type announcement struct {
+	name, secrets string
+	stop          chan struct{}
+}
+
+func newAnnouncement(fingerprints []string) *announcement {
+	return &announcement{name: rand.Text(), secrets: strings.Join(fingerprints, " "), stop: make(chan struct{})}
+}
+
+// serversKey says which servers are here.
+func (s *Store) serversKey() string { return s.prefix + "servers" }
+
+// announce tells the other servers that this one is here, unless they have other
+// secrets. A Redis that does not answer leaves it at what was found before.
+func (s *Store) announce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	reply, err := s.run(ctx, announceScript, []string{s.serversKey()},
+		s.clock(), s.announced.name, hereFor.Milliseconds(), s.announced.secrets)
+	switch {
+	case err != nil:
+		return err
+	case reply == int64(0):
+		s.finds(secretsReason, nil)
+	case reply == int64(1):
+		s.finds(secretsReason, fmt.Errorf("lua: %w: set the same QUEUE_SECRET on all, or stop the others; "+
+			"to rotate, one step at a time: docs/operating.md", line.ErrSecrets))
+	default:
+		return fmt.Errorf("lua: announce: reply is %v", reply)
+	}
+	return nil
+}
+
+// keepAnnouncing announces the server until Close.
+func (s *Store) keepAnnouncing() {
+	ctx, failing := context.Background(), false
+	for {
+		wait := announceEvery
+		if s.secretsDiffer() != nil {
+			wait = strangerEvery
+		}
+		select {
+		case <-s.announced.stop:
+			return
+		case <-time.After(wait):
+			err := s.announce(ctx)
+			if err != nil && !failing {
+				s.logger.Warn("cannot tell other servers of this Redis which secrets are in use", "err", err)
+			}
+			failing = err != nil
+		}
+	}
+}
+
+// withdraw takes this server's name off, so that one with other secrets need not wait.
+func (s *Store) withdraw() {
+	close(s.announced.stop)
+	s.work.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
+	defer cancel()
+	if err := s.client.HDel(ctx, s.serversKey(), s.announced.name).Err(); err != nil {
+		s.logger.Debug("this server counts as here for a while", "for", hereFor, "err", err)
+	}
+}
+
+// reason says what of the store this server must not serve.
+type reason int
+
+const (
+	secretsReason reason = iota
+	zonesReason
+	policiesReason
+	reasons // how many there are
+)
+
+// unready are the reasons why this server must not serve what is in the store, as
+// they were found last.
+type unready struct {
+	mu    sync.Mutex
+	found [reasons]error
+}
+
+// finds notes a reason, or that it is no more. The log says so once.
+func (s *Store) finds(r reason, err error) {
+	s.unready.mu.Lock()
+	defer s.unready.mu.Unlock()
+	before := s.unready.found[r]
+	s.unready.found[r] = err
+	switch {
+	case err != nil && before == nil:
+		s.logger.Error("this server does not serve: it is not ready until that has changed", "err", err)
+	case err == nil && before != nil:
+		s.logger.Info("what kept this server from serving is over")
+	}
+}
+
+// unfit is why this server must not get traffic, if there is a reason.
+func (s *Store) unfit() error {
+	s.unready.mu.Lock()
+	defer s.unready.mu.Unlock()
+	return errors.Join(s.unready.found[:]...)
+}
+
+// secretsDiffer returns an error that wraps line.ErrSecrets while servers that were here
+// before have other secrets: visitors' tokens would seem invalid to this one. Else
+// nil. It asks nothing of Redis.
+func (s *Store) secretsDiffer() error {
+	s.unready.mu.Lock()
+	defer s.unready.mu.Unlock()
+	return s.unready.found[secretsReason]
+}

@@ -1,0 +1,91 @@
+package lua
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// The formats of what is kept in Redis, each also a constant of the script that
+// writes it. Data without a number is from before there were numbers.
+const (
+	zoneFormat     = 1 // of a zone's keys: FORMAT in line/include/zone.lua
+	policiesFormat = 1 // of the policies: FORMAT in limits/put_policies.lua
+	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_policies.lua
+)
+
+// formatField is where a hash has the number of its format.
+const formatField = "format"
+
+// statusNewer is what the scripts return for a zone of a newer format.
+const statusNewer = 4
+
+// newer is the error for data of a format that this version does not know.
+func newer(what string, known int) error {
+	return fmt.Errorf("lua: %w: %s, and this version knows formats up to %d: "+
+		"start the version that wrote it, or a later one", line.ErrFormat, what, known)
+}
+
+// checkFormat returns such an error unless the format, as Redis has it, is known.
+func checkFormat(what string, format any, known int) error {
+	text, ok := format.(string)
+	if !ok {
+		return nil // absent
+	}
+	if n, err := strconv.Atoi(text); err == nil && n <= known {
+		return nil
+	}
+	return newer(what+" has format "+text, known)
+}
+
+// readEntry reads an entry of a record of changes.
+func readEntry(of, text string, entry any) error {
+	var head struct {
+		Format int `json:"format"`
+	}
+	err := json.Unmarshal([]byte(text), &head)
+	if err == nil && head.Format > recordFormat {
+		return newer(fmt.Sprintf("the record of %s has format %d", of, head.Format), recordFormat)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), entry)
+	}
+	if err != nil {
+		return fmt.Errorf("lua: the record of %s is damaged: %w", of, err)
+	}
+	return nil
+}
+
+// withUnknown is settings as JSON, with those of the kept text that this version does
+// not know: a newer one has put them there, and has not gone for good.
+func withUnknown(kept string, z zone.Settings) (string, error) {
+	text, err := marshal(z)
+	if err != nil || kept == "" {
+		return text, err
+	}
+	var unknown, known map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(kept), &unknown), json.Unmarshal([]byte(text), &known)); err != nil {
+		return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
+	}
+	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool { _, is := known[name]; return is })
+	if len(unknown) == 0 {
+		return text, nil
+	}
+	more, err := marshal(unknown)
+	return strings.TrimSuffix(text, "}") + "," + strings.TrimPrefix(more, "{"), err
+}
+
+// marshal is what is kept of something, as JSON.
+func marshal(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("lua: %w", err)
+	}
+	return string(text), nil
+}

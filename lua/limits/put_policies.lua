@@ -1,0 +1,46 @@
+#!lua flags=allow-oom
+-- put_policies: change the policies of limits, or put back those that were lost.
+--
+-- KEYS[1]  hash  book   the policies: their version, all of them as JSON, and the format
+-- KEYS[2]  list  audit  changes as JSON, the newest first
+-- ARGV[1]  clock override in microseconds, '' for the server's clock
+-- ARGV[2]  put: only if the version is ARGV[3]; restore: only if it is below ARGV[4]
+-- ARGV[3]  put: the version that was read, 0 for no book
+-- ARGV[4]  the version of this book
+-- ARGV[5]  the book, as JSON
+-- ARGV[6]  put: what changes, a JSON array of objects
+-- ARGV[7]  how many changes are kept
+--
+-- Returns  0 done, 1 the version is another, 2 the book is of a newer format
+--
+-- Run twice, the second changes nothing and says that it is done.
+
+--@include clock
+
+local BOOK, AUDIT = KEYS[1], KEYS[2]
+-- The format of the book and of an entry of its record: policiesFormat and
+-- recordFormat in format.go.
+local FORMAT, ENTRY = 1, 1
+
+local is = redis.call('HMGET', BOOK, 'version', 'json', 'format')
+if tonumber(is[3] or 0) > FORMAT then
+  return 2
+end
+local version = tonumber(is[1] or 0)
+if version == tonumber(ARGV[4]) and is[2] == ARGV[5] then
+  return 0
+end
+if ARGV[2] == 'put' then
+  if version ~= tonumber(ARGV[3]) then
+    return 1
+  end
+elseif version >= tonumber(ARGV[4]) then
+  return 1
+end
+redis.call('HSET', BOOK, 'version', ARGV[4], 'json', ARGV[5], 'format', FORMAT)
+if ARGV[2] == 'put' then
+  local millis = math.floor(time(ARGV[1]) / 1000)
+  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"changes":%s}', ENTRY, millis, ARGV[6]))
+  redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[7]) - 1)
+end
+return 0

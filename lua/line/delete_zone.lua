@@ -1,0 +1,49 @@
+#!lua flags=allow-oom
+-- delete_zone: remove a zone, and remember that it was removed rather than lost.
+--
+-- KEYS[1..9]  see include/keys.lua
+-- KEYS[10]    see include/record.lua
+-- KEYS[11]    string  lease  see sweep.lua
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2]     how long to remember that it was deleted, ms
+-- ARGV[3]     how long to keep the record of its changes, ms
+-- ARGV[4]     who deletes it, a JSON string
+--
+-- Returns  0 deleted, 1 unknown, 2 deleted before, 4 data of a newer format
+--
+-- The seen buckets are removed afterwards, by the caller: 16,384 names are
+-- too many for one call. Run twice, the second changes nothing.
+
+--@include zone
+--@include loss
+--@include record
+
+local z, missing = load_zone(ZONE)
+if not z then
+  return missing
+end
+local settings = redis.call('HGET', ZONE, 'json')
+-- What is left, for a zone of that name that is made within the minute: where its
+-- clock and its arrivals go on, and window.Rates.Remains.
+local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
+newest = max(z.lost_at, tonumber(newest[2] or 0))
+local r = rates_of(z.per_minute, z.window, z.idle)
+local lost_window, logged_window = since(z, newest - z.window)
+local lost_minute, logged_minute = since(z, newest - MINUTE)
+local left = {
+  format = FORMAT,
+  raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros, epoch = z.epoch,
+  set_micros = z.set_micros, ahead_micros = z.ahead_micros,
+  lost_at = newest, lost_apart = z.window + 1,
+  lost_limit = max(r.limit + z.burst, lost_window + logged_window),
+  lost_per_minute = max(z.per_minute, lost_minute + logged_minute),
+}
+redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[11])
+redis.call('HSET', ZONE, 'deleted', 1)
+for name, value in pairs(left) do
+  redis.call('HSET', ZONE, name, string.format('%.0f', value))
+end
+redis.call('PEXPIRE', ZONE, ARGV[2])
+note(time(ARGV[1]), ARGV[4], settings, 'null')
+redis.call('PEXPIRE', AUDIT, ARGV[3])
+return 0

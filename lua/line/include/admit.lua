@@ -1,0 +1,72 @@
+-- admit: letting in, and knowing who was let in and when the next slot opens.
+--@include rates
+--@include lifetime
+--@include place
+
+-- Outcomes, as line.Status has them.
+local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL = 0, 1, 2, 3, 4, 5
+
+-- admitted_at: when a visitor was let in, if its pass is still good.
+local function admitted_at(z, t, id)
+  local at = tonumber(redis.call('ZSCORE', LOG, id) or 0)
+  if at > 0 and expires(z, at) > t.now then
+    return at
+  end
+end
+
+-- waited counts how long one who is let in has waited, as window.WaitBucket has
+-- it: in units of 128 ms, eight buckets to an octave.
+local function waited(t, millis)
+  local units, octave = floor(max(0, millis) / 128), 0
+  while units >= 16 do
+    units, octave = floor(units / 2), octave + 1
+  end
+  local b = min(8 * octave + units, 175)
+  t.waits[b] = (t.waits[b] or 0) + 1
+end
+
+-- admit lets a visitor in and counts it.
+local function admit(z, r, t, id, arrived, released)
+  forget(z, t, id, arrived, released)
+  local earlier = redis.call('ZSCORE', LOG, id)
+  if earlier and tonumber(earlier) >= t.now - MINUTE then
+    -- Admitted again within the minute, the pass having expired: the earlier
+    -- admission still counts, under a name that no visitor has.
+    redis.call('ZADD', LOG, earlier, id .. earlier)
+  end
+  redis.call('ZADD', LOG, t.now, id)
+  z.admitted = z.admitted + 1
+  waited(t, t.now - floor(arrived / 1000))
+  t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
+  t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
+  t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
+  return ADMITTED, t.now, expires(z, t.now), 0
+end
+
+-- slot: when the slot of one with so many ahead opens, in one of the spans.
+local function slot(z, t, ahead, span, limit, lost, logged)
+  local j = ahead - (limit - lost - logged)
+  if j < 0 then
+    return t.now
+  end
+  if j < lost then
+    local oldest = floor((z.lost_at - t.now + span) / z.lost_apart)
+    return z.lost_at - max(0, oldest - floor(j / z.lost_limit)) * z.lost_apart + span + 1
+  end
+  j = j - lost
+  if j < logged then
+    local i = redis.call('ZCARD', LOG) - logged + j
+    return tonumber(redis.call('ZRANGE', LOG, i, i, 'WITHSCORES')[2]) + span + 1
+  end
+  return t.now + span + 1 + floor((j - logged) * span / max(1, limit))
+end
+
+-- opens: when the slot of one with so many expected ahead opens.
+local function opens(z, r, t, ahead)
+  if r.per_minute == 0 then
+    return t.now + DAY
+  end
+  return max(
+    slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
+    slot(z, t, ahead, MINUTE, r.per_minute, t.lost_minute, t.logged_minute))
+end

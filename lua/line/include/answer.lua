@@ -1,0 +1,50 @@
+-- answer: what one visitor is told, who is let in or waits.
+--@include begin
+--@include heal
+--@include wait
+
+-- answer returns the status (+16 if the place was put back), then position, estimate and
+-- period, or when admitted, when that expires, and 0. The rank is nil for one who is not
+-- in the line. What its token says of its freshness is nil where that does not matter.
+local function answer(z, r, t, id, arrived, rank, says)
+  local restored = 0
+  if not rank then
+    local at = admitted_at(z, t, id)
+    if at then
+      return BEFORE, at, expires(z, at), 0
+    end
+    if not heals(z, r, t, id, arrived, says) then
+      return NOBODY, 0, 0, 0
+    end
+    redis.call('ZADD', LINE, string.format('%.0f', arrived), id)
+    refill(z, r, t)
+    rank = redis.call('ZRANK', LINE, id)
+    t.waiting = t.waiting + 1
+    if arrived <= z.edge_micros then
+      t.released = t.released + 1
+    end
+    restored, z.healed, z.restored, t.open = 16, 1, z.restored + 1, nil
+  end
+  local released, enters, live_rank = rank < t.released, z.mode == 'open', nil
+  if released and not enters then
+    live_rank = redis.call('ZRANK', LIVE, id)
+    if not live_rank then
+      redis.call('ZADD', LIVE, redis.call('ZSCORE', LINE, id), id)
+      live_rank = redis.call('ZRANK', LIVE, id)
+      t.live = t.live + 1
+      z.present = min(z.present + 1, z.passed)
+      z.missed = max(0, z.missed - 1)
+    end
+    if live_rank < reach(r, t.room) then
+      z.kept, enters = z.kept + 1, true
+      age(z, r)
+    end
+  end
+  local status, a, b, c
+  if enters then
+    status, a, b, c = admit(z, r, t, id, arrived, released)
+  else
+    status, a, b, c = wait(z, r, t, id, arrived, rank, live_rank)
+  end
+  return status + restored, a, b, c
+end

@@ -1,0 +1,26 @@
+-- heal: which unknown places are put back.
+--@include loss
+
+-- fresh reports whether a token is of these data, and its visitor had not fallen
+-- silent when the line was last known to stand. Tokens of version 1 do not say so;
+-- they are believed while the line goes on that was begun with them.
+local function fresh(z, t, says)
+  local due, epoch = struct.unpack('>I6I4', says)
+  return z.epoch == 0 or same_data(z, t, epoch) and due + z.idle >= z.alive
+end
+
+-- heals reports whether an unknown place was lost rather than given up.
+local function heals(z, r, t, id, arrived, says)
+  if not fresh(z, t, says) then
+    return false
+  end
+  if arrived > z.last_micros then
+    -- Newer than anything this store has given out, and signed.
+    lose(z, r, t.now, t.before)
+    z.last_micros = max(z.last_micros, arrived)
+    z.heal_upto = z.last_micros
+    return true
+  end
+  return t.now < z.heal_until and arrived > z.heal_after and arrived <= z.heal_upto
+    and arrived > tonumber(redis.call('ZSCORE', DEPARTED, id) or 0)
+end

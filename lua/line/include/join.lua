@@ -1,0 +1,65 @@
+-- join: taking a place, and giving it up.
+--@include answer
+
+-- straight_in reports whether a newcomer need not line up.
+local function straight_in(z, r, t)
+  if t.frozen or t.released < t.waiting then
+    return false
+  end
+  local room = t.room
+  if t.live == 0 then
+    room = min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute)
+  end
+  return t.live < room
+end
+
+-- join returns the answer to one who joins: as answer does, then its arrival and which
+-- of its ids it is. The ids are those that it may have a place under, its own first.
+local function join(z, r, t, ids)
+  for i = 1, #ids, 8 do
+    local id = string.sub(ids, i, i + 7)
+    local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
+    if rank then
+      local arrived = tonumber(redis.call('ZSCORE', LINE, id))
+      local status, a, b, c = answer(z, r, t, id, arrived, rank)
+      return status, a, b, c, arrived, which
+    end
+    local at = admitted_at(z, t, id)
+    if at then
+      return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
+    end
+  end
+  local id = string.sub(ids, 1, 8)
+  if z.mode == 'closed' then
+    return CLOSED, 0, 0, 0, 0, 0
+  end
+  if z.epoch == 0 and t.waiting == 0 and t.now >= z.heal_until then
+    z.epoch = epoch_of(z.now_micros)
+  end
+  local arrived = max(z.now_micros, z.last_micros + 1)
+  if z.mode == 'open' or straight_in(z, r, t) then
+    z.last_micros, z.joined = arrived, z.joined + 1
+    local status, at, expiry = admit(z, r, t, id, arrived, false)
+    return status, at, expiry, 0, arrived, 0
+  end
+  if z.max_waiting > 0 and t.waiting >= z.max_waiting then
+    return FULL, 0, 0, 0, 0, 0
+  end
+  z.last_micros, z.joined = arrived, z.joined + 1
+  -- The newest arrival of all is the last in the line.
+  local text = string.format('%.0f', arrived)
+  redis.call('ZADD', LINE, text, id)
+  t.waiting = t.waiting + 1
+  mark_newcomer(z, t, text)
+  local status, position, est, period = wait(z, r, t, id, arrived, t.waiting - 1, nil)
+  return status, position, est, period, arrived, 0
+end
+
+-- leave gives up the place that one has, if it has one.
+local function leave(z, t, id, arrived)
+  local rank = redis.call('ZRANK', LINE, id)
+  if forget(z, t, id, arrived, rank and rank < t.released) then
+    z.left = z.left + 1
+  end
+  return NOBODY, 0, 0, 0
+end

@@ -1,0 +1,22 @@
+-- keys: the keys of a zone, in the order in which every script of the line takes them.
+--   KEYS[1]  hash  zone   settings and state, see zone.lua
+--   KEYS[2]  zset  line   visitor id -> arrival, in microseconds
+--   KEYS[3]  zset  live   live released visitor id -> arrival
+--   KEYS[4]  zset  due    live released visitor id -> when expected, ms
+--   KEYS[5]  zset  log    visitor id -> when admitted, ms
+--   KEYS[6]  zset  departed  after a loss: visitor id -> newest arrival of a place that
+--                         must not be put back
+--   KEYS[7]  the common beginning of the keys of the buckets:
+--            hash  seen   visitor id -> last poll (6 bytes, ms) and period
+--                         (2 bytes, ms), both big-endian
+--   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
+--   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
+--                         and score; see position.lua
+local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+
+-- bucket is the key of the seen bucket of an id: 16,384 by its first 14 bits.
+local function bucket(id)
+  local a, b = string.byte(id, 1, 2)
+  return SEEN .. (a * 64 + math.floor(b / 4))
+end

@@ -1,0 +1,52 @@
+-- loss: what is done when the store may have lost admissions and places.
+--@include rates
+--@include keys
+
+-- lose: admissions and places may have been lost. See window.Phantoms. The line is
+-- known to have stood until alive, in milliseconds.
+local function lose(z, r, now, alive)
+  z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
+  if z.heal_until <= now then
+    -- Who left in an earlier healing may have come back since.
+    z.heal_after, z.heal_any = z.last_micros, 0
+    redis.call('UNLINK', DEPARTED)
+  end
+  if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
+    -- Not all who waited before the loss before have had the time to come back.
+    alive = min(alive, z.alive)
+  end
+  z.alive = alive
+  z.last_micros = max(z.last_micros, z.now_micros)
+  z.heal_upto = z.last_micros
+  z.heal_until = now + HEAL
+end
+
+-- same_data reports whether a place was taken in these data. While nobody remembers
+-- the epoch of what was lost, any will do.
+local function same_data(z, t, epoch)
+  return z.epoch == 0 or epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
+end
+
+-- since counts admissions: how many phantoms, and how many of the latest in the
+-- log. Phantoms stand for all up to the loss, so for what the log still holds of
+-- that time, too; unless it holds more, as of a time without a limit.
+local function since(z, from)
+  local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
+  if lost > 0 then
+    local after = redis.call('ZCOUNT', LOG, max(from, z.lost_at), '+inf')
+    if lost > logged - after then
+      return lost, after
+    end
+  end
+  return 0, logged
+end
+
+-- check_master notices a fail-over or a restart: either may have lost the last
+-- second of writes, though most of the data is there.
+local function check_master(z, r, now, before)
+  local id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  if z.run_id and z.run_id ~= id then
+    lose(z, r, now, before)
+  end
+  z.run_id = id
+end

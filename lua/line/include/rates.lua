@@ -1,0 +1,97 @@
+-- rates: the arithmetic of admission, as package internal/window has it. The
+-- property test holds the two equal; change both or neither.
+
+local MINUTE = 60000
+local GRACE = 1000
+local STEP = 200
+local HEAL = 600000
+local FREEZE = 24000
+local DAY = 86400000
+
+local floor, min, max = math.floor, math.min, math.max
+
+-- rates_of: what the rule needs of the settings. Milliseconds.
+local function rates_of(per_minute, window, idle)
+  local limit = max(1, floor((per_minute * window + MINUTE - 1) / MINUTE))
+  return {
+    per_minute = per_minute,
+    window = window,
+    limit = limit,
+    target = max(3, floor((5 * limit + 1) / 2)),
+    trust = max(32, limit),
+    cap = min(20000, floor(idle / 3)),
+  }
+end
+
+-- epoch_of names data that begin at a time.
+local function epoch_of(micros)
+  return max(1, floor(micros / 1000000))
+end
+
+-- reach: how many live released visitors are within reach of the front.
+local function reach(r, room)
+  if room <= 0 then
+    return 0
+  end
+  return room + floor(r.limit / 10)
+end
+
+-- estimate: the expected wait in milliseconds behind live and far visitors.
+local function estimate(r, live, far, room, present, passed)
+  if r.per_minute == 0 then
+    return DAY
+  end
+  if passed > 0 then
+    far = floor(far * present / passed)
+  end
+  return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.per_minute))
+end
+
+-- far_period: when one beyond the edge polls next.
+local function far_period(r, est, waited, jitter)
+  local top = min(4000 + floor(max(0, waited) / 2), 20000)
+  if est <= 35000 then
+    top = min(top, 10000)
+  end
+  local period = min(max(floor(est * 5 / 14), 1000), top)
+  return min(floor(period * (896 + jitter) / 1024), r.cap)
+end
+
+-- expect: how many of n live released visitors will come.
+local function expect(z, r, n)
+  local half = floor(r.trust / 2)
+  return floor(n * (z.kept + half) / (z.kept + z.missed + half))
+end
+
+-- appointment_period: when a released visitor polls next.
+local function appointment_period(z, r, opens_in)
+  local period = opens_in
+  if period > 4000 then
+    period = max(4000, floor(period / 2))
+  end
+  return min(max(expect(z, r, period), 250), 10000, r.cap)
+end
+
+-- age: half of what is known of appointments is forgotten in time.
+local function age(z, r)
+  if z.kept + z.missed >= 2 * r.trust then
+    z.kept, z.missed = floor(z.kept / 2), floor(z.missed / 2)
+  end
+end
+
+-- back: how many of the front of a lost line have polled since the loss.
+local function back(r, since_loss)
+  local wait = since_loss - GRACE
+  if wait >= 4000 then
+    wait = 2 * wait
+  end
+  return floor(max(0, wait - r.window) * r.per_minute / MINUTE)
+end
+
+-- phantoms: how many lost admissions may lie at or after t.
+local function phantoms(z, t)
+  if z.lost_at == 0 or z.lost_at < t then
+    return 0
+  end
+  return min(z.lost_per_minute, (floor((z.lost_at - t) / z.lost_apart) + 1) * z.lost_limit)
+end

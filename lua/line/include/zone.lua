@@ -1,0 +1,83 @@
+-- zone: a zone's settings and state, in one hash: reading and writing them.
+--@include clock
+
+-- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when
+-- a version from before the change must not touch them. A zone without a number is one
+-- from before there were numbers. NEWER is the status of one whose number is higher.
+local FORMAT, NEWER = 1, 4
+
+-- Settings, then state. All are integers; milliseconds and counts, but for
+-- the *_micros. An absent one is 0. Behind them, words.
+local FIELDS = {
+  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
+  'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
+  'passed', 'present', 'kept', 'missed',
+  'joined', 'admitted', 'left', 'swept', 'restored', 'polls',
+  'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
+  'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
+  'set_micros', 'ahead_micros',
+}
+local NUMBERS = #FIELDS
+local WORDS, AT = { 'mode', 'deleted', 'run_id', 'ttls', 'format' }, {}
+for i, word in ipairs(WORDS) do
+  FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
+end
+
+-- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with
+-- what is left of it, or 4 NEWER.
+local function load_zone(key)
+  local values = redis.call('HMGET', key, unpack(FIELDS))
+  if tonumber(values[AT.format] or 0) > FORMAT then
+    return nil, NEWER
+  end
+  if not values[AT.mode] and not values[AT.deleted] then
+    return nil, 1
+  end
+  local z = { was = values }
+  for i = 1, NUMBERS do
+    z[FIELDS[i]] = tonumber(values[i] or 0)
+  end
+  z.mode, z.run_id, z.ttls = values[AT.mode], values[AT.run_id], values[AT.ttls] or ''
+  if values[AT.deleted] then
+    return nil, 2, z
+  end
+  return z
+end
+
+-- save_zone writes what has changed since load_zone.
+local function save_zone(key, z)
+  local out = { 'HSET', key }
+  for i = 1, NUMBERS do
+    local v = z[FIELDS[i]]
+    if v ~= tonumber(z.was[i] or 0) then
+      out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
+    end
+  end
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT) }
+  for _, word in ipairs(WORDS) do
+    if words[word] and words[word] ~= (z.was[AT[word]] or '') then
+      out[#out + 1], out[#out + 2] = word, words[word]
+    end
+  end
+  if #out > 2 then
+    redis.call(unpack(out))
+  end
+end
+
+-- tick moves the zone's clock on to the store's time: never backwards, and a
+-- tenth slower while it is ahead. As window.Clock has it.
+local function tick(z, override)
+  local raw = time(override)
+  local function at(micros)
+    local since = micros - (z.set_micros - z.ahead_micros)
+    return z.set_micros + since - math.min(z.ahead_micros, math.floor(math.max(0, since) / 10))
+  end
+  local before = math.min(z.raw_micros, raw)
+  if z.now_micros == 0 then
+    z.now_micros = raw
+  elseif z.now_micros > at(before) then
+    z.set_micros, z.ahead_micros = z.now_micros, z.now_micros - before
+  end
+  z.raw_micros, z.now_micros = raw, math.max(z.now_micros, at(raw))
+  return math.floor(z.now_micros / 1000)
+end

@@ -1,0 +1,88 @@
+#!lua flags=allow-oom
+-- put_zone: make a zone, change its settings, or put back one that was lost.
+--
+-- KEYS[1..9]  see include/keys.lua
+-- KEYS[10]    see include/record.lua
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2]     put: create or change; restore: only where there is none
+-- ARGV[3]     put: only if the settings are still these (JSON), '' for any
+-- ARGV[4]     the settings, as JSON
+-- ARGV[5..11] per minute, window, burst, idle timeout, pass's time to live (the
+--             last three of the four in ms), most waiting, mode
+-- ARGV[12]    restore: the edge, in microseconds
+-- ARGV[13]    restore: the newest arrival, in microseconds
+-- ARGV[14]    restore: until when the line is known to have stood, in ms; 0 if
+--             nobody remembers it
+-- ARGV[15]    restore: the epoch
+-- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
+--
+-- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
+--          4 the zone's data is of a newer format
+
+--@include zone
+--@include lifetime
+--@include loss
+--@include record
+
+local z, missing, left = load_zone(ZONE)
+if missing == NEWER then
+  return NEWER
+end
+if ARGV[2] == 'restore' then
+  if z then
+    return 0
+  elseif missing == 2 then
+    return 2
+  end
+end
+local created, before = not z, z and redis.call('HGET', ZONE, 'json')
+if ARGV[3] ~= '' and before ~= ARGV[3] then
+  return 3
+end
+if created then
+  z = { was = {}, ttls = '' }
+  for i = 1, NUMBERS do
+    z[FIELDS[i]] = 0
+  end
+end
+if missing == 2 then
+  z = left
+  tick(z, ARGV[1])
+  -- The line that was deleted with the zone stays deleted.
+  z.last_micros = max(z.last_micros, z.now_micros)
+  z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
+  redis.call('HDEL', ZONE, 'deleted')
+elseif not created or ARGV[2] == 'restore' then
+  -- A new zone's clock begins with its first visitor.
+  local now = tick(z, ARGV[1])
+  if not created and z.ttl ~= tonumber(ARGV[9]) then
+    replace_ttl(z, tonumber(ARGV[9]), now)
+  end
+end
+if created and missing ~= 2 then
+  z.epoch = epoch_of(time(ARGV[1]))
+end
+z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+if created and ARGV[2] == 'restore' then
+  local now = floor(z.now_micros / 1000)
+  z.edge_micros = tonumber(ARGV[12])
+  local seen = tonumber(ARGV[14])
+  lose(z, rates_of(z.per_minute, z.window, z.idle), now, seen > 0 and seen or now)
+  if seen > 0 then
+    z.epoch = tonumber(ARGV[15])
+  else
+    z.heal_any = 1
+  end
+  z.last_micros = max(z.last_micros, tonumber(ARGV[13]))
+  z.heal_upto = z.last_micros
+  z.freeze = now + FREEZE
+end
+save_zone(ZONE, z)
+redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4])
+redis.call('PERSIST', ZONE)
+if ARGV[16] ~= '' and before ~= ARGV[4] then
+  note(time(ARGV[1]), ARGV[16], before or 'null', ARGV[4])
+  redis.call('PERSIST', AUDIT)
+end
+return created and 1 or 0

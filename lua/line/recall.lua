@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- recall: take in departures that this store may have lost.
+--
+-- KEYS[1..9]  see include/keys.lua
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2..]   four for each departure, at most 1,000 of them: the id (8 bytes), the
+--             arrival in decimal microseconds, the epoch, and when the visitor was
+--             admitted, in ms; 0 if it left
+--
+-- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
+--
+-- The place does not come back, and an admission is known again while its pass is
+-- good. O(log n) a departure. Run twice, the second changes nothing.
+
+--@include zone
+--@include lifetime
+--@include begin
+
+local z, missing = load_zone(ZONE)
+if not z then
+  return missing
+end
+local t = begin(z, rates_of(z.per_minute, z.window, z.idle), ARGV[1])
+for i = 2, #ARGV, 4 do
+  local id, arrived, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
+  if same_data(z, t, tonumber(ARGV[i + 2])) then
+    local stands = redis.call('ZSCORE', LINE, id)
+    if stands and tonumber(stands) > arrived then
+      bury(z, t, id, arrived) -- joined anew since
+    else
+      local rank = stands and redis.call('ZRANK', LINE, id)
+      forget(z, t, id, arrived, rank and rank < t.released)
+    end
+    if at > 0 and at <= t.now and expires(z, at) > t.now then
+      redis.call('ZADD', LOG, 'NX', string.format('%.0f', at), id)
+    end
+  end
+end
+save_zone(ZONE, z)
+return 0

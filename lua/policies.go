@@ -1,0 +1,126 @@
+package lua
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// Outcomes of put_policies.lua.
+const (
+	policiesDiffer = 1
+	policiesNewer  = 2
+)
+
+// policiesKeys are the policies and the record of its changes. A colon is in
+// no zone's name, so that they are no zone's.
+func (s *Store) policiesKeys() []string {
+	tag := s.prefix + "{:limits}:"
+	return []string{tag + "book", tag + "audit"}
+}
+
+// Policies returns the policies; one of version 0 where there are none.
+func (s *Store) Policies(ctx context.Context) (limit.Book, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	v, err := s.client.HMGet(ctx, s.policiesKeys()[0], "json", formatField).Result()
+	if err != nil {
+		return limit.Book{}, s.failed(ctx, "policies", err)
+	}
+	err = checkFormat("the book of policies", v[1], policiesFormat)
+	s.finds(policiesReason, err)
+	if err != nil {
+		return limit.Book{}, err
+	}
+	text, ok := v[0].(string)
+	if !ok {
+		return limit.Book{}, nil
+	}
+	var b limit.Book
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return limit.Book{}, fmt.Errorf("lua: the policies are damaged: %w", err)
+	}
+	return b, nil
+}
+
+// PutPolicies replaces the policies, if their version is still the one that was read:
+// else limit.ErrBookChanged. The record says that it was done by the one of that
+// name.
+func (s *Store) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
+	before, err := s.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	// With the version of b itself, it was this call that was made before, and
+	// whose reply was lost.
+	if before.Version != was && before.Version != b.Version {
+		return limit.ErrBookChanged
+	}
+	changes, err := marshal(limit.Changes(before, b, by))
+	if err != nil {
+		return err
+	}
+	return s.putPolicies(ctx, "put", b, was, changes)
+}
+
+// RestorePolicies puts back policies that the store has lost: if it has none, or an
+// older version. Else it changes nothing.
+func (s *Store) RestorePolicies(ctx context.Context, b limit.Book) error {
+	if err := s.putPolicies(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrBookChanged) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) putPolicies(ctx context.Context, how string, b limit.Book, was int64, changes string) error {
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	text, err := marshal(b)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	reply, err := s.run(ctx, putPoliciesScript, s.policiesKeys(),
+		s.clock(), how, was, b.Version, text, changes, limit.MaxChanges)
+	switch {
+	case err != nil:
+		return err
+	case reply == int64(policiesDiffer):
+		return limit.ErrBookChanged
+	case reply == int64(policiesNewer):
+		return newer("the policies have another", policiesFormat)
+	case reply != int64(0):
+		return fmt.Errorf("lua: put_policies: reply is %v", reply)
+	}
+	return nil
+}
+
+// PolicyChanges returns the record of changes of policies, the newest first.
+func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	entries, err := s.client.LRange(ctx, s.policiesKeys()[1], 0, -1).Result()
+	if err != nil {
+		return nil, s.failed(ctx, "changes", err)
+	}
+	var all []limit.Change
+	for _, text := range entries {
+		var e struct {
+			AtMillis int64          `json:"at"`
+			Changes  []limit.Change `json:"changes"`
+		}
+		if err := readEntry("policies", text, &e); err != nil {
+			return nil, err
+		}
+		for _, c := range e.Changes {
+			c.AtMillis = e.AtMillis
+			all = append(all, c)
+		}
+	}
+	return all[:min(len(all), limit.MaxChanges)], nil
+}

@@ -1,0 +1,360 @@
+package lua
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+const (
+	// maxBatch is how many visitors travel in one call: past 256 the fixed
+	// cost of a call is below 2 % of it, and its time stays near 2 ms.
+	maxBatch = 256
+	// maxPending is how many visitors of a zone wait for a call. It is half
+	// a second's work for one Redis.
+	maxPending = 50_000
+	// recallBatch bounds one call of recall.lua to some milliseconds.
+	recallBatch = 1000
+	// restoredFlag is added to the status of a visitor whose place was put back.
+	restoredFlag = 16
+)
+
+// What a visitor asks for, as poll.lua names it. Those who poll have no letter there;
+// they come first.
+type op string
+
+const (
+	opPoll  op = ""
+	opJoin  op = "j"
+	opLeave op = "l"
+	opStats op = "s"
+)
+
+// request is what one visitor asks for, and the answer to it.
+type request struct {
+	caller
+	op    op
+	place line.Place // of one who polls or leaves
+	ids   string     // of one who joins: those that it may have a place under
+
+	// touch: the answer is worked out already, and good if the visitor is in
+	// the line.
+	touch  bool
+	answer line.Answer
+	totals line.Totals
+	// waits are how long the admitted had waited.
+	waited []int64
+}
+
+// zoneBatch gathers the requests of one zone.
+type zoneBatch struct {
+	batch[*request]
+	zoneID string
+	keys   []string
+	ranks  rankCache
+}
+
+func (s *Store) batch(zoneID string) *zoneBatch {
+	s.mu.RLock()
+	b := s.batches[zoneID]
+	s.mu.RUnlock()
+	if b != nil {
+		return b
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b = s.batches[zoneID]; b == nil {
+		b = &zoneBatch{zoneID: zoneID, keys: s.keys(zoneID)}
+		b.batch = batch[*request]{
+			store: s, send: func(ctx context.Context, all []*request) error { return s.sendBatch(ctx, b, all) },
+			most: maxBatch, maxPending: maxPending, full: line.ErrStoreUnavailable,
+			sizes: s.metrics.batch, seconds: s.metrics.seconds.WithLabelValues(pollScript.name),
+		}
+		s.batches[zoneID] = b
+	}
+	return b
+}
+
+// forget drops the batch of a zone that is not there, so that names that
+// attackers invent take no memory. Whoever waits in it is still served.
+func (s *Store) forget(b *zoneBatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.batches[b.zoneID] == b {
+		delete(s.batches, b.zoneID)
+	}
+}
+
+// answer has a request answered. The answer of one that failed is not touched: its
+// call may still be under way.
+func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Answer, error) {
+	if err := s.batch(zoneID).do(ctx, q); err != nil {
+		return line.Answer{}, err
+	}
+	return q.answer, nil
+}
+
+// Join implements store.Visitors.
+func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	ids := slices.Clone(id[:])
+	for _, f := range former {
+		ids = append(ids, f[:]...)
+	}
+	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids)})
+}
+
+// Poll implements store.Visitors.
+func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	return s.answer(ctx, zoneID, &request{op: opPoll, place: p})
+}
+
+// Leave implements store.Visitors.
+func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	_, err := s.answer(ctx, zoneID, &request{op: opLeave, place: p})
+	return err
+}
+
+// Stats implements store.Viewer.
+func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	q := &request{op: opStats}
+	a, err := s.answer(ctx, zoneID, q)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, Waits: q.waited}, nil
+}
+
+// Recall implements store.Healer.
+func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
+	for some := range slices.Chunk(departed, recallBatch) {
+		args := []any{s.clock()}
+		for _, d := range some {
+			args = append(args, string(d.Place.ID[:]), d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis)
+		}
+		bounded, cancel := context.WithTimeout(ctx, s.timeouts.call)
+		reply, err := s.run(bounded, recallScript, s.keys(zoneID), args...)
+		cancel()
+		if err == nil {
+			err = zoneError(reply)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendBatch sends requests and gives each its answer. Those who turn out to be near
+// the door, or gone, though their answer was worked out from what is remembered of
+// their neighbours, poll in a second call, whose error is theirs alone.
+func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
+	now := s.wall()
+	s.metrics.touches.Add(float64(b.ranks.answerAll(now, requests)))
+	missed, err := s.sendWithinMemory(ctx, b, requests, now)
+	if err != nil || len(missed) == 0 {
+		return err
+	}
+	for _, q := range missed {
+		q.touch = false
+	}
+	if _, err := s.sendWithinMemory(ctx, b, missed, now); err != nil {
+		for _, q := range missed {
+			q.err = err
+		}
+	}
+	return nil
+}
+
+// sendWithinMemory makes one call; or two, when Redis has no memory left. Only who
+// joins takes memory. The others go on then, for each who enters, leaves or is swept
+// gives some back. So a call without joins is allowed when memory is out. One that was
+// refused for its joins did nothing, and is sent again without them.
+func (s *Store) sendWithinMemory(ctx context.Context, b *zoneBatch, requests []*request, now time.Time) (missed []*request, err error) {
+	slices.SortStableFunc(requests, func(a, b *request) int { return cmp.Compare(a.order(), b.order()) })
+	joins := slices.IndexFunc(requests, func(q *request) bool { return q.op == opJoin })
+	if joins < 0 {
+		return s.send(ctx, pollFullScript, b, requests, now)
+	}
+	missed, err = s.send(ctx, pollScript, b, requests, now)
+	if joins > 0 && redis.HasErrorPrefix(err, "OOM") {
+		for _, q := range requests[joins:] {
+			q.err = err
+		}
+		missed, err = s.send(ctx, pollFullScript, b, requests[:joins], now)
+	}
+	return missed, err
+}
+
+// order is where a request stands in a call.
+func (q *request) order() int {
+	switch {
+	case q.touch:
+		return 0
+	case q.op == opPoll:
+		return 1
+	case q.op == opJoin:
+		return 3
+	default:
+		return 2
+	}
+}
+
+// send makes one call of requests in order. It returns those to be touched whom the
+// script did not find far from the front.
+func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*request, now time.Time) ([]*request, error) {
+	const fixed = 4
+	args := make([]any, fixed, fixed+4*len(requests))
+	touches, polls, least := 0, 0, int64(0)
+	for _, q := range requests {
+		id, arrived := string(q.place.ID[:]), q.place.ArrivedAtMicros
+		switch {
+		case q.touch:
+			args = append(args, id, seenBucket(q.place.ID), string(binary.BigEndian.AppendUint16(nil, uint16(q.answer.PeriodMillis))))
+			if touches == 0 || arrived < least {
+				least = arrived
+			}
+			touches++
+		case q.op == opPoll:
+			args = append(args, id, seenBucket(q.place.ID), strconv.FormatInt(arrived, 10), freshness(q.place))
+			polls++
+		case q.op == opLeave:
+			args = append(args, string(q.op), id+strconv.FormatInt(arrived, 10))
+		default:
+			args = append(args, string(q.op), q.ids)
+		}
+	}
+	args[0], args[1], args[2], args[3] = s.clock(), touches, strconv.FormatInt(least, 10), polls
+	reply, err := s.run(ctx, sc, b.keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readPolls(reply)
+	if err != nil {
+		s.forget(b)
+		return nil, err
+	}
+	if err := b.ranks.learn(now, r.state, r.rounded, r.pace); err != nil {
+		return nil, err
+	}
+	for _, q := range requests[:touches] {
+		q.answer.State = r.state
+		q.answer.Renew()
+	}
+	missed := make([]*request, len(r.missed))
+	for i, n := range r.missed {
+		if n < 1 || n > int64(touches) {
+			return nil, fmt.Errorf("lua: poll: missed number %d of %d", n, touches)
+		}
+		missed[i] = requests[n-1]
+	}
+	for moved := (reader{left: r.moved}); moved.more(); {
+		n, arrived := moved.next(), moved.next()
+		if n < 1 || n > int64(polls) {
+			return nil, fmt.Errorf("lua: poll: moved number %d of %d", n, polls)
+		}
+		requests[touches+int(n)-1].place.ArrivedAtMicros = arrived
+	}
+	answers := reader{left: r.answers}
+	for _, q := range requests[touches:] {
+		q.read(&answers, r)
+	}
+	return missed, answers.end("poll", "answers")
+}
+
+// seenBucket names the seen bucket of an id, by its first 14 bits; keys.lua
+// does the same.
+func seenBucket(id line.ID) string {
+	return strconv.Itoa(int(id[0])<<6 | int(id[1])>>2)
+}
+
+// freshness is what a token says of how fresh it is: time to be due and epoch.
+func freshness(p line.Place) string {
+	due := binary.BigEndian.AppendUint64(nil, uint64(p.DueMillis))
+	return string(binary.BigEndian.AppendUint32(due[2:], p.Epoch))
+}
+
+// pollReply is the reply of poll.lua; see its header.
+type pollReply struct {
+	state line.State
+	// clock has what AheadMillis needs.
+	clock                                 window.Clock
+	answers, missed, rounded, pace, moved []int64
+	waits                                 []int64 // by window.WaitBucket
+}
+
+// readPolls reads a reply. The error of a zone that is not there is line's.
+func readPolls(reply any) (r pollReply, err error) {
+	list, ok := reply.([]any)
+	if !ok || len(list) == 0 {
+		return r, fmt.Errorf("lua: poll: reply is %T", reply)
+	}
+	var state, waits []int64
+	parts := []*[]int64{&state, &r.answers, &r.missed, &r.rounded, &r.pace, &r.moved, &waits}
+	if list[0] != int64(0) || len(list) != 1+len(parts) {
+		return r, zoneError(list[0])
+	}
+	for i, part := range parts {
+		if *part, err = numbers(list[1+i]); err != nil {
+			return r, err
+		}
+	}
+	st := reader{left: state}
+	r.state = line.State{
+		NowMillis: st.next(), EdgeMicros: st.next(), LastArrivalMicros: st.next(),
+		Waiting: st.next(), Released: st.next(), Live: st.next(),
+		InWindow: st.next(), InMinute: st.next(), WindowLimit: st.next(),
+		EdgePassed: st.next(), EdgeLive: st.next(),
+		Epoch: uint32(st.next()), LostAtMillis: st.next(),
+	}
+	r.clock = window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
+	for w := (reader{left: waits}); w.more(); {
+		bucket, n := w.next(), w.next()
+		if bucket < 0 || bucket >= window.WaitBuckets {
+			return r, fmt.Errorf("lua: poll: a bucket of waits is %d", bucket)
+		}
+		r.waits = append(r.waits, make([]int64, max(0, int(bucket)+1-len(r.waits)))...)
+		r.waits[bucket] = n
+	}
+	return r, st.end("poll", "a state")
+}
+
+// read takes the request's answer from those of its call.
+func (q *request) read(v *reader, r pollReply) {
+	q.answer = line.Answer{State: r.state}
+	if q.op == opStats {
+		q.totals = line.Totals{
+			Joined: v.next(), Admitted: v.next(), Left: v.next(), Swept: v.next(), Restored: v.next(), Polls: v.next(),
+		}
+		q.answer.EstimateMillis = v.next()
+		q.waited = slices.Clone(r.waits)
+		return
+	}
+	a := &q.answer
+	status, first, second, third := v.next(), v.next(), v.next(), v.next()
+	a.Status, a.Restored = line.Status(status%restoredFlag), status >= restoredFlag
+	place := q.place
+	if q.op == opJoin {
+		place.ArrivedAtMicros = v.next()
+		copy(place.ID[:], q.ids[len(place.ID)*int(v.next()):])
+	}
+	switch a.Status {
+	case line.Waiting:
+		a.Position, a.EstimateMillis, a.PeriodMillis = first, second, third
+	case line.Admitted, line.AdmittedBefore:
+		a.AdmittedAtMillis, a.ExpiresAtMillis = first, second
+		a.AheadMillis = r.clock.AheadMillis(a.AdmittedAtMillis)
+	default:
+		return // no place
+	}
+	a.Place = place
+	a.Renew()
+}

@@ -1,0 +1,132 @@
+package lua
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+const (
+	// spanAge is how long the position of those between two marks is good for:
+	// shorter than the time between two polls of anybody whom it is told to,
+	// so that what a visitor heard before is never newer.
+	spanAge = 2 * time.Second
+	// minTouchPeriodMillis is the shortest period that is told without asking
+	// for a position: spanAge, and a second of grace.
+	minTouchPeriodMillis = 3_000
+	// stateAge is how old the zone's state may be to work out an estimate of.
+	stateAge = time.Second
+	// edgeMargin is how many windows' worth of visitors lie between the edge and
+	// those whose position is remembered: more than it moves in stateAge.
+	edgeMargin = 2
+	// spanLife is when spans that nobody asks for are forgotten.
+	spanLife = time.Minute
+)
+
+// rankCache is what a server remembers of a zone to answer those who are far from the
+// door without looking up their place: a position is looked up for one of those
+// between two marks, and good for all of them for spanAge. See
+// position.lua.
+//
+// At a million waiting this is what nineteen polls of twenty come to, and it
+// halves what a poll costs Redis (docs/decisions/0010-marks.md).
+type rankCache struct {
+	mu    sync.Mutex
+	state line.State
+	at    time.Time // when the state was asked for
+	// expect of the live released will come, and there is room for so many.
+	expect, room int64
+	rates        window.Rates
+	// spans lie in the order of arrivals, and do not overlap.
+	spans  []span
+	pruned time.Time
+}
+
+// span is the part of the line between two marks: all who arrived after the
+// one and not after the other have the position.
+type span struct {
+	after, upto, position int64
+	at                    time.Time
+}
+
+// answerAll works out the answers of those who poll from far away, whose last poll
+// Redis then only has to touch, and returns how many they are.
+func (v *rankCache) answerAll(now time.Time, requests []*request) (n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.spans) == 0 || now.Sub(v.at) > stateAge {
+		return 0
+	}
+	nowMillis := v.state.NowMillis + now.Sub(v.at).Milliseconds()
+	for _, q := range requests {
+		if q.op == opPoll {
+			if q.answer, q.touch = v.answer(now, nowMillis, q.place); q.touch {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (v *rankCache) answer(now time.Time, nowMillis int64, p line.Place) (line.Answer, bool) {
+	i, found := slices.BinarySearchFunc(v.spans, p.ArrivedAtMicros, func(s span, arrived int64) int {
+		return cmp.Compare(s.upto, arrived)
+	})
+	if !found && i == len(v.spans) {
+		return line.Answer{}, false
+	}
+	s := v.spans[i]
+	// A token that is late may be of an earlier place: Redis knows.
+	if p.DueMillis < nowMillis-window.GraceMillis || p.ArrivedAtMicros <= s.after || now.Sub(s.at) > spanAge {
+		return line.Answer{}, false
+	}
+	far := s.position - 1 - v.state.Released
+	if far < edgeMargin*v.state.WindowLimit {
+		return line.Answer{}, false
+	}
+	estimate := v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed)
+	period := v.rates.FarPeriod(estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
+	return line.Answer{
+		Status: line.Waiting, Place: p,
+		Position: s.position, EstimateMillis: estimate, PeriodMillis: period,
+	}, period >= minTouchPeriodMillis
+}
+
+// learn remembers what a call that was sent at that time said of the zone.
+func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int64) error {
+	marks, rates := reader{left: rounded}, reader{left: pace}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if sent.Before(v.at) {
+		return nil // an answer that was overtaken
+	}
+	v.state, v.at = state, sent
+	v.expect, v.room = rates.next(), rates.next()
+	v.rates = window.Rates{PerMinute: rates.next(), PeriodCapMillis: rates.next()}
+	for marks.more() {
+		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent})
+	}
+	if sent.Sub(v.pruned) > spanLife {
+		v.pruned = sent
+		v.spans = slices.DeleteFunc(v.spans, func(s span) bool { return sent.Sub(s.at) > spanLife })
+	}
+	return errors.Join(marks.end("poll", "marks"), rates.end("poll", "the pace"))
+}
+
+// remember puts a span in its place. Those that it overlaps are of marks that
+// were lost.
+func (v *rankCache) remember(s span) {
+	first, _ := slices.BinarySearchFunc(v.spans, s.after+1, func(have span, arrived int64) int {
+		return cmp.Compare(have.upto, arrived)
+	})
+	last := first
+	for last < len(v.spans) && v.spans[last].after < s.upto {
+		last++
+	}
+	v.spans = slices.Replace(v.spans, first, last, s)
+}

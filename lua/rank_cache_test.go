@@ -1,0 +1,216 @@
+package lua
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// What position.lua says of itself.
+const (
+	markEvery = 512
+	exactUpTo = 51_200
+)
+
+// farCrowd is a line of which the last third is far from the front, seen by two
+// servers.
+type farCrowd struct {
+	*testing.T
+	clock   *conformance.Clock
+	servers [2]*Store
+	places  []line.Place
+	told    []int64 // the latest position
+}
+
+func newFarCrowd(t *testing.T) *farCrowd {
+	t.Helper()
+	f := &farCrowd{T: t, clock: conformance.NewClock()}
+	f.servers[0], f.servers[1] = openStore(t, f.clock.Now), openStore(t, f.clock.Now)
+	f.servers[1].prefix = f.servers[0].prefix
+	z := zone.Defaults("Z")
+	z.PerMinute = 600
+	put(t, f.servers[0], z)
+	const n = exactUpTo*3/2 + 100
+	f.places, f.told = make([]line.Place, n), make([]int64, n)
+	f.together(n, func(i int) {
+		a, err := f.servers[0].Join(t.Context(), "Z", farID(i))
+		if err != nil {
+			t.Errorf("join: %v", err)
+		}
+		f.places[i], f.told[i] = a.Place, a.Position
+	})
+	return f
+}
+
+// farID is the id of the i-th.
+func farID(i int) (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i)*0x9e3779b97f4a7c15)
+	return id
+}
+
+// together does something for each of n, many at a time, as a crowd does.
+func (f *farCrowd) together(n int, do func(i int)) {
+	f.Helper()
+	var all sync.WaitGroup
+	for from := range 512 {
+		all.Go(func() {
+			for i := from; i < n; i += 512 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// exact is the position in the sorted set, 0 for none.
+func (f *farCrowd) exact(p line.Place) int64 {
+	f.Helper()
+	s := f.servers[0]
+	rank, err := s.client.ZRank(context.Background(), s.keys("Z")[1], string(p.ID[:])).Result()
+	if err != nil {
+		return 0
+	}
+	return rank + 1
+}
+
+// touches is how many polls both servers answered from memory.
+func (f *farCrowd) touches() float64 {
+	return testutil.ToFloat64(f.servers[0].metrics.touches) + testutil.ToFloat64(f.servers[1].metrics.touches)
+}
+
+// TestPositionsFarAway: at most 511 too high, exact near the front, and never
+// rising, whichever server one asks, while others leave.
+func TestPositionsFarAway(t *testing.T) {
+	t.Parallel()
+	f := newFarCrowd(t)
+	// Some enter between a poll and the look at the set.
+	const entering = 200
+	rng := rand.New(rand.NewPCG(1, 2))
+	polled := rng.Perm(len(f.places))[:len(f.places)/8]
+	for round := range 4 {
+		f.clock.Add(4 * time.Second)
+		leaving := rng.Perm(len(f.places))[:2_000]
+		f.together(len(leaving), func(i int) {
+			if err := f.servers[0].Leave(t.Context(), "Z", f.places[leaving[i]]); err != nil {
+				t.Errorf("leave: %v", err)
+			}
+		})
+		f.together(len(polled), func(i int) {
+			who := polled[i]
+			a, err := f.servers[(i+round)%2].Poll(t.Context(), "Z", f.places[who])
+			exact := f.exact(f.places[who])
+			switch {
+			case err != nil:
+				t.Errorf("poll: %v", err)
+			case a.Status != line.Waiting:
+				if exact != 0 {
+					t.Errorf("status %d of one who waits", a.Status)
+				}
+			case a.Position > f.told[who]:
+				t.Errorf("the position rose from %d to %d", f.told[who], a.Position)
+			case a.Position < exact || a.Position >= exact+markEvery+entering:
+				t.Errorf("position %d, exactly %d", a.Position, exact)
+			case a.State.Waiting == 0 || a.Place.ID != f.places[who].ID || a.Place.ArrivedAtMicros != f.places[who].ArrivedAtMicros ||
+				a.Place.DueMillis != a.State.NowMillis+a.PeriodMillis || a.PeriodMillis == 0:
+				t.Errorf("not all is told: %+v", a)
+			}
+			if a.Status == line.Waiting {
+				f.places[who], f.told[who] = a.Place, a.Position
+			}
+		})
+	}
+	if n := f.touches(); n == 0 {
+		t.Error("nobody was touched")
+	}
+}
+
+// TestTouchesAreTrue: what is remembered hides from nobody that the place is
+// gone, keeps nobody from entering, and keeps those who poll from being swept.
+func TestTouchesAreTrue(t *testing.T) {
+	t.Parallel()
+	f := newFarCrowd(t)
+	s := f.servers[0]
+	// Paused, or the wait would be short where nearly everybody is silent.
+	paused := zone.Defaults("Z")
+	paused.PerMinute = 0
+	put(t, s, paused)
+	// Between the same few marks, far from the front.
+	first := len(f.places) - 3*markEvery
+	here := f.places[first : first+markEvery/4]
+	idle := f.places[first-5*markEvery]
+	pollAll := func(want line.Status) {
+		t.Helper()
+		f.together(len(here), func(i int) {
+			a, err := s.Poll(t.Context(), "Z", here[i])
+			if err != nil || a.Status != want {
+				t.Errorf("%+v, %v, want status %d", a, err, want)
+			}
+			here[i] = a.Place
+		})
+	}
+	for range 20 {
+		f.clock.Add(4 * time.Second)
+		pollAll(line.Waiting) // by which the server knows where the marks are
+		before := f.touches()
+		pollAll(line.Waiting)
+		if f.touches() == before {
+			t.Fatal("nobody was touched")
+		}
+	}
+	f.sweep(2)
+	for _, p := range here {
+		if f.exact(p) == 0 {
+			t.Fatal("one who polled was swept")
+		}
+	}
+	if f.exact(idle) != 0 {
+		t.Error("one who was silent was not swept")
+	}
+
+	if err := s.Leave(t.Context(), "Z", here[1]); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := s.Poll(t.Context(), "Z", here[1]); err != nil || a.Status != line.Gone {
+		t.Errorf("%+v, %v after leaving, want gone", a, err)
+	}
+	here = here[2:]
+	pollAll(line.Waiting)
+
+	open := zone.Defaults("Z")
+	open.Mode = zone.ModeOpen
+	put(t, s, open)
+	pollAll(line.Admitted)
+	pollAll(line.AdmittedBefore)
+
+	f.clock.Add(2 * time.Minute)
+	f.sweep(2)
+	if marks := s.client.ZCard(t.Context(), s.keys("Z")[marksKey]).Val(); marks != 0 {
+		t.Errorf("%d marks are left in an empty line", marks)
+	}
+}
+
+// marksKey is where the marks are among a zone's keys.
+const marksKey = 8
+
+// sweep goes through all of the line so many times.
+func (f *farCrowd) sweep(times int) {
+	f.Helper()
+	for cursor := uint64(0); times > 0; {
+		sweep, err := f.servers[0].Sweep(f.Context(), "Z", "one", cursor)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if cursor = sweep.Next; cursor == 0 {
+			times--
+		}
+	}
+}
