@@ -2,68 +2,30 @@ package limit_test
 
 import (
 	"context"
-	"net"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/limit"
 )
 
-// redis is a server on a port of its own, which can be killed and started again.
-type redis struct {
-	addr string
-	dir  string
-	cmd  *exec.Cmd
-}
-
-func startRedis(tb testing.TB) *redis {
+// startRedis starts a server on a port of its own, which can be killed and started
+// again.
+func startRedis(tb testing.TB) *process.Redis {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	r, err := process.NewRedis(tb.Context(), "redis-server", tb.TempDir())
 	must(tb, err)
-	r := &redis{addr: l.Addr().String(), dir: tb.TempDir()}
-	must(tb, l.Close())
-	tb.Cleanup(r.kill)
-	r.start(tb)
+	tb.Cleanup(r.Kill)
+	must(tb, r.Start(context.Background()))
 	return r
 }
 
-func (r *redis) start(tb testing.TB) {
-	tb.Helper()
-	_, port, err := net.SplitHostPort(r.addr)
-	must(tb, err)
-	r.cmd = exec.CommandContext(context.Background(), "redis-server",
-		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--save", "", "--appendonly", "no")
-	must(tb, r.cmd.Start())
-	await(tb, "redis listens", func() bool {
-		c, err := new(net.Dialer).DialContext(tb.Context(), "tcp", r.addr)
-		if err == nil {
-			err = c.Close()
-		}
-		return err == nil
-	})
-}
-
-// kill ends it at once, and waits until it is gone.
-func (r *redis) kill() {
-	if r.cmd == nil {
-		return
-	}
-	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait()
-	r.cmd = nil
-}
-
-// await looks every 10 ms, for 20 s.
+// await looks for 20 s.
 func await(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); <-look.C {
-		if time.Now().After(deadline) {
-			tb.Fatalf("in vain: %s", what)
-		}
+	if !process.Soon(tb.Context(), process.StartTimeout, process.LookEvery, holds) {
+		tb.Fatalf("in vain: %s", what)
 	}
 }
 
@@ -79,7 +41,7 @@ func TestServersCountTogether(t *testing.T) {
 	var clients sync.WaitGroup
 	allowed, refused := 0, 0
 	for range 2 {
-		l := open(t, limit.Options{RedisURL: "redis://" + r.addr, Policies: policies, Secret: []byte("s")})
+		l := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Secret: []byte("s")})
 		for range 32 {
 			clients.Go(func() {
 				for range 4 {
@@ -106,7 +68,7 @@ func TestServersCountTogether(t *testing.T) {
 	if allowed != 100 || refused != 156 {
 		t.Errorf("%d of 100 passed, %d were refused", allowed, refused)
 	}
-	other := open(t, limit.Options{RedisURL: "redis://" + r.addr, Policies: policies, Secret: []byte("another")})
+	other := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Secret: []byte("another")})
 	if d, err := other.Allow(t.Context(), limit.Request{Policy: "api", Key: "a"}); err != nil || !d.Allowed {
 		t.Errorf("with another secret: %+v %v", d, err)
 	}
@@ -123,7 +85,7 @@ func TestRedisIsAway(t *testing.T) {
 			Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 10, Window: 24 * time.Hour}},
 		})
 	}
-	l := open(t, limit.Options{RedisURL: "redis://" + r.addr, Policies: policies, Servers: 2})
+	l := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Servers: 2})
 	// ask asks with one key n times and returns how many were allowed, and by what
 	// the last was decided.
 	ask := func(f limit.FailurePolicy, n int) (allowed int, by limit.Source) {
@@ -143,7 +105,7 @@ func TestRedisIsAway(t *testing.T) {
 			t.Errorf("%s, while it is there: %d by %s", p.Name, n, by)
 		}
 	}
-	r.kill()
+	r.Kill()
 	for f, want := range map[limit.FailurePolicy]struct {
 		allowed int
 		by      limit.Source
@@ -158,7 +120,7 @@ func TestRedisIsAway(t *testing.T) {
 			t.Errorf("%s: 20 answers took %v", f, took)
 		}
 	}
-	r.start(t)
+	must(t, r.Start(context.Background()))
 	for _, p := range policies {
 		await(t, p.Name+" is decided by redis again", func() bool {
 			_, by := ask(p.OnStoreFailure, 1)

@@ -1,14 +1,9 @@
 package lua
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // TestMain stops the Redis that the tests have started, and finds goroutines
@@ -43,93 +39,40 @@ func (run exitCode) Run() int { return run() }
 // a prefix of its own there.
 var redisServer server
 
-// server is a redis-server on a free port, without persistence.
+// server is a redis-server that the first test that asks for it starts.
 type server struct {
-	once sync.Once
-	err  error
-	url  string
-	cmd  *exec.Cmd
-	dir  string
-	// drained is closed when the server's output has ended.
-	drained chan struct{}
+	once  sync.Once
+	err   error
+	redis *process.Redis
 }
-
-// startAttempts: somebody else may take the free port before Redis does.
-const startAttempts = 5
 
 // address starts the server when it is first asked for.
 func (s *server) address(t conformance.TB) string {
 	t.Helper()
-	s.once.Do(func() {
-		for range startAttempts {
-			if s.err = s.start(); s.err == nil {
-				return
-			}
-		}
-	})
+	s.once.Do(func() { s.err = s.start() })
 	if s.err != nil {
 		t.Fatalf("redis-server, which these tests need, did not start: %v", s.err)
 	}
-	return s.url
+	return s.redis.URL()
 }
 
 func (s *server) start() error {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return err
-	}
-	if err := l.Close(); err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "lua-test")
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir,
-		"--save", "", "--appendonly", "no")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if s.redis, err = process.NewRedis(context.Background(), "redis-server", dir); err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	s.cmd, s.dir, s.url = cmd, dir, "redis://127.0.0.1:"+port
-	s.drained = make(chan struct{})
-	ready := make(chan struct{})
-	go s.drain(out, ready)
-	select {
-	case <-ready:
-		return nil
-	case <-s.drained:
-		return fmt.Errorf("it ended: %w", cmd.Wait())
-	}
-}
-
-// drain reads what the server says until it ends.
-func (s *server) drain(out io.Reader, ready chan<- struct{}) {
-	defer close(s.drained)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), "Ready to accept connections") {
-			close(ready)
-		}
-	}
+	return s.redis.Start(context.Background())
 }
 
 func (s *server) stop() error {
-	if running := s.cmd != nil && s.err == nil; !running {
+	if s.redis == nil {
 		return nil
 	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		return err
-	}
-	<-s.drained
-	_ = s.cmd.Wait() // it was killed, as it will say
-	return os.RemoveAll(s.dir)
+	s.redis.Kill()
+	return os.RemoveAll(s.redis.Dir)
 }
 
 // prefixes counts the stores that tests have opened.

@@ -99,12 +99,12 @@ func (c limitAuditCommand) Run(ctx context.Context, at *surroundings) error {
 		if d.json {
 			return d.printJSON(reply.JSON)
 		}
-		if len(reply.Value.Changes) == 0 {
+		if len(reply.Value.Policies) == 0 {
 			d.say("The record has no such changes.")
 			return nil
 		}
 		t := &table{columns: []column{{title: "POLICY"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
-		for _, change := range reply.Value.Changes {
+		for _, change := range reply.Value.Policies {
 			who := change.By
 			if who == "" {
 				who = "-"

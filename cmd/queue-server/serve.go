@@ -115,19 +115,16 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
 	defer waiting.Stop()
 	desk := operator.New(zones, seen, log)
-	operators := operator.NewHTTP(desk)
-	operators.ShowPolicies(limits.book)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
 	}
 	notKept := notKept(opened, zones, limits.book)
-	operators.ShowNotKept(notKept)
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	consoles, err := console.New(console.Options{
-		Zones: desk, Watch: seen, Forecast: desk, Policies: limits.book, Decisions: limits,
+	consoles, err := console.New(console.Parts{
+		Zones: desk, Watch: seen, Policies: limits.book, Decisions: limits,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
@@ -140,7 +137,7 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	r := rooms{
 		wait:     wait.NewHTTP(waiting),
 		entry:    entry.NewHTTP(entry.New(visited, issuer, metrics), keys.passes.JWKS()),
-		operator: operators,
+		operator: operator.NewHTTP(desk, limits.book, notKept),
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),
 		console:  consoles.Handler(),

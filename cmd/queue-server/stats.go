@@ -35,9 +35,6 @@ func statsText(s *adminclient.Stats) string {
 	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
 	figure := func(name, value, more string) { t.add("  "+name, value, more) }
 	t.add(s.ZoneID+": "+state(s.Mode, s.PerMinute), "", "")
-	if s.Store != "" && s.Store != storeOK {
-		t.add("THE STORE DOES NOT ANSWER: "+s.Store, "", "")
-	}
 	section("In the line")
 	figure("waiting", grouped(s.Waiting), "")
 	figure("released", grouped(s.Released), "may be let in when they poll")
@@ -66,14 +63,9 @@ func statsText(s *adminclient.Stats) string {
 	figure("left", grouped(s.Totals.Left), "")
 	figure("swept", grouped(s.Totals.Swept), "")
 	figure("restored", grouped(s.Totals.Restored), "put back after a loss")
-	if s.Totals.Polls != nil {
-		figure("polls", grouped(*s.Totals.Polls), "")
-	}
+	figure("polls", grouped(s.Totals.Polls), "")
 	return t.bare()
 }
-
-// storeOK is what a server says of a store that answers.
-const storeOK = "ok"
 
 // bare returns the rows without titles. A row that has but its first cell is a
 // heading, and makes no column wider.

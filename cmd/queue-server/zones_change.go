@@ -214,7 +214,7 @@ func (c resumeCommand) Run(ctx context.Context, at *surroundings) error {
 
 // limitBefore returns the limit that a paused zone had before, from the record.
 func (d *desk) limitBefore(ctx context.Context, zoneID string) (int64, error) {
-	reply, err := d.Changes(ctx, zoneID, 0)
+	reply, err := d.Changes(ctx, zoneID, zone.MaxChanges)
 	if err != nil {
 		return 0, err
 	}

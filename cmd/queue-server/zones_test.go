@@ -307,7 +307,7 @@ func TestExitStatuses(t *testing.T) {
 		{"zones apply -f /there/is/none.yaml", nil, exitUsage, "the zones cannot be read: open /there/is/none.yaml"},
 		{"zones list", with("QUEUE_ADMIN_URL", "localhost:8081"), exitUsage, "must look like http://127.0.0.1:8081"},
 		{"zones list", with("QUEUE_ADMIN_TOKEN", "short"), exitUsage, "QUEUE_ADMIN_TOKEN: secret: unusable: it has 5 characters"},
-		{"zones list --as=" + strings.Repeat("x", 65), nil, exitUsage, "the operator's name has 65 bytes"},
+		{"zones list --as=" + strings.Repeat("x", 65), nil, exitUsage, "the operator's name must not be longer than 64 bytes"},
 		{"zones get TIKETS", nil, exitNotFound, `there is no zone TIKETS; did you mean "TICKETS"?`},
 		{"zones get OTHER", nil, exitNotFound, "there is no zone OTHER; known are TEST_ZONE, TICKETS"},
 		{"zones set OTHER burst=1", nil, exitNotFound, "there is no zone OTHER"},

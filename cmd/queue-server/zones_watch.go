@@ -207,11 +207,7 @@ func watchTable(zones []zoneView) *table {
 			continue
 		}
 		s := z.stats.Value
-		word := state(s.Mode, s.PerMinute)
-		if s.Store != "" && s.Store != storeOK {
-			word = "store " + s.Store
-		}
-		t.add(z.zoneID, word, grouped(s.Waiting), grouped(s.Overdue),
+		t.add(z.zoneID, state(s.Mode, s.PerMinute), grouped(s.Waiting), grouped(s.Overdue),
 			grouped(s.AdmittedInWindow)+"/"+grouped(s.WindowLimit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
 			percent(s.WindowUse), millis(s.EstimatedWait), rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -190,12 +192,11 @@ func TestWatchPicture(t *testing.T) {
 	v := view{at: at, zones: []zoneView{
 		{zoneID: "TICKETS-OF-A-VERY-LONG-NAME-INDEED-AND-MORE-OF-IT-AUTUMN", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{
 			Mode: zone.ModeQueue, Waiting: 1_234_567, Overdue: 12, AdmittedInWindow: 6000, WindowLimit: 6000,
-			AdmittedInMinute: 59_999, PerMinute: 60_000, WindowUse: 1, EstimatedWait: 1_234_000, JoinsPerMinute: &rate, PollsPerSecond: &rate,
+			AdmittedInMinute: 59_999, PerMinute: 60_000, WindowUse: 1, EstimatedWait: 1_234_000, Rates: operator.Rates{JoinsPerMinute: &rate, PollsPerSecond: &rate},
 		}}},
 		{zoneID: "PAUSED", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{Mode: zone.ModeQueue}}},
-		{zoneID: "FAILING", stats: adminclient.Reply[adminclient.Stats]{Value: adminclient.Stats{Mode: zone.ModeQueue, Store: "failing"}}},
-		{zoneID: "DELETED", err: &adminclient.ProblemError{Status: 404, Code: "zone_unknown"}},
-		{zoneID: "AWAY", err: &adminclient.ProblemError{Status: 503, Code: "store_unavailable"}},
+		{zoneID: "DELETED", err: &adminclient.ProblemError{Problem: problem.Problem{Status: 404, Code: "zone_unknown"}}},
+		{zoneID: "AWAY", err: &adminclient.ProblemError{Problem: problem.Problem{Status: 503, Code: "store_unavailable"}}},
 	}}
 	got := strings.Join(screen.picture(v, 80, 24), "\n") + "\n"
 	if want := `
@@ -207,7 +208,7 @@ TICKETS-…-AUTUMN  queue          1,234,567  59,999/60,000  100 %  20 m 34 s
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	wide(t, got, 80)
-	for _, word := range []string{"…", "paused", "store failing", "deleted", "store away", "20 m 34 s", "1,234,567"} {
+	for _, word := range []string{"…", "paused", "deleted", "store away", "20 m 34 s", "1,234,567"} {
 		if !strings.Contains(got, word) {
 			t.Errorf("no %q in\n%s", word, got)
 		}
@@ -218,7 +219,7 @@ TICKETS-…-AUTUMN  queue          1,234,567  59,999/60,000  100 %  20 m 34 s
 	if want := "NO ANSWER for 1 m 05 s, trying again; these figures are old: unexpected EOF"; picture[len(picture)-1] != want {
 		t.Errorf("got %q, want %q", picture[len(picture)-1], want)
 	}
-	if want := "and 3 zones more; name those that you want to see"; len(picture) != 7 || picture[len(picture)-2] != want {
+	if want := "and 2 zones more; name those that you want to see"; len(picture) != 7 || picture[len(picture)-2] != want {
 		t.Errorf("no %q in\n%s", want, strings.Join(picture, "\n"))
 	}
 }

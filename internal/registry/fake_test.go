@@ -234,7 +234,6 @@ func (f *fakeStore) wantCalls(t *testing.T, want map[string]int) {
 
 // watched is a Meter that knows what it was told.
 type watched struct {
-	noMeter
 	mu     sync.Mutex
 	zones  map[string]bool
 	called map[store.Call]tally

@@ -12,5 +12,5 @@
 //	background  loops that begin and end with a part of the server, and calls that many share
 //
 // problem and metric name what the others return and do, so they import them; the
-// others and this package import the domain alone.
+// others import this package and the domain alone.
 package serve

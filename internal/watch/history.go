@@ -2,6 +2,7 @@ package watch
 
 import (
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -12,73 +13,56 @@ const (
 	Kept = 3600
 	// growth is by how many samples a history grows: 50 KB.
 	growth = 600
-
-	tenths = 10
-	mille  = 1000
 )
 
-// modes are numbered for packed samples.
-var modes = []zone.Mode{zone.ModeQueue, zone.ModeOpen, zone.ModeClosed}
+// modes are numbered for packed samples; a failing one has none.
+var modes = []zone.Mode{"", zone.ModeQueue, zone.ModeOpen, zone.ModeClosed}
 
-// packed is a Sample in 84 bytes. Figures beyond 32 bits are kept as the
-// largest that fits; all limits of a zone's settings are well below.
-type packed struct {
-	at                                                uint32 // Unix seconds
-	waiting, released, overdue                        uint32
-	inWindow, windowLimit, burst, inMinute, perMinute uint32
-	joins, admitted, departures, swept, polls         uint32 // tenths
-	restored, waitP50, waitP95, waitCount, estimate   uint32
-	errorMille                                        uint32
-	errorCount                                        uint16
-	rateSeconds                                       uint8
-	// mode is an index into modes; or isFailing, and then waiting is for how
-	// many seconds, and nothing else is set.
-	mode uint8
+// kept are the columns that are not made of others.
+var kept = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.scale == 0 })
+
+// packed is a Sample in 96 bytes: the columns that are kept, in their order. Figures
+// beyond 32 bits are kept as the largest that fits; all limits of a zone's settings
+// are well below.
+type packed [24]uint32
+
+func pack(s *Sample) (p packed) {
+	for i, c := range kept {
+		var figure float64
+		switch v := c.in(s); v.Kind() {
+		case reflect.Int64:
+			figure = float64(v.Int())
+		case reflect.Float64:
+			figure = v.Float()
+		default:
+			figure = float64(slices.Index(modes, s.Mode))
+		}
+		p[i] = uint32(min(max(0, math.Round(figure*c.scale)), math.MaxUint32))
+	}
+	return p
 }
 
-const isFailing = math.MaxUint8
-
-func pack(s *Sample) packed {
-	at := u32(s.At / mille)
-	if !s.Known() {
-		return packed{at: at, mode: isFailing, waiting: u32((s.At - s.FailingSince) / mille)}
-	}
-	return packed{
-		at: at, waiting: u32(s.Waiting), released: u32(s.Released), overdue: u32(s.Overdue),
-		inWindow: u32(s.InWindow), windowLimit: u32(s.WindowLimit), burst: u32(s.Burst),
-		inMinute: u32(s.InMinute), perMinute: u32(s.PerMinute),
-		joins: times(tenths, s.JoinsPerMinute), admitted: times(tenths, s.AdmittedPerMinute),
-		departures: times(tenths, s.DeparturesPerMinute), swept: times(tenths, s.SweptPerMinute),
-		polls: times(tenths, s.PollsPerSecond), restored: u32(s.Restored),
-		waitP50: u32(s.WaitP50Millis), waitP95: u32(s.WaitP95Millis), waitCount: u32(s.WaitCount),
-		estimate: u32(s.EstimateMillis), errorMille: times(mille, s.EstimateError),
-		errorCount:  uint16(min(s.EstimateErrorCount, math.MaxUint16)),
-		rateSeconds: uint8(min(s.RateSeconds, math.MaxUint8)),
-		mode:        uint8(max(0, slices.Index(modes, s.Mode))),
-	}
-}
+// at is when the sample was taken, in Unix seconds: the first column.
+func (p *packed) at() uint32 { return p[0] }
 
 // sample unpacks. Whoever sees a sample sees an unpacked one, the latest too:
 // so all see the same figures.
-func (p *packed) sample() Sample {
-	at := int64(p.at) * mille
-	if p.mode == isFailing {
-		return Sample{At: at, Store: StoreFailing, FailingSince: at - int64(p.waiting)*mille}
+func (p *packed) sample() (s Sample) {
+	for i, c := range kept {
+		switch v, figure := c.in(&s), float64(p[i])/c.scale; v.Kind() {
+		case reflect.Int64:
+			v.SetInt(int64(math.Round(figure)))
+		case reflect.Float64:
+			v.SetFloat(figure)
+		default:
+			s.Mode = modes[p[i]]
+		}
 	}
-	return Sample{
-		At: at, Store: StoreOK,
-		Waiting: int64(p.waiting), Released: int64(p.released), Overdue: int64(p.overdue),
-		InWindow: int64(p.inWindow), WindowLimit: int64(p.windowLimit), Burst: int64(p.burst),
-		InMinute: int64(p.inMinute), PerMinute: int64(p.perMinute), Mode: modes[p.mode],
-		Use:            Use(int64(p.inWindow), int64(p.windowLimit)),
-		RateSeconds:    int64(p.rateSeconds),
-		JoinsPerMinute: part(p.joins, tenths), AdmittedPerMinute: part(p.admitted, tenths),
-		DeparturesPerMinute: part(p.departures, tenths), SweptPerMinute: part(p.swept, tenths),
-		PollsPerSecond: part(p.polls, tenths), Restored: int64(p.restored),
-		WaitP50Millis: int64(p.waitP50), WaitP95Millis: int64(p.waitP95), WaitCount: int64(p.waitCount),
-		EstimateMillis: int64(p.estimate), EstimateError: part(p.errorMille, mille),
-		EstimateErrorCount: int64(p.errorCount),
+	s.Store, s.Use = StoreOK, Use(s.InWindow, s.WindowLimit)
+	if s.FailingSince > 0 {
+		s.Store = StoreFailing
 	}
+	return s
 }
 
 // Use is the share of a window that is taken, from 0 to 1: a burst is not shown
@@ -89,10 +73,6 @@ func Use(inWindow, windowLimit int64) float64 {
 	}
 	return min(1, float64(inWindow)/float64(windowLimit))
 }
-
-func u32(v int64) uint32                { return uint32(min(max(0, v), math.MaxUint32)) }
-func times(n float64, v float64) uint32 { return uint32(min(max(0, math.Round(n*v)), math.MaxUint32)) }
-func part(v uint32, of float64) float64 { return float64(v) / of }
 
 // history is the last Kept samples of one zone, one a second at most. The zero
 // value is empty.
@@ -117,8 +97,8 @@ func (h *history) last() *packed {
 // add adds a sample that is newer than all others; if it is not, the clock was
 // set back, and those of the time that is to come again are dropped.
 func (h *history) add(p packed) {
-	if last := h.last(); last != nil && last.at >= p.at {
-		h.dropFrom(p.at)
+	if last := h.last(); last != nil && last.at() >= p.at() {
+		h.dropFrom(p.at())
 	}
 	if len(h.ring) == Kept {
 		h.ring[h.first] = p
@@ -134,7 +114,7 @@ func (h *history) add(p packed) {
 func (h *history) dropFrom(at uint32) {
 	var keep []packed
 	for i := range h.len() {
-		if p := h.at(i); p.at < at {
+		if p := h.at(i); p.at() < at {
 			keep = append(keep, *p)
 		}
 	}

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"cmp"
+	"reflect"
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -16,13 +18,17 @@ const (
 // null: all of them while the store is failing, the rates in the first second,
 // the waits when nobody was admitted, the error when none was measured. In Go
 // they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
+//
+// The tag known says when a figure is known, by its name in knownWhen; "" while the
+// store answers. The tag kept says how it is kept: times so many, in 32 bits; "-" is
+// what follows from others.
 type Sample struct {
 	// At is the second, in Unix milliseconds.
-	At int64 `json:"at"`
+	At int64 `json:"at" known:"always" kept:"0.001"`
 	// Store is StoreOK or StoreFailing; FailingSince the second of the first
 	// sample of a row of failing ones, in Unix milliseconds, else 0.
-	Store        string `json:"store"`
-	FailingSince int64  `json:"failingSince"`
+	Store        string `json:"store" known:"always" kept:"-"`
+	FailingSince int64  `json:"failingSince" known:"failing" kept:"0.001"`
 
 	// Waiting is how many are in the line. Released of them may be admitted
 	// when they poll; of those, Overdue did not come when told to.
@@ -41,7 +47,7 @@ type Sample struct {
 	// Mode is the zone's.
 	Mode zone.Mode `json:"mode"`
 	// Use is InWindow of WindowLimit, from 0 to 1.
-	Use float64 `json:"use"`
+	Use float64 `json:"use" kept:"-"`
 
 	// RateSeconds is over how many seconds the rates were measured: 60, and
 	// fewer at the beginning; 0 before there are any.
@@ -49,24 +55,24 @@ type Sample struct {
 	// Rates, all servers together, with one decimal: Joins, Admitted,
 	// Departures (who said so) and Swept (who went silently) in a minute, and
 	// polls that the store answered in a second. Admitted is at most InMinute.
-	JoinsPerMinute      float64 `json:"joinsPerMinute"`
-	AdmittedPerMinute   float64 `json:"admittedPerMinute"`
-	DeparturesPerMinute float64 `json:"departuresPerMinute"`
-	SweptPerMinute      float64 `json:"sweptPerMinute"`
-	PollsPerSecond      float64 `json:"pollsPerSecond"`
+	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates" kept:"10"`
+	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates" kept:"10"`
+	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates" kept:"10"`
+	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates" kept:"10"`
+	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates" kept:"10"`
 	// Restored is how many lost places were put back in RateSeconds.
-	Restored int64 `json:"restored"`
+	Restored int64 `json:"restored" known:"rates"`
 
 	// WaitP50Millis and WaitP95Millis are how long they had waited who were
 	// admitted in RateSeconds, WaitCount many.
-	WaitP50Millis int64 `json:"waitP50Millis"`
-	WaitP95Millis int64 `json:"waitP95Millis"`
-	WaitCount     int64 `json:"waitCount"`
+	WaitP50Millis int64 `json:"waitP50Millis" known:"waits"`
+	WaitP95Millis int64 `json:"waitP95Millis" known:"waits"`
+	WaitCount     int64 `json:"waitCount" known:"rates"`
 	// EstimateMillis is the expected wait of one who joins now.
 	EstimateMillis int64 `json:"estimateMillis"`
 	// EstimateError is the median of |estimate - real| / real of the first
 	// estimates that this server gave, of EstimateErrorCount admitted lately.
-	EstimateError      float64 `json:"estimateError"`
+	EstimateError      float64 `json:"estimateError" known:"error" kept:"1000"`
 	EstimateErrorCount int64   `json:"estimateErrorCount"`
 }
 
@@ -87,68 +93,49 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// column is one field of a sample, by its name in JSON.
+// column is one field of a sample.
 type column struct {
-	name  string
+	name  string // in JSON
+	field int
 	known func(*Sample) bool
-	value func([]byte, *Sample) []byte
+	// scale is by what it is multiplied to be kept; 0 is not kept.
+	scale float64
 }
+
+// knownWhen are the conditions under which figures are known.
+var knownWhen = map[string]func(*Sample) bool{
+	"always":  func(*Sample) bool { return true },
+	"failing": func(s *Sample) bool { return !s.Known() },
+	"":        (*Sample).Known,
+	"rates":   func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 },
+	"waits":   func(s *Sample) bool { return s.Known() && s.WaitCount > 0 },
+	"error":   func(s *Sample) bool { return s.Known() && s.EstimateErrorCount > 0 },
+}
+
+// columns are all fields of a sample, in the order in which they are written.
+var columns = func() (all []column) {
+	for f := range reflect.TypeFor[Sample]().Fields() {
+		scale, err := strconv.ParseFloat(cmp.Or(f.Tag.Get("kept"), "1"), 64)
+		if err != nil { // "-"
+			scale = 0
+		}
+		all = append(all, column{f.Tag.Get("json"), f.Index[0], knownWhen[f.Tag.Get("known")], scale})
+	}
+	return all
+}()
+
+func (c *column) in(s *Sample) reflect.Value { return reflect.ValueOf(s).Elem().Field(c.field) }
 
 func (c *column) append(b []byte, s *Sample) []byte {
 	if !c.known(s) {
 		return append(b, "null"...)
 	}
-	return c.value(b, s)
-}
-
-// When figures are known.
-var (
-	always    = func(*Sample) bool { return true }
-	failing   = func(s *Sample) bool { return !s.Known() }
-	known     = (*Sample).Known
-	withRates = func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 }
-	withWaits = func(s *Sample) bool { return s.Known() && s.WaitCount > 0 }
-	withError = func(s *Sample) bool { return s.Known() && s.EstimateErrorCount > 0 }
-)
-
-// columns are all fields of a sample, in the order in which they are written.
-var columns = []column{
-	count("at", always, func(s *Sample) int64 { return s.At }),
-	text("store", always, func(s *Sample) string { return s.Store }),
-	count("failingSince", failing, func(s *Sample) int64 { return s.FailingSince }),
-	count("waiting", known, func(s *Sample) int64 { return s.Waiting }),
-	count("released", known, func(s *Sample) int64 { return s.Released }),
-	count("overdue", known, func(s *Sample) int64 { return s.Overdue }),
-	count("inWindow", known, func(s *Sample) int64 { return s.InWindow }),
-	count("windowLimit", known, func(s *Sample) int64 { return s.WindowLimit }),
-	count("burst", known, func(s *Sample) int64 { return s.Burst }),
-	count("inMinute", known, func(s *Sample) int64 { return s.InMinute }),
-	count("perMinute", known, func(s *Sample) int64 { return s.PerMinute }),
-	text("mode", known, func(s *Sample) string { return string(s.Mode) }),
-	decimal("use", known, func(s *Sample) float64 { return s.Use }),
-	count("rateSeconds", known, func(s *Sample) int64 { return s.RateSeconds }),
-	decimal("joinsPerMinute", withRates, func(s *Sample) float64 { return s.JoinsPerMinute }),
-	decimal("admittedPerMinute", withRates, func(s *Sample) float64 { return s.AdmittedPerMinute }),
-	decimal("departuresPerMinute", withRates, func(s *Sample) float64 { return s.DeparturesPerMinute }),
-	decimal("sweptPerMinute", withRates, func(s *Sample) float64 { return s.SweptPerMinute }),
-	decimal("pollsPerSecond", withRates, func(s *Sample) float64 { return s.PollsPerSecond }),
-	count("restored", withRates, func(s *Sample) int64 { return s.Restored }),
-	count("waitP50Millis", withWaits, func(s *Sample) int64 { return s.WaitP50Millis }),
-	count("waitP95Millis", withWaits, func(s *Sample) int64 { return s.WaitP95Millis }),
-	count("waitCount", withRates, func(s *Sample) int64 { return s.WaitCount }),
-	count("estimateMillis", known, func(s *Sample) int64 { return s.EstimateMillis }),
-	decimal("estimateError", withError, func(s *Sample) float64 { return s.EstimateError }),
-	count("estimateErrorCount", known, func(s *Sample) int64 { return s.EstimateErrorCount }),
-}
-
-func count(name string, known func(*Sample) bool, of func(*Sample) int64) column {
-	return column{name, known, func(b []byte, s *Sample) []byte { return strconv.AppendInt(b, of(s), 10) }}
-}
-
-func decimal(name string, known func(*Sample) bool, of func(*Sample) float64) column {
-	return column{name, known, func(b []byte, s *Sample) []byte { return strconv.AppendFloat(b, of(s), 'f', -1, 64) }}
-}
-
-func text(name string, known func(*Sample) bool, of func(*Sample) string) column {
-	return column{name, known, func(b []byte, s *Sample) []byte { return strconv.AppendQuote(b, of(s)) }}
+	switch v := c.in(s); v.Kind() {
+	case reflect.Int64:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.Float64:
+		return strconv.AppendFloat(b, v.Float(), 'f', -1, 64)
+	default:
+		return strconv.AppendQuote(b, v.String())
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -248,23 +250,17 @@ func (w *Watch) order(list []zone.Settings) []result {
 
 // ask asks the store for the state of the zones, until ctx ends.
 func (w *Watch) ask(ctx context.Context, results []result) {
-	var work sync.WaitGroup
-	next := make(chan *result)
-	for range min(workers, len(results)) {
-		work.Go(func() {
-			for r := range next {
-				if ctx.Err() != nil {
-					continue
-				}
-				w.askOne(ctx, r)
+	var work errgroup.Group
+	work.SetLimit(workers)
+	for i := range results {
+		work.Go(func() error {
+			if ctx.Err() == nil {
+				w.askOne(ctx, &results[i])
 			}
+			return nil
 		})
 	}
-	for i := range results {
-		next <- &results[i]
-	}
-	close(next)
-	work.Wait()
+	_ = work.Wait() // no call returns an error
 }
 
 func (w *Watch) askOne(ctx context.Context, r *result) {

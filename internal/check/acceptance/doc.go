@@ -12,7 +12,8 @@
 // virtual user knows nothing of the others, though. So each tells at its end what
 // it was told and when, and this package judges what only all of them together
 // show: how many entered in any interval, who overtook whom, whether the server
-// let in more than ever heard of it, how far the estimates were off.
+// let in more than ever heard of it, how far the estimates were off. Package measure
+// works out the figures.
 //
 // What a story's bounds are, the scenario says in its first line; the limits are
 // those of the zone. No figure is taken from the server, but for its own counts of

@@ -6,8 +6,8 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"time"
 
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -94,12 +94,15 @@ func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	v := &Verdict{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}
 	v.people(s)
 	times := admissions(s)
-	v.MostWindow = most(times, rates.WindowMillis)
-	v.MostMinute = most(times, window.MinuteMillis)
+	v.MostWindow = measure.Most(times, rates.WindowMillis)
+	v.MostMinute = measure.Most(times, window.MinuteMillis)
 	v.requests(s)
 	v.order(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
-	v.Capacity = capacityUsed(s, times, rates)
+	for i := range times {
+		times[i] -= s.Began
+	}
+	v.Capacity = measure.Capacity(s.changes(), times, rates)
 	v.find(s, counts)
 	return v
 }
@@ -174,7 +177,7 @@ func (v *Verdict) people(s *Story) {
 		}
 	}
 	slices.Sort(waits)
-	v.MedianWait, v.LongestWait = percentile(waits, 50), percentile(waits, 100)
+	v.MedianWait, v.LongestWait = measure.Percentile(waits, 50), measure.Percentile(waits, 100)
 	v.PollsMean = float64(polls) / math.Max(1, float64(v.In))
 }
 
@@ -228,19 +231,6 @@ func admissions(s *Story) []int64 {
 	return times
 }
 
-// most is the most of the sorted times that lie in any closed interval of so many
-// milliseconds.
-func most(times []int64, span int64) (n int) {
-	from := 0
-	for i, t := range times {
-		for times[from] < t-span {
-			from++
-		}
-		n = max(n, i-from+1)
-	}
-	return n
-}
-
 // twins counts visitors who hold a place that another holds too.
 func twins(s *Story) (n int) {
 	seen := make(map[int64]bool, len(s.Visitors))
@@ -255,6 +245,49 @@ func twins(s *Story) (n int) {
 		seen[at] = true
 	}
 	return n
+}
+
+// order counts, for each who polled when told to, those who came later and were let
+// in earlier. Who was not let in is looked at when last heard of: up to then, the
+// visitor stood in the line and could be passed.
+func (v *Verdict) order(s *Story, limit float64) {
+	var stays []measure.Stay
+	var who []*Visitor
+	for i := range s.Visitors {
+		o := &s.Visitors[i]
+		if o.place() == 0 {
+			continue
+		}
+		ended := o.Admitted
+		if ended == 0 {
+			ended = s.Began + o.last()
+		}
+		stays = append(stays, measure.Stay{Arrived: o.place(), Ended: ended, In: o.Admitted > 0})
+		who = append(who, o)
+	}
+	var overtaken []float64
+	for i, n := range measure.Overtaken(stays) {
+		if who[i].punctual() {
+			v.Punctual++
+			overtaken = append(overtaken, float64(n)/limit)
+		}
+	}
+	slices.Sort(overtaken)
+	v.OvertakenP99, v.OvertakenMost = measure.Percentile(overtaken, 99), measure.Percentile(overtaken, 100)
+
+	// Those who were dark: who passed them from when they were back.
+	for _, o := range who {
+		if o.Dark == nil || o.Admitted == 0 {
+			continue
+		}
+		passed := 0
+		for _, m := range stays {
+			if m.In && m.Ended > s.Began+o.Dark[1] && m.Ended < o.Admitted && m.Arrived > o.place() {
+				passed++
+			}
+		}
+		v.BackMost = max(v.BackMost, float64(passed)/limit)
+	}
 }
 
 // requests looks at every answer.
@@ -299,7 +332,7 @@ func (v *Verdict) requests(s *Story) {
 	}
 	v.Strained = float64(strained) / math.Max(1, float64(v.Requests))
 	slices.Sort(took)
-	v.LatencyP50, v.LatencyP99 = percentile(took, 50), percentile(took, 99)
+	v.LatencyP50, v.LatencyP99 = measure.Percentile(took, 50), measure.Percentile(took, 99)
 	v.Span = max(0, last-first)
 }
 
@@ -313,7 +346,7 @@ func estimateError(s *Story, windowMillis int64) float64 {
 		return -1
 	}
 	slices.Sort(errs)
-	return percentile(errs, 50)
+	return measure.Percentile(errs, 50)
 }
 
 // estimates calls f for each answer that told an estimate, with its time and
@@ -333,14 +366,9 @@ func (s *Story) estimates(windowMillis int64, f func(at int64, err float64)) {
 	}
 }
 
-// change is how many more, or fewer, wait from a time on.
-type change struct {
-	at, by int64
-}
-
 // changes are those of the number who wait and are there: who is dark is not.
-func (s *Story) changes() []change {
-	var all []change
+func (s *Story) changes() []measure.Change {
+	var all []measure.Change
 	for i := range s.Visitors {
 		o := &s.Visitors[i]
 		from, to := o.Asked[0].told(), o.last()
@@ -350,49 +378,11 @@ func (s *Story) changes() []change {
 		if to <= from {
 			continue
 		}
-		all = append(all, change{from, 1}, change{to, -1})
+		all = append(all, measure.Change{AtMillis: from, By: 1}, measure.Change{AtMillis: to, By: -1})
 		if d := o.Dark; d != nil && d[0] < to {
-			all = append(all, change{d[0], -1}, change{min(d[1], to), 1})
+			all = append(all, measure.Change{AtMillis: d[0], By: -1}, measure.Change{AtMillis: min(d[1], to), By: 1})
 		}
 	}
-	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b measure.Change) int { return cmp.Compare(a.AtMillis, b.AtMillis) })
 	return all
 }
-
-// capacityUsed is the mean share of the places that were taken, from when two
-// windows' worth first waited until they last did. -1 if that was shorter than a
-// window.
-func capacityUsed(s *Story, times []int64, rates window.Rates) float64 {
-	var live, from, to int64
-	began := false
-	for _, c := range s.changes() {
-		if live >= 2*rates.Limit { // until now
-			to = c.at
-		}
-		live += c.by
-		if live >= 2*rates.Limit && !began {
-			from, began = c.at, true
-		}
-	}
-	if !began || to-from < rates.WindowMillis {
-		return -1
-	}
-	taken := int64(0)
-	for _, t := range times {
-		at := t - s.Began
-		taken += max(0, min(to, at+rates.WindowMillis)-max(from, at))
-	}
-	perWindow := float64(rates.PerMinute) * float64(rates.WindowMillis) / window.MinuteMillis
-	return float64(taken) / (perWindow * float64(to-from))
-}
-
-// percentile of sorted values, by the nearest rank.
-func percentile[T int64 | float64](sorted []T, p float64) T {
-	if len(sorted) == 0 {
-		return 0
-	}
-	i := int(math.Ceil(p/100*float64(len(sorted)))) - 1
-	return sorted[max(0, min(i, len(sorted)-1))]
-}
-
-func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

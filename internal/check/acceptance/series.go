@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -104,8 +105,8 @@ func (s *Story) waiting(n int) []float64 {
 	changes := s.changes()
 	live, next := int64(0), 0
 	for i := range n {
-		for next < len(changes) && changes[next].at < int64(i+1)*1000 {
-			live += changes[next].by
+		for next < len(changes) && changes[next].AtMillis < int64(i+1)*1000 {
+			live += changes[next].By
 			next++
 		}
 		out[i] = float64(live)
@@ -119,5 +120,5 @@ func share(values []float64, p float64) *float64 {
 		return nil
 	}
 	slices.Sort(values)
-	return new(percentile(values, p))
+	return new(measure.Percentile(values, p))
 }

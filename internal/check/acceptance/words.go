@@ -185,7 +185,7 @@ func of(n int, limit int64) string { return count(n) + " / " + count(limit) }
 
 // seconds writes milliseconds for people.
 func seconds(n int64) string {
-	switch d := millis(n); {
+	switch d := time.Duration(n) * time.Millisecond; {
 	case d < 10*time.Second && n%1000 != 0:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:

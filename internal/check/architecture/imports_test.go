@@ -37,6 +37,10 @@ var layers = []layer{
 		"numbers in, numbers out",
 	},
 	{
+		"figures", []string{"internal/measure"}, []string{"words", "arithmetic"}, true,
+		"what a crowd saw, in numbers: for whatever plays or watches one",
+	},
+	{
 		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "contract", "arithmetic"}, false,
 		"a store knows the domain alone",
 	},
@@ -57,7 +61,7 @@ var layers = []layer{
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
-		"dry run", []string{"internal/operate/simulate"}, []string{"words", "contract", "arithmetic", "stores"}, false,
+		"dry run", []string{"internal/operate/simulate"}, []string{"words", "contract", "arithmetic", "figures", "stores"}, false,
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
@@ -84,7 +88,7 @@ var layers = []layer{
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
 		[]string{
-			"words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},
@@ -147,6 +151,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/window", own("internal/line"), "github.com/google/uuid"},
 		{"internal/limits/limit", "math", own("internal/limits/limiter")},
 		{"internal/limits/limit/local", own("internal/limits/limit"), own("internal/limits/limiter")},
+		{"internal/measure", own("internal/window"), own("internal/embedded")},
 		{"internal/embedded", own("internal/window"), own("internal/wait")},
 		{"lua", "github.com/redis/go-redis/v9", own("internal/embedded")},
 		{"internal/pass", "github.com/golang-jwt/jwt/v5", own("internal/answer")},

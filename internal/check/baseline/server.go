@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,96 +13,61 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 const (
-	// startTimeout is above what a redis-server needs on a busy machine.
-	startTimeout = 15 * time.Second
-	// stopTimeout is how long it may take to end before it is killed.
-	stopTimeout = 10 * time.Second
 	// askTimeout bounds an exchange: a script of the baseline may take long,
 	// and rewriting a file of a million visitors takes longer.
 	askTimeout = 30 * time.Second
-	// lookEvery is the pause between two looks at something awaited.
-	lookEvery = 20 * time.Millisecond
+	// stopTimeout is how long the server may take to end before it is killed.
+	stopTimeout = 10 * time.Second
 )
 
 // Server is a redis-server that runs for measuring: on a free port of this
 // machine, without persistence, in a folder of its own.
 type Server struct {
-	addr   string
-	dir    string
-	cmd    *exec.Cmd
+	redis  *process.Redis
 	client *redis.Client
-	// exited is closed when the process has ended.
-	exited chan struct{}
 }
-
-// errExited: the server has ended by itself.
-var errExited = errors.New("baseline: redis-server has ended; its log says why")
 
 // Start starts the program, which must be a redis-server of 7.0 or later. What
 // it logs goes to log. The server ends with ctx, or with Stop.
 func Start(ctx context.Context, program string, log io.Writer) (*Server, error) {
-	addr, err := FreeAddr(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("baseline: %w", err)
-	}
 	dir, err := os.MkdirTemp("", "baseline")
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("baseline: %w", err)
+	r, err := process.NewRedis(ctx, program, dir)
+	if err == nil {
+		r.Log = log
+		err = r.Start(ctx)
 	}
-	cmd := exec.CommandContext(ctx, program,
-		"--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "no")
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTimeout
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("baseline: %w", err), os.RemoveAll(dir))
 	}
-	s := &Server{
-		addr: addr, dir: dir, cmd: cmd,
-		client: redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: askTimeout, PoolSize: 4}),
-		exited: make(chan struct{}),
-	}
-	go func() {
-		defer close(s.exited)
-		// Its exit status says how it was ended, which is known.
-		_ = cmd.Wait()
-	}()
-	if err := s.await(ctx, startTimeout, func(ctx context.Context) (bool, error) {
-		return s.client.Ping(ctx).Err() == nil, nil
-	}); err != nil {
-		return nil, errors.Join(fmt.Errorf("baseline: %s did not start: %w", program, err), s.Stop())
-	}
-	return s, nil
+	return &Server{r, redis.NewClient(&redis.Options{Addr: r.Addr(), ReadTimeout: askTimeout, PoolSize: 4})}, nil
 }
 
 // FreeAddr returns an address of this machine, host:port, that nobody listens on.
 func FreeAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+	port, err := process.FreePort(ctx)
+	return process.Local(port), err
 }
 
 // Stop ends the server, waits for it, and removes its folder.
 func (s *Server) Stop() error {
-	errs := []error{s.client.Close()}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		errs = append(errs, err)
+	err := s.client.Close()
+	s.redis.Signal(syscall.SIGTERM)
+	if _, ended := s.redis.Wait(stopTimeout); !ended {
+		s.redis.Kill()
 	}
-	<-s.exited
-	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+	return errors.Join(err, os.RemoveAll(s.redis.Dir))
 }
 
 // URL is where the server is, as lua.Options.URL takes it.
-func (s *Server) URL() string { return "redis://" + s.addr }
+func (s *Server) URL() string { return s.redis.URL() }
 
 // Version is the server's.
 func (s *Server) Version(ctx context.Context) (string, error) {
@@ -148,14 +111,24 @@ func (s *Server) SetAppendOnly(ctx context.Context, on bool) error {
 	if err := s.client.ConfigSet(ctx, "appendonly", value).Err(); err != nil {
 		return fmt.Errorf("baseline: appendonly %s: %w", value, err)
 	}
-	return s.await(ctx, askTimeout, func(ctx context.Context) (bool, error) {
-		for _, field := range []string{"aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
-			if text, err := s.info(ctx, "persistence", field); err != nil || text != "0" {
-				return false, err
-			}
+	var err error
+	if !process.Soon(ctx, askTimeout, process.LookEvery, func() (done bool) {
+		done, err = s.logged(ctx)
+		return done || err != nil
+	}) {
+		return fmt.Errorf("baseline: appendonly %s: not within %v", value, askTimeout)
+	}
+	return err
+}
+
+// logged reports whether no log is being written anew.
+func (s *Server) logged(ctx context.Context) (bool, error) {
+	for _, field := range []string{"aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
+		if text, err := s.info(ctx, "persistence", field); err != nil || text != "0" {
+			return false, err
 		}
-		return true, nil
-	})
+	}
+	return true, nil
 }
 
 // WatchCalls begins to note how long commands take: those from then on that
@@ -204,24 +177,4 @@ func (s *Server) info(ctx context.Context, section, field string) (string, error
 		}
 	}
 	return "", fmt.Errorf("baseline: info %s has no %s", section, field)
-}
-
-// await looks until done, an error, or the end of ctx or the time.
-func (s *Server) await(ctx context.Context, most time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := done(ctx); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.exited:
-			return errExited
-		case <-tick.C:
-		}
-	}
 }

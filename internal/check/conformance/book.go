@@ -26,19 +26,19 @@ func RunBooks(t *testing.T, open func(t *testing.T, now func() time.Time) Books)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
-			story(&library{T: t, Books: open(t, clock.Now), Clock: clock})
+			story(&bookFixture{T: t, Books: open(t, clock.Now), Clock: clock})
 		})
 	}
 }
 
-// library is a store of books under test.
-type library struct {
+// bookFixture is a store of books under test.
+type bookFixture struct {
 	*testing.T
 	Books
 	*Clock
 }
 
-func (l *library) has(want limit.Book) {
+func (l *bookFixture) has(want limit.Book) {
 	l.Helper()
 	got, err := l.Policies(l.Context())
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -46,21 +46,21 @@ func (l *library) has(want limit.Book) {
 	}
 }
 
-func (l *library) puts(b limit.Book, was int64, by string, want error) {
+func (l *bookFixture) puts(b limit.Book, was int64, by string, want error) {
 	l.Helper()
 	if err := l.PutPolicies(l.Context(), b, was, by); !errors.Is(err, want) {
 		l.Errorf("put version %d over %d: %v, want %v", b.Version, was, err, want)
 	}
 }
 
-func (l *library) restores(b limit.Book) {
+func (l *bookFixture) restores(b limit.Book) {
 	l.Helper()
 	if err := l.RestorePolicies(l.Context(), b); err != nil {
 		l.Errorf("restore version %d: %v", b.Version, err)
 	}
 }
 
-func (l *library) recorded(want ...limit.Change) {
+func (l *bookFixture) recorded(want ...limit.Change) {
 	l.Helper()
 	got, err := l.PolicyChanges(l.Context())
 	if err != nil || !reflect.DeepEqual(append([]limit.Change{}, got...), append([]limit.Change{}, want...)) {
@@ -76,8 +76,8 @@ func policy(name string, perMinute int64) limit.Policy {
 	}.WithDefaults()
 }
 
-var bookStories = map[string]func(l *library){
-	"a book is read as it was written": func(l *library) {
+var bookStories = map[string]func(l *bookFixture){
+	"a book is read as it was written": func(l *bookFixture) {
 		l.has(limit.Book{})
 		b := limit.Book{}.Put(policy("a", 1)).Put(policy("b", 2)).Delete("b")
 		l.puts(b, 0, "Ada", nil)
@@ -86,7 +86,7 @@ var bookStories = map[string]func(l *library){
 		l.recorded(limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Ada", Now: &now})
 	},
 
-	"of two who change one version, the second is told": func(l *library) {
+	"of two who change one version, the second is told": func(l *bookFixture) {
 		first := limit.Book{}.Put(policy("a", 1))
 		l.puts(first, 0, "Ada", nil)
 		mine, other := first.Put(policy("b", 1)), first.Put(policy("c", 1))
@@ -99,7 +99,7 @@ var bookStories = map[string]func(l *library){
 		}
 	},
 
-	"each change is recorded, with who made it": func(l *library) {
+	"each change is recorded, with who made it": func(l *bookFixture) {
 		one, two := policy("a", 1), policy("a", 2)
 		b := limit.Book{}.Put(one)
 		l.puts(b, 0, `<Ada "the \ first" O'Hara>, 川口`, nil)
@@ -114,7 +114,7 @@ var bookStories = map[string]func(l *library){
 		l.recorded(gone, changed, made)
 	},
 
-	"the newer version is put back, the older is not": func(l *library) {
+	"the newer version is put back, the older is not": func(l *bookFixture) {
 		old := limit.Book{}.Put(policy("a", 1))
 		newer := old.Put(policy("a", 2))
 		l.restores(newer)
@@ -123,7 +123,7 @@ var bookStories = map[string]func(l *library){
 		l.recorded()
 	},
 
-	"the latest changes are kept": func(l *library) {
+	"the latest changes are kept": func(l *bookFixture) {
 		b := limit.Book{}
 		for i := range int64(limit.MaxChanges + 7) {
 			next := b.Put(policy("a", i+1))
@@ -136,7 +136,7 @@ var bookStories = map[string]func(l *library){
 		}
 	},
 
-	"a book that is not valid changes nothing": func(l *library) {
+	"a book that is not valid changes nothing": func(l *bookFixture) {
 		bad := limit.Book{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
 		l.puts(bad, 0, "", limit.ErrInvalid)
 		if err := l.RestorePolicies(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {

@@ -6,10 +6,79 @@ import (
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Crowds that are too large for the model: they ask the store alone. A story
-// goes on with these, or with the model, not with both.
+// mostExamined is how many tokens one call of a sweep may look at.
+const mostExamined = 5_000
+
+// manyStories have crowds that are too large for the model: they ask the store alone. A
+// story goes on with these, or with the model, not with both.
+var manyStories = map[string]func(*story){
+	"six hundred thousand a minute are as exact": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute, z.WindowSeconds = 600_000, 1 })
+		const inOneWindow = 10_000
+		answers := s.joinMany(inOneWindow+1, crowdID)
+		i := slices.IndexFunc(answers, func(a line.Answer) bool { return a.Status == line.Waiting })
+		if i < 0 {
+			s.t.Fatalf("all %d were let in at once", len(answers))
+		}
+		s.equal("the position of the only one who waits", answers[i].Position, int64(1))
+		s.after(second)
+		s.equal("a second later", s.pollNow(answers[i].Place).Status, line.Waiting)
+		s.after(milli)
+		s.equal("and a millisecond", s.pollNow(answers[i].Place).Status, line.Admitted)
+	},
+
+	"many at once are never too many": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute = 600 })
+		s.admitted = s.stampede(64, 150)
+		if len(s.admitted) < 100 {
+			s.t.Fatalf("only %d came in", len(s.admitted))
+		}
+		if n := s.mostIn(6 * second); n > 60 {
+			s.t.Fatalf("%d in a window, at most 60", n)
+		}
+		if n := s.mostIn(minute); n > 600 {
+			s.t.Fatalf("%d in a minute, at most 600", n)
+		}
+	},
+
+	"in batches, to the end of the line": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute, z.IdleTimeoutSeconds = 0, 5 })
+		const people, silent = 12_000, 2_000
+		answers := s.joinMany(people, func(i int) line.ID {
+			id := crowdID(i)
+			if i < people/4 && i%(people/silent) == 0 {
+				// So many of them have ids that are near each other.
+				id[0], id[1] = 0, 0
+			}
+			return id
+		})
+		s.after(7 * second)
+		each(people, func(i int) {
+			// Who is silent is spread over the line, and over the ids.
+			if i%(people/silent) != 0 {
+				s.pollNow(answers[i].Place)
+			}
+		})
+		sum := func() (sum line.Sweep) {
+			calls := s.sweepOf(s.stores[0])
+			for _, c := range calls {
+				if c.Busy || c.Examined > mostExamined {
+					s.t.Fatalf("a call of a sweep: %+v", c)
+				}
+				sum.Examined += c.Examined
+				sum.Removed += c.Removed
+			}
+			return sum
+		}
+		first := sum()
+		s.equal("removed", first.Removed, int64(silent))
+		s.equal("all examined", first.Examined >= people, true)
+		s.equal("the next time", sum(), line.Sweep{Examined: people - silent})
+	},
+}
 
 // workers is how many ask at once.
 const workers = 64

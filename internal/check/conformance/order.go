@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -79,22 +81,11 @@ func (s *story) losesItsLine(windowSeconds int64, remembered bool) {
 	s.equal("let in within half a round", len(first) > 40, true)
 	// Of 120, some go unused in short windows: visitors come up to a second late.
 	s.equal("in the other half", len(then) > 70, true)
-	all := append(append(first, then...), later...)
-	if over := overtaken(all); over > int(2*10*windowSeconds) {
+	var stays []measure.Stay
+	for at, i := range slices.Concat(first, then, later) {
+		stays = append(stays, measure.Stay{Arrived: int64(i), Ended: int64(at), In: true})
+	}
+	if over := slices.Max(measure.Overtaken(stays)); over > int(2*10*windowSeconds) {
 		s.t.Fatalf("somebody was overtaken by %d, more than two windows' worth", over)
 	}
-}
-
-// overtaken is the most who came later than somebody and were let in before.
-func overtaken(in []int) (most int) {
-	for k, i := range in {
-		n := 0
-		for _, j := range in[:k] {
-			if j > i {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
 }

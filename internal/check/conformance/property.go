@@ -14,7 +14,7 @@ import (
 
 // Property drives the stores and the model with the same random calls, and
 // compares every answer. What must hold whatever the rule is (the limits, the
-// order, nobody's place lost) is checked apart, by a witness who knows nothing
+// order, nobody's place lost) is checked apart, by invariants that know nothing
 // of the rule. More runs: -rapid.checks, longer ones: -rapid.steps.
 func Property(t *testing.T, open ...Open) {
 	t.Helper()
@@ -44,9 +44,9 @@ func Property(t *testing.T, open ...Open) {
 
 // crowd is who comes to the zone, and what they hold.
 type crowd struct {
-	*world
-	witness *witness
-	people  []*person
+	*fixture
+	invariants *invariants
+	people     []*person
 	// tokens are all that were ever given out.
 	tokens []line.Place
 	// ttls counts changes of the passes' time to live: a store remembers
@@ -64,9 +64,9 @@ type person struct {
 }
 
 func newCrowd(t *rapid.T, open ...Open) *crowd {
-	c := &crowd{world: newWorld(t, open...)}
+	c := &crowd{fixture: newFixture(t, open...)}
 	c.put(drawSettings(t, zone.Defaults(c.zoneID)))
-	c.witness = newWitness(c.world)
+	c.invariants = newInvariants(c.fixture)
 	return c
 }
 
@@ -105,7 +105,7 @@ func (c *crowd) change(t *rapid.T) {
 		}
 	}
 	c.put(s)
-	c.witness.changed()
+	c.invariants.changed()
 }
 
 func (c *crowd) rush(t *rapid.T) {
@@ -120,19 +120,19 @@ func (c *crowd) join(t *rapid.T) {
 		stays: rapid.IntRange(0, 3).Draw(t, "leaves at 0") > 0,
 	}
 	c.people = append(c.people, p)
-	c.answered(p, c.world.join(p.id))
+	c.answered(p, c.fixture.join(p.id))
 }
 
 func (c *crowd) joinAgain(t *rapid.T) {
 	p := c.somebody(t)
-	c.answered(p, c.world.join(p.id))
+	c.answered(p, c.fixture.join(p.id))
 }
 
 // joinUnderNewerID is a clientId's after a new secret: the person is the same.
 func (c *crowd) joinUnderNewerID(t *rapid.T) {
 	p := c.somebody(t)
 	newer := visitorID(fmt.Sprintf("+%d", len(c.tokens)))
-	a := c.world.join(newer, p.id, visitorID("nobody"))
+	a := c.fixture.join(newer, p.id, visitorID("nobody"))
 	if got, ok := token(a); ok {
 		p.id = got.ID
 	}
@@ -141,13 +141,13 @@ func (c *crowd) joinUnderNewerID(t *rapid.T) {
 
 func (c *crowd) poll(t *rapid.T) { c.pollOf(c.somebody(t)) }
 
-func (c *crowd) pollOf(p *person) { c.answered(p, c.world.poll(p.token)) }
+func (c *crowd) pollOf(p *person) { c.answered(p, c.fixture.poll(p.token)) }
 
 // pollAny shows a token that may be older than the one that its owner has by
 // now, and may be one of lost data.
 func (c *crowd) pollAny(t *rapid.T) {
 	token := c.anyToken(t)
-	a := c.world.poll(token)
+	a := c.fixture.poll(token)
 	for _, p := range c.people {
 		// A token of an earlier place may be refused, or be told where it would stand.
 		earlier := a.Status == line.Gone && token != p.token ||
@@ -157,32 +157,32 @@ func (c *crowd) pollAny(t *rapid.T) {
 			return
 		}
 	}
-	c.witness.answered(nil, a)
+	c.invariants.answered(nil, a)
 }
 
 func (c *crowd) leave(t *rapid.T) {
 	token := c.anyToken(t)
 	if v := c.model.find(token.ID); v != nil {
-		c.witness.died("left", place(v.Place))
+		c.invariants.died("left", place(v.Place))
 	}
-	c.world.leave(token)
+	c.fixture.leave(token)
 	for _, p := range c.people {
 		if p.id == token.ID {
 			p.waiting = false
-			c.witness.left(p)
+			c.invariants.left(p)
 		}
 	}
 }
 
 func (c *crowd) sweep(*rapid.T) {
 	before := slices.Clone(c.model.waiting)
-	c.world.sweep()
+	c.fixture.sweep()
 	for _, v := range before {
 		if c.model.find(v.ID) == nil {
-			c.witness.died("swept", place(v.Place))
+			c.invariants.died("swept", place(v.Place))
 		}
 	}
-	c.witness.swept()
+	c.invariants.swept()
 }
 
 func (c *crowd) timeGoesOn(t *rapid.T) {
@@ -214,14 +214,14 @@ func (c *crowd) lost(t *rapid.T) {
 		m = c.memory()
 	}
 	c.pass(second) // what begins anew is told apart by the second
-	c.witness.losing(m)
+	c.invariants.losing(m)
 	c.lose(m)
 	if m != (line.Memory{}) {
 		c.recall(c.departed...)
 	} else {
 		c.departed = nil
 	}
-	c.witness.lost()
+	c.invariants.lost()
 }
 
 func (c *crowd) anew(t *rapid.T) {
@@ -233,12 +233,12 @@ func (c *crowd) anew(t *rapid.T) {
 	}
 	c.ttls = 0
 	c.put(s)
-	c.witness.anew()
+	c.invariants.anew()
 }
 
 func (c *crowd) pass(d time.Duration) {
 	c.clock.Add(d)
-	c.witness.passed(d)
+	c.invariants.passed(d)
 }
 
 func (c *crowd) somebody(t *rapid.T) *person {
@@ -257,7 +257,7 @@ func (c *crowd) anyToken(t *rapid.T) line.Place {
 
 // answered hands a person the answer.
 func (c *crowd) answered(p *person, a line.Answer) {
-	c.witness.answered(p, a)
+	c.invariants.answered(p, a)
 	if got, ok := token(a); ok && got != p.token {
 		p.token = got
 		c.tokens = append(c.tokens, got)

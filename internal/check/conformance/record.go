@@ -9,23 +9,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// recordStories: who changed a zone, and when.
+// recordStories: who changed a zone, and when; and how long the admitted had waited.
 var recordStories = map[string]func(*story){
-	"each change is recorded, with who made it": func(s *story) {
-		s.changes()
-		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
-		s.after(second)
-		s.zone(func(z *zone.Settings) { z.Mode = zone.ModeClosed })
-		s.changes()
-		s.equal("changes", len(s.record), 2)
-		s.after(second)
-		s.delete(`<Ada "the \\ first" O'Hara>, 川口`)
-		s.changes()
-		s.zone(func(*zone.Settings) {})
-		s.changes()
-		s.equal("changes", len(s.record), 4)
-	},
-
 	"a change that changes nothing is not": func(s *story) {
 		s.full()
 		n := len(s.record)
@@ -91,33 +76,10 @@ var recordStories = map[string]func(*story){
 		s.equal("changes, elsewhere", len(got), 0)
 		s.fails("changes, elsewhere", err, nil)
 	},
-}
-
-// countStories: polls are counted, and how long the admitted had waited.
-var countStories = map[string]func(*story){
-	"polls are counted that found a place": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		s.join("a").waits(1) // not a poll
-		s.poll("a").waits(1)
-		s.poll("first").enteredBefore(s.poll("first"))
-		s.after(6*second + milli)
-		s.poll("a").enters()
-		s.poll("a")
-		s.world.poll(line.Place{ID: visitorID("x"), ArrivedAtMicros: 1})
-		s.equal("polls", s.stats().Totals.Polls, int64(2))
-	},
-
-	"one who was lost and is put back has polled": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		s.lose(s.memory())
-		s.poll("a").restored().waits(1)
-		s.equal("polls", s.stats().Totals.Polls, int64(1))
-	},
 
 	"waits are counted by their length": func(s *story) {
-		s.equal("before anybody came", len(s.zoneOfTen().stats().Waits), 0)
+		s.onePerWindow()
+		s.equal("before anybody came", len(s.stats().Waits), 0)
 		s.join("a").enters() // straight in
 		s.join("b").waits(1)
 		s.after(6*second + milli)
@@ -131,13 +93,7 @@ var countStories = map[string]func(*story){
 		s.equal("waits", slices.Equal(s.stats().Waits, want), true)
 		s.delete("")
 		s.after(minute)
-		s.equal("waits of another zone", len(s.zoneOfTen().stats().Waits), 0)
+		s.onePerWindow()
+		s.equal("waits of another zone", len(s.stats().Waits), 0)
 	},
-}
-
-// zoneOfTen is onePerWindow, for reading.
-func (s *story) zoneOfTen() *story {
-	s.t.Helper()
-	s.onePerWindow()
-	return s
 }

@@ -7,36 +7,51 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Run tells every story of this package to a store of its own.
+// Run runs every story, the scripts' and those in Go, each on a store of its own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
+	texts, err := scripted()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, stories := range []map[string]func(*story){
-		limitStories, changeStories, placeStories, repeatStories, sweepStories, lossStories, zoneStories, recordStories, countStories, orderStories,
+		texts, timeStories, manyStories, lossStories, zoneStories, recordStories, orderStories,
 	} {
-		for name, tell := range stories {
+		for name, run := range stories {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				tell(&story{world: newWorld(t, open), t: t, tokens: map[string]line.Place{}})
+				run(&story{
+					fixture: newFixture(t, open), t: t, tokens: map[string]line.Place{},
+					answers: map[string]line.Answer{}, admissions: map[line.ID]reply{},
+				})
 			})
 		}
 	}
 }
 
-// story is a world with one store, in which visitors have names. Each visitor
+// story is a fixture with one store, in which visitors have names. Each visitor
 // shows the token of its last answer.
 type story struct {
-	*world
+	*fixture
 	t      *testing.T
 	tokens map[string]line.Place
+	// answers are the latest of each visitor, admissions those that let one in.
+	answers    map[string]line.Answer
+	admissions map[line.ID]reply
 	// admitted are the times of all admissions, in Unix milliseconds.
 	admitted []int64
+	// settings are those of the zone that was deleted last, footprint is what a
+	// script noted of the store's.
+	settings  zone.Settings
+	footprint map[string]int
 }
 
-// reply is an answer that a story says something of. The world has compared it
+// reply is an answer that a story says something of. The fixture has compared it
 // with the model's already.
 type reply struct {
 	s   *story
@@ -76,25 +91,27 @@ func (s *story) join(who string, former ...string) reply {
 	for i, f := range former {
 		ids[i] = visitorID(f)
 	}
-	return s.reply(who, s.world.join(visitorID(who), ids...))
+	return s.reply(who, s.fixture.join(visitorID(who), ids...))
 }
 
 func (s *story) poll(who string) reply {
 	s.t.Helper()
-	return s.reply(who, s.world.poll(s.tokens[who]))
+	return s.reply(who, s.fixture.poll(s.tokens[who]))
 }
 
 func (s *story) leave(who string) {
 	s.t.Helper()
-	s.world.leave(s.tokens[who])
+	s.fixture.leave(s.tokens[who])
 }
 
 func (s *story) reply(who string, a line.Answer) reply {
 	if p, ok := token(a); ok {
 		s.tokens[who] = p
 	}
+	s.answers[who] = a
 	if a.Status == line.Admitted {
 		s.admitted = append(s.admitted, a.AdmittedAtMillis)
+		s.admissions[a.Place.ID] = reply{s, who, a}
 	}
 	return reply{s, who, a}
 }
@@ -147,12 +164,11 @@ func (r reply) closed() { r.s.t.Helper(); r.is(line.Answer{Status: line.Closed})
 func (r reply) full()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Full}) }
 
 // restored: and the store says that it had lost the place.
-func (r reply) restored() reply {
+func (r reply) restored() {
 	r.s.t.Helper()
 	if !r.Restored {
 		r.s.t.Fatalf("%s: the place was not restored: %+v", r.who, r.Answer)
 	}
-	return r
 }
 
 // pollAll has those named poll every so often for a while, each until it is in,
@@ -174,18 +190,7 @@ func (s *story) pollAll(who []string, every, during time.Duration) (in []string)
 }
 
 // mostIn is the most admissions in any closed interval of that length.
-func (s *story) mostIn(span time.Duration) (most int) {
-	for i, from := range s.admitted {
-		n := 0
-		for _, at := range s.admitted[i:] {
-			if at <= from+span.Milliseconds() {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
-}
+func (s *story) mostIn(span time.Duration) int { return measure.Most(s.admitted, span.Milliseconds()) }
 
 // totals compares all but the polls, which stories are not told by.
 func (s *story) totals(want line.Totals) {

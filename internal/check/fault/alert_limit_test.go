@@ -43,7 +43,7 @@ func (a *alarmed) policy(t *testing.T, name, text string) {
 	}
 }
 
-// nearlyUsed is what every scene raises besides, in which a client is refused.
+// nearlyUsed is what every experiment raises besides, in which a client is refused.
 const nearlyUsed = "QueueLimitsNearlyUsed"
 
 var limitAlarms = []alarm{
@@ -84,7 +84,7 @@ var limitAlarms = []alarm{
 			a.policy(t, "api", limitOf(10_000, "local"))
 			a.presses(t, "api", 5)
 			a.broke = time.Now()
-			a.engine.kill()
+			a.engine.Kill()
 		},
 		must: []string{"QueueLimitsStoreFailing"},
 		may:  []string{"QueueStoreFailing", "QueueStoreErrors", "QueueServerNotReady", "QueueSweepOld", "QueueRefusals"},

@@ -357,7 +357,7 @@ var zoneAlarms = []alarm{
 			a.crowd.arrive(t.Context(), "BUSY", 100, 0)
 			await(t, settleTimeout, "some wait", func() bool { return a.crowd.waiting("BUSY") > 10 })
 			a.broke = time.Now()
-			a.engine.kill()
+			a.engine.Kill()
 		},
 		must: []string{"QueueStoreFailing", "QueueStoreErrors", "QueueServerNotReady", "QueueSweepOld", "QueueRefusals"},
 		may:  []string{"QueueLimitsStoreFailing"},
@@ -384,7 +384,7 @@ var zoneAlarms = []alarm{
 			a.crowd.arrive(t.Context(), "BUSY", 600, 0)
 			await(t, settleTimeout, "some wait", func() bool { return a.crowd.waiting("BUSY") > 10 })
 			a.broke = time.Now()
-			a.engine.kill()
+			a.engine.Kill()
 		},
 		must: []string{"QueueLocalAdmissions"},
 		may: []string{
@@ -409,7 +409,7 @@ var zoneAlarms = []alarm{
 		fault: "one of two servers is killed", zone: busy("BUSY"), options: shared,
 		breaks: func(_ *testing.T, a *alarmed) {
 			a.broke = time.Now()
-			a.servers[1].kill()
+			a.servers[1].Kill()
 		},
 		must: []string{"QueueServerDown"},
 	},
@@ -417,8 +417,8 @@ var zoneAlarms = []alarm{
 		fault: "all servers are killed", zone: busy("BUSY"), options: shared,
 		breaks: func(_ *testing.T, a *alarmed) {
 			a.broke = time.Now()
-			a.servers[0].kill()
-			a.servers[1].kill()
+			a.servers[0].Kill()
+			a.servers[1].Kill()
 		},
 		must: []string{"QueueServersAbsent"}, may: []string{"QueueServerDown"},
 	},
@@ -438,7 +438,7 @@ var zoneAlarms = []alarm{
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
 			// What is written to it finds no space left on the device.
-			link := filepath.Join(a.servers[0].dir, "zones.json.new")
+			link := filepath.Join(a.servers[0].Dir, "zones.json.new")
 			await(t, settleTimeout, "the disk is full", func() bool { return os.Symlink("/dev/full", link) == nil })
 			a.set(t, `"perMinute":7`)
 		},
@@ -465,10 +465,10 @@ var zoneAlarms = []alarm{
 }
 
 // queueListenOverflows: the kernel counts for the whole machine, so that the one
-// scene which overflows a queue raises it in all that play at the time.
+// experiment which overflows a queue raises it in all that run at the time.
 const queueListenOverflows = "QueueListenOverflows"
 
-// elsewhere are alerts that a scene's neighbours can raise.
+// elsewhere are alerts that an experiment's neighbours can raise.
 var elsewhere = append([]string{queueListenOverflows}, slowMachine...)
 
 // TestAlerts has each alert raised by a fault on real servers: once, and no

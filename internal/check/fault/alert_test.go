@@ -82,7 +82,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	e.do(t, "FLUSHALL")
 	g.awaitAlert(t, alertTimeout, "QueuePlacesRestored")
 	g.sees(t, `sum(queue_restored_places_total{zone="LATE"})`, is(late))
-	e.kill()
+	e.Kill()
 	g.awaitAlert(t, alertTimeout, "QueueStoreFailing")
 	g.awaitAlert(t, alertTimeout, "QueueServerNotReady")
 	e.start(t)
@@ -93,7 +93,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 		append(may, "QueueRefusals", "QueueSweepOld"))
 }
 
-// slowMachine are alerts that a machine busy with a dozen scenes raises by itself,
+// slowMachine are alerts that a machine busy with a dozen experiments raises by itself,
 // and rightly so: calls take long, or longer than the 400 ms that they may.
 var slowMachine = []string{"QueueScriptSlow", "QueueStoreErrors"}
 

@@ -23,8 +23,8 @@ type baseline struct {
 	worst time.Duration
 }
 
-// measure begins to measure, until stop.
-func measure(ctx context.Context, servers []*server) *baseline {
+// measureServers begins to measure, until stop.
+func measureServers(ctx context.Context, servers []*server) *baseline {
 	ctx, cancel := context.WithCancel(ctx)
 	y := &baseline{cancel: cancel, client: &http.Client{Transport: &http.Transport{}}}
 	for _, s := range servers {

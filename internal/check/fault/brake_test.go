@@ -29,7 +29,7 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 			breaks: func(_ *testing.T, e *engine) { e.hang() }, mends: func(_ *testing.T, e *engine) { e.goOn() },
 		},
 		"killed": {
-			breaks: func(_ *testing.T, e *engine) { e.kill() }, mends: func(t *testing.T, e *engine) { t.Helper(); e.start(t) },
+			breaks: func(_ *testing.T, e *engine) { e.Kill() }, mends: func(t *testing.T, e *engine) { t.Helper(); e.start(t) },
 		},
 		// What it says when its own disk is full, in other words.
 		"refuses writes": {

@@ -16,16 +16,16 @@ func TestClusterMasterKilled(t *testing.T) {
 	c := startCluster(t)
 	dies := c.shard(t, zonesKey)
 	lives := (dies + 1) % shards
-	s := play(t, "cluster: master killed", c.url(),
+	s := setUp(t, "cluster: master killed", c.url(),
 		busy(c.zoneOn(t, dies, "DIES")), strict(c.zoneOn(t, dies, "STRICT")), busy(c.zoneOn(t, lives, "LIVES")))
 	s.loses, s.spared = losesLast, []string{s.zones[2].ZoneID}
 	s.engines = append(s.engines, c.nodes[lives], c.nodes[dies+shards])
 	s.fill(t, aCrowd, aFew, aCrowd)
 	s.breaks()
-	c.nodes[dies].kill()
+	c.nodes[dies].Kill()
 	s.staysReady(t, func() { s.mends(c.awaitTakeover(t, dies)) })
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 	s.untouched(t, s.zones[2])
 }
 
@@ -34,7 +34,7 @@ func TestClusterMasterHangs(t *testing.T) {
 	c := startCluster(t)
 	hangs := c.shard(t, zonesKey)
 	lives := (hangs + 1) % shards
-	s := play(t, "cluster: master hangs, and comes back as a replica", c.url(),
+	s := setUp(t, "cluster: master hangs, and comes back as a replica", c.url(),
 		busy(c.zoneOn(t, hangs, "HANGS")), strict(c.zoneOn(t, hangs, "STRICT")), busy(c.zoneOn(t, lives, "LIVES")))
 	s.loses, s.spared = losesLast, []string{s.zones[2].ZoneID}
 	s.engines = append(s.engines, c.nodes...)
@@ -53,7 +53,7 @@ func TestClusterMasterHangs(t *testing.T) {
 	})
 	c.nodes[hangs].goOn()
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 	s.untouched(t, s.zones[2])
 }
 
@@ -70,8 +70,8 @@ const (
 )
 
 // untouched fails the test if a zone on a node that is well had its rate or its
-// latency changed by the fault of another. For after the curtain.
-func (s *scene) untouched(t *testing.T, z zone.Settings) {
+// latency changed by the fault of another. For after finish.
+func (s *experiment) untouched(t *testing.T, z zone.Settings) {
 	t.Helper()
 	n := neighbour{fault: s.fault, zoneID: z.ZoneID, limit: int(window.RatesOf(z).Limit)}
 	n.entered = s.crowd.entered(z.ZoneID, s.broke, s.broke.Add(z.Window()))

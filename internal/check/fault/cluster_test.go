@@ -41,10 +41,10 @@ func startCluster(t testing.TB) *cluster {
 		)
 	}
 	for i, n := range c.nodes {
-		writeFile(t, n.dir, "nodes.conf", c.nodesFile(i))
+		writeFile(t, n.Dir, "nodes.conf", c.nodesFile(i))
 	}
 	for _, n := range c.nodes {
-		n.process.start(t)
+		n.child.start(t)
 	}
 	await(t, startTimeout, "the cluster is whole", c.whole)
 	return c
@@ -74,9 +74,9 @@ func (c *cluster) nodesFile(self int) string {
 func nodeID(i int) string { return strings.Repeat(strconv.Itoa(i+1), 40) }
 
 func argument(e *engine, name string) string {
-	for i, a := range e.args {
+	for i, a := range e.Args {
 		if a == name {
-			return e.args[i+1]
+			return e.Args[i+1]
 		}
 	}
 	return ""

@@ -5,7 +5,7 @@
 //	crowd ──HTTP──> queue-server x 2 ──[proxy]──> Redis, cluster, sentinels
 //	  │                  ^ kill, clock                 ^ kill, stop, empty, fill
 //	  v                  └──────── the test ───────────┘
-//	records ──> Judge ──> Row ──> the fault table (make faults)
+//	records ──> judge ──> row ──> the fault table (make faults)
 //
 // # What is judged
 //
@@ -13,6 +13,11 @@
 // itself: when they were admitted, where they stood, what they were refused.
 // Windows are closed intervals of the recorded admittedAt. A place is lost when
 // one who polled when told to is sent away, stands anew, or is never seen again.
+//
+// These are the promises (docs/architecture.md) that are held: G1, never over: no window
+// and no minute holds more admissions than its limit; G3, first come, first served; G4, no
+// lost place; G5, every call can be repeated; G10, zones do not touch each other; G11, the
+// dead stay dead; G12, the brake always works.
 //
 // # What a crowd does
 //

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // cliTimeout bounds one redis-cli: a hung Redis never answers.
@@ -16,7 +18,7 @@ const cliTimeout = 5 * time.Second
 
 // engine is a redis-server of the test's own.
 type engine struct {
-	*process
+	*child
 	port int
 }
 
@@ -32,20 +34,19 @@ func startEngine(t testing.TB, args ...string) *engine {
 // newEngine prepares a Redis that is not started yet.
 func newEngine(t testing.TB, args ...string) *engine {
 	t.Helper()
-	port := freePort(t)
-	own := []string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "local",
-		// A replica that has no data yet need not wait for others to come.
-		"--repl-diskless-sync-delay", "0",
+	// A replica that has no data yet need not wait for others to come.
+	own := []string{"--enable-debug-command", "local", "--repl-diskless-sync-delay", "0"}
+	r, err := process.NewRedis(t.Context(), "redis-server", t.TempDir(), append(own, args...)...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &engine{process: newProcess(t, "redis-server", t.TempDir(), append(own, args...)...), port: port}
+	return &engine{newChild(t, r.Name, r.Dir, r.Args...), r.Port}
 }
 
 // start starts it, anew after Kill, and waits until it answers.
 func (e *engine) start(t testing.TB) {
 	t.Helper()
-	e.process.start(t)
+	e.child.start(t)
 	await(t, startTimeout, "redis answers", e.answers)
 }
 
@@ -62,10 +63,10 @@ func (e *engine) url() string { return "redis://" + e.addr() }
 
 // hang stops the process where it is (SIGSTOP): it takes connections, and
 // answers nothing.
-func (e *engine) hang() { e.signal(syscall.SIGSTOP) }
+func (e *engine) hang() { e.Signal(syscall.SIGSTOP) }
 
 // goOn ends hang.
-func (e *engine) goOn() { e.signal(syscall.SIGCONT) }
+func (e *engine) goOn() { e.Signal(syscall.SIGCONT) }
 
 // do runs one command and returns what redis-cli prints.
 func (e *engine) do(t testing.TB, args ...string) string {

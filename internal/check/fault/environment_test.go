@@ -35,7 +35,7 @@ func prepareServer(t testing.TB, redisURL string) (*server, environment) {
 	dir := t.TempDir()
 	at := func() string { return "http://" + local(freePort(t)) }
 	s := &server{
-		process: newProcess(t, "env", dir), public: at(), operators: at(), limits: at(),
+		child: newChild(t, "env", dir), public: at(), operators: at(), limits: at(),
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	return s, s.environment(redisURL)
@@ -46,7 +46,7 @@ func (s *server) environment(redisURL string) environment {
 	addr := func(url string) string { return strings.TrimPrefix(url, "http://") }
 	e := environment{
 		"QUEUE_ADDR": addr(s.public), "QUEUE_ADMIN_ADDR": addr(s.operators), "QUEUE_LIMITS_ADDR": addr(s.limits),
-		"QUEUE_DATA_DIR": s.dir, "QUEUE_SECRET": secret, "QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_STORE": "embedded",
+		"QUEUE_DATA_DIR": s.Dir, "QUEUE_SECRET": secret, "QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_STORE": "embedded",
 		"QUEUE_SWEEP_EVERY": "1s", "QUEUE_DRAIN_DELAY": "0s", "QUEUE_LOG_FORMAT": "json", "QUEUE_DOOR_LIMITS": "off",
 	}
 	if redisURL != "" {
@@ -65,8 +65,8 @@ func (s *server) become(t testing.TB, program string, e environment) {
 		args = append(args, name+"="+value)
 	}
 	slices.Sort(args)
-	s.name, s.args = "env", slices.Concat(args, []string{program, "serve"})
-	s.process.start(t)
+	s.Name, s.Args = "env", slices.Concat(args, []string{program, "serve"})
+	s.child.start(t)
 }
 
 // awaitReady waits until the server asks for traffic.

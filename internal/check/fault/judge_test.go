@@ -2,9 +2,11 @@ package fault
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -92,83 +94,48 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 		}
 	}
 	slices.Sort(times)
-	inWindows, mostWindow := exceeded(times, rates.WindowMillis, rates.Limit)
-	inMinutes, mostMinute := exceeded(times, window.MinuteMillis, settings.PerMinute)
+	inWindows, mostWindow := measure.Over(times, rates.WindowMillis, rates.Limit)
+	inMinutes, mostMinute := measure.Over(times, window.MinuteMillis, settings.PerMinute)
 	out.windows, out.mostWindow, out.mostMinute = inWindows+inMinutes, mostWindow, mostMinute
 	out.order(mine, rates.Limit, allowance(rates))
 	out.requests(c.calls[settings.ZoneID])
 	return out
 }
 
-// exceeded counts the times, of sorted ones, at which the closed interval that
-// ends there holds more than the limit, and tells the most that any held.
-func exceeded(times []int64, span, limit int64) (n, most int) {
-	from := 0
-	for i, t := range times {
-		for times[from] < t-span {
-			from++
-		}
-		most = max(most, i-from+1)
-		if int64(i-from+1) > limit {
-			n++
-		}
-	}
-	return n, most
-}
-
 // order looks at who was let in before whom, and who stood before whom at the
 // end.
 func (d *verdict) order(mine []*visitor, limit, allowed int64) {
+	mine = slices.DeleteFunc(mine, func(v *visitor) bool { return v.lost != "" })
 	slices.SortFunc(mine, func(a, b *visitor) int { return cmp.Compare(a.arrived, b.arrived) })
-	rank := make(map[*visitor]int, len(mine))
-	var inside, outside []*visitor
+	stays := make([]measure.Stay, len(mine))
+	last := int64(0)
 	for i, v := range mine {
-		rank[v] = i
-		switch {
-		case v.lost != "":
-		case v.admitted != 0:
-			inside = append(inside, v)
-		default:
-			outside = append(outside, v)
+		stays[i] = measure.Stay{Arrived: v.arrived, Ended: v.admitted, In: v.admitted != 0}
+		if v.admitted != 0 {
+			continue
 		}
+		stays[i].Ended = math.MaxInt64
+		if last != 0 && v.position <= last {
+			d.inversions++
+		}
+		last = v.position
 	}
-	slices.SortStableFunc(inside, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
-	later := newTally(len(mine))
-	var punctual, all []int
-	look := func(v *visitor) {
-		overtakers := later.above(rank[v])
-		all = append(all, overtakers)
-		if v.late {
-			return
+	var punctual, all []float64
+	for i, n := range measure.Overtaken(stays) {
+		windows := float64(n) / float64(limit)
+		all = append(all, windows)
+		if mine[i].late {
+			continue
 		}
-		punctual = append(punctual, overtakers)
-		if int64(overtakers) > allowed {
+		punctual = append(punctual, windows)
+		if int64(n) > allowed {
 			d.inversions++
 		}
 	}
-	for _, v := range inside {
-		look(v)
-		later.add(rank[v])
-	}
-	for i, v := range outside {
-		look(v)
-		if i > 0 && v.position <= outside[i-1].position {
-			d.inversions++
-		}
-	}
-	d.overtaken99, d.overtaken = worst(punctual, limit)
-	d.everybody99, d.everybody = worst(all, limit)
-}
-
-// worst is the number that one of a hundred exceeds, and the greatest, in
-// windows' worth.
-func worst(overtakers []int, limit int64) (p99, most float64) {
-	if len(overtakers) == 0 {
-		return 0, 0
-	}
-	slices.Sort(overtakers)
-	last := len(overtakers) - 1
-	return float64(overtakers[last*99/100]) / float64(limit), float64(overtakers[last]) / float64(limit)
+	slices.Sort(punctual)
+	slices.Sort(all)
+	d.overtaken99, d.overtaken = measure.Percentile(punctual, 99), measure.Percentile(punctual, 100)
+	d.everybody99, d.everybody = measure.Percentile(all, 99), measure.Percentile(all, 100)
 }
 
 // misplaced counts those of a zone who do not stand exactly where they arrived:
@@ -216,28 +183,4 @@ func (d *verdict) requests(calls []call) {
 			d.odd = append(d.odd, c.text)
 		}
 	}
-}
-
-// tally counts numbers 0..n-1 (a Fenwick tree).
-type tally struct {
-	sums  []int
-	total int
-}
-
-func newTally(n int) *tally { return &tally{sums: make([]int, n+1)} }
-
-func (f *tally) add(i int) {
-	f.total++
-	for i++; i < len(f.sums); i += i & -i {
-		f.sums[i]++
-	}
-}
-
-// above counts those that were added and are greater.
-func (f *tally) above(i int) int {
-	n := f.total
-	for i++; i > 0; i &= i - 1 {
-		n -= f.sums[i]
-	}
-	return n
 }

@@ -120,7 +120,7 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 		t.Errorf("local: %d allowed without the store, want two shares of %d", n, limit/2)
 	}
 
-	e.kill()
+	e.Kill()
 	permitted(t, servers, "local", 4)
 	e.start(t) // empty
 	for _, s := range servers {

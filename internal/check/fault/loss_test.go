@@ -24,7 +24,7 @@ func TestTwoServers(t *testing.T) {
 	six, one := busy("SIX"), busy("ONE")
 	one.WindowSeconds = 1 // 10 in any second
 	e := startEngine(t)
-	s := play(t, "none: two servers", e.url(), six, one, strict("STRICT"))
+	s := setUp(t, "none: two servers", e.url(), six, one, strict("STRICT"))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	for _, z := range s.zones[:2] {
 		s.crowd.arrive(t.Context(), z.ZoneID, 200, time.Second)
@@ -35,7 +35,7 @@ func TestTwoServers(t *testing.T) {
 	await(t, settleTimeout, "windows and a minute were filled", func() bool {
 		return s.crowd.admitted("SIX") >= 170 && s.crowd.admitted("ONE") >= 170 && s.crowd.admitted("STRICT") >= 6
 	})
-	s.curtain(t)
+	s.finish(t)
 	// However long that took on this machine: that many were let in within the
 	// first minute, and nobody else.
 	if v := s.verdicts[2]; v.mostMinute != 6 {
@@ -46,7 +46,7 @@ func TestTwoServers(t *testing.T) {
 func TestFlushAll(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "FLUSHALL, 1,000 waiting", e.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "FLUSHALL, 1,000 waiting", e.url(), busy("BUSY"), strict("STRICT"))
 	s.engines = append(s.engines, e)
 	s.fill(t, aThousand, aFew)
 	s.breaks()
@@ -63,7 +63,7 @@ func TestFlushAll(t *testing.T) {
 	if took, late := time.Since(emptied), s.baseline.slack(); took > recovery+late {
 		t.Errorf("the list of zones was written anew after %v, want %v; the machine was %v late", took, recovery, late)
 	}
-	s.curtain(t)
+	s.finish(t)
 	s.inOrder(t)
 }
 
@@ -75,14 +75,14 @@ const aThousand = 1000
 func TestEmbeddedKilled(t *testing.T) {
 	t.Parallel()
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
-	s := stage(t, "embedded store: server killed, 1,000 waiting", zones, startServer(t, serverOptions{}))
+	s := setUpOn(t, "embedded store: server killed, 1,000 waiting", zones, startServer(t, serverOptions{}))
 	s.fill(t, aThousand, aFew)
 	s.breaks()
-	s.servers[0].kill()
+	s.servers[0].Kill()
 	s.refusals(t, aThousand/4)
 	s.servers[0].start(t)
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 	s.inOrder(t)
 }

@@ -45,7 +45,7 @@ const clientAddress = "127.0.0.2"
 type gateway struct {
 	engine *engine
 	server *server
-	nginx  *process
+	nginx  *child
 	url    string
 	client *http.Client
 }
@@ -94,7 +94,7 @@ func startGateway(t *testing.T) *gateway {
 	}
 	write(t, filepath.Join(dir, "site.conf"), conf)
 	write(t, filepath.Join(dir, "nginx.conf"), fmt.Sprintf(mainConf, dir))
-	g.nginx = newProcess(t, nginxProgram(t), dir, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
+	g.nginx = newChild(t, nginxProgram(t), dir, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
 	g.nginx.start(t)
 	g.url = "http://" + listen
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(clientAddress)}}
@@ -270,7 +270,7 @@ func TestNginx(t *testing.T) {
 		{"local", 2, `200|` + policyFive + `|"api";r=1;t=1|5|1|-`, `429|` + policyFive + `|"api";r=0;t=1|5|0|1`},
 	} {
 		g.server.policy(t, tt.policy)
-		g.engine.kill()
+		g.engine.Kill()
 		// The first to notice waits for a call that fails; from then on nobody does.
 		g.ask(t, http.MethodGet, "/", "")
 		answers := g.burst(t, 6, plain)

@@ -27,7 +27,7 @@ func TestOldTokens(t *testing.T) {
 		}},
 		"embedded store: killed": {lose: func(t *testing.T, _ *engine, servers []*server) {
 			t.Helper()
-			servers[0].kill()
+			servers[0].Kill()
 			servers[0].start(t)
 		}},
 		"two servers: FLUSHALL": {redis: true, lose: func(t *testing.T, e *engine, _ []*server) {

@@ -1,25 +1,17 @@
 package fault
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
-const (
-	// startTimeout bounds the start of a process: ten times what it takes on
-	// two busy cores.
-	startTimeout = 20 * time.Second
-	// lookEvery is how often a condition is looked at.
-	lookEvery = 10 * time.Millisecond
-)
+// startTimeout bounds the start of a process.
+const startTimeout = process.StartTimeout
 
 // await returns when the condition holds, and fails the test when it does not
 // within the time.
@@ -31,135 +23,48 @@ func await(t testing.TB, within time.Duration, what string, holds func() bool) {
 }
 
 func soon(ctx context.Context, within time.Duration, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-look.C:
-		}
-	}
-	return true
+	return process.Soon(ctx, within, process.LookEvery, holds)
 }
 
-// process is a child of the test. Its output is kept, and shown when the test
-// fails.
-type process struct {
-	name string
-	args []string
-	dir  string
-	// env are variables besides this process's own, NAME=value.
-	env []string
+// child is a process of the test. Its output is kept, and its end is shown when the
+// test fails.
+type child struct{ *process.Process }
 
-	mu     sync.Mutex
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when cmd has ended
-	out    *lockedBuffer
-}
-
-// newProcess prepares a program, to run in a folder; start starts it. The test
-// ends it.
-func newProcess(t testing.TB, name, dir string, args ...string) *process {
+// newChild prepares a program, to run in a folder; start starts it. The test ends it.
+func newChild(t testing.TB, name, dir string, args ...string) *child {
 	t.Helper()
-	p := &process{name: name, args: args, dir: dir, out: &lockedBuffer{}}
+	p := &child{&process.Process{Name: name, Args: args, Dir: dir, Attributes: diesWithParent()}}
 	t.Cleanup(func() {
-		p.kill()
+		p.Kill()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", filepath.Base(name), p.out.tail())
+			const most = 3 << 10 // enough to see what went wrong
+			said := p.Output()
+			t.Logf("%s said:\n%s", filepath.Base(name), said[max(0, len(said)-most):])
 		}
 	})
 	return p
 }
 
-func (p *process) start(t testing.TB) {
+func (p *child) start(t testing.TB) {
 	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	// Not the test's context: a process outlives it until it is killed.
-	cmd := exec.CommandContext(context.Background(), p.name, p.args...)
-	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), p.env...)
-	cmd.Stdout, cmd.Stderr = p.out, p.out
-	cmd.SysProcAttr = diesWithParent()
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start %s: %v", p.name, err)
-	}
-	exited := make(chan struct{})
-	go func() {
-		defer close(exited)
-		// How it ended is read from cmd.ProcessState.
-		_ = cmd.Wait()
-	}()
-	p.cmd, p.exited = cmd, exited
-}
-
-// signal sends a signal, if the process runs.
-func (p *process) signal(s syscall.Signal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil {
-		return
-	}
-	// One that has just ended needs no signal.
-	_ = p.cmd.Process.Signal(s)
-}
-
-// kill ends the process at once (kill -9), with nothing written and no connection
-// closed in order, and waits until it is gone.
-func (p *process) kill() {
-	p.signal(syscall.SIGKILL)
-	p.wait(startTimeout)
-}
-
-// wait waits until the process has ended and returns its exit status; false if
-// it goes on.
-func (p *process) wait(within time.Duration) (status int, ended bool) {
-	p.mu.Lock()
-	cmd, exited := p.cmd, p.exited
-	p.mu.Unlock()
-	if cmd == nil {
-		return 0, true
-	}
-	late := time.NewTimer(within)
-	defer late.Stop()
-	select {
-	case <-exited:
-		return cmd.ProcessState.ExitCode(), true
-	case <-late.C:
-		return 0, false
+	if err := p.Start(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// lockedBuffer keeps what a process says.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-// tail is the end of it, enough to see what went wrong.
-func (b *lockedBuffer) tail() string {
-	const most = 3 << 10
-	s := b.text()
-	if len(s) > most {
-		s = fmt.Sprintf("... %s", s[len(s)-most:])
+// freePort returns a port of 127.0.0.1 that nobody listens on.
+func freePort(t testing.TB) int {
+	t.Helper()
+	port, err := process.FreePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s
+	return port
 }
+
+// local is a port of this machine.
+func local(port int) string { return process.Local(port) }
 
 // writeFile writes a file of the test's own.
 func writeFile(t testing.TB, dir, name, text string) string {

@@ -93,7 +93,7 @@ func (f ruleFile) faster(t testing.TB, scale int) ruleFile {
 // tower is Debian's own Prometheus, with this project's rules, that looks at
 // servers; the test is the Alertmanager to which it sends its alerts.
 type tower struct {
-	*process
+	*child
 	url   string
 	scale int
 	http  *http.Client
@@ -152,7 +152,7 @@ func watchtower(t testing.TB, scale int, servers ...*server) *tower {
 	}
 	addr := local(freePort(t))
 	w.url = "http://" + addr
-	w.process = newProcess(t, "prometheus", dir,
+	w.child = newChild(t, "prometheus", dir,
 		"--config.file="+writeFile(t, dir, "prometheus.yml", string(config)),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr,
 		// Every evaluation tells of what has begun and of what is over.
@@ -187,7 +187,7 @@ func (w *tower) receive(t testing.TB) string {
 	s := &http.Server{Handler: http.HandlerFunc(w.hear), ReadHeaderTimeout: requestTimeout}
 	w.closed.Go(func() { _ = s.Serve(l) }) // ends with the test
 	t.Cleanup(func() {
-		w.kill()
+		w.Kill()
 		_ = s.Close()
 		w.closed.Wait()
 	})

@@ -11,7 +11,7 @@ import (
 func TestScriptFlush(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "SCRIPT FLUSH, again and again", e.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "SCRIPT FLUSH, again and again", e.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
@@ -22,7 +22,7 @@ func TestScriptFlush(t *testing.T) {
 	})
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 // lostReplies is how many replies are lost, one of ten.
@@ -41,7 +41,7 @@ func TestLostReply(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t)
 			p := startProxy(t, e.addr())
-			s := play(t, tt.fault, p.url(), busy("BUSY"), strict("STRICT"))
+			s := setUp(t, tt.fault, p.url(), busy("BUSY"), strict("STRICT"))
 			s.engines, s.loses = append(s.engines, e), losesNothing
 			s.breaks()
 			// Joins and first admissions, too: every tenth call.
@@ -50,7 +50,7 @@ func TestLostReply(t *testing.T) {
 			await(t, settleTimeout, "replies are lost", func() bool { return p.swallowed() == lostReplies })
 			s.mends(time.Now())
 			s.settle(t)
-			s.curtain(t)
+			s.finish(t)
 		})
 	}
 }
@@ -69,17 +69,17 @@ func TestKilled(t *testing.T) {
 		t.Run(tt.fault, func(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t, tt.args...)
-			s := play(t, tt.fault, e.url(), busy("BUSY"), strict("STRICT"))
+			s := setUp(t, tt.fault, e.url(), busy("BUSY"), strict("STRICT"))
 			s.engines, s.loses = append(s.engines, e), tt.loses
 			s.fill(t, aCrowd, aFew)
 			s.breaks()
-			e.kill()
+			e.Kill()
 			await(t, settleTimeout, "both servers say that they are not ready", s.noneReady)
 			s.refusals(t, aCrowd/2)
 			e.start(t)
 			s.mends(time.Now())
 			s.settle(t)
-			s.curtain(t)
+			s.finish(t)
 		})
 	}
 }
@@ -91,24 +91,24 @@ func TestLongOutage(t *testing.T) {
 	e := startEngine(t, "--appendonly", "yes")
 	z := busy("BUSY")
 	z.IdleTimeoutSeconds = 5
-	s := play(t, "Redis away for longer than the idle timeout", e.url(), z)
+	s := setUp(t, "Redis away for longer than the idle timeout", e.url(), z)
 	s.engines, s.loses = append(s.engines, e), losesLast
 	s.fill(t, aCrowd)
 	s.breaks()
-	e.kill()
+	e.Kill()
 	long := time.Now().Add(time.Duration(z.IdleTimeoutSeconds+2) * time.Second)
 	await(t, settleTimeout, "the outage lasts", func() bool { return time.Now().After(long) })
 	e.start(t)
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 // TestOutOfMemory: newcomers are refused, and those who wait go on.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "Redis out of memory", e.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "Redis out of memory", e.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
@@ -124,13 +124,13 @@ func TestOutOfMemory(t *testing.T) {
 	s.mends(time.Now())
 	s.settle(t)
 	await(t, settleTimeout, "those who were refused join", func() bool { return s.joined() == there+aCrowd/3 })
-	s.curtain(t)
+	s.finish(t)
 }
 
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "READONLY", e.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "READONLY", e.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
@@ -140,13 +140,13 @@ func TestReadOnly(t *testing.T) {
 	e.do(t, "REPLICAOF", "NO", "ONE")
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 func TestHung(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := play(t, "Redis hangs for 3 s", e.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "Redis hangs for 3 s", e.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
@@ -156,7 +156,7 @@ func TestHung(t *testing.T) {
 	e.goOn()
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 func TestPromotion(t *testing.T) {
@@ -164,7 +164,7 @@ func TestPromotion(t *testing.T) {
 	master := startEngine(t)
 	replica := startReplica(t, master)
 	p := startProxy(t, master.addr())
-	s := play(t, "replica promoted, the last second of writes missing", p.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "replica promoted, the last second of writes missing", p.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, replica), losesLast
 	s.fill(t, 2*aCrowd, aFew)
 	// A log of some windows survives, and must not be held against the zone
@@ -179,25 +179,25 @@ func TestPromotion(t *testing.T) {
 		return s.crowd.admitted("BUSY") > in && s.joined() == there+50
 	})
 	s.breaks()
-	master.kill()
+	master.Kill()
 	await(t, settleTimeout, "both servers say that they are not ready", s.noneReady)
 	s.refusals(t, aCrowd/2)
 	replica.do(t, "REPLICAOF", "NO", "ONE")
 	p.retarget(replica.addr())
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
-	s := play(t, "Sentinel fail-over", w.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "Sentinel fail-over", w.url(), busy("BUSY"), strict("STRICT"))
 	s.engines, s.loses = append(s.engines, w.replica), losesLast
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
-	w.master.kill()
+	w.master.Kill()
 	s.mends(w.awaitTakeover(t))
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }

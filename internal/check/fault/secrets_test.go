@@ -48,11 +48,11 @@ func TestOtherSecrets(t *testing.T) {
 			t.Errorf("metrics: %d %v, want %s", status, err, want)
 		}
 	}
-	if n := strings.Count(stranger.out.text(), "other servers of the store have other secrets"); n != 1 {
+	if n := strings.Count(stranger.Output(), "other servers of the store have other secrets"); n != 1 {
 		t.Errorf("the log says it %d times", n)
 	}
 	// Killed, so that it does not say that it leaves.
-	first.kill()
+	first.Kill()
 	await(t, 2*startTimeout, "the stranger is ready, since it is alone", stranger.ready)
 	stranger.stop(t)
 }
@@ -145,7 +145,7 @@ func TestNewerData(t *testing.T) {
 	if after := e.do(t, "HGETALL", "{BUSY}:zone"); after != before {
 		t.Errorf("the zone was %s, and is %s", before, after)
 	}
-	if n := strings.Count(s.out.text(), `"level":"ERROR"`); n != 1 || !strings.Contains(s.out.text(), "zone BUSY has format 99") {
+	if n := strings.Count(s.Output(), `"level":"ERROR"`); n != 1 || !strings.Contains(s.Output(), "zone BUSY has format 99") {
 		t.Errorf("the log has %d errors, want one that names the zone and its format", n)
 	}
 	e.do(t, "HSET", "{BUSY}:zone", "format", format)

@@ -31,7 +31,7 @@ sentinel monitor %s 127.0.0.1 %d 2
 sentinel down-after-milliseconds %[2]s 1000
 sentinel failover-timeout %[2]s 5000
 `, port, masterName, w.master.port))
-		w.sentinels[i] = &engine{process: newProcess(t, "redis-server", dir, config, "--sentinel"), port: port}
+		w.sentinels[i] = &engine{child: newChild(t, "redis-server", dir, config, "--sentinel"), port: port}
 		w.sentinels[i].start(t)
 	}
 	await(t, startTimeout, "the sentinels know each other and the replica", func() bool {

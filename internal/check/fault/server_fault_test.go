@@ -20,7 +20,7 @@ func TestServerKilled(t *testing.T) {
 	e := startEngine(t)
 	p := startProxy(t, e.addr())
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
-	s := stage(t, "server killed in mid-batch", zones,
+	s := setUpOn(t, "server killed in mid-batch", zones,
 		startServer(t, serverOptions{redisURL: e.url()}), startServer(t, serverOptions{redisURL: p.url()}))
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
@@ -32,7 +32,7 @@ func TestServerKilled(t *testing.T) {
 		return s.joined() > there+aCrowd/4 && p.holds() > 0
 	})
 	s.breaks()
-	s.servers[1].kill()
+	s.servers[1].Kill()
 	s.mends(time.Now())
 	p.slow(0)
 	s.settle(t)
@@ -40,7 +40,7 @@ func TestServerKilled(t *testing.T) {
 		t.Error("nobody's connection broke off: the server was not in the middle of anything")
 	}
 	s.servers[1].start(t)
-	s.curtain(t)
+	s.finish(t)
 }
 
 // TestClocks has two servers whose clocks differ by 10 s. Only the store's
@@ -49,7 +49,7 @@ func TestClocks(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
-	s := stage(t, "clocks of two servers differ by 10 s", zones,
+	s := setUpOn(t, "clocks of two servers differ by 10 s", zones,
 		startServer(t, serverOptions{redisURL: e.url()}),
 		startServer(t, serverOptions{redisURL: e.url(), clockAhead: 10 * time.Second}))
 	s.engines, s.loses = append(s.engines, e), losesNothing
@@ -62,5 +62,5 @@ func TestClocks(t *testing.T) {
 		}
 	}
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ const (
 
 // server is a queue-server process.
 type server struct {
-	*process
+	*child
 	// Its listeners: http://host:port.
 	public, operators, limits string
 	client                    *http.Client
@@ -71,13 +72,13 @@ func startServer(t testing.TB, o serverOptions) *server {
 		signing = o.secret
 	}
 	s := &server{
-		process: newProcess(t, all[0], dir, all[1:]...),
-		public:  "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
+		child:  newChild(t, all[0], dir, all[1:]...),
+		public: "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
 		// No connection outlives its request, so that none is left over.
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	// Secrets are no flags: they would be in the list of processes.
-	s.env = []string{"QUEUE_SECRET=" + signing, "QUEUE_ADMIN_TOKEN=" + operatorToken}
+	s.Env = append(os.Environ(), "QUEUE_SECRET="+signing, "QUEUE_ADMIN_TOKEN="+operatorToken)
 	s.start(t)
 	return s
 }
@@ -85,15 +86,15 @@ func startServer(t testing.TB, o serverOptions) *server {
 // start starts the server, anew after Kill, and waits until it is ready.
 func (s *server) start(t testing.TB) {
 	t.Helper()
-	s.process.start(t)
+	s.child.start(t)
 	await(t, startTimeout, "the server is ready", s.ready)
 }
 
 // stop drains the server, and fails the test if it does not end in order.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
-	s.signal(syscall.SIGTERM)
-	if status, ended := s.wait(stopTimeout); !ended || status != 0 {
+	s.Signal(syscall.SIGTERM)
+	if status, ended := s.Wait(stopTimeout); !ended || status != 0 {
 		t.Errorf("a server that was told to stop: ended %t, status %d", ended, status)
 	}
 }

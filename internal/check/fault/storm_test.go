@@ -60,7 +60,7 @@ func TestStorm(t *testing.T) {
 		z.PassTTLSeconds = zone.MaxPassTTLSeconds
 		zones = append(zones, z)
 	}
-	s := play(t, "cluster: master killed, "+strconv.Itoa(visitors)+" visitors in four zones", c.url(), zones...)
+	s := setUp(t, "cluster: master killed, "+strconv.Itoa(visitors)+" visitors in four zones", c.url(), zones...)
 	s.loses = losesLast
 	for i, z := range zones {
 		if masters[i] != dies {
@@ -87,12 +87,12 @@ func TestStorm(t *testing.T) {
 		t.Fatalf("the node to kill is a %s: the machine stood still for so long that the cluster failed over by itself", role)
 	}
 	s.breaks()
-	c.nodes[dies].kill()
+	c.nodes[dies].Kill()
 	s.mends(c.awaitTakeover(t, dies))
 	out.takeover = s.back.Sub(s.broke)
 	s.goThrough(t, patience, visitors, visitors)
 	out.took = time.Since(began)
-	s.curtain(t)
+	s.finish(t)
 	out.slack = s.slack
 	for i, z := range zones {
 		out.zones = append(out.zones, s.stormZone(t, z, began, s.verdicts[i], masters[i], dies))
@@ -117,7 +117,7 @@ func stormSize(t *testing.T) int {
 
 // goThrough returns when so many are in, or lost, and tells meanwhile how it
 // goes. It returns how many are in.
-func (s *scene) goThrough(t *testing.T, patience time.Duration, enough, all int) (in int) {
+func (s *experiment) goThrough(t *testing.T, patience time.Duration, enough, all int) (in int) {
 	t.Helper()
 	began := time.Now()
 	look := time.NewTicker(stormLook)
@@ -144,7 +144,7 @@ func (s *scene) goThrough(t *testing.T, patience time.Duration, enough, all int)
 
 // stormZone is what the crowd saw of a zone, of which more is asked than of
 // zones that a fault hits.
-func (s *scene) stormZone(t *testing.T, z zone.Settings, began time.Time, v verdict, master, dies int) stormZone {
+func (s *experiment) stormZone(t *testing.T, z zone.Settings, began time.Time, v verdict, master, dies int) stormZone {
 	t.Helper()
 	limit := window.RatesOf(z).Limit
 	out := stormZone{

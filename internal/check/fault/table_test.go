@@ -25,7 +25,7 @@ var (
 	alertScale = flag.Int("scale", 10, "how many times faster than in earnest the alerts' rules run")
 )
 
-// defaultParallel is how many scenes play at a time, whatever the cores: they
+// defaultParallel is how many experiments run at a time, whatever the cores: they
 // wait for timeouts most of the time.
 const defaultParallel = "6"
 

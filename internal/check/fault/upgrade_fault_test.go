@@ -76,7 +76,7 @@ const (
 )
 
 // step has an upgrade go on for a while: more join, and some are let in.
-func (s *scene) step(t *testing.T) {
+func (s *experiment) step(t *testing.T) {
 	t.Helper()
 	zoneID := s.zones[0].ZoneID
 	in, there := s.crowd.admitted(zoneID), s.joined()
@@ -102,7 +102,7 @@ func TestUpgrade(t *testing.T) {
 		s.become(t, programs[0], told[i])
 		s.awaitReady(t)
 	}
-	s := stage(t, fault, zones, both...)
+	s := setUpOn(t, fault, zones, both...)
 	s.engines, s.loses = append(s.engines, e), losesNothing
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
@@ -115,7 +115,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	s.mends(time.Now())
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 	s.inOrder(t)
 }
 
@@ -128,7 +128,7 @@ func TestUpgradeEmbedded(t *testing.T) {
 	server, told := prepareServer(t, "")
 	server.become(t, programs[0], told)
 	server.awaitReady(t)
-	s := stage(t, fault, []zone.Settings{busy("BUSY"), strict("STRICT")}, server)
+	s := setUpOn(t, fault, []zone.Settings{busy("BUSY"), strict("STRICT")}, server)
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	for _, program := range []string{programs[1], programs[0]} {
@@ -139,6 +139,6 @@ func TestUpgradeEmbedded(t *testing.T) {
 		s.step(t)
 	}
 	s.settle(t)
-	s.curtain(t)
+	s.finish(t)
 	s.inOrder(t)
 }

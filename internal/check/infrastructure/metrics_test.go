@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // watched: Debian's exporter, with the settings that redis-secrets wrote, sees a node;
@@ -24,18 +26,18 @@ func watched(t *testing.T, r *Redis) {
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 		t.Fatalf("the exporter's settings: %v, %v; they hold a password", info, err)
 	}
-	at := host(freePort(t))
-	cmd := exec.Command("prometheus-redis-exporter")
+	at := process.Local(freePort(t))
+	exporter := &process.Process{Name: "prometheus-redis-exporter", Env: []string{}}
 	for name, value := range environment(t, file) {
 		if name == "REDIS_EXPORTER_WEB_LISTEN_ADDRESS" {
-			if value != host(9121) {
+			if value != process.Local(9121) {
 				t.Errorf("it would listen on %s", value)
 			}
 			value = at
 		}
-		cmd.Env = append(cmd.Env, name+"="+value)
+		exporter.Env = append(exporter.Env, name+"="+value)
 	}
-	begin(t, cmd)
+	begin(t, exporter)
 	figures := ""
 	client := &http.Client{Timeout: requestTimeout}
 	Await(t, startTimeout, "the exporter sees Redis", func() bool {

@@ -1,72 +1,37 @@
 package infrastructure
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
-// process is a program that runs until the test ends, or is killed.
-type process struct {
-	cmd  *exec.Cmd
-	said *output
-	kill func()
-}
-
-// output collects what a program says.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
+// lookEvery is how often a condition is looked at: as often as a visitor may ask.
+const lookEvery = 50 * time.Millisecond
 
 // begin starts a program, which is killed with the test. What it said is in the
 // test's log if that fails.
-func begin(t testing.TB, cmd *exec.Cmd) *process {
+func begin(t testing.TB, p *process.Process) *process.Process {
 	t.Helper()
-	p := &process{cmd: cmd, said: new(output)}
-	cmd.Stdout, cmd.Stderr = p.said, p.said
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%s, which this test needs: %v", cmd.Path, err)
+	if err := p.Start(context.Background()); err != nil {
+		t.Fatalf("this test needs it: %v", err)
 	}
-	p.kill = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill() // it may have ended by itself
-		_ = cmd.Wait()
-	})
 	t.Cleanup(func() {
-		p.kill()
+		p.Kill()
 		if t.Failed() {
-			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), last(p.said.String(), 90))
+			const most = 8 << 10
+			said := p.Output()
+			t.Logf("%s %q:\n%s", p.Name, p.Args, said[max(0, len(said)-most):])
 		}
 	})
 	return p
-}
-
-// last returns the last lines of a text.
-func last(text string, lines int) string {
-	all := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 // script runs a script to its end; the test fails if it does.
@@ -95,32 +60,19 @@ func (r *Redis) run(ctx context.Context, name string, args ...string) (string, e
 // Await polls until something holds.
 func Await(t testing.TB, within time.Duration, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", within, what)
-		case <-tick.C:
-		}
+	if !process.Soon(t.Context(), within, lookEvery, holds) {
+		t.Fatalf("not within %v: %s", within, what)
 	}
 }
 
 // freePort is a port that nobody listens on.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := process.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	addr, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("listens on a %T", l.Addr())
-	}
-	return addr.Port
+	return port
 }
 
 func writeFile(t testing.TB, name, text string, mode os.FileMode) {

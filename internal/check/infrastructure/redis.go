@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/deploy/terraform"
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 const (
@@ -49,7 +50,7 @@ type Node struct {
 	// the part of the slots that it is for.
 	Subnet, Shard int
 	redis         *Redis
-	running       *process
+	running       *process.Process
 }
 
 // The users' passwords. Terraform has Secrets Manager draw them.
@@ -224,7 +225,7 @@ func (n *Node) Start(t testing.TB) {
 	if said, err := n.Guard(t.Context()); err != nil {
 		t.Fatalf("redis-guard: %v\n%s", err, said)
 	}
-	n.running = begin(t, exec.Command("redis-server", n.Etc("redis.conf")))
+	n.running = begin(t, &process.Process{Name: "redis-server", Args: []string{n.Etc("redis.conf")}})
 	Await(t, startTimeout, "a node answers", func() bool {
 		_, err := n.Admin(t.Context(), "ping")
 		return err == nil
@@ -232,7 +233,7 @@ func (n *Node) Start(t testing.TB) {
 }
 
 // Kill kills Redis there and then.
-func (n *Node) Kill() { n.running.kill() }
+func (n *Node) Kill() { n.running.Kill() }
 
 // Wipe empties the node's data volume.
 func (n *Node) Wipe(t testing.TB) {

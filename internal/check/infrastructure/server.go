@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 const (
@@ -51,21 +52,21 @@ func (r *Redis) StartServer(t testing.TB) *Server {
 		root+"/usr/local/sbin/queue-server-secrets")
 
 	// The settings name folders of the instance, and ports that may be taken here.
-	cmd := exec.Command(binary(t), "serve", "--addr="+host(public), "--admin-addr="+host(operators))
+	queue := &process.Process{Name: binary(t), Args: []string{"serve", "--addr=" + process.Local(public), "--admin-addr=" + process.Local(operators)}}
 	// The instance's environment is all that the server gets, and where
 	// scripts/dates.sh moves the clock, that of the instance.
-	cmd.Env = []string{"CLOCK_AHEAD_SECONDS=" + os.Getenv("CLOCK_AHEAD_SECONDS")}
+	queue.Env = []string{"CLOCK_AHEAD_SECONDS=" + os.Getenv("CLOCK_AHEAD_SECONDS")}
 	for _, file := range []string{"/etc/queue-server/environment", runFolder + "/environment"} {
 		for name, value := range environment(t, root+file) {
 			for _, folder := range []string{runFolder, dataFolder} {
 				value = strings.ReplaceAll(value, folder, root+folder)
 			}
-			cmd.Env = append(cmd.Env, name+"="+value)
+			queue.Env = append(queue.Env, name+"="+value)
 		}
 	}
-	begin(t, cmd)
+	begin(t, queue)
 	s := &Server{
-		Public: "http://" + host(public), Operators: "http://" + host(operators),
+		Public: "http://" + process.Local(public), Operators: "http://" + process.Local(operators),
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	Await(t, startTimeout, "the server is ready", func() bool {
@@ -170,6 +171,3 @@ func (s *Server) Do(ctx context.Context, method, url string, body, into any) (st
 	}
 	return res.StatusCode, string(answer)
 }
-
-// host is an address of this machine.
-func host(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

@@ -50,7 +50,7 @@ func (d *Document) Check(ctx context.Context, x Exchange) error {
 	if err != nil {
 		return fmt.Errorf("openapitest: %s %s: %d: %w", x.Request.Method, x.Request.URL.Path, x.Status, err)
 	}
-	errs := []error{doc.checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x)}
+	errs := []error{checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x)}
 	if in.described && x.Status < http.StatusMultipleChoices {
 		errs = append(errs, checkRequest(ctx, in, x))
 	}
@@ -103,22 +103,20 @@ func (d *described) find(x Exchange) (found, error) {
 // elsewhere is find where there is no such operation: the component of that
 // name is then what has to be answered.
 func (d *described) elsewhere(x Exchange) (found, error) {
+	options, guarded := x.Request.Method == http.MethodOptions, guarded(x.Request.URL.Path)
 	var name string
 	switch {
-	case x.Request.Method == http.MethodOptions && x.Header.Get("Access-Control-Allow-Methods") != "":
+	case options && x.Header.Get("Access-Control-Allow-Methods") != "":
 		name = "Preflight"
-	case x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent:
+	case options && x.Status == http.StatusNoContent:
 		name = "Options"
-	case x.Status == http.StatusNotFound:
-		name = "NotFound"
-	case x.Status == http.StatusMethodNotAllowed:
-		name = "MethodNotAllowed"
-	case x.Status == http.StatusUnauthorized && guarded(x.Request.URL.Path):
-		name = "Unauthorized"
-	case x.Status == http.StatusTooManyRequests && guarded(x.Request.URL.Path):
-		name = "Guessing"
-	case x.Status == http.StatusMisdirectedRequest:
-		name = "HostUnknown"
+	case x.Status == http.StatusUnauthorized && !guarded, x.Status == http.StatusTooManyRequests && !guarded:
+	default:
+		name = map[int]string{
+			http.StatusNotFound: "NotFound", http.StatusMethodNotAllowed: "MethodNotAllowed",
+			http.StatusUnauthorized: "Unauthorized", http.StatusTooManyRequests: "Guessing",
+			http.StatusMisdirectedRequest: "HostUnknown",
+		}[x.Status]
 	}
 	ref := d.Components.Responses[name]
 	if ref == nil {
@@ -143,47 +141,28 @@ func (d *described) answering(name string, status int, ref *openapi3.ResponseRef
 
 // checkHeaders wants each header to be described, and each that is described
 // as it says.
-func (d *described) checkHeaders(answer *openapi3.Response, x Exchange) error {
+func checkHeaders(answer *openapi3.Response, x Exchange) error {
 	var errs []error
-	for name := range x.Header {
-		if ref := d.everywhere[name]; ref != nil && headerOf(answer, name) == nil {
-			errs = append(errs, checkValues(ref, name, x.Header.Values(name)))
-			continue
-		}
-		if !slices.Contains(framing, name) && headerOf(answer, name) == nil {
+	for name, values := range x.Header {
+		ref := answer.Headers[name]
+		if ref == nil && !slices.Contains(framing, name) {
 			errs = append(errs, fmt.Errorf("the header %s: %q is not described", name, x.Header.Get(name)))
+		}
+		for _, value := range values {
+			if ref == nil {
+				continue
+			}
+			if err := checkHeader(ref.Value.Schema.Value, value); err != nil {
+				errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, value, err))
+			}
 		}
 	}
 	for name, ref := range answer.Headers {
-		values := x.Header.Values(name)
-		if len(values) == 0 {
-			if ref.Value.Required {
-				errs = append(errs, fmt.Errorf("the header %s is missing", name))
-			}
-			continue
-		}
-		errs = append(errs, checkValues(ref, name, values))
-	}
-	return errors.Join(errs...)
-}
-
-func checkValues(ref *openapi3.HeaderRef, name string, values []string) error {
-	var errs []error
-	for _, value := range values {
-		if err := checkHeader(ref.Value.Schema.Value, value); err != nil {
-			errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, value, err))
+		if ref.Value.Required && len(x.Header[name]) == 0 {
+			errs = append(errs, fmt.Errorf("the header %s is missing", name))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func headerOf(answer *openapi3.Response, name string) *openapi3.HeaderRef {
-	for described, ref := range answer.Headers {
-		if http.CanonicalHeaderKey(described) == name {
-			return ref
-		}
-	}
-	return nil
 }
 
 func checkHeader(s *openapi3.Schema, value string) error {
@@ -232,12 +211,8 @@ func checkProblem(answer *openapi3.Response, x Exchange) error {
 	if media == nil || bodiless(x) {
 		return nil
 	}
-	var got struct {
-		Status int    `json:"status"`
-		Code   string `json:"code"`
-		Type   string `json:"type"`
-	}
-	if err := json.Unmarshal(x.Body, &got); err != nil {
+	got, err := problemOf(x)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -259,11 +234,9 @@ func (d *Document) CheckProblem(ctx context.Context, x Exchange) error {
 	if err != nil {
 		return err
 	}
-	var got struct {
-		Code string `json:"code"`
-	}
-	if err := json.Unmarshal(x.Body, &got); err != nil {
-		return fmt.Errorf("openapitest: %s: %w", x.Body, err)
+	got, err := problemOf(x)
+	if err != nil {
+		return err
 	}
 	for _, ref := range doc.Components.Responses {
 		media := ref.Value.Content[problemType]
@@ -271,18 +244,17 @@ func (d *Document) CheckProblem(ctx context.Context, x Exchange) error {
 			continue
 		}
 		in := doc.answering(got.Code, x.Status, ref)
-		return errors.Join(doc.checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x))
+		return errors.Join(checkHeaders(in.answer, x), checkBody(ctx, in, x), checkProblem(in.answer, x))
 	}
 	return fmt.Errorf("openapitest: the code %s is not described", got.Code)
 }
 
-// problemOf reads an example.
-func problemOf(example any) (p Problem, err error) {
-	text, err := json.Marshal(example)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
+// problemOf reads a body that is a problem.
+func problemOf(x Exchange) (p Problem, err error) {
+	if err := json.Unmarshal(x.Body, &p); err != nil {
+		return p, fmt.Errorf("openapitest: %s: %w", x.Body, err)
 	}
-	return p, err
+	return p, nil
 }
 
 // checkRequest wants a request that was accepted to be one that the document

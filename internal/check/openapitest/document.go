@@ -2,7 +2,10 @@ package openapitest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -45,9 +48,6 @@ func (d *Document) Describes(path string) bool {
 type described struct {
 	*openapi3.T
 	router routers.Router
-	// everywhere are the headers that any answer may have, by name: the
-	// components that say so.
-	everywhere map[string]*openapi3.HeaderRef
 }
 
 // onEveryAnswer is the member of a component that names a header of any answer.
@@ -80,13 +80,42 @@ func load(source *openapi.Document) (*described, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapitest: %w", err)
 	}
-	everywhere := make(map[string]*openapi3.HeaderRef)
+	describeHeaders(doc)
+	return &described{T: doc, router: router}, nil
+}
+
+// describeHeaders has each answer name all headers that it may have, as net/http writes
+// them: its own, and those of any answer, which are the components that say so.
+func describeHeaders(doc *openapi3.T) {
+	everywhere := make(openapi3.Headers)
 	for _, ref := range doc.Components.Headers {
 		if name, ok := ref.Value.Extensions[onEveryAnswer].(string); ok {
 			everywhere[name] = ref
 		}
 	}
-	return &described{T: doc, router: router, everywhere: everywhere}, nil
+	for _, res := range answers(doc) {
+		all := maps.Clone(everywhere)
+		for name, ref := range res.Headers {
+			all[http.CanonicalHeaderKey(name)] = ref
+		}
+		res.Headers = all
+	}
+}
+
+// answers are all that the document describes, those of operations and those for all
+// the rest.
+func answers(doc *openapi3.T) (all []*openapi3.Response) {
+	for _, path := range doc.Paths.Map() {
+		for _, op := range path.Operations() {
+			for _, res := range op.Responses.Map() {
+				all = append(all, res.Value)
+			}
+		}
+	}
+	for _, res := range doc.Components.Responses {
+		all = append(all, res.Value)
+	}
+	return all
 }
 
 // closeAnswers forbids, in every object that an answer may hold, the members
@@ -94,18 +123,7 @@ func load(source *openapi.Document) (*described, error) {
 // alone: it is one that is described elsewhere.
 func closeAnswers(doc *openapi3.T) error {
 	closed := false
-	var answers []*openapi3.Response
-	for _, path := range doc.Paths.Map() {
-		for _, op := range path.Operations() {
-			for _, res := range op.Responses.Map() {
-				answers = append(answers, res.Value)
-			}
-		}
-	}
-	for _, res := range doc.Components.Responses {
-		answers = append(answers, res.Value)
-	}
-	for _, res := range answers {
+	for _, res := range answers(doc) {
 		for _, media := range res.Content {
 			if media.Schema == nil {
 				continue
@@ -210,7 +228,11 @@ func (d *Document) Problems() ([]Problem, error) {
 			continue
 		}
 		for code, example := range media.Examples {
-			p, err := problemOf(example.Value.Value)
+			text, err := json.Marshal(example.Value.Value)
+			if err != nil {
+				return nil, fmt.Errorf("openapitest: the example %s: %w", code, err)
+			}
+			p, err := problemOf(Exchange{Body: text})
 			if err != nil || p.Code != code {
 				return nil, fmt.Errorf("openapitest: the example %s is %+v: %w", code, p, err)
 			}
@@ -218,7 +240,7 @@ func (d *Document) Problems() ([]Problem, error) {
 				s := retry.Value.Schema.Value
 				p.RetryMin, p.RetryMax = int(*s.Min), int(*s.Max)
 			}
-			if challenge := res.Value.Headers["WWW-Authenticate"]; challenge != nil {
+			if challenge := res.Value.Headers["Www-Authenticate"]; challenge != nil {
 				p.Challenge, _ = challenge.Value.Schema.Value.Enum[0].(string)
 			}
 			all = append(all, p)

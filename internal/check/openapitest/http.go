@@ -34,14 +34,17 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 			return
 		}
 		x := Exchange{Request: r.Clone(r.Context())}
-		sent := &reading{ReadCloser: r.Body}
+		var sent bytes.Buffer
 		if r.Body != nil {
-			r.Body = sent
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.TeeReader(r.Body, &sent), r.Body}
 		}
 		answer := &writing{ResponseWriter: w}
 		h.ServeHTTP(answer, r)
 		answer.begin(http.StatusOK) // where the handler wrote nothing
-		x.Sent, x.Status, x.Header = sent.text.Bytes(), answer.status, answer.header
+		x.Sent, x.Status, x.Header = sent.Bytes(), answer.status, answer.header
 		if r.Method != http.MethodHead { // whose body net/http keeps back
 			x.Body = answer.text.Bytes()
 		}
@@ -49,19 +52,6 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 			tb.Error(err)
 		}
 	})
-}
-
-// reading keeps what is read of a body.
-type reading struct {
-	io.ReadCloser
-	text bytes.Buffer
-}
-
-// Read implements io.Reader.
-func (r *reading) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.text.Write(p[:n])
-	return n, err
 }
 
 // writing keeps what is written of an answer.

@@ -1,7 +1,6 @@
 package openapitest
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -36,20 +35,16 @@ func (s *seen) note(in found, x Exchange) {
 	if !in.described || x.Request.Method == http.MethodHead {
 		return
 	}
-	var problem struct {
-		Code string `json:"code"`
-	}
+	var p Problem
 	if in.answer.Content[problemType] != nil {
-		if err := json.Unmarshal(x.Body, &problem); err != nil {
-			return // it was found good, so this cannot be
-		}
+		p, _ = problemOf(x) // it was found good
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.answers == nil {
 		s.answers = make(map[Answer]bool)
 	}
-	s.answers[Answer{Operation{x.Request.Method, in.route.Path}, fmt.Sprint(x.Status), problem.Code}] = true
+	s.answers[Answer{Operation{x.Request.Method, in.route.Path}, fmt.Sprint(x.Status), p.Code}] = true
 }
 
 // Unseen returns the answers of these paths that the document describes and

@@ -71,7 +71,8 @@ func (c Counts) minus(d Counts) Counts {
 	return c
 }
 
-func (c Counts) plus(d Counts) Counts {
+// Plus is the sum of both.
+func (c Counts) Plus(d Counts) Counts {
 	for i := range c {
 		c[i] += d[i]
 	}
@@ -180,13 +181,13 @@ func (s *seen) note(at int64) {
 		left := t.left.Load()
 		t.recentLeft.add(left - t.lastLeft)
 		t.lastLeft = left
-		all = all.plus(in)
+		all = all.Plus(in)
 	}
 	s.history.add(Second{
 		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
 		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
 	})
-	s.since = s.since.plus(all)
+	s.since = s.since.Plus(all)
 	if s.pastSeconds++; s.pastSeconds == minute {
 		s.minutes.add(s.since)
 		s.since, s.pastSeconds = Counts{}, 0
@@ -197,7 +198,7 @@ func (s *seen) note(at int64) {
 func (s *seen) hour() Counts {
 	all := s.since
 	for _, c := range s.minutes.newest(marks) {
-		all = all.plus(c)
+		all = all.Plus(c)
 	}
 	return all
 }
@@ -273,7 +274,7 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	for _, t := range p.tiers() {
 		one := TierStats{Tier: t.name, Total: t.read()}
 		for _, c := range t.recent.newest(minute) {
-			one.Recent = one.Recent.plus(c)
+			one.Recent = one.Recent.Plus(c)
 		}
 		out.Tiers = append(out.Tiers, one)
 	}

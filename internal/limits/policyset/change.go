@@ -2,8 +2,6 @@ package policyset
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,18 +20,13 @@ var (
 	ErrPrecondition = errors.New("policyset: policy is not as it was seen")
 )
 
-// versionBytes of a hash tell policies apart.
-const versionBytes = 16
-
-// Version names a policy as it is: those of the same version are the same. It is
-// what an ETag holds, quotes included, and the same on every server.
+// Version names a policy as it is: see serve.Version.
 func Version(p limit.Policy) string {
 	text, err := json.Marshal(p.WithDefaults()) // the keys of maps are sorted
 	if err != nil {
 		return `""` // there is nothing in a policy that is no JSON
 	}
-	sum := sha256.Sum256(text)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
+	return serve.Version(text)
 }
 
 // check returns ErrPrecondition unless the policy may be changed.

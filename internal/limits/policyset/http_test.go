@@ -80,8 +80,7 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen policyset.Seen) {
-	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)))
-	desk.ShowPolicies(r.book)
+	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), r.book, nil)
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)

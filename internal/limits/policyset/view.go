@@ -5,25 +5,30 @@ import "github.com/openqueue/waitingroom/internal/limits/limiter"
 // defaultSeconds of history are shown if it is not said.
 const defaultSeconds = 60
 
-// statsView is what GET /admin/limits/{name}/stats answers.
-type statsView struct {
+// Stats is what GET /admin/limits/{name}/stats answers: what one server has seen of a
+// policy.
+type Stats struct {
 	Name string `json:"name"`
-	// Failing is how many of the store's lanes the failure policies answer now.
-	Failing int `json:"failingLanes"`
+	// FailingLanes is how many of the store's lanes the failure policies answer now.
+	FailingLanes int `json:"failingLanes"`
 	// RecentSeconds is how many seconds recent is of.
 	RecentSeconds int         `json:"recentSeconds"`
-	Tiers         []tierView  `json:"tiers"`
-	Busiest       []busyView  `json:"busiest"`
-	History       historyView `json:"history"`
+	Tiers         []TierStats `json:"tiers"`
+	// Busiest were refused most in the last minute or two.
+	Busiest []Busy  `json:"busiest"`
+	History History `json:"history"`
 }
 
-type tierView struct {
-	Tier   string     `json:"tier"`
-	Total  countsView `json:"total"`
-	Recent countsView `json:"recent"`
+// TierStats is what became of the questions of one tier.
+type TierStats struct {
+	Tier string `json:"tier"`
+	// Total is since the server was started.
+	Total  Counts `json:"total"`
+	Recent Counts `json:"recent"`
 }
 
-type countsView struct {
+// Counts are how many questions had which outcome.
+type Counts struct {
 	Allowed           uint64 `json:"allowed"`
 	Refused           uint64 `json:"refused"`
 	RefusedFromMemory uint64 `json:"refusedFromMemory"`
@@ -33,33 +38,34 @@ type countsView struct {
 	RefusedLocally    uint64 `json:"refusedLocally"`
 }
 
-type busyView struct {
+// Busy is one who was refused: a hash of the key, and about how often.
+type Busy struct {
 	Key     string `json:"key"`
 	Refused int64  `json:"refused"`
 }
 
-// historyView has a row a second in each column.
-type historyView struct {
+// History has a row a second in each column.
+type History struct {
 	At           []int64  `json:"at"`
 	Allowed      []uint32 `json:"allowed"`
 	Refused      []uint32 `json:"refused"`
 	WithoutStore []uint32 `json:"withoutStore"`
 }
 
-func view(s limiter.Stats) statsView {
-	v := statsView{
-		Name: s.Policy.Name, Failing: s.Failing, RecentSeconds: s.RecentSeconds,
-		Tiers: make([]tierView, len(s.Tiers)), Busiest: make([]busyView, len(s.Busiest)),
-		History: historyView{
+func view(s limiter.Stats) Stats {
+	v := Stats{
+		Name: s.Policy.Name, FailingLanes: s.Failing, RecentSeconds: s.RecentSeconds,
+		Tiers: make([]TierStats, len(s.Tiers)), Busiest: make([]Busy, len(s.Busiest)),
+		History: History{
 			At: make([]int64, len(s.History)), Allowed: make([]uint32, len(s.History)),
 			Refused: make([]uint32, len(s.History)), WithoutStore: make([]uint32, len(s.History)),
 		},
 	}
 	for i, t := range s.Tiers {
-		v.Tiers[i] = tierView{t.Tier, countsOf(t.Total), countsOf(t.Recent)}
+		v.Tiers[i] = TierStats{t.Tier, countsOf(t.Total), countsOf(t.Recent)}
 	}
 	for i, b := range s.Busiest {
-		v.Busiest[i] = busyView(b)
+		v.Busiest[i] = Busy(b)
 	}
 	for i, h := range s.History {
 		v.History.At[i], v.History.Allowed[i] = h.At*1000, h.Allowed
@@ -68,8 +74,8 @@ func view(s limiter.Stats) statsView {
 	return v
 }
 
-func countsOf(c limiter.Counts) countsView {
-	return countsView{
+func countsOf(c limiter.Counts) Counts {
+	return Counts{
 		Allowed: c[limiter.Allowed], Refused: c[limiter.Refused], RefusedFromMemory: c[limiter.RefusedFromMemory],
 		AllowedOpen: c[limiter.AllowedOpen], RefusedClosed: c[limiter.RefusedClosed],
 		AllowedLocally: c[limiter.AllowedLocally], RefusedLocally: c[limiter.RefusedLocally],

@@ -2,6 +2,7 @@ package adminclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -30,12 +34,7 @@ const (
 	maxAnswer = 64 << 20
 	// idleConnections are kept for calls that are made side by side.
 	idleConnections = 16
-	// MaxOperator is the longest name of an operator, in bytes.
-	MaxOperator = 64
 )
-
-// OperatorHeader carries the name that the record of changes keeps.
-const OperatorHeader = "X-Operator"
 
 // Options say which server, and who asks.
 type Options struct {
@@ -43,8 +42,7 @@ type Options struct {
 	URL string
 	// Token is the operators' token.
 	Token string
-	// Operator is the name for the record of changes, at most MaxOperator
-	// bytes of UTF-8 without control characters; "" for none.
+	// Operator is the name for the record of changes: see zone.CheckBy; "" for none.
 	Operator string
 	// Timeout bounds a call; 0 means DefaultTimeout.
 	Timeout time.Duration
@@ -73,15 +71,11 @@ func New(o Options) (*Client, error) {
 	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, errors.New("the address of the server must have no user, query or fragment: the token goes another way")
 	}
-	if err := CheckOperator(o.Operator); err != nil {
-		return nil, err
-	}
-	timeout := o.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
+	if err := zone.CheckBy(o.Operator); err != nil {
+		return nil, fmt.Errorf("the operator's name %w", err)
 	}
 	return &Client{
-		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: timeout, warned: o.Warned,
+		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: cmp.Or(o.Timeout, DefaultTimeout), warned: o.Warned,
 		http: &http.Client{
 			Transport: &http.Transport{
 				Proxy:               http.ProxyFromEnvironment,
@@ -95,17 +89,6 @@ func New(o Options) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
-}
-
-// CheckOperator refuses what cannot be the name of an operator.
-func CheckOperator(name string) error {
-	switch {
-	case len(name) > MaxOperator:
-		return fmt.Errorf("the operator's name has %d bytes, may have at most %d", len(name), MaxOperator)
-	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl):
-		return errors.New("the operator's name has control characters, or is not UTF-8")
-	}
-	return nil
 }
 
 // URL is the server's, as it was given, without a slash at its end.
@@ -179,7 +162,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, only condi
 
 // readWarning is the sentence of the header Warning; "" if there is none.
 func readWarning(h http.Header) string {
-	_, said, _ := strings.Cut(h.Get("Warning"), `"`)
+	_, said, _ := strings.Cut(h.Get(operator.WarningHeader), `"`)
 	return strings.TrimSuffix(said, `"`)
 }
 
@@ -196,9 +179,9 @@ func (c *Client) request(ctx context.Context, method, path string, only conditio
 		return nil, fmt.Errorf("adminclient: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Accept", "application/json, application/problem+json")
+	req.Header.Set("Accept", "application/json, "+problem.ContentType)
 	if c.operator != "" {
-		req.Header.Set(OperatorHeader, c.operator)
+		req.Header.Set(serve.ByHeader, c.operator)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -225,7 +208,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 // waiting room's.
 func (c *Client) refusal(res *http.Response, text []byte) error {
 	p := &ProblemError{}
-	if !isMedia(res.Header, "application/problem+json") || json.Unmarshal(text, p) != nil || p.Code == "" {
+	if !isMedia(res.Header, problem.ContentType) || json.Unmarshal(text, p) != nil || p.Code == "" {
 		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode
@@ -234,9 +217,7 @@ func (c *Client) refusal(res *http.Response, text []byte) error {
 		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w, or is older than this command (it has no %s)",
 			errStranger, res.Request.URL.Path)}
 	}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		p.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	p.RetryAfterSeconds, _ = strconv.Atoi(res.Header.Get("Retry-After")) // 0: it does not ask to wait
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -108,7 +109,7 @@ func TestProblem(t *testing.T) {
 	_, err := client(t, problem(503, "store_unavailable", "Retry-After", "3")).Zones(t.Context())
 	p, ok := errors.AsType[*adminclient.ProblemError](err)
 	if !ok || p.Status != 503 || p.Code != "store_unavailable" || p.Detail != "Do this." || p.Title != "T" ||
-		p.RetryAfter != 3*time.Second || err.Error() != "a; b (503 store_unavailable)" {
+		p.RetryAfterSeconds != 3 || err.Error() != "a; b (503 store_unavailable)" {
 		t.Errorf("got %+v: %v", p, err)
 	}
 }
@@ -161,7 +162,7 @@ func TestWhatIsSent(t *testing.T) {
 			sent{"PATCH", "/admin/zones/Z", `{"perMinute":7}`, "", ""}},
 		{func() error { return c.Delete(ctx, "Z", `"v1"`) }, sent{"DELETE", "/admin/zones/Z", "", `"v1"`, ""}},
 		{func() error { _, err := c.Stats(ctx, "Z"); return err }, sent{"GET", "/admin/zones/Z/stats", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "", 0); return err }, sent{"GET", "/admin/audit", "", "", ""}},
+		{func() error { _, err := c.Changes(ctx, "", 9); return err }, sent{"GET", "/admin/audit?limit=9", "", "", ""}},
 		{func() error { _, err := c.Changes(ctx, "Z", 5); return err }, sent{"GET", "/admin/audit?limit=5&zoneId=Z", "", "", ""}},
 	}
 	for _, step := range steps {
@@ -223,7 +224,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, o := range []adminclient.Options{
 		{URL: ""}, {URL: "127.0.0.1:8081"}, {URL: "ftp://x"}, {URL: "http://"}, {URL: "http://x/?token=y"},
 		{URL: "http://me:pass@x"}, {URL: "http://x", Operator: "a\nb"}, {URL: "http://x", Operator: "\xff"},
-		{URL: "http://x", Operator: strings.Repeat("x", adminclient.MaxOperator+1)},
+		{URL: "http://x", Operator: strings.Repeat("x", zone.MaxByLength+1)},
 	} {
 		if _, err := adminclient.New(o); err == nil || strings.Contains(err.Error(), "pass@") {
 			t.Errorf("%+v: %v", o, err)

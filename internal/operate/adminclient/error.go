@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 // Kinds of failure. Compare with errors.Is.
@@ -37,19 +38,7 @@ const (
 
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
-type ProblemError struct {
-	// Status is the HTTP status, 400 to 599.
-	Status int `json:"status"`
-	// Code is what a program compares.
-	Code string `json:"code"`
-	// Title and Detail are sentences for people.
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
-	// Errors are all faults, where there can be several.
-	Errors []string `json:"errors"`
-	// RetryAfter is how long the server asks to wait, 0 where it does not.
-	RetryAfter time.Duration `json:"-"`
-}
+type ProblemError struct{ problem.Problem }
 
 // Error returns what the server said, for people.
 func (p *ProblemError) Error() string {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 )
 
 const limitsPath = "/admin/limits"
@@ -42,57 +42,8 @@ func (c *Client) DeleteLimit(ctx context.Context, name, version string) error {
 	return err
 }
 
-// LimitChanges are entries of the record of changes of policies, newest first.
-type LimitChanges struct {
-	Changes []limit.Change `json:"policyChanges"`
-}
-
-// LimitChanges returns the newest changes of one policy, or of all when name is
-// "": at most so many.
-func (c *Client) LimitChanges(ctx context.Context, name string, most int) (Reply[LimitChanges], error) {
-	query := url.Values{"limit": {strconv.Itoa(most)}}
-	if name != "" {
-		query.Set("policy", name)
-	}
-	return call[LimitChanges](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), condition{}, nil)
-}
-
 // LimitStats is what one server has seen of a policy.
-type LimitStats struct {
-	Name string `json:"name"`
-	// FailingLanes is how many parts of the store do not answer now.
-	FailingLanes int `json:"failingLanes"`
-	// RecentSeconds is how many seconds Recent is of.
-	RecentSeconds int         `json:"recentSeconds"`
-	Tiers         []LimitTier `json:"tiers"`
-	// Busiest were refused most in the last minute or two.
-	Busiest []LimitBusy `json:"busiest"`
-}
-
-// LimitTier is what became of the questions of one tier.
-type LimitTier struct {
-	Tier string `json:"tier"`
-	// Total is since the server was started.
-	Total  LimitCounts `json:"total"`
-	Recent LimitCounts `json:"recent"`
-}
-
-// LimitCounts are how many questions had which outcome.
-type LimitCounts struct {
-	Allowed           uint64 `json:"allowed"`
-	Refused           uint64 `json:"refused"`
-	RefusedFromMemory uint64 `json:"refusedFromMemory"`
-	AllowedOpen       uint64 `json:"allowedOpen"`
-	RefusedClosed     uint64 `json:"refusedClosed"`
-	AllowedLocally    uint64 `json:"allowedLocally"`
-	RefusedLocally    uint64 `json:"refusedLocally"`
-}
-
-// LimitBusy is one who was refused: a hash of the key, and about how often.
-type LimitBusy struct {
-	Key     string `json:"key"`
-	Refused int64  `json:"refused"`
-}
+type LimitStats = policyset.Stats
 
 // LimitStats returns what the server has seen of a policy.
 func (c *Client) LimitStats(ctx context.Context, name string) (Reply[LimitStats], error) {

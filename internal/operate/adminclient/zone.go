@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -48,41 +50,40 @@ func (c *Client) Delete(ctx context.Context, zoneID, version string) error {
 	return err
 }
 
+// Stats is a zone as an operator watches it. Pointers are nil for what the server
+// does not know, or is too old to tell.
+type Stats = operator.Stats
+
 // Stats returns the state of one zone.
 func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error) {
 	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", condition{}, nil)
 }
 
-// Changes are entries of the record of changes, newest first.
+// Changes are entries of the record of changes, newest first. Those of policies are
+// only there when no zone was asked for, those of zones when no policy was.
 type Changes struct {
-	Changes []Change `json:"changes"`
+	Changes  []Change       `json:"changes"`
+	Policies []limit.Change `json:"policyChanges"`
 }
 
-// Change is one entry of the record of changes.
-type Change struct {
-	// AtMillis is when, in Unix milliseconds on the store's clock.
-	AtMillis int64  `json:"at"`
-	ZoneID   string `json:"zoneId"`
-	// By is the name that the operator gave, or "".
-	By string `json:"by"`
-	// Was is nil if the change made the zone, Now if it deleted it.
-	Was *zone.Settings `json:"was"`
-	Now *zone.Settings `json:"now"`
-}
+// Change is one entry of the record of changes of zones.
+type Change = zone.Change
 
 // Changes returns the newest changes of one zone, or of all when zoneID is "":
-// at most limit, or as many as the server gives by itself when limit is 0.
-func (c *Client) Changes(ctx context.Context, zoneID string, limit int) (Reply[Changes], error) {
-	query := url.Values{}
-	if zoneID != "" {
-		query.Set("zoneId", zoneID)
+// at most so many, or as many as the server gives by itself when most is 0.
+func (c *Client) Changes(ctx context.Context, zoneID string, most int) (Reply[Changes], error) {
+	return c.changes(ctx, "zoneId", zoneID, most)
+}
+
+// LimitChanges is Changes, of one policy, or of all when name is "".
+func (c *Client) LimitChanges(ctx context.Context, name string, most int) (Reply[Changes], error) {
+	return c.changes(ctx, "policy", name, most)
+}
+
+func (c *Client) changes(ctx context.Context, parameter, name string, most int) (Reply[Changes], error) {
+	query := url.Values{"limit": {strconv.Itoa(most)}}
+	if name != "" {
+		query.Set(parameter, name)
 	}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	path := "/admin/audit"
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	return call[Changes](ctx, c, http.MethodGet, path, condition{}, nil)
+	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), condition{}, nil)
 }

@@ -5,11 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"time"
@@ -32,56 +28,37 @@ var assetTypes = map[string]string{
 // each other by their plain names.
 type assets struct {
 	folder string // "/console/assets/0123456789abcdef"
-	files  map[string]asset
-}
-
-type asset struct {
-	kind string
-	text []byte
+	texts  map[string][]byte
 }
 
 func loadAssets() (*assets, error) {
-	a := &assets{files: map[string]asset{}}
+	a := &assets{texts: map[string][]byte{}}
 	sum := sha256.New()
-	own, err := fs.Sub(files, "assets")
-	if err == nil {
-		err = errors.Join(a.load(own, "", sum), a.load(uplot.Files, "vendor/", sum))
-	}
-	if err != nil {
-		return nil, err
+	for _, from := range []struct {
+		files          embed.FS
+		folder, prefix string
+	}{{files, "assets", ""}, {uplot.Files, ".", "vendor/"}} {
+		entries, err := from.files.ReadDir(from.folder)
+		if err != nil {
+			return nil, fmt.Errorf("console: assets: %w", err)
+		}
+		for _, entry := range entries {
+			text, err := from.files.ReadFile(path.Join(from.folder, entry.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("console: assets: %w", err)
+			}
+			a.texts[from.prefix+entry.Name()] = text
+			_, _ = fmt.Fprintf(sum, "%s %d\n%s", from.prefix+entry.Name(), len(text), text) // a hash never fails
+		}
 	}
 	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
 	return a, nil
 }
 
-// load takes in a folder's files, under the prefix.
-func (a *assets) load(from fs.FS, prefix string, sum io.Writer) error {
-	return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		short := prefix + name
-		kind, ok := assetTypes[path.Ext(name)]
-		if !ok {
-			if kind = mime.TypeByExtension(path.Ext(name)); kind == "" {
-				return fmt.Errorf("console: no type is known for %s", name)
-			}
-		}
-		_, _ = fmt.Fprintf(sum, "%s %d\n", short, len(text)) // a hash never fails
-		_, _ = sum.Write(text)
-		a.files[short] = asset{kind: kind, text: text}
-		return nil
-	})
-}
-
 // url is where a browser gets the file. It returns an error for a file that is
 // not there, so that a page with a wrong name does not pass its tests.
 func (a *assets) url(name string) (string, error) {
-	if _, ok := a.files[name]; !ok {
+	if _, ok := a.texts[name]; !ok {
 		return "", fmt.Errorf("console: there is no asset %s", name)
 	}
 	return a.folder + "/" + name, nil
@@ -91,15 +68,15 @@ func (a *assets) url(name string) (string, error) {
 // session is asked for: the log in page needs them. One of another version is
 // not there, rather than kept for good under the wrong name.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
-	file, ok := a.files[r.PathValue("name")]
+	name := r.PathValue("name")
+	text, ok := a.texts[name]
 	if !ok || root+"assets/"+r.PathValue("hash") != a.folder {
 		http.NotFound(w, r)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", file.kind)
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file.text))
+	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 
 // icon is GET /favicon.ico. It leads to the one that pages name, under the name

@@ -12,14 +12,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// newZoneDesk is where zones are changed.
-func newZoneDesk(c *Console) *desk[zone.Settings] {
-	return &desk[zone.Settings]{
+// newZoneEditor returns the editor of zones.
+func newZoneEditor(c *Console) *editor[zone.Settings] {
+	return &editor[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
+		now: c.Zones.Get, frame: c.zoneFrame,
 		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
-		valid: zone.ValidID, get: c.zones.Get, replace: c.zones.Replace, remove: c.zones.Delete, overtaken: line.ErrZoneChanged,
+		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
-			record, err := c.zones.Changes(ctx, zoneID, most)
+			record, err := c.Zones.Changes(ctx, zoneID, most)
 			all := make([]change[zone.Settings], len(record))
 			for i, r := range record {
 				all[i] = change[zone.Settings]{r.AtMillis, r.ZoneID, r.By, r.Was, r.Now}
@@ -28,12 +29,12 @@ func newZoneDesk(c *Console) *desk[zone.Settings] {
 		},
 		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf,
 		effects: func(was, now zone.Settings) []say {
-			line, seen := c.watch.Latest(was.ZoneID)
-			return effects(was, now, line, seen && line.Known(), c.now())
+			line, seen := c.Watch.Latest(was.ZoneID)
+			return effects(was, now, line, seen && line.Known(), c.Now())
 		},
 		loss: func(s zone.Settings) []say {
 			waiting := "an unknown number of people"
-			if now, seen := c.watch.Latest(s.ZoneID); seen && now.Known() {
+			if now, seen := c.Watch.Latest(s.ZoneID); seen && now.Known() {
 				waiting = count(now.Waiting)
 			}
 			return []say{
@@ -57,7 +58,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 	case step == "10":
 		next.PerMinute = min(zone.MaxPerMinute, current.PerMinute+max(1, (current.PerMinute+5)/10))
 	case q.Get("resume") != "":
-		changes, err := c.zoneDesk.changes(r.Context(), current.ZoneID, zone.MaxChanges)
+		changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges)
 		if err != nil {
 			return next, []string{"The store does not answer just now, so the limit from before the pause is not known."}
 		}
@@ -133,21 +134,18 @@ func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) err
 // create is POST /console/new: makes a zone, or shows the form again with what
 // is wrong with it. It never changes a zone that is there.
 func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := r.ParseForm(); err != nil {
-		return formError(err)
-	}
 	zoneID := strings.TrimSpace(r.PostForm.Get("zoneId"))
 	wanted, faults := readSettings(settings, r.PostForm, "", zone.Defaults(zoneID))
 	if !zone.ValidID(zoneID) {
 		faults = append([]string{"Name: 1 to 64 letters A-Z a-z, digits, dots, dashes and underscores."}, faults...)
 	}
 	if len(faults) == 0 {
-		err := c.zones.Create(r.Context(), wanted, s.who)
+		err := c.Zones.Create(r.Context(), wanted, s.who)
 		if err == nil {
-			http.Redirect(w, r, c.zoneDesk.path(zoneID)+c.zoneDesk.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
+			http.Redirect(w, r, c.zoneEditor.path(zoneID)+c.zoneEditor.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
 			return nil
 		}
-		if !errors.Is(err, operator.ErrExists) {
+		if !errors.Is(err, operator.ErrPrecondition) {
 			return err
 		}
 		faults = []string{"There is a zone with this name already."}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -60,7 +61,7 @@ func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
 	page := anna.get("zones/Z")
 	shows(t, page, "Undo : back to 600 a minute")
 	old := formOf(t, page, "zones/Z/undo")
-	must(t, r.desk.Delete(t.Context(), "Z", "Bea"))
+	must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
 	must(t, r.desk.Create(t.Context(), paused, "Bea"))
 	if text := anna.get("zones/Z").Body.String(); strings.Contains(text, "zones/Z/undo") {
 		t.Error("the new zone offers to undo a change of the old one")

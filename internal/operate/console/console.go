@@ -3,11 +3,13 @@ package console
 import (
 	"context"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -25,16 +27,6 @@ const (
 	maxStreams = 512
 )
 
-// Zones is what the console asks of the operators' room.
-type Zones interface {
-	List(ctx context.Context) ([]zone.Settings, error)
-	Get(ctx context.Context, zoneID string) (zone.Settings, error)
-	Create(ctx context.Context, s zone.Settings, by string) error
-	Replace(ctx context.Context, was, now zone.Settings, by string) error
-	Delete(ctx context.Context, zoneID, by string) error
-	Changes(ctx context.Context, zoneID string, limit int) ([]zone.Change, error)
-}
-
 // Watch is where the figures come from: one sample a second of each zone. Once
 // it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
@@ -43,13 +35,12 @@ type Watch interface {
 	Wait(ctx context.Context, after int64) (tick int64, err error)
 }
 
-// Options of a Console. All but Now are required.
-type Options struct {
-	Zones    Zones
-	Watch    Watch
-	Forecast Forecaster
+// Parts are what a Console is made of. All but Now are required.
+type Parts struct {
+	Zones *operator.Service
+	Watch Watch
 	// Policies are those of limits, Decisions what became of who asked.
-	Policies  Policies
+	Policies  *policyset.Set
 	Decisions Decisions
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
@@ -67,52 +58,36 @@ type Options struct {
 
 // Console is the operators' console. It is safe for concurrent use.
 type Console struct {
-	zones    Zones
-	watch    Watch
-	forecast Forecaster
-	policies Policies
-	seen     Decisions
-	gate     *gate
-	access   *operator.Access
+	Parts
+	sessions *sessions
 	assets   *assets
-	pages    *pages
-	frames   *frames
-	meter    problem.Meter
-	log      *slog.Logger
-	now      func() time.Time
-	notKept  func() error
+	pages    map[string]*template.Template
+	cache    *eventCache
 
-	zoneDesk  *desk[zone.Settings]
-	limitDesk *desk[limit.Policy]
+	zoneEditor  *editor[zone.Settings]
+	limitEditor *editor[limit.Policy]
 
 	streams chan struct{} // holds one for each open stream
 }
 
 // New returns the console. An empty token or no secret is an error: it would
 // let everybody in.
-func New(o Options) (*Console, error) {
-	if o.Token == "" || o.Access == nil || len(o.Secrets) == 0 {
+func New(p Parts) (*Console, error) {
+	if p.Token == "" || p.Access == nil || len(p.Secrets) == 0 {
 		return nil, errors.New("console: the operators' token, its access or the secret is missing")
 	}
-	if o.Now == nil {
-		o.Now = time.Now
+	if p.Now == nil {
+		p.Now = time.Now
 	}
 	a, err := loadAssets()
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadPages(a)
-	if err != nil {
-		return nil, err
-	}
 	c := &Console{
-		zones: o.Zones, watch: o.Watch, forecast: o.Forecast, policies: o.Policies, seen: o.Decisions,
-		gate: newGate(o.Token, o.Secrets, o.Now), access: o.Access,
-		assets: a, pages: p, meter: o.Meter, log: o.Logger, now: o.Now, notKept: o.NotKept,
-		streams: make(chan struct{}, maxStreams),
+		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
+		cache: &eventCache{made: map[string][]byte{}}, streams: make(chan struct{}, maxStreams),
 	}
-	c.frames = newFrames(&o)
-	c.zoneDesk, c.limitDesk = newZoneDesk(c), newLimitDesk(c)
+	c.zoneEditor, c.limitEditor = newZoneEditor(c), newLimitEditor(c)
 	return c, nil
 }
 
@@ -136,25 +111,25 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/new":                     c.newPage,
 		"POST /console/new":                    c.create,
 		"GET /console/zones/{zoneId}":          c.zonePage,
-		"GET /console/zones/{zoneId}/events":   c.zoneEvents,
+		"GET /console/zones/{zoneId}/events":   c.zoneEditor.events,
 		"GET /console/zones/{zoneId}/history":  c.history,
 		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
-		"GET /console/zones/{zoneId}/change":   c.zoneDesk.changePage,
-		"POST /console/zones/{zoneId}/change":  c.zoneDesk.change,
-		"POST /console/zones/{zoneId}/undo":    c.zoneDesk.undo,
-		"GET /console/zones/{zoneId}/delete":   c.zoneDesk.deletePage,
-		"POST /console/zones/{zoneId}/delete":  c.zoneDesk.deleteIt,
+		"GET /console/zones/{zoneId}/change":   c.zoneEditor.changePage,
+		"POST /console/zones/{zoneId}/change":  c.zoneEditor.change,
+		"POST /console/zones/{zoneId}/undo":    c.zoneEditor.undo,
+		"GET /console/zones/{zoneId}/delete":   c.zoneEditor.deletePage,
+		"POST /console/zones/{zoneId}/delete":  c.zoneEditor.deleteIt,
 		"GET /console/limits":                  c.limitsPage,
 		"GET /console/limits-events":           c.limitsEvents,
 		"GET /console/limits-history":          c.limitsHistory,
 		"GET /console/limits/{name}":           c.limitPage,
-		"GET /console/limits/{name}/events":    c.limitEvents,
+		"GET /console/limits/{name}/events":    c.limitEditor.events,
 		"GET /console/limits/{name}/history":   c.limitHistory,
-		"GET /console/limits/{name}/change":    c.limitDesk.changePage,
-		"POST /console/limits/{name}/change":   c.limitDesk.change,
-		"POST /console/limits/{name}/undo":     c.limitDesk.undo,
-		"GET /console/limits/{name}/delete":    c.limitDesk.deletePage,
-		"POST /console/limits/{name}/delete":   c.limitDesk.deleteIt,
+		"GET /console/limits/{name}/change":    c.limitEditor.changePage,
+		"POST /console/limits/{name}/change":   c.limitEditor.change,
+		"POST /console/limits/{name}/undo":     c.limitEditor.undo,
+		"GET /console/limits/{name}/delete":    c.limitEditor.deletePage,
+		"POST /console/limits/{name}/delete":   c.limitEditor.deleteIt,
 		"/console/":                            c.nothing,
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))

@@ -34,7 +34,7 @@
 // changed and the page says who was faster. An undo is such a change, from the
 // new value of an entry of the record to the old one. So nobody undoes the work
 // of somebody else unseen. Zones and policies are changed in this way by the same
-// code (desk): they differ in their tables of settings, and in what they say.
+// code (editor): they differ in their tables of settings, and in what they say.
 //
 // # Without scripts
 //

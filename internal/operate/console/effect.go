@@ -23,108 +23,111 @@ type say struct {
 // HasTime reports whether there is a time in the sentence.
 func (s say) HasTime() bool { return !s.At.IsZero() }
 
+// says are sentences.
+type says []say
+
+func (s *says) add(format string, a ...any) { *s = append(*s, say{Text: fmt.Sprintf(format, a...)}) }
+
+func (s *says) warn(format string, a ...any) {
+	*s = append(*s, say{Text: fmt.Sprintf(format, a...), Warn: true})
+}
+
 // effects says what a change of settings will do to the line as it is. seen is
 // false where the store does not say how it is.
 func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
-	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
+	var all says
 	waiting := count(line.Waiting)
 
 	if now.Mode != was.Mode {
 		switch now.Mode {
 		case zone.ModeOpen:
-			warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
+			all.warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
 			if line.Waiting > 0 {
-				warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+				all.warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
 			}
 		case zone.ModeClosed:
-			add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
+			all.add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
 		default:
-			add("Newcomers take a place in the line again, and the limit holds.")
+			all.add("Newcomers take a place in the line again, and the limit holds.")
 		}
 	}
 
 	if now.PerMinute != was.PerMinute {
 		switch {
 		case now.PerMinute == 0:
-			add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
-			add("Those who are in already stay in.")
+			all.add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
+			all.add("Those who are in already stay in.")
 		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
-			warn("That is %.1f times as many as now. Be sure that the service behind can take it.",
+			all.warn("That is %.1f times as many as now. Be sure that the service behind can take it.",
 				float64(now.PerMinute)/float64(was.PerMinute))
 		}
 		if was.PerMinute > 0 && now.PerMinute > 0 && now.PerMinute < was.PerMinute {
-			add("Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.")
+			all.add("Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.")
 		}
 	}
 	if limit := window.RatesOf(now).Limit; now.PerMinute > 0 && limit != window.RatesOf(was).Limit {
-		add("At most %s enter in any %s.", count(limit), seconds(now.WindowSeconds))
+		all.add("At most %s enter in any %s.", count(limit), seconds(now.WindowSeconds))
 	}
 	if now.PerMinute != was.PerMinute || now.Mode != was.Mode {
-		all = append(all, lastIn(was, now, line, at)...)
+		all.lastIn(was, now, line, at)
 	}
-	all = append(all, rest(was, now, line)...)
+	all.rest(was, now, line)
 	if !seen {
-		warn("The store does not answer just now, so how many wait is not known.")
+		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
 	return all
 }
 
-// rest is effects, of the settings that one changes before an event.
-func rest(was, now zone.Settings, line watch.Sample) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+// rest adds the effects of the settings that one changes before an event.
+func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 	if now.Burst != was.Burst {
-		add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
+		s.add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
 	}
 	if now.MaxWaiting != was.MaxWaiting {
 		switch {
 		case now.MaxWaiting == 0:
-			add("No newcomer is turned away for the length of the line.")
+			s.add("No newcomer is turned away for the length of the line.")
 		case line.Waiting >= now.MaxWaiting:
-			all = append(all, say{Warn: true, Text: fmt.Sprintf(
-				"%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
-				count(line.Waiting), count(now.MaxWaiting))})
+			s.warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
+				count(line.Waiting), count(now.MaxWaiting))
 		default:
-			add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), count(line.Waiting))
+			s.add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), count(line.Waiting))
 		}
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
-		add("Who does not poll for %s gives up the place.", seconds(now.IdleTimeoutSeconds))
+		s.add("Who does not poll for %s gives up the place.", seconds(now.IdleTimeoutSeconds))
 		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
-			all = append(all, say{Warn: true, Text: "A phone that sleeps for longer than that loses its place."})
+			s.warn("A phone that sleeps for longer than that loses its place.")
 		}
 	}
 	if now.PassTTLSeconds != was.PassTTLSeconds {
-		add("Passes of those who are let in from now on are good for %s.", seconds(now.PassTTLSeconds))
+		s.add("Passes of those who are let in from now on are good for %s.", seconds(now.PassTTLSeconds))
 	}
 	if now.OnStoreFailure != was.OnStoreFailure {
 		if now.OnStoreFailure == zone.FailureAdmit {
-			add("While the store is away, each server lets in its share of the limit.")
+			s.add("While the store is away, each server lets in its share of the limit.")
 		} else {
-			add("While the store is away, nobody is let in and everybody keeps the place.")
+			s.add("While the store is away, nobody is let in and everybody keeps the place.")
 		}
 	}
-	return all
 }
 
 // lastIn says when the last of those who wait enters, then and now.
-func lastIn(was, now zone.Settings, line watch.Sample, at time.Time) []say {
+func (s *says) lastIn(was, now zone.Settings, line watch.Sample, at time.Time) {
 	if line.Waiting == 0 || now.PerMinute == 0 || now.Mode == zone.ModeOpen {
-		return nil
+		return
 	}
-	then := say{
+	enters := func(perMinute int64) moment { return moment{at.Add(lastWait(was, perMinute, line))} }
+	*s = append(*s, say{
 		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(now.PerMinute), count(line.Waiting)),
-		At:   moment{at.Add(lastWait(was, now.PerMinute, line))}, Tail: ".",
+		At:   enters(now.PerMinute), Tail: ".",
+	})
+	if was.PerMinute > 0 && was.PerMinute != now.PerMinute && was.Mode != zone.ModeOpen {
+		*s = append(*s, say{
+			Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(was.PerMinute)),
+			At:   enters(was.PerMinute), Tail: ".",
+		})
 	}
-	if was.PerMinute == 0 || was.PerMinute == now.PerMinute || was.Mode == zone.ModeOpen {
-		return []say{then}
-	}
-	return []say{then, {
-		Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(was.PerMinute)),
-		At:   moment{at.Add(lastWait(was, was.PerMinute, line))}, Tail: ".",
-	}}
 }
 
 // lastWait is how long the last in the line waits at that limit. The store's

@@ -138,13 +138,7 @@ func meters(s zone.Settings, now watch.Sample, seen bool) map[string]float64 {
 	if !seen || !now.Known() || !hold {
 		return m
 	}
-	share := func(n, of int64) float64 {
-		if of <= 0 {
-			return 0
-		}
-		return min(1, float64(n)/float64(of))
-	}
-	m["window"], m["minute"] = share(now.InWindow, inWindow), share(now.InMinute, inMinute)
+	m["window"], m["minute"] = watch.Use(now.InWindow, inWindow), watch.Use(now.InMinute, inMinute)
 	return m
 }
 

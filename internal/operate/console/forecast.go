@@ -7,16 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// Forecaster sends a zone's present line through the simulator, with other
-// settings. It returns operator.ErrBusy while another forecast is being made.
-type Forecaster interface {
-	ForecastOf(ctx context.Context, settings zone.Settings) (operator.Forecast, error)
-}
 
 // dryView is the dry run: its form, and once it has run, what came out.
 type dryView struct {
@@ -42,7 +35,7 @@ const dryRows = 10
 // forecastPage is GET /console/zones/{zoneId}/forecast: the dry run of the limit
 // in the query. It changes nothing.
 func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.zones.Get(r.Context(), r.PathValue("zoneId"))
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
 	if err != nil {
 		return err
 	}
@@ -63,11 +56,11 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 
 // runDry runs and fills the view.
 func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView) error {
-	f, err := c.forecast.ForecastOf(ctx, proposed)
+	f, err := c.Zones.ForecastOf(ctx, proposed)
 	if err != nil {
 		return err
 	}
-	now := c.now()
+	now := c.Now()
 	v.Ran, v.Says = true, forecastSays(f.Forecast, proposed.PerMinute, now)
 	v.Points = dryPoints(f.Series, now)
 	plot, err := json.Marshal(dryColumns(f.Series, now))
@@ -80,17 +73,16 @@ func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView
 
 // forecastSays puts the result into sentences.
 func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
+	var all says
 	limit := count(perMinute)
 	switch {
 	case f.Waiting == 0:
-		add("Nobody waits now, so there is nothing to run.")
+		all.add("Nobody waits now, so there is nothing to run.")
 		return all
 	case perMinute == 0:
-		add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
+		all.add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
 	case !f.Complete || f.LastInMillis == nil:
-		all = append(all, say{Warn: true, Text: fmt.Sprintf("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))})
+		all.warn("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))
 	default:
 		all = append(all, say{
 			Text: fmt.Sprintf("At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting)),
@@ -99,15 +91,15 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
 		})
 	}
 	if f.MedianWaitMillis != nil && f.P95WaitMillis != nil {
-		add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
+		all.add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
 	}
 	if f.Complete {
-		add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
+		all.add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
 	}
-	add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
-	add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
+	all.add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
+	all.add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
 	if f.Factor > 1 {
-		add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
+		all.add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
 	}
 	return all
 }

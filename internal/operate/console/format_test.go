@@ -23,7 +23,7 @@ const formerToken = "the-operators-token-of-fixtures"
 func TestFormerSession(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_795_324_846_100)
-	g := newGate(formerToken, [][]byte{newSecret, formerSecret}, func() time.Time { return at })
+	g := newSessions(formerToken, [][]byte{newSecret, formerSecret}, func() time.Time { return at })
 	s, ok := g.open(strings.TrimSpace(formerSession))
 	if !ok || s.who != "Ada" || s.expires.Unix() != at.Add(sessionAge).Unix() {
 		t.Errorf("%+v, %t", s, ok)

@@ -33,8 +33,23 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// errNothing: there is no such page.
-var errNothing = errors.New("console: no such page")
+// pageError is a problem that the console alone has.
+type pageError struct{ problem.Problem }
+
+func (e *pageError) Error() string { return "console: " + e.Title }
+
+var (
+	// errNothing: there is no such page.
+	errNothing = &pageError{problem.Problem{
+		Status: http.StatusNotFound, Code: "not_found",
+		Title: "There is nothing at this address", Detail: "It may have been mistyped.",
+	}}
+	// errTooMany: more consoles are open than there may be.
+	errTooMany = &pageError{problem.Problem{
+		Status: http.StatusServiceUnavailable, Code: "service_unavailable", RetryAfterSeconds: 5,
+		Title: "Too many consoles are open", Detail: "Close some of them.",
+	}}
+)
 
 // handler answers a request of a session. An error that it returns becomes a
 // page; it has not written anything then.
@@ -57,11 +72,15 @@ func (c *Console) protect(next http.Handler) http.Handler {
 	})
 }
 
-// open is a handler that needs no session.
+// open is a handler that needs no session. It finds a form that was sent read.
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s, _ := c.sessionOf(r)
-		if err := h(w, r, s); err != nil {
+		s := c.sessionOf(r)
+		err := readForm(r)
+		if err == nil {
+			err = h(w, r, s)
+		}
+		if err != nil {
 			c.fail(w, r, s, err)
 		}
 	}
@@ -91,12 +110,12 @@ func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-func (c *Console) sessionOf(r *http.Request) (session, bool) {
-	sent, err := r.Cookie(cookieName)
-	if err != nil {
-		return session{}, false
+// sessionOf returns the session of a request, the zero one if it has none.
+func (c *Console) sessionOf(r *http.Request) (s session) {
+	if sent, err := r.Cookie(cookieName); err == nil {
+		s, _ = c.sessions.open(sent.Value)
 	}
-	return c.gate.open(sent.Value)
+	return s
 }
 
 // fail answers with an error's page: its row in the table of problems. What is
@@ -106,21 +125,12 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 		return // nobody reads it
 	}
 	p := problem.Of(err)
-	switch {
-	case errors.Is(err, errNothing):
-		p = problem.Problem{
-			Status: http.StatusNotFound, Code: "not_found",
-			Title: "There is nothing at this address", Detail: "It may have been mistyped.",
-		}
-	case errors.Is(err, errTooMany):
-		p = problem.Problem{
-			Status: http.StatusServiceUnavailable, Code: "service_unavailable", RetryAfterSeconds: 5,
-			Title: "Too many consoles are open", Detail: "Close some of them.",
-		}
-	case p.Status == http.StatusInternalServerError:
-		c.log.ErrorContext(r.Context(), "console request failed", "method", r.Method, "path", r.Pattern, "error", err)
+	if own, ok := errors.AsType[*pageError](err); ok {
+		p = own.Problem
+	} else if p.Status == http.StatusInternalServerError {
+		c.Logger.ErrorContext(r.Context(), "console request failed", "method", r.Method, "path", r.Pattern, "error", err)
 	}
-	c.meter.Refuse(answer.ZoneOf(err), p.Code)
+	c.Meter.Refuse(answer.ZoneOf(err), p.Code)
 	if p.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 	}
@@ -129,9 +139,6 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 
 // login is POST /console/login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
-	if err := r.ParseForm(); err != nil {
-		return formError(err)
-	}
 	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
 	who, fault := checkWho(form.Who)
 	if fault != "" {
@@ -139,20 +146,20 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 		return nil
 	}
-	if err := c.access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
+	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
 		p := problem.Of(err)
 		form.TokenFault = "That is not the operators' token."
 		if p.RetryAfterSeconds > 0 {
 			form.TokenFault = "That is not the operators' token either. It was wrong too often; the right one is taken at any time."
 			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 		}
-		c.meter.Refuse("", p.Code)
+		c.Meter.Refuse("", p.Code)
 		c.render(w, r, p.Status, "login", session{}, "Log in", form)
 		return nil
 	}
-	s := c.gate.begin(who)
-	http.SetCookie(w, cookie(r, c.gate.seal(s), sessionAge))
-	c.log.InfoContext(r.Context(), "console log in", "who", who, "from", c.access.From(r))
+	s := c.sessions.begin(who)
+	http.SetCookie(w, cookie(r, c.sessions.seal(s), sessionAge))
+	c.Logger.InfoContext(r.Context(), "console log in", "who", who, "from", c.Access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
 }
@@ -176,7 +183,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
-	c.gate.end(s)
+	c.sessions.end(s)
 	http.SetCookie(w, cookie(r, "", 0))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
@@ -193,10 +200,17 @@ func nextOf(text string) string {
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
-// formError is what reading a form failed with, for the table of problems.
-func formError(err error) error {
+// readForm reads a form that was sent. The error is for the table of problems.
+func readForm(r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	err := r.ParseForm()
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fmt.Errorf("console: %w", serve.ErrTooLarge)
 	}
-	return &serve.FieldError{Field: serve.BodyField, Reason: "is not a form"}
+	if err != nil {
+		return &serve.FieldError{Field: serve.BodyField, Reason: "is not a form"}
+	}
+	return nil
 }

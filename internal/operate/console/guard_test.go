@@ -274,13 +274,13 @@ func TestAConsoleWantsATokenAndASecret(t *testing.T) {
 	t.Parallel()
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	if _, err := console.New(console.Options{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
+	if _, err := console.New(console.Parts{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
 		t.Error("an empty token lets everybody in")
 	}
-	if _, err := console.New(console.Options{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
+	if _, err := console.New(console.Parts{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
 		t.Error("there is nothing that the token opens")
 	}
-	if _, err := console.New(console.Options{Token: token, Access: access}); err == nil {
+	if _, err := console.New(console.Parts{Token: token, Access: access}); err == nil {
 		t.Error("no secret signs for everybody")
 	}
 }

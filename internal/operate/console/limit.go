@@ -9,20 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/serve"
 )
-
-// Policies is what the console asks of the rulebook.
-type Policies interface {
-	// InForce and Find ask nothing of the store.
-	InForce() []limit.Policy
-	Find(name string) (limit.Policy, bool)
-	Get(ctx context.Context, name string) (limit.Policy, error)
-	Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error)
-	Delete(ctx context.Context, name, by string, only serve.Condition) error
-	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
-}
 
 // Decisions is what this server has decided: the limiter.
 type Decisions interface {
@@ -34,45 +21,30 @@ const limitFolder = "limits/"
 
 // limitView is one policy's page.
 type limitView struct {
+	shown
 	Policy limit.Policy
 	Key    string
-	Frame  frame
 	Tiers  []tierView
-	// Outcomes are the rows of the table of what became of who asked, Ranks those
-	// of the busiest.
+	// Outcomes are the rows of the table of what became of who asked.
 	Outcomes []outcomeName
-	Ranks    []int
 	// Groups are the figures that can be set, tier by tier.
-	Groups  []group
-	Hour    []fiveMinutes
-	Entries []entry
-	// Done is the change that was made just now, nil if none was.
-	Done *entry
+	Groups []group
+	Hour   []fiveMinutes
 }
 
 // limitPage is GET /console/limits/{name}.
 func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) error {
-	ctx := r.Context()
-	current, err := c.policies.Get(ctx, r.PathValue("name"))
+	current, err := c.Policies.Get(r.Context(), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	// Without the record the page has its figures and controls all the same.
-	changes, err := c.limitDesk.changes(ctx, current.Name, limit.MaxChanges)
-	if err != nil {
-		c.log.WarnContext(ctx, "record of changes not read", "policy", current.Name, "error", err)
-	}
 	v := limitView{
-		Policy: current, Key: keyWord(current.Key), Frame: c.frames.policy(current), Tiers: tiersOf(current), Outcomes: outcomeNames,
-		Ranks: ranks(), Groups: groupsOf(current),
+		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
-	if seen, err := c.seen.Stats(current.Name, limiter.HistorySeconds); err == nil {
+	if seen, err := c.Decisions.Stats(current.Name, limiter.HistorySeconds); err == nil {
 		v.Hour = fives(seen.History)
 	}
-	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
-		v.Done = &c.limitDesk.entries([]change[limit.Policy]{done}, &current)[0]
-	}
-	v.Entries = c.limitDesk.entries(changes[:min(len(changes), shownChanges)], &current)
+	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
 	c.render(w, r, http.StatusOK, "limit", s, current.Name, v)
 	return nil
 }
@@ -86,7 +58,7 @@ type limitsView struct {
 
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
-	v := limitsView{Roll: c.frames.limits(), Hour: fives(c.allSeconds()), Deleted: c.limitDesk.deleted(r)}
+	v := limitsView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
 	c.render(w, r, http.StatusOK, "limits", s, "Limits", v)
 	return nil
 }
@@ -94,28 +66,12 @@ func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) 
 // limitsEvents is GET /console/limits-events; the dash is in the place of a slash,
 // behind which policies' names are.
 func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, source{"limits", func(context.Context) (any, error) { return c.frames.limits(), nil }})
-}
-
-// limitEvents is GET /console/limits/{name}/events.
-func (c *Console) limitEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	name := r.PathValue("name")
-	content := func(context.Context) (any, error) {
-		p, ok := c.policies.Find(name)
-		if !ok {
-			return nil, policyset.ErrUnknown
-		}
-		return c.frames.policy(p), nil
-	}
-	if _, err := content(r.Context()); err != nil {
-		return err
-	}
-	return c.stream(w, r, s, source{"limit " + name, content})
+	return c.stream(w, r, s, "limits", func(context.Context) (any, error) { return c.limitsRoll(), nil })
 }
 
 // limitHistory is GET /console/limits/{name}/history.
 func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	seen, err := c.seen.Stats(r.PathValue("name"), limiter.HistorySeconds)
+	seen, err := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds)
 	if err != nil && !errors.Is(err, limiter.ErrPolicyUnknown) {
 		return err
 	}
@@ -130,9 +86,9 @@ func (c *Console) limitsHistory(w http.ResponseWriter, r *http.Request, _ sessio
 // allSeconds are the last hour of all policies together, the oldest first.
 func (c *Console) allSeconds() []limiter.Second {
 	sums := map[int64]limiter.Second{}
-	for _, p := range c.policies.InForce() {
+	for _, p := range c.Policies.InForce() {
 		// One that is not known was deleted just now.
-		seen, _ := c.seen.Stats(p.Name, limiter.HistorySeconds)
+		seen, _ := c.Decisions.Stats(p.Name, limiter.HistorySeconds)
 		addSeconds(sums, seen.History)
 	}
 	return inOrder(sums)

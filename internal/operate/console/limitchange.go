@@ -11,23 +11,27 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// newLimitDesk is where policies are changed.
-func newLimitDesk(c *Console) *desk[limit.Policy] {
-	return &desk[limit.Policy]{
+// newLimitEditor returns the editor of policies.
+func newLimitEditor(c *Console) *editor[limit.Policy] {
+	return &editor[limit.Policy]{
 		Console: c, noun: "policy", parameter: "name", folder: limitFolder, home: root + "limits",
-		table: policyTable, clone: limit.Policy.Clone,
+		now: func(_ context.Context, name string) (limit.Policy, error) {
+			p, ok := c.Policies.Find(name)
+			if !ok {
+				return p, policyset.ErrUnknown
+			}
+			return p, nil
+		},
+		frame: c.policyFrame, table: policyTable, clone: limit.Policy.Clone,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
-		valid: limit.ValidName, get: c.policies.Get,
+		valid: limit.ValidName, get: c.Policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
-			_, _, err := c.policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
+			_, _, err := c.Policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
 		},
-		overtaken: policyset.ErrPrecondition,
-		remove: func(ctx context.Context, name, by string) error {
-			return c.policies.Delete(ctx, name, by, serve.Condition{})
-		},
+		overtaken: policyset.ErrPrecondition, remove: c.Policies.Delete,
 		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
-			record, err := c.policies.Changes(ctx, name, most)
+			record, err := c.Policies.Changes(ctx, name, most)
 			all := make([]change[limit.Policy], len(record))
 			for i, r := range record {
 				all[i] = change[limit.Policy]{r.AtMillis, r.Policy, r.By, r.Was, r.Now}
@@ -71,58 +75,54 @@ func policyLoss(p limit.Policy) []say {
 
 // policyEffects says what a change of a policy will do.
 func (c *Console) policyEffects(was, now limit.Policy) []say {
-	var all []say
-	add := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...)}) }
-	warn := func(format string, a ...any) { all = append(all, say{Text: fmt.Sprintf(format, a...), Warn: true}) }
-	seen, err := c.seen.Stats(was.Name, 0)
+	var all says
+	seen, err := c.Decisions.Stats(was.Name, 0)
 	for _, tier := range tiersOf(now) {
 		before, rules := rulesIn(&was, tier.Name), rulesIn(&now, tier.Name)
 		for i := range min(len(before), len(rules)) {
 			if before[i] != rules[i] {
-				all = append(all, ruleEffects(tier.Name, before[i], rules[i])...)
+				all.rule(tier.Name, before[i], rules[i])
 			}
 		}
 	}
 	if now.Shards != was.Shards || now.Scope != was.Scope {
-		warn("All counts begin anew: who has used up the limit may take all of it once more.")
+		all.warn("All counts begin anew: who has used up the limit may take all of it once more.")
 	}
 	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {
-		warn("Each server counts for itself: n servers together allow n times the limit.")
+		all.warn("Each server counts for itself: n servers together allow n times the limit.")
 	}
 	if now.OnStoreFailure != was.OnStoreFailure {
 		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
 		if err == nil && seen.Failing > 0 {
-			warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
+			all.warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
 				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Lanes)
 		} else {
-			add("%s", sentence)
+			all.add("%s", sentence)
 		}
 	}
 	if last := recent(seen); err == nil && last.Total() > 0 {
-		add("As it is now, %s of %s were refused in the last minute on this server, %s.",
+		all.add("As it is now, %s of %s were refused in the last minute on this server, %s.",
 			number(last.Refused()), number(last.Total()), percent(share(last)))
 	}
-	add("All servers go by it within a second. What they remember to be refused is asked anew.")
+	all.add("All servers go by it within a second. What they remember to be refused is asked anew.")
 	return all
 }
 
-// ruleEffects says what other figures of a rule do.
-func ruleEffects(tier string, was, now limit.Rule) []say {
+// rule says what other figures of a rule do.
+func (s *says) rule(tier string, was, now limit.Rule) {
 	who := "A client"
 	if tier != limit.DefaultTier {
 		who = "A client of " + tier
 	}
-	all := []say{{Text: fmt.Sprintf("%s may take %s.", who, ruleWord(now))}}
+	s.add("%s may take %s.", who, ruleWord(now))
 	if now.WindowSeconds != was.WindowSeconds {
-		all = append(all, say{Warn: true, Text: "Another window begins the counts anew: who has used up the limit may take all of it once more."})
+		s.warn("Another window begins the counts anew: who has used up the limit may take all of it once more.")
 	}
 	rate := func(r limit.Rule) float64 { return float64(r.Limit) / float64(r.WindowSeconds) }
 	switch times := rate(now) / rate(was); {
 	case times >= 2:
-		all = append(all, say{Warn: true, Text: fmt.Sprintf(
-			"That is %.1f times as many as now. Be sure that what is behind can take it.", times)})
+		s.warn("That is %.1f times as many as now. Be sure that what is behind can take it.", times)
 	case times < 1 && now.WindowSeconds == was.WindowSeconds:
-		all = append(all, say{Text: "What was taken counts: who has taken more than that is refused until enough of it is past."})
+		s.add("What was taken counts: who has taken more than that is refused until enough of it is past.")
 	}
-	return all
 }

@@ -24,13 +24,9 @@ const (
 // many in a second.
 var limitColumns = []string{"at", "allowed", "refused", "fromMemory", "withoutStore"}
 
-func secondPoint(s limiter.Second) []*float64 {
-	values := []float64{
-		float64(s.At), float64(s.Allowed), float64(s.Refused), float64(s.FromMemory), float64(s.WithoutStore),
-	}
-	p := make([]*float64, len(values))
-	for i := range values {
-		p[i] = &values[i]
+func secondPoint(s limiter.Second) (p []*float64) {
+	for _, v := range []float64{float64(s.At), float64(s.Allowed), float64(s.Refused), float64(s.FromMemory), float64(s.WithoutStore)} {
+		p = append(p, &v)
 	}
 	return p
 }
@@ -62,18 +58,9 @@ func tiersOf(p limit.Policy) []tierView {
 	return all
 }
 
-// ranks number the busiest.
-func ranks() []int {
-	all := make([]int, limiter.TopBusy)
-	for i := range all {
-		all[i] = i + 1
-	}
-	return all
-}
-
-// policy is the event of one policy.
-func (f *frames) policy(p limit.Policy) frame {
-	seen, err := f.seen.Stats(p.Name, newestSeconds)
+// policyFrame is the event of one policy.
+func (c *Console) policyFrame(p limit.Policy) frame {
+	seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 	out := frame{
 		Stamp: stampOf(p), State: limitState(p, seen, err == nil), Texts: limitTexts(seen, err == nil),
 		Shown: map[string]float64{"share": share(recent(seen))},
@@ -85,20 +72,20 @@ func (f *frames) policy(p limit.Policy) frame {
 	return out
 }
 
-// limits is the event of all policies.
-func (f *frames) limits() roll {
+// limitsRoll is the event of all policies.
+func (c *Console) limitsRoll() roll {
 	var r roll
 	var all limiter.Counts
 	failing, names := 0, ""
 	sums := map[int64]limiter.Second{}
-	for _, p := range f.policies.InForce() {
-		seen, err := f.seen.Stats(p.Name, newestSeconds)
+	for _, p := range c.Policies.InForce() {
+		seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 		now := recent(seen)
 		r.Rows = append(r.Rows, row{
 			ID: p.Name, Allows: allows(p), Away: awayWord(p), State: limitState(p, seen, err == nil),
 			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
 		})
-		all = sum(all, now)
+		all = all.Plus(now)
 		failing = max(failing, seen.Failing)
 		addSeconds(sums, seen.History)
 		names += stampOf(p)
@@ -114,17 +101,10 @@ func (f *frames) limits() roll {
 	return r
 }
 
-func sum(a, b limiter.Counts) limiter.Counts {
-	for i := range a {
-		a[i] += b[i]
-	}
-	return a
-}
-
 // recent are the counts of the last minute, of all tiers.
 func recent(s limiter.Stats) (all limiter.Counts) {
 	for _, t := range s.Tiers {
-		all = sum(all, t.Recent)
+		all = all.Plus(t.Recent)
 	}
 	return all
 }
@@ -136,6 +116,9 @@ func share(c limiter.Counts) float64 {
 	}
 	return float64(c.Refused()) / float64(c.Total())
 }
+
+// ordinal counts from 1 what Go counts from 0.
+func ordinal(i int) string { return strconv.Itoa(i + 1) }
 
 func number(n uint64) string { return count(int64(n)) }
 
@@ -170,7 +153,7 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	}
 	var total limiter.Counts
 	for _, tier := range s.Tiers {
-		total = sum(total, tier.Total)
+		total = total.Plus(tier.Total)
 		t["tier."+tier.Tier+".let"] = number(tier.Recent.Allowed())
 		t["tier."+tier.Tier+".refusals"] = number(tier.Recent.Refused())
 		t["tier."+tier.Tier+".total"] = number(tier.Total.Total())
@@ -178,12 +161,12 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	for _, o := range outcomeNames {
 		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
 	}
-	for _, rank := range ranks() {
+	for rank := range limiter.TopBusy {
 		key, refused := "", ""
-		if rank <= len(s.Busiest) {
-			key, refused = s.Busiest[rank-1].Key, count(s.Busiest[rank-1].Refused)
+		if rank < len(s.Busiest) {
+			key, refused = s.Busiest[rank].Key, count(s.Busiest[rank].Refused)
 		}
-		t["busy."+strconv.Itoa(rank)], t["busy."+strconv.Itoa(rank)+".refused"] = key, refused
+		t["busy."+ordinal(rank)], t["busy."+ordinal(rank)+".refused"] = key, refused
 	}
 	t["quiet"] = ""
 	if len(s.Busiest) == 0 {

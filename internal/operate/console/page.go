@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -13,41 +12,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// pages are the templates: the layout with each page's own content.
-type pages struct {
-	byName map[string]*template.Template
-}
-
-func loadPages(a *assets) (*pages, error) {
-	layout, err := template.New("layout").Funcs(template.FuncMap{
+// loadPages returns the templates of the pages, each with the layout around it. They
+// are part of the program: one that is wrong ends it at once.
+func loadPages(a *assets) map[string]*template.Template {
+	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "figure": newFigure, "lower": strings.ToLower,
+		"busiest": func() int { return limiter.TopBusy }, "ordinal": ordinal,
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
-	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl")
-	if err != nil {
-		return nil, fmt.Errorf("console: templates: %w", err)
-	}
-	p := &pages{byName: map[string]*template.Template{}}
-	names, err := fs.Glob(files, "templates/page-*.tmpl")
-	if err != nil {
-		return nil, fmt.Errorf("console: templates: %w", err)
-	}
+	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
+	all := map[string]*template.Template{}
+	names, _ := fs.Glob(files, "templates/page-*.tmpl") // the pattern is well-formed
 	for _, name := range names {
-		t, err := layout.Clone()
-		if err == nil {
-			t, err = t.ParseFS(files, name)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("console: templates: %w", err)
-		}
 		short := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "page-"), ".tmpl")
-		p.byName[short] = t
+		all[short] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
 	}
-	return p, nil
+	return all
 }
 
 // pathIn makes paths of pages out of names.
@@ -68,18 +53,12 @@ type page struct {
 // it is not.
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, s session, title string, body any) {
 	var text bytes.Buffer
-	t, ok := c.pages.byName[name]
-	if !ok {
-		c.log.ErrorContext(r.Context(), "console page is missing", "page", name)
-		http.Error(w, "There is no such page.", http.StatusInternalServerError)
-		return
-	}
 	p := page{Name: name, Title: title, Who: s.who, Body: body}
-	if err := c.notKept(); err != nil && s.who != "" {
+	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
-	if err := t.ExecuteTemplate(&text, "layout", p); err != nil {
-		c.log.ErrorContext(r.Context(), "console page failed", "page", name, "error", err)
+	if err := c.pages[name].ExecuteTemplate(&text, "layout", p); err != nil {
+		c.Logger.ErrorContext(r.Context(), "console page failed", "page", name, "error", err)
 		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
 		return
 	}
@@ -103,15 +82,12 @@ func newFigure(f frame, key, label string) figure {
 
 // zoneView is one zone's page.
 type zoneView struct {
-	Zone  zone.Settings
-	Frame frame
+	shown
+	Zone zone.Settings
 	// Resume is the limit from before the pause; 0 unless paused.
-	Resume  int64
-	Fields  []field
-	Entries []entry
-	// Done is the change that was made just now, nil if none was.
-	Done *entry
-	Hour []hourRow
+	Resume int64
+	Fields []field
+	Hour   []hourRow
 }
 
 // Paused reports whether the limit is 0.
@@ -122,27 +98,15 @@ func (v zoneView) Others() []field { return v.Fields[firstFields:] }
 
 // zonePage is GET /console/zones/{zoneId}.
 func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) error {
-	ctx := r.Context()
-	current, err := c.zones.Get(ctx, r.PathValue("zoneId"))
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
 	if err != nil {
 		return err
 	}
-	// Without the record the page has its figures and controls all the same.
-	changes, err := c.zoneDesk.changes(ctx, current.ZoneID, zone.MaxChanges)
-	if err != nil {
-		c.log.WarnContext(ctx, "record of changes not read", "zone", current.ZoneID, "error", err)
-	}
-	v := zoneView{
-		Zone: current, Frame: c.frames.zone(current), Fields: fieldsOf(settings, current),
-		Hour: hourOf(c.watch.History(current.ZoneID)),
-	}
-	if v.Paused() {
+	v := zoneView{Zone: current, Fields: fieldsOf(settings, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
+	var changes []change[zone.Settings]
+	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(changes)
 	}
-	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
-		v.Done = &c.zoneDesk.entries([]change[zone.Settings]{done}, &current)[0]
-	}
-	v.Entries = c.zoneDesk.entries(changes[:min(len(changes), shownChanges)], &current)
 	c.render(w, r, http.StatusOK, "zone", s, current.ZoneID, v)
 	return nil
 }
@@ -186,11 +150,11 @@ type zonesView struct {
 // zonesPage is GET /console/.
 func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) error {
 	ctx := r.Context()
-	list, err := c.zones.List(ctx)
+	list, err := c.Zones.List(ctx)
 	if err != nil {
 		return err
 	}
-	v := zonesView{Roll: c.frames.roll(list), Deleted: c.zoneDesk.deleted(r)}
+	v := zonesView{Roll: c.zonesRoll(list), Deleted: c.zoneEditor.deleted(r)}
 	c.render(w, r, http.StatusOK, "zones", s, "All zones", v)
 	return nil
 }
@@ -200,15 +164,15 @@ const allChanges = 200
 
 // changesPage is GET /console/changes: of zones and of policies.
 func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	zones, err := c.zoneDesk.changes(r.Context(), "", allChanges)
+	zones, err := c.zoneEditor.changes(r.Context(), "", allChanges)
 	if err != nil {
 		return err
 	}
-	policies, err := c.limitDesk.changes(r.Context(), "", allChanges)
+	policies, err := c.limitEditor.changes(r.Context(), "", allChanges)
 	if err != nil {
 		return err
 	}
-	all := append(c.zoneDesk.entries(zones, nil), c.limitDesk.entries(policies, nil)...)
+	all := append(c.zoneEditor.entries(zones, nil), c.limitEditor.entries(policies, nil)...)
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At.Time) })
 	c.render(w, r, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 	return nil

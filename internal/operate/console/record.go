@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 )
 
@@ -26,32 +27,32 @@ type entry struct {
 
 // entries shows the record, newest first. current is what it is set to now, nil for
 // the record of all, which undoes nothing.
-func (d *desk[T]) entries(changes []change[T], current *T) []entry {
+func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 	all := make([]entry, 0, len(changes))
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
-		e := entry{
-			ID: changeID(c), Noun: d.noun, Name: c.Name, Path: d.path(c.Name), At: millisToMoment(c.AtMillis), By: c.By,
+		one := entry{
+			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: millisToMoment(c.AtMillis), By: c.By,
 		}
-		if e.By == "" {
-			e.By = "somebody without a name"
+		if one.By == "" {
+			one.By = "somebody without a name"
 		}
 		switch {
 		case c.Was == nil:
-			e.What = "made"
+			one.What = "made"
 			if c.Now != nil {
-				blank := d.blank(c.Name)
-				e.Differences = differences(d.table(blank, *c.Now), blank, *c.Now)
+				blank := e.blank(c.Name)
+				one.Differences = differences(e.table(blank, *c.Now), blank, *c.Now)
 			}
 		case c.Now == nil:
-			e.What = "deleted"
+			one.What = "deleted"
 		default:
-			e.Differences = differences(d.table(*c.Was, *c.Now), *c.Was, *c.Now)
+			one.Differences = differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now)
 			if current != nil && i < lately {
-				e.Undo = d.undoOf(*current, *c.Was, *c.Now)
+				one.Undo = e.undoOf(*current, *c.Was, *c.Now)
 			}
 		}
-		all = append(all, e)
+		all = append(all, one)
 	}
 	return all
 }
@@ -69,12 +70,12 @@ func sinceMade[T any](changes []change[T]) []change[T] {
 
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
-func (d *desk[T]) undoOf(current, was, now T) string {
-	next, others := merge(d.table(current, now, was), d.own(current), now, was)
-	if len(others) > 0 || d.same(next, current) {
+func (e *editor[T]) undoOf(current, was, now T) string {
+	next, others := merge(e.table(current, now, was), e.own(current), now, was)
+	if len(others) > 0 || e.same(next, current) {
 		return ""
 	}
-	back := differences(d.table(now, was), now, was)
+	back := differences(e.table(now, was), now, was)
 	if len(back) > 1 {
 		return fmt.Sprintf("put back %d settings", len(back))
 	}
@@ -107,7 +108,7 @@ func findChange[T any](changes []change[T], id string) (found change[T], ok bool
 
 // whoChanged is who set one of these settings last, as a page names it: "Anna". For
 // settings that are not known it is who set any.
-func (d *desk[T]) whoChanged(changes []change[T], what []difference) (by string, at moment) {
+func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at moment) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
@@ -115,11 +116,9 @@ func (d *desk[T]) whoChanged(changes []change[T], what []difference) (by string,
 		if what == nil {
 			return c.By, millisToMoment(c.AtMillis)
 		}
-		for _, one := range differences(d.table(*c.Was, *c.Now), *c.Was, *c.Now) {
-			for _, w := range what {
-				if one.Name == w.Name {
-					return c.By, millisToMoment(c.AtMillis)
-				}
+		for _, one := range differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now) {
+			if slices.ContainsFunc(what, func(w difference) bool { return w.Name == one.Name }) {
+				return c.By, millisToMoment(c.AtMillis)
 			}
 		}
 	}

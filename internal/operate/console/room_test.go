@@ -62,8 +62,8 @@ func newRoom(tb testing.TB) *room {
 	r.book = policyset.New(policyset.Options{Store: store, Use: func(limit.Book) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
-	c, err := console.New(console.Options{
-		Access: access, Zones: r.desk, Watch: r.seen, Forecast: r.desk, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+	c, err := console.New(console.Parts{
+		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		NotKept: func() error { return r.unkept },
 		Meter:   r.meter, Logger: log, Now: r.now,
 	})

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,10 +41,10 @@ type session struct {
 	id      [sessionIDBytes]byte
 }
 
-// gate opens for those who show a session's cookie. It
-// is safe for concurrent use. Nothing of a session is kept on the server but
-// that it was logged out, so all servers of one secret and token know it.
-type gate struct {
+// sessions begins sessions, and knows them again by their cookies. It is safe for
+// concurrent use. Nothing of a session is kept on the server but that it was logged
+// out, so all servers of one secret and token know it.
+type sessions struct {
 	// keys sign sessions, the newest first. The token is in each: another
 	// token ends all sessions. The secret is in each: who steals a cookie
 	// cannot try tokens on it.
@@ -54,18 +55,16 @@ type gate struct {
 	loggedOut map[[sessionIDBytes]byte]time.Time // until when it would have lasted
 }
 
-func newGate(token string, secrets [][]byte, now func() time.Time) *gate {
-	g := &gate{now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{}}
+func newSessions(token string, secrets [][]byte, now func() time.Time) *sessions {
+	g := &sessions{now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{}}
 	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, secret)
-		_, _ = mac.Write([]byte(sessionLabel + "\x00" + token)) // never fails
-		g.keys = append(g.keys, mac.Sum(nil))
+		g.keys = append(g.keys, sign(secret, []byte(sessionLabel+"\x00"+token)))
 	}
 	return g
 }
 
 // begin returns a new session of this operator.
-func (g *gate) begin(who string) session {
+func (g *sessions) begin(who string) session {
 	s := session{who: who, expires: g.now().Add(sessionAge).Truncate(time.Second)}
 	_, _ = rand.Read(s.id[:]) // never fails: crypto/rand ends the program instead
 	return s
@@ -73,7 +72,7 @@ func (g *gate) begin(who string) session {
 
 // seal returns the session as text for a cookie: base64url of the expiry (Unix
 // seconds, 8 bytes), the id and the name, then of their HMAC.
-func (g *gate) seal(s session) string {
+func (g *sessions) seal(s session) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(s.expires.Unix()))
 	body = append(append(body, s.id[:]...), s.who...)
 	encode := base64.RawURLEncoding.EncodeToString
@@ -82,14 +81,11 @@ func (g *gate) seal(s session) string {
 
 // open returns the session that the text stands for, if it was sealed with this
 // secret and token, has not expired and was not logged out.
-func (g *gate) open(text string) (session, bool) {
+func (g *sessions) open(text string) (session, bool) {
 	left, right, _ := strings.Cut(text, ".")
-	body, err := base64.RawURLEncoding.Strict().DecodeString(left)
-	if err != nil || len(body) < 8+sessionIDBytes {
-		return session{}, false
-	}
-	mac, err := base64.RawURLEncoding.Strict().DecodeString(right)
-	if err != nil || !g.signed(body, mac) {
+	body, err1 := base64.RawURLEncoding.Strict().DecodeString(left)
+	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(right)
+	if err1 != nil || err2 != nil || len(body) < 8+sessionIDBytes || !g.signed(body, mac) {
 		return session{}, false
 	}
 	s := session{
@@ -103,17 +99,12 @@ func (g *gate) open(text string) (session, bool) {
 	return s, true
 }
 
-func (g *gate) signed(body, mac []byte) bool {
-	for _, key := range g.keys {
-		if hmac.Equal(sign(key, body), mac) {
-			return true
-		}
-	}
-	return false
+func (g *sessions) signed(body, mac []byte) bool {
+	return slices.ContainsFunc(g.keys, func(key []byte) bool { return hmac.Equal(sign(key, body), mac) })
 }
 
 // alive reports whether the session has neither expired nor been logged out.
-func (g *gate) alive(s session) bool {
+func (g *sessions) alive(s session) bool {
 	if !g.now().Before(s.expires) {
 		return false
 	}
@@ -124,7 +115,7 @@ func (g *gate) alive(s session) bool {
 }
 
 // end logs the session out, on this server.
-func (g *gate) end(s session) {
+func (g *sessions) end(s session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()

@@ -29,23 +29,23 @@ func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
 func TestSession(t *testing.T) {
 	t.Parallel()
 	clock := newHand()
-	g := newGate(testToken, [][]byte{newSecret, oldSecret}, clock.now)
+	g := newSessions(testToken, [][]byte{newSecret, oldSecret}, clock.now)
 	begun := g.begin("Anna")
 	text := g.seal(begun)
 	if s, ok := g.open(text); !ok || s != begun || s.who != "Anna" || !s.expires.Equal(clock.at.Add(12*time.Hour)) {
 		t.Errorf("got %+v %v, want %+v", s, ok, begun)
 	}
-	older := newGate(testToken, [][]byte{oldSecret}, clock.now).seal(begun)
+	older := newSessions(testToken, [][]byte{oldSecret}, clock.now).seal(begun)
 	tests := map[string]struct {
-		gate *gate
+		gate *sessions
 		text string
 		want bool
 	}{
 		"as sealed":             {g, text, true},
 		"sealed with the old":   {g, older, true},
-		"on another server":     {newGate(testToken, [][]byte{newSecret}, clock.now), text, true},
-		"another token":         {newGate(otherToken, [][]byte{newSecret, oldSecret}, clock.now), text, false},
-		"another secret":        {newGate(testToken, [][]byte{oldSecret}, clock.now), text, false},
+		"on another server":     {newSessions(testToken, [][]byte{newSecret}, clock.now), text, true},
+		"another token":         {newSessions(otherToken, [][]byte{newSecret, oldSecret}, clock.now), text, false},
+		"another secret":        {newSessions(testToken, [][]byte{oldSecret}, clock.now), text, false},
 		"empty":                 {g, "", false},
 		"no signature":          {g, strings.Split(text, ".")[0] + ".", false},
 		"no dot":                {g, strings.Split(text, ".")[0], false},
@@ -86,7 +86,7 @@ func longer(text string) string {
 func TestLogOutIsRememberedUntilTheSessionExpires(t *testing.T) {
 	t.Parallel()
 	clock := newHand()
-	g := newGate(testToken, [][]byte{newSecret}, clock.now)
+	g := newSessions(testToken, [][]byte{newSecret}, clock.now)
 	out, stays := g.begin("Anna"), g.begin("Bea")
 	g.end(out)
 	if s, ok := g.open(g.seal(out)); ok || s != (session{}) {

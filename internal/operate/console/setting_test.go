@@ -125,7 +125,7 @@ func TestUndo(t *testing.T) {
 	}
 	record := slices.Concat(one(&c, &paused, 4), one(&b, &c, 3), one(&a, &b, 2), one(nil, &a, 1))
 	var got []string
-	for _, e := range zoneDesk().entries(record, &paused) {
+	for _, e := range zoneEditor().entries(record, &paused) {
 		got = append(got, e.Undo)
 	}
 	want := []string{"back to 900 a minute", "put back 2 settings", "", ""}
@@ -151,9 +151,9 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// zoneDesk is a desk that knows zones, and changes none.
-func zoneDesk() *desk[zone.Settings] {
-	return &desk[zone.Settings]{
+// zoneEditor is a desk that knows zones, and changes none.
+func zoneEditor() *editor[zone.Settings] {
+	return &editor[zone.Settings]{
 		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
 	}
 }

@@ -64,69 +64,57 @@ type row struct {
 	Shown  map[string]float64 `json:"meters"`
 }
 
-// source is what a stream is made of: content is made once a second, and kept
-// under the key however many streams there are.
-type source struct {
-	key     string
-	content func(ctx context.Context) (any, error)
-}
-
-// frames encodes events, each once a second however many streams there are.
-type frames struct {
-	zones    Zones
-	watch    Watch
-	policies Policies
-	seen     Decisions
-
+// eventCache holds the events of this second, encoded once however many streams there are.
+type eventCache struct {
 	mu   sync.Mutex
 	tick int64
-	// made are the events of this tick, by their sources' keys.
-	made map[string][]byte
+	made map[string][]byte // by what they are of
 }
 
-func newFrames(o *Options) *frames {
-	return &frames{zones: o.Zones, watch: o.Watch, policies: o.Policies, seen: o.Decisions, made: map[string][]byte{}}
-}
+// content is what an event tells.
+type content func(ctx context.Context) (any, error)
 
-// of returns the event of a source in the round of that number. It is not to be
-// written to. The error is the source's.
-func (f *frames) of(ctx context.Context, tick int64, from source) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if tick > f.tick {
-		f.tick = tick
-		clear(f.made)
+// of returns the event in the round of that number, from content if it was not made
+// yet. It is not to be written to. The error is content's.
+func (e *eventCache) of(ctx context.Context, tick int64, key string, from content) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if tick > e.tick {
+		e.tick = tick
+		clear(e.made)
 	}
-	if event, ok := f.made[from.key]; ok {
+	if event, ok := e.made[key]; ok {
 		return event, nil
 	}
-	content, err := from.content(ctx)
+	told, err := from(ctx)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(content)
+	text, err := json.Marshal(told)
 	if err != nil {
 		return nil, fmt.Errorf("console: encode event: %w", err)
 	}
 	event := fmt.Appendf(nil, "id: %d\nevent: figures\ndata: %s\n\n", tick, text)
-	f.made[from.key] = event
+	e.made[key] = event
 	return event, nil
 }
 
-func (f *frames) zone(s zone.Settings) frame {
-	now, seen := f.watch.Latest(s.ZoneID)
+// zoneFrame is the event of one zone.
+func (c *Console) zoneFrame(s zone.Settings) frame {
+	now, seen := c.Watch.Latest(s.ZoneID)
 	return frame{
 		At: now.At, Stamp: stampOf(s), State: stateOf(s, now, seen),
 		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
 	}
 }
 
-func (f *frames) roll(list []zone.Settings) roll {
+// zonesRoll is the event of all zones.
+func (c *Console) zonesRoll(list []zone.Settings) roll {
 	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, silent int64
 	names := fnv.New64a()
 	for _, s := range list {
-		now, seen := f.watch.Latest(s.ZoneID)
+		now, seen := c.Watch.Latest(s.ZoneID)
 		t := texts(s, now, seen)
 		one := row{ID: s.ZoneID, State: stateOf(s, now, seen), Shown: meters(s, now, seen), Texts: map[string]string{}}
 		for _, key := range rollKeys {
@@ -165,34 +153,19 @@ func stampOf(s any) string {
 
 // zonesEvents is GET /console/events.
 func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, source{"zones", func(ctx context.Context) (any, error) {
-		list, err := c.zones.List(ctx)
+	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) {
+		list, err := c.Zones.List(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return c.frames.roll(list), nil
-	}})
-}
-
-// zoneEvents is GET /console/zones/{zoneId}/events.
-func (c *Console) zoneEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	zoneID := r.PathValue("zoneId")
-	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
-		return err
-	}
-	return c.stream(w, r, s, source{"zone " + zoneID, func(ctx context.Context) (any, error) {
-		settings, err := c.zones.Get(ctx, zoneID)
-		if err != nil {
-			return nil, err
-		}
-		return c.frames.zone(settings), nil
-	}})
+		return c.zonesRoll(list), nil
+	})
 }
 
 // stream sends an event a second until the browser leaves, the watch is stopped
 // as the server drains, the session ends or what is shown is deleted. The last two are
 // said, so that the page can tell the operator what happened.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from source) error {
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key string, from content) error {
 	select {
 	case c.streams <- struct{}{}:
 		defer func() { <-c.streams }()
@@ -200,7 +173,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		return errTooMany
 	}
 	// The session ends on the console's clock, which is not the one of contexts.
-	ctx, cancel := context.WithTimeout(r.Context(), s.expires.Sub(c.now()))
+	ctx, cancel := context.WithTimeout(r.Context(), s.expires.Sub(c.Now()))
 	defer cancel()
 
 	h := w.Header()
@@ -221,7 +194,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		return nil
 	}
 	for {
-		event, err := c.frames.of(ctx, tick, from)
+		event, err := c.cache.of(ctx, tick, key, from)
 		switch {
 		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown):
 			send([]byte("event: gone\ndata: {}\n\n"))
@@ -229,15 +202,15 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		case err != nil:
 			// The store's failure: the page says how old its figures are.
 			event = []byte(": no figures\n\n")
-		case !c.gate.alive(s):
+		case !c.sessions.alive(s):
 			send([]byte("event: logout\ndata: {}\n\n"))
 			return nil
 		}
 		if !send(event) {
 			return nil
 		}
-		if tick, err = c.watch.Wait(ctx, tick); err != nil {
-			if !c.gate.alive(s) {
+		if tick, err = c.Watch.Wait(ctx, tick); err != nil {
+			if !c.sessions.alive(s) {
 				send([]byte("event: logout\ndata: {}\n\n"))
 			}
 			return nil
@@ -245,17 +218,14 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	}
 }
 
-// errTooMany: more consoles are open than there may be.
-var errTooMany = errors.New("console: too many streams")
-
 // history is GET /console/zones/{zoneId}/history: the last hour, by column,
 // since ?after (Unix seconds) if it is given.
 func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) error {
 	zoneID := r.PathValue("zoneId")
-	if _, err := c.zones.Get(r.Context(), zoneID); err != nil {
+	if _, err := c.Zones.Get(r.Context(), zoneID); err != nil {
 		return err
 	}
-	return sendChart(w, r, chartOf(columns, c.watch.History(zoneID), point))
+	return sendChart(w, r, chartOf(columns, c.Watch.History(zoneID), point))
 }
 
 func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {

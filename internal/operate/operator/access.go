@@ -84,7 +84,7 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) error 
 		return nil
 	}
 	from := a.From(r)
-	if a.throttle.take(from) > 0 {
+	if !a.throttle.take(from) {
 		return ErrGuessing
 	}
 	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)

@@ -2,15 +2,19 @@
 // delete zones. Its handlers belong on the operators' listener, never on the
 // public one, and all of them behind Access.Guard.
 //
-//	GET    /admin/zones                  Service.List
-//	GET    /admin/zones/{zoneId}         Service.Get
-//	PUT    /admin/zones/{zoneId}         Service.Put     all of it; what is left out is set to its default
-//	PATCH  /admin/zones/{zoneId}         Service.Patch   what is given; the rest stays
-//	DELETE /admin/zones/{zoneId}         Service.Delete
-//	GET    /admin/zones/{zoneId}/stats   Service.Stats   now, and the rates of the last minute
-//	GET    /admin/zones/{zoneId}/history Service.History the last hour, second by second
+//	GET    /admin/zones                   Service.List
+//	GET    /admin/zones/{zoneId}          Service.Get
+//	PUT    /admin/zones/{zoneId}          Service.Put      all of it; what is left out is set to its default
+//	PATCH  /admin/zones/{zoneId}          Service.Patch    what is given; the rest stays
+//	DELETE /admin/zones/{zoneId}          Service.Delete
+//	GET    /admin/zones/{zoneId}/stats    Service.Stats    now, and the rates of the last minute
+//	GET    /admin/zones/{zoneId}/history  Service.History  the last hour, second by second
 //	POST   /admin/zones/{zoneId}/forecast Service.Forecast what other settings would do
-//	GET    /admin/audit                  Service.Changes who changed what, ?zoneId= &limit=
+//	GET    /admin/audit                   Service.Changes  who changed what: ?zoneId= or ?policy=, and ?limit=;
+//	                                                       of policies it is policyset that tells
+//
+// The console (package console) calls the same Service, by Create and Replace: it has
+// read the forms itself.
 //
 // A zone comes with its version, as an ETag. A change with If-Match is made only
 // if the zone still has it, one with If-None-Match: * only if there is no such

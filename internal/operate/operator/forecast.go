@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -32,12 +31,9 @@ type Forecast struct {
 // supposed to go on at the rates of the last minute. It returns a
 // *serve.FieldError, a *serve.InvalidError or ErrBusy, and ends with ctx.
 func (s *Service) Forecast(ctx context.Context, zoneID string, body []byte) (Forecast, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return Forecast{}, err
-	}
-	was, err := s.store.Zone(ctx, zoneID)
+	was, err := s.Get(ctx, zoneID)
 	if err != nil {
-		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
+		return Forecast{}, err
 	}
 	settings, err := change(was, body)
 	if err != nil {

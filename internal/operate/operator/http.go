@@ -2,16 +2,15 @@ package operator
 
 import (
 	"compress/gzip"
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -20,24 +19,12 @@ import (
 type HTTP struct {
 	service *Service
 	// policies may be nil.
-	policies Policies
+	policies *policyset.Set
 	notKept  func() error
+	// pack packs an answer for a client that takes that: an hour is 600 KB as it
+	// is, and a tenth of it packed.
+	pack echo.MiddlewareFunc
 }
-
-// Policies has the record of changes of the policies of limits.
-type Policies interface {
-	// Changes are those of one policy, or for "" of all: the newest first, most of
-	// them at most.
-	Changes(ctx context.Context, name string, most int) ([]limit.Change, error)
-}
-
-// ShowPolicies has the record of changes show those of policies, too. To be called
-// before the first request.
-func (h *HTTP) ShowPolicies(p Policies) { h.policies = p }
-
-// ShowNotKept has every answer to a change tell what notKept returns: why what is in
-// force is lost with this server, or nil. To be called before the first request.
-func (h *HTTP) ShowNotKept(notKept func() error) { h.notKept = notKept }
 
 // Warn has the answer to a change that was made say if it is not kept. To be put on
 // everything under /admin.
@@ -59,9 +46,19 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// NewHTTP returns the handlers of the room. They belong behind Access.Guard.
-func NewHTTP(s *Service) *HTTP {
-	return &HTTP{service: s, notKept: func() error { return nil }}
+// NewHTTP returns the handlers of the room. They belong behind Access.Guard. The
+// record of changes shows those of policies, too, unless that is nil; and every answer
+// to a change tells what notKept returns: why what is in force is lost with this
+// server, or nil.
+func NewHTTP(s *Service, policies *policyset.Set, notKept func() error) *HTTP {
+	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(0), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false))
+	if err != nil { // the options are in range
+		panic(err)
+	}
+	return &HTTP{
+		service: s, policies: policies, notKept: notKept,
+		pack: echo.WrapMiddleware(func(next http.Handler) http.Handler { return pack(next) }),
+	}
 }
 
 // Guard lets only those through who show a token, and no request that a browser
@@ -97,28 +94,34 @@ func (h Hosts) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 // List is GET /admin/zones.
 func (h *HTTP) List(c echo.Context) error {
 	zones, err := h.service.List(c.Request().Context())
-	if err != nil {
-		return err
-	}
 	if zones == nil {
 		zones = []zone.Settings{} // an empty list, not null
 	}
-	return c.JSON(http.StatusOK, map[string][]zone.Settings{"zones": zones})
+	return send(c, map[string][]zone.Settings{"zones": zones}, err)
 }
 
 // Get is GET /admin/zones/:zoneId.
 func (h *HTTP) Get(c echo.Context) error {
 	settings, err := h.service.Get(c.Request().Context(), c.Param("zoneId"))
+	return sendZone(c, http.StatusOK, settings, err)
+}
+
+// sendZone answers with settings, and with the version that they have, unless there
+// was an error.
+func sendZone(c echo.Context, status int, s zone.Settings, err error) error {
 	if err != nil {
 		return err
 	}
-	return send(c, http.StatusOK, settings)
-}
-
-// send answers with settings, and with the version that they have.
-func send(c echo.Context, status int, s zone.Settings) error {
 	c.Response().Header().Set("ETag", Version(s))
 	return c.JSON(status, s)
+}
+
+// send answers with v, unless there was an error.
+func send(c echo.Context, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
 }
 
 // Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
@@ -127,15 +130,13 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.PutIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
-	if err != nil {
-		return err
+	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
 	}
-	if !created {
-		return send(c, http.StatusOK, settings)
-	}
-	c.Response().Header().Set(echo.HeaderLocation, "/admin/zones/"+settings.ZoneID)
-	return send(c, http.StatusCreated, settings)
+	return sendZone(c, status, settings, err)
 }
 
 // Patch is PATCH /admin/zones/:zoneId.
@@ -144,11 +145,8 @@ func (h *HTTP) Patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.PatchIf(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
-	if err != nil {
-		return err
-	}
-	return send(c, http.StatusOK, settings)
+	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	return sendZone(c, http.StatusOK, settings, err)
 }
 
 // readChange reads who makes a change, and what it is.
@@ -166,7 +164,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.service.DeleteIf(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -179,19 +177,13 @@ func (h *HTTP) Changes(c echo.Context) error {
 		return err
 	}
 	all, err := h.changes(c.Request().Context(), q)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, all)
+	return send(c, all, err)
 }
 
 // Stats is GET /admin/zones/:zoneId/stats.
 func (h *HTTP) Stats(c echo.Context) error {
 	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, stats)
+	return send(c, stats, err)
 }
 
 // History is GET /admin/zones/:zoneId/history?seconds=3600.
@@ -204,47 +196,7 @@ func (h *HTTP) History(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendPacked(c, history)
-}
-
-// sendPacked sends v, packed for a client that takes that: an hour is 600 KB as
-// it is, and a tenth of it packed.
-func sendPacked(c echo.Context, v any) error {
-	h := c.Response().Header()
-	h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
-	if !takesGzip(c.Request().Header.Get(echo.HeaderAcceptEncoding)) {
-		return c.JSON(http.StatusOK, v)
-	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
-	h.Set(echo.HeaderContentEncoding, "gzip")
-	c.Response().WriteHeader(http.StatusOK)
-	z, err := gzip.NewWriterLevel(c.Response(), gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	if _, err := z.Write(body); err != nil {
-		return err
-	}
-	return z.Close()
-}
-
-// takesGzip reads an Accept-Encoding. A client that names gzip with a weight of 0
-// does not want it.
-func takesGzip(accept string) bool {
-	for each := range strings.SplitSeq(accept, ",") {
-		name, weight, weighted := strings.Cut(strings.TrimSpace(each), ";")
-		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			continue
-		}
-		_, value, _ := strings.Cut(weight, "=")
-		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		return !weighted || err == nil && q > 0
-	}
-	return false
+	return h.pack(func(c echo.Context) error { return c.JSON(http.StatusOK, history) })(c)
 }
 
 // Forecast is POST /admin/zones/:zoneId/forecast.
@@ -254,8 +206,5 @@ func (h *HTTP) Forecast(c echo.Context) error {
 		return err
 	}
 	forecast, err := h.service.Forecast(c.Request().Context(), c.Param("zoneId"), body)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, forecast)
+	return send(c, forecast, err)
 }

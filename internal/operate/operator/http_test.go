@@ -22,7 +22,7 @@ import (
 // routes is the room behind echo.
 func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	tb.Helper()
-	h := operator.NewHTTP(s)
+	h := operator.NewHTTP(s, nil, nil)
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: log, Now: clock})
 	must(tb, err)
 	e := echo.New()

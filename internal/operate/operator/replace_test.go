@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -19,14 +20,14 @@ func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
 	must(t, s.Create(t.Context(), settings, "Anna"))
 	other := settings
 	other.PerMinute = 1
-	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrExists) || r.zone(t, "Z") != settings {
+	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrPrecondition) || r.zone(t, "Z") != settings {
 		t.Errorf("a second one: %v, %+v", err, r.zone(t, "Z"))
 	}
 	other.ZoneID, other.PerMinute = "Y", -1
 	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, zone.ErrInvalid) || r.store.writes != 1 {
 		t.Errorf("an invalid one: %v, %d writes", err, r.store.writes)
 	}
-	must(t, s.Delete(t.Context(), "Z", "Anna"))
+	must(t, s.Delete(t.Context(), "Z", "Anna", serve.Condition{}))
 	must(t, s.Create(t.Context(), settings, "Anna"))
 	r.store.err = line.ErrStoreUnavailable
 	other.PerMinute = 1

@@ -21,6 +21,13 @@ import (
 // be made. Nothing was changed; it can be sent again.
 var ErrConflict = errors.New("operator: zone is being changed by others")
 
+// ErrPrecondition: the zone is not as the caller of a conditional change had
+// seen it, or is there although it should not be. Nothing was changed.
+var ErrPrecondition = errors.New("operator: zone is not as it was seen")
+
+// Version names settings: see serve.Version.
+func Version(s zone.Settings) string { return serve.Version(fmt.Appendf(nil, "%+v", s)) }
+
 // maxTries bounds a Patch. Operators are people: whoever loses five times in a
 // row has met a script, and should know.
 const maxTries = 5
@@ -78,75 +85,115 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 	return settings, nil
 }
 
+// check returns the settings of a zone, nil where there is none, if the condition
+// allows to change it, else ErrPrecondition. Without a condition the store is not
+// asked.
+func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition) (*zone.Settings, error) {
+	if only == (serve.Condition{}) {
+		return nil, answer.CheckZoneID(zoneID)
+	}
+	var there *zone.Settings
+	version := ""
+	switch settings, err := s.Get(ctx, zoneID); {
+	case err == nil:
+		there, version = &settings, Version(settings)
+	case !errors.Is(err, line.ErrZoneUnknown) && !errors.Is(err, line.ErrZoneDeleted):
+		return nil, err
+	}
+	if !only.Allows(version) {
+		return nil, ErrPrecondition
+	}
+	return there, nil
+}
+
 // Put creates the zone, or sets all of its settings: to what the JSON object
 // body says, and to the defaults where it says nothing. It reports whether it
 // created the zone. The record of changes says that it was done by the one of
-// that name. It returns a *serve.FieldError or a *serve.InvalidError before the store
-// is asked.
-func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, bool, error) {
-	return s.put(ctx, zoneID, body, by, nil)
-}
-
-// put is Put, unless the zone is not as it was; nil is whatever it was.
-func (s *Service) put(ctx context.Context, zoneID string, body []byte, by string, was *zone.Settings) (zone.Settings, bool, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
+// that name. It returns a *serve.FieldError or a *serve.InvalidError before the
+// store is asked, and ErrPrecondition where the condition does not hold. Of two
+// who make the same zone at the same moment because there was none, both may be
+// told that they did; the record of changes tells who was later.
+func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, bool, error) {
+	was, err := s.check(ctx, zoneID, only)
+	if err != nil {
 		return zone.Settings{}, false, err
 	}
 	settings, err := change(zone.Defaults(zoneID), body)
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.store.PutZone(ctx, settings, was, by)
+	created, err := s.put(ctx, settings, was, by)
+	return settings, created, err
+}
+
+// put sets a zone, unless it is not as it was; nil is whatever it was.
+func (s *Service) put(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+	created, err = s.store.PutZone(ctx, settings, was, by)
 	if err != nil {
-		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
+		return false, fmt.Errorf("operator: put zone: %w", err)
 	}
-	s.log.InfoContext(ctx, "zone put", "zone", zoneID, "created", created, "by", by, "settings", settings)
-	return settings, created, nil
+	s.log.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
+	return created, nil
+}
+
+// Create makes a zone, and never sets one that is there: it returns
+// ErrPrecondition, as Put does where there must be none. It returns an error that
+// wraps zone.ErrInvalid before the store is asked.
+func (s *Service) Create(ctx context.Context, settings zone.Settings, by string) error {
+	if err := settings.Validate(); err != nil {
+		return fmt.Errorf("operator: create zone: %w", err)
+	}
+	if _, err := s.check(ctx, settings.ZoneID, serve.Condition{IfNoneMatch: "*"}); err != nil {
+		return err
+	}
+	_, err := s.put(ctx, settings, nil, by)
+	return err
 }
 
 // Patch sets those settings of a zone that the JSON object body names, and
 // leaves the others as they are, also when somebody else changes them at the
-// same moment. It returns a *serve.FieldError, a *serve.InvalidError or ErrConflict
-// with nothing changed.
-func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string) (zone.Settings, error) {
-	return s.PatchIf(ctx, zoneID, body, by, serve.Condition{})
-}
-
-// PatchIf is Patch under a condition: that it holds is seen in the same moment
-// as the change is made. Where it does not, the error is ErrPrecondition.
-func (s *Service) PatchIf(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return zone.Settings{}, err
-	}
+// same moment. It returns a *serve.FieldError, a *serve.InvalidError, ErrConflict
+// or ErrPrecondition with nothing changed. That the condition holds is seen in the
+// same moment as the change is made.
+func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, error) {
 	for range maxTries {
-		was, err := s.store.Zone(ctx, zoneID)
+		was, err := s.Get(ctx, zoneID)
 		if err != nil {
-			return zone.Settings{}, fmt.Errorf("operator: patch zone: %w", err)
+			return zone.Settings{}, err
 		}
-		if !allows(only, &was) {
+		if !only.Allows(Version(was)) {
 			return zone.Settings{}, ErrPrecondition
 		}
 		settings, err := change(was, body)
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		_, err = s.store.PutZone(ctx, settings, &was, by)
-		if errors.Is(err, line.ErrZoneChanged) {
-			continue
+		if err = s.Replace(ctx, was, settings, by); !errors.Is(err, line.ErrZoneChanged) {
+			return settings, err
 		}
-		if err != nil {
-			return zone.Settings{}, fmt.Errorf("operator: patch zone: %w", err)
-		}
-		s.log.InfoContext(ctx, "zone patched", "zone", zoneID, "by", by, "was", was, "settings", settings)
-		return settings, nil
 	}
 	return zone.Settings{}, ErrConflict
 }
 
-// Delete removes the zone and everybody's place in it. A second call says that
-// there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
-func (s *Service) Delete(ctx context.Context, zoneID, by string) error {
-	if err := answer.CheckZoneID(zoneID); err != nil {
+// Replace sets a zone from what the caller saw to something else. If it is not
+// what the caller saw, nothing is changed: it returns line.ErrZoneChanged. It
+// returns an error that wraps zone.ErrInvalid before the store is asked.
+func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string) error {
+	if err := now.Validate(); err != nil {
+		return fmt.Errorf("operator: replace zone: %w", err)
+	}
+	if _, err := s.store.PutZone(ctx, now, &was, by); err != nil {
+		return fmt.Errorf("operator: replace zone: %w", err)
+	}
+	s.log.InfoContext(ctx, "zone patched", "zone", now.ZoneID, "by", by, "was", was, "settings", now)
+	return nil
+}
+
+// Delete removes the zone and everybody's place in it, if the condition holds. That
+// is looked at before, and not in the moment of the deletion. A second call says
+// that there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
+func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Condition) error {
+	if _, err := s.check(ctx, zoneID, only); err != nil {
 		return err
 	}
 	if err := s.store.DeleteZone(ctx, zoneID, by); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -91,12 +90,9 @@ func ratesOf(s *watch.Sample) (r Rates) {
 // Stats returns the state of one zone at this moment. It returns a
 // *serve.FieldError for a name that can be no zone's.
 func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return Stats{}, err
-	}
-	settings, err := s.store.Zone(ctx, zoneID)
+	settings, err := s.Get(ctx, zoneID)
 	if err != nil {
-		return Stats{}, fmt.Errorf("operator: stats: %w", err)
+		return Stats{}, err
 	}
 	stats, err := s.store.Stats(ctx, zoneID)
 	if err != nil {
@@ -135,16 +131,13 @@ type History struct {
 // to the latest that was sampled. It returns a *serve.FieldError for a name that
 // can be no zone's.
 func (s *Service) History(ctx context.Context, zoneID string, seconds int) (History, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return History{}, err
-	}
 	if seconds < 1 || seconds > MaxHistorySeconds {
 		return History{}, &serve.FieldError{
 			Field: "seconds", Reason: fmt.Sprintf("must be a whole number between 1 and %d", MaxHistorySeconds),
 		}
 	}
-	if _, err := s.store.Zone(ctx, zoneID); err != nil {
-		return History{}, fmt.Errorf("operator: history: %w", err)
+	if _, err := s.Get(ctx, zoneID); err != nil {
+		return History{}, err
 	}
 	columns := watch.NewColumns(s.seen.History(zoneID), seconds)
 	return History{

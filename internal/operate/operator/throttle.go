@@ -2,8 +2,9 @@ package operator
 
 import (
 	"hash/maphash"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 )
@@ -23,36 +24,21 @@ const (
 // throttle tells who shows wrong tokens all the time. Addresses share slots by a
 // hash that nobody outside knows. It is safe for concurrent use.
 type throttle struct {
-	now  func() time.Time
-	seed maphash.Seed
-
-	mu sync.Mutex
-	// full is when a slot will have all its guesses back.
-	full [throttleSlots]time.Time
+	now   func() time.Time
+	seed  maphash.Seed
+	slots [throttleSlots]*rate.Limiter
 }
 
 func newThrottle(now func() time.Time) *throttle {
-	return &throttle{now: now, seed: maphash.MakeSeed()}
+	t := &throttle{now: now, seed: maphash.MakeSeed()}
+	for i := range t.slots {
+		t.slots[i] = rate.NewLimiter(rate.Every(guessEvery), guesses)
+	}
+	return t
 }
 
-// take takes one guess from the address. If there is none left, it returns how
-// long until there is one.
-func (t *throttle) take(addr string) (wait time.Duration) {
-	slot := t.slot(addr)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	full := t.full[slot]
-	if full.Before(now) {
-		full = now
-	}
-	full = full.Add(guessEvery)
-	if wait = full.Sub(now) - guesses*guessEvery; wait > 0 {
-		return wait
-	}
-	t.full[slot] = full
-	return 0
-}
+// take takes one guess from the address. It reports whether there was one left.
+func (t *throttle) take(addr string) bool { return t.slots[t.slot(addr)].AllowN(t.now(), 1) }
 
 func (t *throttle) slot(addr string) uint64 {
 	return maphash.String(t.seed, address.Key(addr)) % throttleSlots

@@ -1,13 +1,13 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
@@ -55,8 +55,8 @@ type Report struct {
 	PollsPerSecondMax int `json:"pollsPerSecondMax"`
 }
 
-// measure collects during the run.
-type measure struct {
+// tally collects during the run.
+type tally struct {
 	admitted      []int64 // milliseconds, in order
 	pollSecond    int64   // the present second of virtual time
 	polls         int     // polls in it
@@ -68,22 +68,17 @@ type measure struct {
 	refused       int
 	// live is how many wait who have not left; changes has its history.
 	live    int
-	changes []change
+	changes []measure.Change
 }
 
-type change struct {
-	at   int64 // microseconds
-	live int
-}
-
-func (m *measure) join(now int64) { m.note(now, 1) }
-func (m *measure) part(now int64) { m.note(now, -1) }
-func (m *measure) admit(now, millis int64) {
+func (m *tally) join(now int64) { m.note(now, 1) }
+func (m *tally) part(now int64) { m.note(now, -1) }
+func (m *tally) admit(now, millis int64) {
 	m.admitted = append(m.admitted, millis)
 	m.note(now, -1)
 }
 
-func (m *measure) poll(now int64) {
+func (m *tally) poll(now int64) {
 	if second := now / 1_000_000; second != m.pollSecond {
 		m.pollSecond, m.polls = second, 0
 	}
@@ -91,9 +86,9 @@ func (m *measure) poll(now int64) {
 	m.pollsMost = max(m.pollsMost, m.polls)
 }
 
-func (m *measure) note(now int64, d int) {
+func (m *tally) note(now int64, d int) {
 	m.live += d
-	m.changes = append(m.changes, change{now, m.live})
+	m.changes = append(m.changes, measure.Change{AtMillis: now / 1000, By: int64(d)})
 }
 
 func (r *run) report() Report {
@@ -106,94 +101,37 @@ func (r *run) report() Report {
 		PollsPerSecondMax: r.m.pollsMost,
 	}
 	slices.Sort(r.m.admitted)
-	out.MaxInWindow = MaxWithin(r.m.admitted, rates.WindowMillis)
-	out.MaxInMinute = MaxWithin(r.m.admitted, window.MinuteMillis)
+	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
+	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
 	}
-	out.CapacityUsed = r.capacityUsed(rates)
+	out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
 	r.order(&out, float64(rates.Limit))
 	r.visits(&out, rates.WindowMillis)
 	return out
 }
 
-// MaxWithin is the most of the sorted times that lie in any closed interval
-// [t, t+span].
-func MaxWithin(times []int64, span int64) (most int) {
-	from := 0
-	for i, t := range times {
-		for times[from] < t-span {
-			from++
-		}
-		most = max(most, i-from+1)
-	}
-	return most
-}
-
-// capacityUsed is the mean share of the window's slots that were taken, over
-// the time from when two windows' worth of live visitors first waited until
-// they last did: the admissions in the window that ends at each moment, over
-// what the limit allows in a window. -1 if that time was less than a window.
-func (r *run) capacityUsed(rates window.Rates) float64 {
-	enough := int(2 * rates.Limit)
-	var from, to int64
-	for _, c := range r.m.changes {
-		if c.live < enough {
-			continue
-		}
-		if from == 0 {
-			from = c.at / 1000
-		}
-		to = c.at / 1000
-	}
-	if to-from < rates.WindowMillis {
-		return -1
-	}
-	taken := int64(0)
-	for _, t := range r.m.admitted {
-		taken += max(0, min(to, t+rates.WindowMillis)-max(from, t))
-	}
-	perWindow := float64(rates.PerMinute) * float64(rates.WindowMillis) / window.MinuteMillis
-	return float64(taken) / (perWindow * float64(to-from))
-}
-
-// order counts, for each who was admitted, those who came later and were
-// admitted earlier: over the admissions in their order, with a Fenwick tree
-// over the arrivals.
+// order looks at those who were admitted.
 func (r *run) order(out *Report, limit float64) {
-	byArrival := make([]*visitor, 0, len(r.visitors))
+	var stays []measure.Stay
+	var punctual []bool
 	for i := range r.visitors {
 		if v := &r.visitors[i]; v.state == inside {
-			byArrival = append(byArrival, v)
+			stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
+			punctual = append(punctual, v.punctual)
 		}
 	}
-	slices.SortFunc(byArrival, func(a, b *visitor) int {
-		return cmp.Compare(a.place.ArrivedAtMicros, b.place.ArrivedAtMicros)
-	})
-	rank := make(map[*visitor]int, len(byArrival))
-	for i, v := range byArrival {
-		rank[v] = i + 1
-	}
-	byAdmission := slices.Clone(byArrival)
-	slices.SortStableFunc(byAdmission, func(a, b *visitor) int { return cmp.Compare(a.admitted, b.admitted) })
-	tree := make([]int, len(byArrival)+1)
-	overtaken := make([]float64, 0, len(byArrival))
-	for n, v := range byAdmission {
-		earlier := 0
-		for i := rank[v]; i > 0; i &= i - 1 {
-			earlier += tree[i]
-		}
-		if v.punctual {
-			overtaken = append(overtaken, float64(n-earlier)/limit)
-		}
-		for i := rank[v]; i < len(tree); i += i & -i {
-			tree[i]++
+	overtaken := make([]float64, 0, len(stays))
+	for i, n := range measure.Overtaken(stays) {
+		if punctual[i] {
+			overtaken = append(overtaken, float64(n)/limit)
 		}
 	}
 	slices.Sort(overtaken)
-	out.OvertakenP50 = percentile(overtaken, 50)
-	out.OvertakenP99 = percentile(overtaken, 99)
-	out.OvertakenMax = percentile(overtaken, 100)
+	out.OvertakenP50 = measure.Percentile(overtaken, 50)
+	out.OvertakenP99 = measure.Percentile(overtaken, 99)
+	out.OvertakenMax = measure.Percentile(overtaken, 100)
 }
 
 func (r *run) visits(out *Report, windowMillis int64) {
@@ -219,20 +157,11 @@ func (r *run) visits(out *Report, windowMillis int64) {
 		sum += p
 	}
 	out.PollsMean = sum / max(1, float64(len(polls)))
-	out.PollsP99 = percentile(polls, 99)
-	out.PollsMax = int(percentile(polls, 100))
-	out.MedianMs = int64(percentile(waits, 50))
-	out.EstimateErrorP50 = percentile(errs, 50)
-	out.EstimateErrorP90 = percentile(errs, 90)
-}
-
-// percentile of sorted values, by the nearest rank.
-func percentile(sorted []float64, p float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	i := int(math.Ceil(p/100*float64(len(sorted)))) - 1
-	return sorted[max(0, min(i, len(sorted)-1))]
+	out.PollsP99 = measure.Percentile(polls, 99)
+	out.PollsMax = int(measure.Percentile(polls, 100))
+	out.MedianMs = int64(measure.Percentile(waits, 50))
+	out.EstimateErrorP50 = measure.Percentile(errs, 50)
+	out.EstimateErrorP90 = measure.Percentile(errs, 90)
 }
 
 // Print writes the report for people.

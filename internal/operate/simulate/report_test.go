@@ -5,10 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -52,74 +49,6 @@ func TestOrderCountsWhoWasOvertaken(t *testing.T) {
 	}
 }
 
-// TestOrderIsAPlainCount: the tree counts what two loops count.
-func TestOrderIsAPlainCount(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		admitted := rapid.Permutation([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}).Draw(t, "admitted")
-		r := testRun()
-		for came, at := range admitted {
-			r.visitors = append(r.visitors, in(float64(came), 100+at))
-		}
-		most := 0
-		for i := range r.visitors {
-			overtaken := 0
-			for j := i + 1; j < len(r.visitors); j++ {
-				if r.visitors[j].admitted < r.visitors[i].admitted {
-					overtaken++
-				}
-			}
-			most = max(most, overtaken)
-		}
-		var out Report
-		r.order(&out, perWindow)
-		if want := float64(most) / perWindow; out.OvertakenMax != want {
-			t.Fatalf("max %g, want %g", out.OvertakenMax, want)
-		}
-	})
-}
-
-// capacity is of a crowd of 1,000 that comes at 0 and, every 6 s, takes so many
-// of the window's 60 slots at once.
-func capacity(each int) float64 {
-	r := testRun()
-	for range 1000 {
-		r.m.join(0)
-	}
-	for at := int64(0); r.m.live >= each; at += 6 * second {
-		for range each {
-			r.m.admit(at, at/1000)
-		}
-	}
-	return r.capacityUsed(window.RatesOf(r.cfg.Zone))
-}
-
-func TestCapacityUsed(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		each int
-		want float64
-	}{{60, 1}, {45, 0.75}, {30, 0.5}, {3, 0.05}} {
-		if got := capacity(tt.each); math.Abs(got-tt.want) > 0.001 {
-			t.Errorf("%d of 60 slots taken: capacity used %g, want %g", tt.each, got, tt.want)
-		}
-	}
-}
-
-// TestCapacityCountsOnlyWhileACrowdWaits: idle slots are no fault when there is
-// hardly anybody to take them.
-func TestCapacityCountsOnlyWhileACrowdWaits(t *testing.T) {
-	t.Parallel()
-	r := testRun()
-	for range 2*perWindow - 1 {
-		r.m.join(0)
-	}
-	r.m.admit(600*second, 600_000)
-	if got := r.capacityUsed(window.RatesOf(r.cfg.Zone)); got != -1 {
-		t.Errorf("capacity used %g, want -1: two windows' worth never waited", got)
-	}
-}
-
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	good, bad, soon := in(0, 100), in(0, 200), in(0, 3)
@@ -141,25 +70,12 @@ func TestVisits(t *testing.T) {
 
 func TestPollsPerSecond(t *testing.T) {
 	t.Parallel()
-	var m measure
+	var m tally
 	for _, at := range []int64{1, second - 1, second, second + 1, 2*second - 1, 7 * second} {
 		m.poll(at)
 	}
 	if m.pollsMost != 3 {
 		t.Errorf("%d polls in the busiest second, want 3", m.pollsMost)
-	}
-}
-
-func TestPercentile(t *testing.T) {
-	t.Parallel()
-	ten := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	for _, tt := range []struct {
-		of      []float64
-		p, want float64
-	}{{nil, 50, 0}, {ten, 0, 1}, {ten, 50, 5}, {ten, 51, 6}, {ten, 99, 10}, {ten, 100, 10}, {ten[:1], 50, 1}} {
-		if got := percentile(tt.of, tt.p); got != tt.want {
-			t.Errorf("percentile %g of %v is %g, want %g", tt.p, tt.of, got, tt.want)
-		}
 	}
 }
 

@@ -19,7 +19,15 @@
 // # What is measured
 //
 // The simulator judges by what it knows itself: who has left, when each was
-// admitted, who came first. Of the room it takes no count on trust.
+// admitted, who came first. Of the room it takes no count on trust. Package measure
+// works out the figures. The report names the promises that they are about:
+//
+//	G1  never over: no window and no minute holds more admissions than its limit
+//	G2  no wasted capacity, while a crowd waits
+//	G3  first come, first served
+//	G4  no lost place: whoever polls within the idle timeout keeps it
+//	G6  honest numbers: no position rises, and the estimate is near the wait
+//	G7  polls are paced, so that a long wait costs few
 //
 // # The forecast
 //
@@ -171,7 +179,7 @@ type run struct {
 	now      int64
 	visitors []visitor
 	queue    events
-	m        measure
+	m        tally
 }
 
 // Run runs the crowd until everybody is in or gone.

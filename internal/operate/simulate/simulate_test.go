@@ -128,22 +128,3 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 }
-
-func TestMaxWithin(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		times []int64
-		span  int64
-		want  int
-	}{
-		{nil, 10, 0},
-		{[]int64{5}, 10, 1},
-		{[]int64{0, 10}, 10, 2}, // a closed interval has both its ends
-		{[]int64{0, 11}, 10, 1},
-		{[]int64{0, 1, 2, 20, 21, 22, 23}, 10, 4},
-	} {
-		if got := simulate.MaxWithin(tt.times, tt.span); got != tt.want {
-			t.Errorf("MaxWithin(%v, %d) = %d, want %d", tt.times, tt.span, got, tt.want)
-		}
-	}
-}

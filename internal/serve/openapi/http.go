@@ -2,9 +2,10 @@ package openapi
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // The media types: that of RFC 9512, and JSON's.
@@ -33,22 +34,8 @@ func send(c echo.Context, v version, mediaType string) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderCacheControl, caching)
 	h.Set("ETag", v.etag)
-	if names(c.Request().Header.Values("If-None-Match"), v.etag) {
+	if seen := serve.ConditionOf(c.Request().Header).IfNoneMatch; !(serve.Condition{IfNoneMatch: seen}).Allows(v.etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return c.Blob(http.StatusOK, mediaType, v.body)
-}
-
-// names reports whether the lists of entity tags in If-None-Match have etag,
-// by weak comparison (RFC 9110, section 13.1.2). No tag here has a comma.
-func names(lists []string, etag string) bool {
-	for _, list := range lists {
-		for tag := range strings.SplitSeq(list, ",") {
-			tag = strings.TrimSpace(tag)
-			if tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
-				return true
-			}
-		}
-	}
-	return false
 }

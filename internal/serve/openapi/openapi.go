@@ -1,10 +1,10 @@
 package openapi
 
 import (
-	"crypto/sha256"
 	_ "embed" // the documents
-	"encoding/base64"
 	"sync"
+
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // The documents, as they are written and served.
@@ -34,27 +34,18 @@ type Document struct {
 // version is a document in one notation.
 type version struct {
 	body []byte
-	// etag names the body, as a strong validator (RFC 9110, section 8.8.3).
 	etag string
-}
-
-// etagBytes of a SHA-256 name the body: 128 bits meet no other by chance.
-const etagBytes = 16
-
-func newVersion(body []byte) version {
-	sum := sha256.Sum256(body)
-	return version{body: body, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:etagBytes]) + `"`}
 }
 
 func newDocument(yaml []byte) *Document {
 	return &Document{
-		yaml: newVersion(yaml),
+		yaml: version{yaml, serve.Version(yaml)},
 		json: sync.OnceValues(func() (version, error) {
 			body, err := toJSON(yaml)
 			if err != nil {
 				return version{}, err
 			}
-			return newVersion(body), nil
+			return version{body, serve.Version(body)}, nil
 		}),
 	}
 }

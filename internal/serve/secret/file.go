@@ -40,7 +40,22 @@ func loadOrMake(path string, invent func() string) (text string, made bool, err 
 }
 
 // load reads a file that is its owner's alone.
-func load(path string) (text string, err error) {
+func load(path string) (string, error) {
+	return read(path, func(info fs.FileInfo) error {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%w: %s is not a file", ErrUnusable, path)
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			return fmt.Errorf("%w: %s may be read or written by others (mode %04o); if nobody has, put it right with: chmod 600 %s",
+				ErrUnusable, path, mode, path)
+		}
+		return nil
+	})
+}
+
+// read returns the text of a file that passes the check, without the white space at
+// its ends.
+func read(path string, check func(fs.FileInfo) error) (text string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)
@@ -50,18 +65,9 @@ func load(path string) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: %s is not a file", ErrUnusable, path)
+	if err := check(info); err != nil {
+		return "", err
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fmt.Errorf("%w: %s may be read or written by others (mode %04o); if nobody has, put it right with: chmod 600 %s",
-			ErrUnusable, path, mode, path)
-	}
-	return read(f, path)
-}
-
-// read returns the text of a file, without the white space at its ends.
-func read(f io.Reader, path string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -181,17 +180,11 @@ func ReadToken(dir string) (string, error) {
 // write it. That is no error: what container engines mount may be read by all in
 // the container.
 func ReadFile(path string) (text string, shared bool, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", false, fmt.Errorf("secret: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", false, fmt.Errorf("secret: %w", err)
-	}
-	text, err = read(f, path)
-	return text, IsShared(info.Mode()), err
+	text, err = read(path, func(info fs.FileInfo) error {
+		shared = IsShared(info.Mode())
+		return nil
+	})
+	return text, shared, err
 }
 
 // IsShared reports whether others than a file's owner and its group may read or

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/measure"
 )
 
 // The limit that is attacked, and how.
@@ -112,23 +113,21 @@ func boundary(t *testing.T, open func(t conformance.TB, now func() time.Time) St
 
 // greedy takes the limit at 59.9 s, and then asks all the time. It returns the most
 // that passed within a minute.
-func greedy(t *testing.T, open func(t conformance.TB, now func() time.Time) Store, r limit.Rule) (most int) {
+func greedy(t *testing.T, open func(t conformance.TB, now func() time.Time) Store, r limit.Rule) int {
 	t.Helper()
 	a := attack(t, open, r, 59_900*time.Millisecond)
-	passed := []int{a.passes(attackLimit)}
+	var passed []int64
+	ask := func(n int) {
+		for range a.passes(n) {
+			passed = append(passed, a.clock.Now().UnixMilli())
+		}
+	}
+	ask(attackLimit)
 	for range attackFor / attackStep {
 		a.clock.Add(attackStep)
-		passed = append(passed, a.passes(1))
+		ask(1)
 	}
-	steps := int(attackWindow / attackStep)
-	for end := range passed {
-		sum := 0
-		for _, n := range passed[max(0, end-steps+1) : end+1] {
-			sum += n
-		}
-		most = max(most, sum)
-	}
-	return most
+	return measure.Most(passed, attackWindow.Milliseconds()-1)
 }
 
 // even asks exactly as often as the limit says, evenly. It returns how many of a

@@ -50,7 +50,7 @@ func (c *client) most() int64 {
 func Property(t *testing.T, open func(t conformance.TB, now func() time.Time) Store) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{T: t, clock: conformance.NewClock()}
+		w := &fixture{T: t, clock: conformance.NewClock()}
 		w.store = open(t, w.clock.Now)
 		for i := range rapid.IntRange(1, 3).Draw(t, "clients") {
 			c := &client{policy: "p", subject: string(rune('a' + i))}
@@ -100,17 +100,17 @@ func drawLimit(t *rapid.T, a limit.Algorithm) (limits, burst int64) {
 	return limits, burst
 }
 
-// world is a store, its clock, and the models.
-type world struct {
+// fixture is a store, its clock, and the models.
+type fixture struct {
 	*rapid.T
 	clock   *conformance.Clock
 	store   Store
 	clients []*client
 }
 
-func (w *world) now() int64 { return w.clock.Now().UnixMilli() }
+func (w *fixture) now() int64 { return w.clock.Now().UnixMilli() }
 
-func (w *world) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
+func (w *fixture) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
 	got, err := w.store.Allow(t.Context(), c.request(cost))
 	if err != nil {
 		t.Fatalf("take %d of %s: %v", cost, c.subject, err)
@@ -123,13 +123,13 @@ func (w *world) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
 	return got
 }
 
-func (w *world) draw(t *rapid.T) (*client, int64) {
+func (w *fixture) draw(t *rapid.T) (*client, int64) {
 	c := rapid.SampledFrom(w.clients).Draw(t, "client")
 	most := c.most()
 	return c, rapid.OneOf(rapid.Int64Range(1, min(3, most)), rapid.Int64Range(1, most)).Draw(t, "cost")
 }
 
-func (w *world) take(t *rapid.T) {
+func (w *fixture) take(t *rapid.T) {
 	c, cost := w.draw(t)
 	w.ask(t, c, cost)
 }
@@ -140,7 +140,7 @@ const soon = 1 << 34
 
 // drain asks until there is a refusal; then a millisecond before the retry is due,
 // and when it is.
-func (w *world) drain(t *rapid.T) {
+func (w *fixture) drain(t *rapid.T) {
 	c, cost := w.draw(t)
 	for range 20 {
 		v := w.ask(t, c, cost)
@@ -163,7 +163,7 @@ func (w *world) drain(t *rapid.T) {
 }
 
 // pass lets time pass: often none, or to where a window of the clock meets the next.
-func (w *world) pass(t *rapid.T) {
+func (w *fixture) pass(t *rapid.T) {
 	r := rapid.SampledFrom(w.clients).Draw(t, "client").rules[0]
 	window := r.window()
 	switch rapid.IntRange(0, 3).Draw(t, "how") {
@@ -179,7 +179,7 @@ func (w *world) pass(t *rapid.T) {
 }
 
 // leap sets the clock, by a little or a lot, forward or back.
-func (w *world) leap(t *rapid.T) {
+func (w *fixture) leap(t *rapid.T) {
 	window := rapid.SampledFrom(w.clients).Draw(t, "client").rules[0].window()
 	by := rapid.OneOf(
 		rapid.Int64Range(-20, -1), rapid.Int64Range(-window-1, -window+1), rapid.Int64Range(-3*window, 3*window),
@@ -189,7 +189,7 @@ func (w *world) leap(t *rapid.T) {
 }
 
 // change gives a rule of a client another limit, as an operator does.
-func (w *world) change(t *rapid.T) {
+func (w *fixture) change(t *rapid.T) {
 	c := rapid.SampledFrom(w.clients).Draw(t, "client")
 	m := rapid.SampledFrom(c.rules).Draw(t, "rule")
 	limits, burst := drawLimit(t, m.rule.Algorithm)

@@ -59,8 +59,8 @@ const (
 // have been made that is lost.
 const lastWrites = time.Second
 
-// scene is one fault on its stage: servers, zones and a crowd.
-type scene struct {
+// experiment is one fault, with servers, zones and a crowd.
+type experiment struct {
 	// fault names the row in the table.
 	fault   string
 	servers []*server
@@ -79,7 +79,7 @@ type scene struct {
 
 	// slack is by how much the machine itself was late meanwhile.
 	slack time.Duration
-	// verdicts are those of the zones, after the curtain.
+	// verdicts are those of the zones, after finish.
 	verdicts []verdict
 
 	// hold has a zone let nobody in any more; stop ends the servers.
@@ -93,18 +93,18 @@ type scene struct {
 	back       time.Time
 }
 
-// play sets a scene: two servers before the store, and zones; the first is the
+// setUp prepares an experiment: two servers before the store, and zones; the first is the
 // one that is judged for recovery.
-func play(t *testing.T, fault, redisURL string, zones ...zone.Settings) *scene {
+func setUp(t *testing.T, fault, redisURL string, zones ...zone.Settings) *experiment {
 	t.Helper()
 	o := serverOptions{redisURL: redisURL}
-	return stage(t, fault, zones, startServer(t, o), startServer(t, o))
+	return setUpOn(t, fault, zones, startServer(t, o), startServer(t, o))
 }
 
-// stage sets a scene with servers that run.
-func stage(t *testing.T, fault string, zones []zone.Settings, servers ...*server) *scene {
+// setUpOn prepares an experiment with servers that run.
+func setUpOn(t *testing.T, fault string, zones []zone.Settings, servers ...*server) *experiment {
 	t.Helper()
-	s := &scene{fault: fault, servers: servers, zones: zones, hold: servers[0].hold, web: newBalancer(servers...)}
+	s := &experiment{fault: fault, servers: servers, zones: zones, hold: servers[0].hold, web: newBalancer(servers...)}
 	s.crowd = &crowd{room: s.web}
 	for _, z := range zones {
 		servers[0].put(t, z)
@@ -123,14 +123,14 @@ func stage(t *testing.T, fault string, zones []zone.Settings, servers ...*server
 		s.goroutines = append(s.goroutines, server.goroutines(t))
 	}
 	s.stop = s.stopServers
-	s.baseline = measure(t.Context(), servers)
+	s.baseline = measureServers(t.Context(), servers)
 	return s
 }
 
 // fill has crowds come to the zones, and returns when the first is in full swing.
 // A trickle that is let straight in comes first, so that slots open one by one a
 // window later, and not all at a time; then so many that most of them wait.
-func (s *scene) fill(t *testing.T, crowds ...int) {
+func (s *experiment) fill(t *testing.T, crowds ...int) {
 	t.Helper()
 	total := 0
 	for i, n := range crowds {
@@ -152,19 +152,19 @@ func (s *scene) fill(t *testing.T, crowds ...int) {
 }
 
 // joined counts those who have joined, those who do so twice both times.
-func (s *scene) joined() int {
+func (s *experiment) joined() int {
 	return s.crowd.count(func(v *visitor) bool { return v.arrived != 0 && (!v.repeats || v.admitted != 0) })
 }
 
 // breaks notes that the fault begins.
-func (s *scene) breaks() { s.broke = time.Now() }
+func (s *experiment) breaks() { s.broke = time.Now() }
 
 // mends notes when the engine was well again.
-func (s *scene) mends(at time.Time) { s.back = at }
+func (s *experiment) mends(at time.Time) { s.back = at }
 
 // settle returns when everybody who waits has been answered since the engine
 // was back, and the first zone has let in half a window's worth since.
-func (s *scene) settle(t *testing.T) {
+func (s *experiment) settle(t *testing.T) {
 	t.Helper()
 	enough := s.crowd.admitted(s.zones[0].ZoneID) + int(window.RatesOf(s.zones[0]).Limit)/2
 	s.answered(t)
@@ -177,7 +177,7 @@ func (s *scene) settle(t *testing.T) {
 }
 
 // noneReady reports whether every server asks for no traffic.
-func (s *scene) noneReady() bool {
+func (s *experiment) noneReady() bool {
 	for _, server := range s.servers {
 		if server.ready() {
 			return false
@@ -188,7 +188,7 @@ func (s *scene) noneReady() bool {
 
 // staysReady fails the test if a server asks for no traffic while something
 // happens: where one node of three is away, two thirds of the zones are served.
-func (s *scene) staysReady(t *testing.T, happens func()) {
+func (s *experiment) staysReady(t *testing.T, happens func()) {
 	t.Helper()
 	over := make(chan struct{})
 	var watching sync.WaitGroup
@@ -219,23 +219,23 @@ func (s *scene) staysReady(t *testing.T, happens func()) {
 
 // refusals waits until so many requests to the first zone were refused since the
 // fault began.
-func (s *scene) refusals(t *testing.T, n int) {
+func (s *experiment) refusals(t *testing.T, n int) {
 	t.Helper()
 	await(t, settleTimeout, "visitors are refused", func() bool { return s.refused() >= n })
 }
 
-func (s *scene) refused() int { return s.crowd.refused(s.zones[0].ZoneID, s.broke) }
+func (s *experiment) refused() int { return s.crowd.refused(s.zones[0].ZoneID, s.broke) }
 
 // answered returns when everybody who waits has been answered since the engine
 // was back.
-func (s *scene) answered(t *testing.T) {
+func (s *experiment) answered(t *testing.T) {
 	t.Helper()
 	await(t, settleTimeout, "everybody is answered again", func() bool { return s.crowd.silent(s.back) == 0 })
 }
 
-// curtain ends the crowd, asks everybody once more while nobody is let in,
+// finish ends the crowd, asks everybody once more while nobody is let in,
 // judges, stops the servers, and adds the row to the table.
-func (s *scene) curtain(t *testing.T) {
+func (s *experiment) finish(t *testing.T) {
 	t.Helper()
 	s.crowd.leave()
 	if s.baseline != nil {
@@ -267,8 +267,8 @@ func (s *scene) curtain(t *testing.T) {
 }
 
 // inOrder fails the test unless all who wait stand exactly in the order in which
-// they came. For after the curtain.
-func (s *scene) inOrder(t *testing.T) {
+// they came. For after finish.
+func (s *experiment) inOrder(t *testing.T) {
 	t.Helper()
 	for _, z := range s.zones {
 		if n := s.crowd.misplaced(z.ZoneID); n > 0 {
@@ -278,7 +278,7 @@ func (s *scene) inOrder(t *testing.T) {
 }
 
 // check fails the test for what no fault may do.
-func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
+func (s *experiment) check(t *testing.T, z zone.Settings, v verdict) {
 	t.Helper()
 	t.Logf("%s: %d in, %d wait, %d errors, overtaken %.2f, %d late, %d rose, %d forgotten, outage %v, slowest refusal %v, slack %v",
 		z.ZoneID, v.admitted, v.waiting, v.errors, v.overtaken, v.late, v.rose, len(v.forgotten), v.outage, v.slowest, s.slack)
@@ -317,7 +317,7 @@ func (s *scene) check(t *testing.T, z zone.Settings, v verdict) {
 
 // amongLastWrites reports whether one was let in so shortly before the fault
 // that the store may have lost it.
-func (s *scene) amongLastWrites(v *visitor) bool {
+func (s *experiment) amongLastWrites(v *visitor) bool {
 	from := s.broke.Add(-lastWrites)
 	if !s.follows.IsZero() {
 		from = s.follows
@@ -334,7 +334,7 @@ func some(all []string) []string {
 
 // recovered is how long after its engine the zone answered everybody again, and
 // let somebody in again. Both are 0 if it never ceased to.
-func (s *scene) recovered(zoneID string) (answers, admits time.Duration) {
+func (s *experiment) recovered(zoneID string) (answers, admits time.Duration) {
 	s.crowd.mu.Lock()
 	defer s.crowd.mu.Unlock()
 	for _, c := range s.crowd.calls[zoneID] {
@@ -353,7 +353,7 @@ func (s *scene) recovered(zoneID string) (answers, admits time.Duration) {
 
 // checkRecovery: answers come back within the time, and admissions after one
 // more window, for which a store that may have lost some holds everybody.
-func (s *scene) checkRecovery(t *testing.T, r *row) {
+func (s *experiment) checkRecovery(t *testing.T, r *row) {
 	t.Helper()
 	if r.answers > recovery+s.slack {
 		t.Errorf("the last refusal came %v after the engine was back, want %v", r.answers, recovery)
@@ -363,7 +363,7 @@ func (s *scene) checkRecovery(t *testing.T, r *row) {
 	}
 }
 
-func (s *scene) stopServers(t *testing.T) {
+func (s *experiment) stopServers(t *testing.T) {
 	t.Helper()
 	for _, server := range s.servers {
 		server.stop(t)
@@ -373,7 +373,7 @@ func (s *scene) stopServers(t *testing.T) {
 // checkLeftovers: the servers are as they were, stop in order, and leave no
 // connection behind. It returns how many goroutines a server has more than it
 // had before the crowd, the worst of them, and how many connections are left.
-func (s *scene) checkLeftovers(t *testing.T) (goroutines, connections int) {
+func (s *experiment) checkLeftovers(t *testing.T) (goroutines, connections int) {
 	t.Helper()
 	for i, server := range s.servers {
 		more := 0

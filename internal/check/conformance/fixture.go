@@ -11,9 +11,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// world is one zone in the model and in the stores under test. Every call goes
+// fixture is one zone in the model and in the stores under test. Every call goes
 // to all of them; the test fails where an answer is not the model's.
-type world struct {
+type fixture struct {
 	t      TB
 	zoneID string
 	clock  *Clock
@@ -26,8 +26,8 @@ type world struct {
 	departed []line.Departure
 }
 
-func newWorld(t TB, open ...Open) *world {
-	w := &world{t: t, zoneID: "TEST_ZONE", clock: NewClock()}
+func newFixture(t TB, open ...Open) *fixture {
+	w := &fixture{t: t, zoneID: "TEST_ZONE", clock: NewClock()}
 	for _, o := range open {
 		h := o(t, w.clock.Now)
 		w.stores = append(w.stores, &h)
@@ -35,10 +35,10 @@ func newWorld(t TB, open ...Open) *world {
 	return w
 }
 
-func (w *world) raw() int64 { return w.clock.Now().UnixMicro() }
+func (w *fixture) raw() int64 { return w.clock.Now().UnixMicro() }
 
 // join returns the answer that all agree on.
-func (w *world) join(id line.ID, former ...line.ID) line.Answer {
+func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	want := w.model.join(id, former...)
@@ -52,7 +52,7 @@ func (w *world) join(id line.ID, former ...line.ID) line.Answer {
 	return want
 }
 
-func (w *world) poll(p line.Place) line.Answer {
+func (w *fixture) poll(p line.Place) line.Answer {
 	w.t.Helper()
 	if w.hasDeparted(p) {
 		p.DueMillis = 0
@@ -70,7 +70,7 @@ func (w *world) poll(p line.Place) line.Answer {
 }
 
 // saw is what a server makes of an answer: see package registry.
-func (w *world) saw(a line.Answer) {
+func (w *fixture) saw(a line.Answer) {
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
 		w.sawDepart(a.Place.ID, a.AdmittedAtMillis)
@@ -84,7 +84,7 @@ func (w *world) saw(a line.Answer) {
 	}
 }
 
-func (w *world) hasDeparted(p line.Place) bool {
+func (w *fixture) hasDeparted(p line.Place) bool {
 	return slices.ContainsFunc(w.departed, func(d line.Departure) bool {
 		return d.Place.ID == p.ID && d.Place.ArrivedAtMicros >= p.ArrivedAtMicros
 	})
@@ -92,12 +92,12 @@ func (w *world) hasDeparted(p line.Place) bool {
 
 // sawDepart: as a server notes it, which knows the newest arrival but not whether the
 // token that it was shown is the visitor's newest.
-func (w *world) sawDepart(id line.ID, admittedAt int64) {
+func (w *fixture) sawDepart(id line.ID, admittedAt int64) {
 	p := line.Place{ID: id, ArrivedAtMicros: w.model.last, Epoch: w.model.epoch}
 	w.departed = append(w.departed, line.Departure{Place: p, AdmittedAtMillis: admittedAt})
 }
 
-func (w *world) leave(p line.Place) {
+func (w *fixture) leave(p line.Place) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	w.model.leave(p)
@@ -109,7 +109,7 @@ func (w *world) leave(p line.Place) {
 	}
 }
 
-func (w *world) stats() line.Stats {
+func (w *fixture) stats() line.Stats {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	want := w.model.stats()
@@ -122,7 +122,7 @@ func (w *world) stats() line.Stats {
 
 // sweep goes through the whole line, in as many calls as it takes, and returns
 // how many were removed.
-func (w *world) sweep() (removed int64) {
+func (w *fixture) sweep() (removed int64) {
 	w.t.Helper()
 	want := w.model.sweep(w.raw())
 	for _, h := range w.stores {
@@ -142,7 +142,7 @@ func (w *world) sweep() (removed int64) {
 const maxSweepCalls = 1000
 
 // sweepOf sweeps one store and returns what each call said.
-func (w *world) sweepOf(h *Harness) (calls []line.Sweep) {
+func (w *fixture) sweepOf(h *Harness) (calls []line.Sweep) {
 	w.t.Helper()
 	cursor := uint64(0)
 	for range maxSweepCalls {
@@ -160,7 +160,7 @@ func (w *world) sweepOf(h *Harness) (calls []line.Sweep) {
 }
 
 // put makes the zone or changes it.
-func (w *world) put(s zone.Settings) {
+func (w *fixture) put(s zone.Settings) {
 	w.t.Helper()
 	created := w.model == nil
 	by := fmt.Sprintf("operator %d", len(w.record))
@@ -188,7 +188,7 @@ func (w *world) put(s zone.Settings) {
 }
 
 // lose empties the stores and puts the zone back with what is remembered of it.
-func (w *world) lose(m line.Memory) {
+func (w *fixture) lose(m line.Memory) {
 	w.t.Helper()
 	s := w.model.settings
 	w.record, w.remains = nil, nil
@@ -202,7 +202,7 @@ func (w *world) lose(m line.Memory) {
 }
 
 // delete removes the zone.
-func (w *world) delete(by string) {
+func (w *fixture) delete(by string) {
 	w.t.Helper()
 	for _, h := range w.stores {
 		if err := h.Store.DeleteZone(w.t.Context(), w.zoneID, by); err != nil {
@@ -214,13 +214,13 @@ func (w *world) delete(by string) {
 }
 
 // note writes down a change.
-func (w *world) note(by string, was, now *zone.Settings) {
+func (w *fixture) note(by string, was, now *zone.Settings) {
 	c := zone.Change{AtMillis: w.raw() / 1000, ZoneID: w.zoneID, By: by, Was: was, Now: now}
 	w.record = append([]zone.Change{c}, w.record[:min(len(w.record), zone.MaxChanges-1)]...)
 }
 
 // changes compares the record of changes.
-func (w *world) changes() {
+func (w *fixture) changes() {
 	w.t.Helper()
 	for _, h := range w.stores {
 		for _, zoneID := range []string{w.zoneID, ""} {
@@ -233,7 +233,7 @@ func (w *world) changes() {
 }
 
 // memory is what a server remembers that saw the last answer.
-func (w *world) memory() line.Memory {
+func (w *fixture) memory() line.Memory {
 	return line.Memory{
 		Epoch: w.model.epoch, SeenAtMillis: w.model.now,
 		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last,
@@ -241,7 +241,7 @@ func (w *world) memory() line.Memory {
 }
 
 // recall has the stores take in who departed, as servers remember it.
-func (w *world) recall(departed ...line.Departure) {
+func (w *fixture) recall(departed ...line.Departure) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	for _, d := range departed {
@@ -254,7 +254,7 @@ func (w *world) recall(departed ...line.Departure) {
 	}
 }
 
-func (w *world) same(call string, got, want any, err error) {
+func (w *fixture) same(call string, got, want any, err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("%s: %v", call, err)

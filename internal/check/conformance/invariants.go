@@ -8,11 +8,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// witness watches a zone from outside and checks its promises. It knows the
+// invariants watches a zone from outside and checks its promises. It knows the
 // settings and the answers, and a time of its own: true time, which passes when
 // the stores' clock goes forward, and stands still when that is set back.
-type witness struct {
-	w   *world
+type invariants struct {
+	w   *fixture
 	now int64 // true time, microseconds
 
 	admitted []entered
@@ -49,7 +49,7 @@ type entered struct {
 	who line.ID
 }
 
-// seen is what the witness knows of one person.
+// seen is what is known of one person.
 type seen struct {
 	// keeps: was told to wait, and did not leave or fall silent since.
 	keeps    bool
@@ -57,24 +57,24 @@ type seen struct {
 	position int64
 }
 
-func newWitness(w *world) *witness {
-	return &witness{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{},
+func newInvariants(w *fixture) *invariants {
+	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{},
 		epochs: map[uint32]bool{w.model.epoch: true},
 	}
 }
 
-func (w *witness) of(p *person) *seen {
+func (w *invariants) of(p *person) *seen {
 	if w.people[p] == nil {
 		w.people[p] = &seen{}
 	}
 	return w.people[p]
 }
 
-func (w *witness) passed(d time.Duration) { w.now += d.Microseconds() }
+func (w *invariants) passed(d time.Duration) { w.now += d.Microseconds() }
 
 // changed: new settings. The limits hold at once, with the true log; but after
 // a loss the store can only assume that they held for the last minute.
-func (w *witness) changed() {
+func (w *invariants) changed() {
 	s := w.w.model.settings
 	same := s // but for what has to do with no limit
 	same.IdleTimeoutSeconds, same.PassTTLSeconds, same.MaxWaiting =
@@ -86,7 +86,7 @@ func (w *witness) changed() {
 }
 
 // answered checks an answer to the person, or to nobody who is known.
-func (w *witness) answered(p *person, a line.Answer) {
+func (w *invariants) answered(p *person, a line.Answer) {
 	w.noticeLoss()
 	if a.Restored {
 		w.everybodyMayFallBack()
@@ -127,7 +127,7 @@ func (w *witness) answered(p *person, a line.Answer) {
 }
 
 // neverOver: the last admission did not break a limit.
-func (w *witness) neverOver() {
+func (w *invariants) neverOver() {
 	if w.rule.Mode == zone.ModeOpen || w.now <= w.blindUntil {
 		return
 	}
@@ -141,7 +141,7 @@ func (w *witness) neverOver() {
 }
 
 // since counts the admissions of a closed interval that ends now.
-func (w *witness) since(span time.Duration) (n int64) {
+func (w *invariants) since(span time.Duration) (n int64) {
 	for _, e := range w.admitted {
 		if e.at >= w.now-span.Microseconds() {
 			n++
@@ -150,10 +150,10 @@ func (w *witness) since(span time.Duration) (n int64) {
 	return n
 }
 
-func (w *witness) left(p *person) { *w.of(p) = seen{} }
+func (w *invariants) left(p *person) { *w.of(p) = seen{} }
 
 // died: these places are no more.
-func (w *witness) died(how string, places ...line.Place) {
+func (w *invariants) died(how string, places ...line.Place) {
 	for _, p := range places {
 		w.dead[p] = death{how, w.rule.IdleTimeoutSeconds, w.w.raw()}
 	}
@@ -162,7 +162,7 @@ func (w *witness) died(how string, places ...line.Place) {
 // mayComeBack: no token that is dead stands in the line again (G11). It is excused
 // where nobody remembers that it departed lately, or what time it was; and where the
 // operator has made the idle timeout longer since it was swept.
-func (w *witness) mayComeBack(p line.Place) {
+func (w *invariants) mayComeBack(p line.Place) {
 	d, dead := w.dead[p]
 	if dead && !w.forgotten && (d.how != "swept" || d.idle >= w.rule.IdleTimeoutSeconds) {
 		w.w.t.Fatalf("%s, which arrived at %d, was %s, and came back", name(p.ID), p.ArrivedAtMicros, d.how)
@@ -171,7 +171,7 @@ func (w *witness) mayComeBack(p line.Place) {
 }
 
 // swept: who was silent for longer than the idle timeout may be gone.
-func (w *witness) swept() {
+func (w *invariants) swept() {
 	for _, s := range w.people {
 		if w.now-s.polled > w.rule.IdleTimeout().Microseconds() {
 			s.keeps = false
@@ -181,7 +181,7 @@ func (w *witness) swept() {
 
 // losing: with nothing remembered and its clock set back, a store cannot know
 // that places were newer than what it gives out now.
-func (w *witness) losing(m line.Memory) {
+func (w *invariants) losing(m line.Memory) {
 	w.forgotten = w.forgotten || m == line.Memory{}
 	if w.w.model.anyEpoch {
 		// Of two losses in a row, nobody remembers the first: who has not polled in
@@ -198,7 +198,7 @@ func (w *witness) losing(m line.Memory) {
 }
 
 // lost: all data, just now.
-func (w *witness) lost() {
+func (w *invariants) lost() {
 	w.epochs[w.w.model.epoch] = true
 	w.newest, w.joined = 0, 0
 	w.noticeLoss()
@@ -206,7 +206,7 @@ func (w *witness) lost() {
 }
 
 // anew: the zone was deleted with its line, and another one begins.
-func (w *witness) anew() {
+func (w *invariants) anew() {
 	// With the clock set back to when earlier data began, which nobody remembers,
 	// nobody can tell these data from those.
 	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
@@ -220,7 +220,7 @@ func (w *witness) anew() {
 }
 
 // noticeLoss: the stores and the model began to count on lost admissions.
-func (w *witness) noticeLoss() {
+func (w *invariants) noticeLoss() {
 	if w.w.model.phantoms == w.phantoms {
 		return
 	}
@@ -230,7 +230,7 @@ func (w *witness) noticeLoss() {
 	}
 }
 
-func (w *witness) everybodyMayFallBack() {
+func (w *invariants) everybodyMayFallBack() {
 	for _, s := range w.people {
 		s.position = 0
 	}

@@ -17,25 +17,25 @@ import (
 	"github.com/openqueue/waitingroom/lua"
 )
 
-// desk is what a server is without HTTP: the store and the registry, in the
+// core is what a server is without HTTP: the store and the registry, in the
 // test's own process, where the race detector sees them.
-type desk struct {
+type core struct {
 	store *lua.Store
 	zones *registry.Registry
 }
 
-func openDesk(t *testing.T, redisURL string) *desk {
+func openCore(t *testing.T, redisURL string) *core {
 	t.Helper()
 	store, err := lua.Open(t.Context(), lua.Options{URL: redisURL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{store: store, zones: registry.New(registry.Options{Store: store})}
+	d := &core{store: store, zones: registry.New(registry.Options{Store: store})}
 	d.zones.Start(t.Context())
 	return d
 }
 
-func (d *desk) close(t *testing.T) {
+func (d *core) close(t *testing.T) {
 	t.Helper()
 	d.zones.Stop()
 	if err := d.store.Close(); err != nil {
@@ -43,22 +43,22 @@ func (d *desk) close(t *testing.T) {
 	}
 }
 
-// desks is the room that they make, asked in turn.
-type desks struct {
-	all  []*desk
+// cores are several, asked in turn as behind a balancer.
+type cores struct {
+	all  []*core
 	next atomic.Uint64
 }
 
-func (d *desks) any() *desk { return d.all[d.next.Add(1)%uint64(len(d.all))] }
+func (d *cores) any() *core { return d.all[d.next.Add(1)%uint64(len(d.all))] }
 
-func (d *desks) join(ctx context.Context, zoneID, clientID string) (told, error) {
+func (d *cores) join(ctx context.Context, zoneID, clientID string) (told, error) {
 	sum := sha256.Sum256([]byte(clientID))
 	a, err := d.any().zones.Join(ctx, zoneID, line.ID(sum[:8]))
 	return tell(zoneID, a, err)
 }
 
-func (d *desks) poll(ctx context.Context, zoneID, tok string) (told, error) {
-	p, err := deskKeys().Verify(zoneID, tok)
+func (d *cores) poll(ctx context.Context, zoneID, tok string) (told, error) {
+	p, err := coreKeys().Verify(zoneID, tok)
 	if err != nil {
 		return told{}, err
 	}
@@ -66,8 +66,8 @@ func (d *desks) poll(ctx context.Context, zoneID, tok string) (told, error) {
 	return tell(zoneID, a, err)
 }
 
-// deskKeys sign the tokens of all desks.
-var deskKeys = sync.OnceValue(func() *token.Keys {
+// coreKeys sign the tokens of all cores.
+var coreKeys = sync.OnceValue(func() *token.Keys {
 	keys, err := token.NewKeys(make([]byte, token.MinSecretBytes))
 	if err != nil {
 		panic(err)
@@ -89,7 +89,7 @@ func tell(zoneID string, a line.Answer, err error) (told, error) {
 		return told{}, &refusal{code: codeExpired, after: afterBreak, err: errors.New("gone")}
 	}
 	return told{
-		token:    deskKeys().Sign(zoneID, a.Place),
+		token:    coreKeys().Sign(zoneID, a.Place),
 		admitted: a.Status == line.Admitted || a.Status == line.AdmittedBefore,
 		position: a.Position, period: time.Duration(a.PeriodMillis) * time.Millisecond,
 		arrivedAtMicros: a.Place.ArrivedAtMicros, admittedAtMillis: a.AdmittedAtMillis,
@@ -102,9 +102,9 @@ func TestStoreUnderRace(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t, "--appendonly", "yes")
 	p := startProxy(t, e.addr())
-	room := &desks{all: []*desk{openDesk(t, p.url()), openDesk(t, p.url())}}
+	room := &cores{all: []*core{openCore(t, p.url()), openCore(t, p.url())}}
 	z := busy("BUSY")
-	s := &scene{
+	s := &experiment{
 		fault: "one after the other: cut, slow, hung, killed, emptied", zones: []zone.Settings{z},
 		crowd: &crowd{room: room}, engines: []*engine{e},
 		baseline: measureTimers(t.Context()),
@@ -130,7 +130,7 @@ func TestStoreUnderRace(t *testing.T) {
 		}
 	}
 	put(t, z)
-	await(t, settleTimeout, "the other desk knows the zone", func() bool {
+	await(t, settleTimeout, "the other core knows the zone", func() bool {
 		_, err := room.all[1].zones.Zone(t.Context(), z.ZoneID)
 		return err == nil
 	})
@@ -151,7 +151,7 @@ func TestStoreUnderRace(t *testing.T) {
 	e.goOn()
 	s.mends(time.Now())
 	s.answered(t)
-	e.kill()
+	e.Kill()
 	s.refusals(t, s.refused()+aCrowd/4)
 	e.start(t)
 	s.mends(time.Now())
@@ -164,5 +164,5 @@ func TestStoreUnderRace(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.curtain(t)
+	s.finish(t)
 }

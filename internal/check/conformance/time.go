@@ -8,18 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// placeStories: the order of the line, and the clock that it goes by.
-var placeStories = map[string]func(*story){
-	"two in one microsecond keep an order": func(s *story) {
-		s.full()
-		a, b := s.join("a"), s.join("b")
-		a.waits(1)
-		b.waits(2)
-		s.equal("b arrived after a by", b.Place.ArrivedAtMicros-a.Place.ArrivedAtMicros, int64(1))
-		in := s.pollAll([]string{"b", "a"}, 250*milli, 13*second)
-		s.equal("in their order", slices.Equal(in, []string{"a", "b"}), true)
-	},
-
+// timeStories: the order of the line, the clock that it goes by, and the wait that visitors are told.
+var timeStories = map[string]func(*story){
 	"arrivals grow while the clock stands still or is set back": func(s *story) {
 		s.full()
 		last := s.tokens["first"].ArrivedAtMicros
@@ -60,70 +50,6 @@ var placeStories = map[string]func(*story){
 		s.equal("the store's clock, in the end", s.stats().State.NowMillis, s.clock.Now().UnixMilli())
 	},
 
-	"who leaves makes room for those behind": func(s *story) {
-		s.full()
-		for i, v := range []string{"a", "b", "c"} {
-			s.join(v).waits(int64(i + 1))
-		}
-		s.leave("b")
-		s.poll("c").waits(2)
-		s.poll("b").gone()
-		s.leave("b")
-		s.totals(line.Totals{Joined: 4, Admitted: 1, Left: 1})
-		old := s.tokens["b"]
-		s.join("b").waits(3)
-		s.equal("a new place", s.tokens["b"].ArrivedAtMicros > old.ArrivedAtMicros, true)
-	},
-
-	"who is in and leaves makes no room": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		first := s.poll("first")
-		s.leave("first")
-		s.poll("first").enteredBefore(first)
-		s.poll("a").waits(1)
-		s.totals(line.Totals{Joined: 2, Admitted: 1})
-	},
-
-	"who is late keeps nobody waiting, and goes first on return": func(s *story) {
-		s.full()
-		for i, v := range []string{"a", "b", "c"} {
-			s.join(v).waits(int64(i + 1))
-		}
-		in := s.pollAll([]string{"b", "c"}, 250*milli, 6*second+250*milli)
-		s.equal("b, while a was away", slices.Equal(in, []string{"b"}), true)
-		st := s.stats().State
-		s.equal("released and overdue", st.Released-st.Live, int64(1))
-		s.poll("a").waits(1)
-		s.poll("c").waits(2)
-		in = s.pollAll([]string{"c", "a"}, 250*milli, 6*second+250*milli)
-		s.equal("then a", slices.Equal(in, []string{"a"}), true)
-	},
-
-	"late by a second is not late": func(s *story) {
-		// Three are kept near the front, and d is the fourth.
-		s.full()
-		for _, v := range []string{"a", "b", "c"} {
-			s.join(v)
-		}
-		d := s.join("d")
-		s.equal("far", d.State.Released, int64(3))
-		grace := time.Duration(d.PeriodMillis+1000) * milli
-		s.pollAll([]string{"a", "b", "c"}, grace, grace)
-		s.leave("a")
-		st := s.stats().State
-		s.equal("near the front, with d", st.Live, int64(3))
-		s.equal("whom the edge found there", st.EdgeLive, int64(4))
-
-		b := s.poll("b")
-		s.after(time.Duration(b.PeriodMillis+1000) * milli)
-		s.poll("c")
-		s.poll("d")
-		s.equal("near the front, b too", s.stats().State.Live, int64(3))
-		s.after(milli)
-		s.equal("without b", s.stats().State.Live, int64(2))
-	},
-
 	"everybody who polls when told to gets in, in order": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
 		s.join("x").enters()
@@ -150,5 +76,23 @@ var placeStories = map[string]func(*story){
 		}
 		s.equal("in their order", slices.Equal(in, all), true)
 		s.equal("most in a window", s.mostIn(6*second), 2)
+	},
+
+	"everybody is told the wait that the limit gives": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.PerMinute = 60 })
+		for _, v := range names("in", 6) {
+			s.join(v).enters()
+		}
+		all := names("v", 70)
+		for i, v := range all {
+			a := s.join(v)
+			a.waits(int64(i + 1))
+			s.equal("the estimate of "+v, a.EstimateMillis, int64(i+1)*1000)
+		}
+		operators := s.stats().EstimateMillis
+		s.equal("what operators see", operators, int64(71_000))
+		s.equal("what the next is told", s.join("next").EstimateMillis, operators)
+		// And on the way, as the model says.
+		s.pollAll(all, second, 25*second)
 	},
 }

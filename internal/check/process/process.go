@@ -1,0 +1,182 @@
+// Package process starts the programs that tests and tools need, redis-server above
+// all, on free ports of this machine, and ends them by their own ids.
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	// StartTimeout bounds the start of a program: ten times what it takes on two
+	// busy cores.
+	StartTimeout = 20 * time.Second
+	// stopTimeout is how long one that was told to end has until it is killed.
+	stopTimeout = 10 * time.Second
+	// LookEvery is how often to look at what costs little to look at.
+	LookEvery = 10 * time.Millisecond
+)
+
+// Process is a program that can be started, ended, and started again.
+type Process struct {
+	Name string
+	Args []string
+	Dir  string
+	// Env are its variables, NAME=value; nil for this process's own.
+	Env []string
+	// Attributes are what the system is to do with it, if anything.
+	Attributes *syscall.SysProcAttr
+	// Log gets what it says, besides Output; nil for nobody.
+	Log io.Writer
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when cmd has ended
+	said   output
+}
+
+// Start starts it. It is told to end (SIGTERM) when ctx ends.
+func (p *Process) Start(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cmd := exec.CommandContext(ctx, p.Name, p.Args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = p.Dir, p.Env, p.Attributes
+	cmd.Stdout = &p.said
+	if p.Log != nil {
+		cmd.Stdout = io.MultiWriter(&p.said, p.Log)
+	}
+	cmd.Stderr = cmd.Stdout
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopTimeout
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		// How it ended is read from cmd.ProcessState.
+		_ = cmd.Wait()
+	}()
+	p.cmd, p.exited = cmd, exited
+	return nil
+}
+
+// Signal sends a signal, if the process runs.
+func (p *Process) Signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		// One that has just ended needs no signal.
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// Kill ends the process at once (SIGKILL), with nothing written and no connection
+// closed in order, and waits until it is gone.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	p.Wait(StartTimeout)
+}
+
+// Wait waits until the process has ended and returns its exit status; false if it
+// goes on.
+func (p *Process) Wait(within time.Duration) (status int, ended bool) {
+	p.mu.Lock()
+	cmd, exited := p.cmd, p.exited
+	p.mu.Unlock()
+	if cmd == nil {
+		return 0, true
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-exited:
+	case <-late.C:
+		select {
+		case <-exited: // both, where there was no time to wait
+		default:
+			return 0, false
+		}
+	}
+	return cmd.ProcessState.ExitCode(), true
+}
+
+// Output is what the process has said.
+func (p *Process) Output() string {
+	p.said.mu.Lock()
+	defer p.said.mu.Unlock()
+	return p.said.text.String()
+}
+
+// output collects what a program says.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+// Soon looks every so often until something holds, and reports whether it did within
+// the time.
+func Soon(ctx context.Context, within, every time.Duration, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+// Ports are taken from below those that systems give to outgoing connections: a port
+// that a killed process leaves for a second must still be free when it comes back.
+const (
+	firstPort = 11_000
+	portCount = 20_000
+)
+
+// nextPort is the offset of the port that is given out next. It begins anywhere, so
+// that two test runs on one machine seldom meet.
+var nextPort = func() *atomic.Uint32 {
+	v := new(atomic.Uint32)
+	v.Store(rand.Uint32N(portCount))
+	return v
+}()
+
+// FreePort returns a port of 127.0.0.1 that nobody listens on, another each time.
+func FreePort(ctx context.Context) (int, error) {
+	for range portCount {
+		port := firstPort + int(nextPort.Add(1)%portCount)
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", Local(port))
+		if err == nil {
+			return port, l.Close()
+		}
+		if ctx.Err() != nil {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("none of %d ports is free", portCount)
+}
+
+// Local is the address of a port of this machine.
+func Local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,0 +1,65 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Redis is a redis-server on a port of its own, without persistence.
+type Redis struct {
+	*Process
+	Port int
+}
+
+// NewRedis prepares one that keeps its files in dir. More arguments are given as on its
+// command line: "--appendonly", "yes".
+func NewRedis(ctx context.Context, program, dir string, args ...string) (*Redis, error) {
+	port, err := FreePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	return &Redis{&Process{Name: program, Args: append(own, args...), Dir: dir}, port}, nil
+}
+
+// Start starts it, or starts it anew, and waits until it answers.
+func (r *Redis) Start(ctx context.Context) error {
+	if err := r.Process.Start(ctx); err != nil {
+		return err
+	}
+	ended := false
+	if !Soon(ctx, StartTimeout, LookEvery, func() bool {
+		_, ended = r.Wait(0)
+		return ended || r.Answers(ctx)
+	}) || ended {
+		r.Kill()
+		return fmt.Errorf("%s does not answer:\n%s", r.Name, r.Output())
+	}
+	return nil
+}
+
+// Answers reports whether it answers PING.
+func (r *Redis) Answers(ctx context.Context) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", r.Addr())
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	answer := make([]byte, len("+PONG"))
+	_, err = io.WriteString(conn, "PING\r\n")
+	if err == nil {
+		_, err = io.ReadFull(conn, answer)
+	}
+	return err == nil && string(answer) == "+PONG"
+}
+
+// Addr is host:port.
+func (r *Redis) Addr() string { return Local(r.Port) }
+
+// URL is the address as lua.Options takes it.
+func (r *Redis) URL() string { return "redis://" + r.Addr() }

@@ -1,0 +1,317 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// editor shows and changes one kind of thing, zones or policies: what they differ in.
+// The way of a change is the same for both.
+type editor[T any] struct {
+	*Console
+	// noun is "zone", parameter its name's in the routes.
+	noun, parameter string
+	// folder is where its pages are, below root; home where one goes when it is
+	// deleted.
+	folder, home string
+	// now is one of them as it is in force, for frame, which is the event of its
+	// stream.
+	now   func(ctx context.Context, name string) (T, error)
+	frame func(T) frame
+	// table is what can be set of all of these. clone copies so that nothing is
+	// shared; nil where plain copies do not.
+	table func(all ...T) []setting[T]
+	// blank is what a new one is compared with.
+	blank func(name string) T
+	clone func(T) T
+
+	// valid reports whether there can be one of that name.
+	valid   func(name string) bool
+	get     func(ctx context.Context, name string) (T, error)
+	replace func(ctx context.Context, was, now T, by string) error
+	remove  func(ctx context.Context, name, by string, only serve.Condition) error
+	changes func(ctx context.Context, name string, most int) ([]change[T], error)
+	// overtaken is replace's error when somebody was faster, mostChanges how many
+	// are kept.
+	overtaken   error
+	mostChanges int
+
+	// propose reads what is wanted, title asks for it, effects says what it will
+	// do, and loss what a deletion will; the first of that is a warning.
+	propose func(r *http.Request, current T) (next T, faults []string)
+	title   func(name string, was, now T, diffs []difference) (title, button string)
+	effects func(was, now T) []say
+	loss    func(current T) []say
+}
+
+// change is an entry of a record.
+type change[T any] struct {
+	AtMillis int64  `json:"at"`
+	Name     string `json:"name"`
+	By       string `json:"by"`
+	// Was is nil if this made it, Now if it deleted it.
+	Was *T `json:"was"`
+	Now *T `json:"now"`
+}
+
+// path is where the pages of one of them are.
+func (e *editor[T]) path(name string) string { return pathIn(e.folder)(name) }
+
+func (e *editor[T]) own(v T) T {
+	if e.clone == nil {
+		return v
+	}
+	return e.clone(v)
+}
+
+// shown is what the pages of one zone and of one policy have in common.
+type shown struct {
+	Frame   frame
+	Entries []entry
+	// Done is the change that was made just now, nil if none was.
+	Done *entry
+}
+
+// shown also returns the record. Without it the page has its figures and controls all
+// the same.
+func (e *editor[T]) shown(r *http.Request, name string, current T) (shown, []change[T]) {
+	changes, err := e.changes(r.Context(), name, e.mostChanges)
+	if err != nil {
+		e.Logger.WarnContext(r.Context(), "record of changes not read", e.noun, name, "error", err)
+	}
+	v := shown{Frame: e.frame(current), Entries: e.entries(changes[:min(len(changes), shownChanges)], &current)}
+	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
+		v.Done = &e.entries([]change[T]{done}, &current)[0]
+	}
+	return v, changes
+}
+
+// events is GET .../events.
+func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue(e.parameter)
+	content := func(ctx context.Context) (any, error) {
+		current, err := e.now(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		return e.frame(current), nil
+	}
+	if _, err := content(r.Context()); err != nil {
+		return err
+	}
+	return e.stream(w, r, s, e.folder+name, content)
+}
+
+// confirmView is the page, or the dialog, that says what a change will do and
+// asks.
+type confirmView struct {
+	Path, Title string
+	Effects     []say
+	Differences []difference
+	// Button does it.
+	Button string
+	// Faults are what cannot be done as asked; then there is no button.
+	Faults []string
+}
+
+// changePage is GET .../change: what the settings in the query would do, and a form
+// that does it. It changes nothing.
+func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue(e.parameter)
+	current, err := e.get(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	next, faults := e.propose(r, e.own(current))
+	v := confirmView{Path: e.path(name), Faults: faults}
+	status := http.StatusOK
+	switch v.Differences = differences(e.table(current, next), current, next); {
+	case len(faults) > 0:
+		v.Title, status = "This cannot be set", http.StatusUnprocessableEntity
+	case len(v.Differences) == 0:
+		v.Title = "Nothing to change"
+		v.Effects = []say{{Text: "All of this is set already."}}
+	default:
+		v.Title, v.Button = e.title(name, current, next, v.Differences)
+		v.Effects = e.effects(current, next)
+	}
+	e.render(w, r, status, "confirm", s, v.Title, v)
+	return nil
+}
+
+// conflictView is the page after a change that was not made, since somebody
+// else was faster.
+type conflictView struct {
+	Path, Name string
+	By         string
+	At         moment
+	Others     []difference
+}
+
+// change is POST .../change: sets what was confirmed, if it still is what it was
+// when it was confirmed.
+func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue(e.parameter)
+	current, err := e.get(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	table := e.table(current)
+	if !knows(table, r.PostForm) { // what was confirmed is not even there any more
+		e.conflict(w, r, s, name, nil)
+		return nil
+	}
+	was, faults := readSettings(table, r.PostForm, wasPrefix, e.own(current))
+	now, more := readSettings(table, r.PostForm, "", e.own(was))
+	if faults = append(faults, more...); len(faults) > 0 {
+		v := confirmView{Path: e.path(name), Title: "This cannot be set", Faults: faults}
+		e.render(w, r, http.StatusUnprocessableEntity, "confirm", s, v.Title, v)
+		return nil
+	}
+	return e.apply(w, r, s, name, current, was, now)
+}
+
+// wasPrefix marks the fields of a confirmed change that say what it was shown
+// to change from.
+const wasPrefix = "was."
+
+// knows reports whether all that a form was shown to change from is in the table.
+func knows[T any](table []setting[T], form url.Values) bool {
+	known := map[string]bool{}
+	for i := range table {
+		known[table[i].Name] = true
+	}
+	for field := range form {
+		if name, ok := strings.CutPrefix(field, wasPrefix); ok && !known[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// undo is POST .../undo: puts back what a change of the record took away, unless
+// others have changed the same since.
+func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue(e.parameter)
+	current, err := e.get(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	changes, err := e.changes(r.Context(), name, e.mostChanges)
+	if err != nil {
+		return err
+	}
+	ch, found := findChange(sinceMade(changes), r.PostForm.Get("change"))
+	if !found {
+		return errNothing
+	}
+	return e.apply(w, r, s, name, current, *ch.Now, *ch.Was)
+}
+
+// maxTries bounds how often a change is made anew because another one of the
+// same zone, of other settings, came between.
+const maxTries = 5
+
+// apply makes the change from was to now on top of current and shows the page
+// with what was done; or shows who was faster.
+func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, name string, current, was, now T) error {
+	ctx := r.Context()
+	for range maxTries {
+		next, others := merge(e.table(current, was, now), e.own(current), was, now)
+		if len(others) > 0 {
+			e.conflict(w, r, s, name, others)
+			return nil
+		}
+		err := e.replace(ctx, current, next, s.who)
+		if errors.Is(err, e.overtaken) {
+			if current, err = e.get(ctx, name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		http.Redirect(w, r, e.path(name)+e.doneQuery(r, name, next), http.StatusSeeOther)
+		return nil
+	}
+	return e.overtaken
+}
+
+// conflict shows who was faster with these settings; nil for one that is not known.
+func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, name string, others []difference) {
+	v := conflictView{Path: e.path(name), Name: name, Others: others, By: "Somebody"}
+	if changes, err := e.changes(r.Context(), name, e.mostChanges); err == nil {
+		v.By, v.At = e.whoChanged(changes, others)
+	}
+	e.render(w, r, http.StatusConflict, "conflict", s, "Not changed", v)
+}
+
+// doneQuery names the change that was made just now, for the page to say so
+// and to offer its undoing. Without the record the page says nothing.
+func (e *editor[T]) doneQuery(r *http.Request, name string, now T) string {
+	changes, err := e.changes(r.Context(), name, recentChanges)
+	if err != nil || len(changes) == 0 || changes[0].Now == nil || !e.same(*changes[0].Now, now) {
+		return ""
+	}
+	return "?done=" + changeID(changes[0])
+}
+
+func (e *editor[T]) same(a, b T) bool { return len(differences(e.table(a, b), a, b)) == 0 }
+
+// deleteView is the page that asks for the name.
+type deleteView struct {
+	Path, Name, Noun string
+	Loss             []say
+	Fault            string
+}
+
+// deletePage is GET .../delete.
+func (e *editor[T]) deletePage(w http.ResponseWriter, r *http.Request, s session) error {
+	return e.askForDelete(w, r, s, http.StatusOK, "")
+}
+
+func (e *editor[T]) askForDelete(w http.ResponseWriter, r *http.Request, s session, status int, fault string) error {
+	name := r.PathValue(e.parameter)
+	current, err := e.get(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	v := deleteView{Path: e.path(name), Name: name, Noun: e.noun, Loss: e.loss(current), Fault: fault}
+	e.render(w, r, status, "delete", s, "Delete "+name+"?", v)
+	return nil
+}
+
+// deleteIt is POST .../delete: deletes it if its name was typed.
+func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) error {
+	name := r.PathValue(e.parameter)
+	if strings.TrimSpace(r.PostForm.Get("confirm")) != name {
+		fault := fmt.Sprintf("That is not the %s's name. Nothing was deleted.", e.noun)
+		return e.askForDelete(w, r, s, http.StatusUnprocessableEntity, fault)
+	}
+	if err := e.remove(r.Context(), name, s.who, serve.Condition{}); err != nil {
+		return err
+	}
+	http.Redirect(w, r, e.home+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)
+	return nil
+}
+
+// deleted is the entry of the one that was deleted just now, if the query says so
+// and the record, too.
+func (e *editor[T]) deleted(r *http.Request) *entry {
+	name := r.URL.Query().Get("deleted")
+	if !e.valid(name) {
+		return nil
+	}
+	changes, err := e.changes(r.Context(), name, recentChanges)
+	if err != nil || len(changes) == 0 || changes[0].Now != nil {
+		return nil
+	}
+	return &e.entries(changes[:1], nil)[0]
+}
