@@ -165,7 +165,7 @@ func TestNewerPolicies(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
-	book := limit.Book{Version: 3}
+	book := limit.PolicySet{Version: 3}
 	sc.fails(s.PutPolicies(ctx, book, 0, "Ada"), nil)
 	s.client.HSet(ctx, s.policiesKeys()[0], formatField, policiesFormat+1)
 	sc.writesNothing(func() {

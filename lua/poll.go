@@ -103,8 +103,7 @@ func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Ans
 	return q.answer, nil
 }
 
-// Join takes a place for the visitor, or lets it straight in; or returns the
-// place or the admission that it has under its id or a former one.
+// Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	ids := slices.Clone(id[:])
 	for _, f := range former {
@@ -113,18 +112,18 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids)})
 }
 
-// Poll asks for a place. See line.Status for the outcomes.
+// Poll implements store.Visitors.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	return s.answer(ctx, zoneID, &request{op: opPoll, place: p})
 }
 
-// Leave gives the place up. It is no error if there is none.
+// Leave implements store.Visitors.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	_, err := s.answer(ctx, zoneID, &request{op: opLeave, place: p})
 	return err
 }
 
-// Stats is the zone as operators see it.
+// Stats implements store.Viewer.
 func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	q := &request{op: opStats}
 	a, err := s.answer(ctx, zoneID, q)
@@ -134,7 +133,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, Waits: q.waited}, nil
 }
 
-// Recall takes in departures that the store may have lost. It can be repeated.
+// Recall implements store.Healer.
 func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
 	for some := range slices.Chunk(departed, recallBatch) {
 		args := []any{s.clock()}

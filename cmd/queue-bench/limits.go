@@ -173,7 +173,7 @@ func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int
 		return 0, 0, err
 	}
 	heap := heapBytes()
-	mine := local.New(local.Options{})
+	mine := local.New(local.CountersOptions{})
 	defer mine.Close()
 	for i := range n {
 		if err := take(ctx, mine, permit(policy, i%clients, r), true); err != nil {

@@ -45,7 +45,7 @@ func (b *bench) shards(ctx context.Context) (err error) {
 
 func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) {
 	clock := newClock(time.Unix(1_800_000_000, 0))
-	store := local.New(local.Options{Now: clock.now})
+	store := local.New(local.CountersOptions{Now: clock.now})
 	defer store.Close()
 	policy := limit.Policy{
 		Name: "hot", Shards: parts,
@@ -53,8 +53,8 @@ func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) 
 	}
 	var servers [shardServers]*limiter.Limiter
 	for i := range servers {
-		servers[i] = limiter.New(limiter.Options{Store: store, Local: store, Servers: shardServers, Now: clock.now})
-		servers[i].Use(limit.Book{}.Put(policy))
+		servers[i] = limiter.New(limiter.Dependencies{Store: store, Local: store, Servers: shardServers, Now: clock.now})
+		servers[i].Use(limit.PolicySet{}.Put(policy))
 	}
 	rng := rand.New(rand.NewPCG(uint64(parts), uint64(100*load)))
 	rate := load * shardLimit / shardWindow.Seconds()

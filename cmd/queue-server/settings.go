@@ -122,10 +122,10 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		}
 	}
 	// Read here only to see that they can be.
-	if _, err := identity.New(identity.Options{JWKS: s.LimitsJWKS}); err != nil {
+	if _, err := identity.New(identity.FinderOptions{JWKS: s.LimitsJWKS}); err != nil {
 		fault("limits-jwks", "%w", err)
 	}
-	if _, err := identity.New(identity.Options{APIKeys: s.LimitsAPIKeys}); err != nil {
+	if _, err := identity.New(identity.FinderOptions{APIKeys: s.LimitsAPIKeys}); err != nil {
 		fault("limits-api-keys", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)

@@ -29,7 +29,7 @@ func TestEarlyAnswersSayAll(t *testing.T) {
 	said, remembered := members(t, r.store.says), members(t, early)
 	for name, value := range said {
 		if value != nil && !reflect.ValueOf(value).IsZero() && (remembered[name] == nil || reflect.ValueOf(remembered[name]).IsZero()) {
-			t.Errorf("memory.go: an early answer has no %s: keep it in entry (keep), and give it (answer)", name)
+			t.Errorf("cache.go: an early answer has no %s: keep it in entry (keep), and give it (answer)", name)
 		}
 	}
 	if len(said) < 5 {

@@ -73,6 +73,19 @@ const (
 	Full
 )
 
+// statuses name the outcomes, as metrics write them.
+var statuses = [...]string{
+	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
+}
+
+// String returns the outcome's name; "error" for one that is none.
+func (s Status) String() string {
+	if int(s) < len(statuses) {
+		return statuses[s]
+	}
+	return "error"
+}
+
 // Answer is what a store says to one visitor's join or poll.
 type Answer struct {
 	Status Status

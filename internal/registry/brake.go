@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -35,8 +35,9 @@ type brake struct {
 	since    time.Time
 	// why is what the store said to it. Nil: nothing yet.
 	why atomic.Pointer[error]
-	// keeping: one who tries is enough.
-	keeping flight
+	// keeping: one who tries is enough. trying: the background does.
+	keeping background.Shared
+	trying  atomic.Bool
 }
 
 // holds reports whether the store is to be asked nothing more about the zone.
@@ -143,11 +144,11 @@ func (r *Registry) release(z *remembered, b *brake) {
 
 // keep has the store take a brake, on top of what others have changed meanwhile.
 func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
-	return b.keeping.do(ctx, func(ctx context.Context) error {
+	return r.share(ctx, &b.keeping, func(ctx context.Context) error {
 		id := b.now.ZoneID
 		is, err := r.present(ctx, z)
 		if next := b.on(is); err == nil && !next.Equal(is) {
-			_, err = r.store.PutZone(ctx, next, &is, b.by)
+			_, err = r.write(ctx, next, &is, b.by)
 			is = next
 		}
 		switch {
@@ -166,23 +167,15 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	})
 }
 
-// keepLoop tries again what the store has not taken, until ctx ends. Zones do not
-// wait for one another: each may lie on another node.
-func (r *Registry) keepLoop(ctx context.Context) {
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	var trying sync.WaitGroup
-	defer trying.Wait()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			for _, z := range *r.zones.Load() {
-				if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.keeping.busy() {
-					trying.Go(func() { _ = r.keep(ctx, z, b) }) // NotKept tells
-				}
-			}
+// keepAll tries again what the store has not taken. Zones do not wait for one another: each
+// may lie on another node.
+func (r *Registry) keepAll(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.trying.Swap(true) {
+			r.background.Go(func() {
+				defer b.trying.Store(false)
+				_ = r.keep(ctx, z, b) // NotKept tells
+			})
 		}
 	}
 }

@@ -33,6 +33,10 @@ var layers = []layer{
 		"zone and line are what everything else is made of",
 	},
 	{
+		"contract", []string{"internal/store"}, []string{"words"}, true,
+		"it says what every store promises, in the domain's words",
+	},
+	{
 		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"words"}, true,
 		"numbers in, numbers out",
 	},
@@ -41,7 +45,7 @@ var layers = []layer{
 		"what a crowd saw, in numbers: for whatever plays or watches one",
 	},
 	{
-		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "arithmetic"}, false,
+		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "contract", "arithmetic"}, false,
 		"a store knows the domain alone",
 	},
 	{
@@ -57,21 +61,21 @@ var layers = []layer{
 		"it is a product of its own, and is handed its store",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"words", "arithmetic", "proofs", "serve", "limits", "visitors"}, false,
-		"declare the methods of a store that you call as an interface, cmd hands it in; operators look in from outside",
+		"visitors", []string{"internal"}, []string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors"}, false,
+		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
-		"dry run", []string{"internal/operate/simulate"}, []string{"words", "arithmetic", "figures", "stores"}, false,
+		"dry run", []string{"internal/operate/simulate"}, []string{"words", "contract", "arithmetic", "figures", "stores"}, false,
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "words", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
 		"tables", []string{"internal/serve/problem", "internal/serve/metric"},
-		[]string{"words", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		[]string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
 		"they list what all the others return and count",
 	},
 	{
@@ -81,14 +85,14 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"kinds", "words", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+			"kinds", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
 		[]string{
-			"words", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},
@@ -147,6 +151,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/zone", "regexp", "gopkg.in/yaml.v3"},
 		{"internal/setting", "strings", own("internal/zone")},
 		{"internal/line", "errors", own("internal/zone")},
+		{"internal/store", own("internal/line"), own("internal/window")},
 		{"internal/window", own("internal/zone"), own("internal/token")},
 		{"internal/window", own("internal/line"), "github.com/google/uuid"},
 		{"internal/limits/limit", "math", own("internal/limits/limiter")},

@@ -8,10 +8,11 @@ import (
 )
 
 // Read reads a policy from YAML, or from JSON, which is YAML: strictly, and with
-// all that is wrong with it. What it does not say is left empty.
-func Read(n *yaml.Node) (limit.Policy, []strictyaml.Fault) {
+// all that is wrong with it. What it does not say is left empty; its name is
+// the given one where it says none.
+func Read(n *yaml.Node, name string) (limit.Policy, []strictyaml.Fault) {
 	var r strictyaml.Reader
-	var p limit.Policy
+	p := limit.Policy{Name: name}
 	r.Struct(n, "a policy", &p)
 	if len(r.Faults) == 0 {
 		if err := p.Validate(); err != nil {

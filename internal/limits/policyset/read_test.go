@@ -18,7 +18,7 @@ func parse(t *testing.T, text string) (limit.Policy, []strictyaml.Fault) {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	return Read(doc.Content[0])
+	return Read(doc.Content[0], "")
 }
 
 func TestReadTakesAll(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
@@ -136,22 +137,21 @@ func (s *session) printLimitStats(stats adminclient.LimitStats) error {
 	}}
 	for _, tier := range stats.Tiers {
 		c := tier.Recent
-		t.add(tier.Tier, grouped(int64(c.Allowed+c.AllowedOpen+c.AllowedLocally)),
-			grouped(int64(c.Refused+c.RefusedFromMemory+c.RefusedClosed+c.RefusedLocally)), grouped(int64(c.RefusedFromMemory)),
-			grouped(int64(c.AllowedOpen+c.AllowedLocally+c.RefusedClosed+c.RefusedLocally)))
+		t.add(tier.Tier, grouped(int64(c.Allowed())), grouped(int64(c.Refused())), grouped(int64(c[limiter.RefusedFromMemory])),
+			grouped(int64(c.WithoutStore())))
 	}
 	if err := s.print(t); err != nil {
 		return err
 	}
-	if stats.FailingLanes > 0 {
-		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.FailingLanes)
+	if stats.Failing > 0 {
+		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.Failing)
 	}
-	if len(stats.Busiest) == 0 {
+	if len(stats.HeavyHitters) == 0 {
 		return nil
 	}
 	s.say("\nRefused most, as hashes of their keys:\n")
 	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
-	for _, b := range stats.Busiest {
+	for _, b := range stats.HeavyHitters {
 		busy.add(b.Key, grouped(b.Refused))
 	}
 	return s.print(busy)

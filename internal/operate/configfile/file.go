@@ -116,7 +116,7 @@ func (r *reader) member(key, value *yaml.Node) {
 		})
 	case limitsKey:
 		r.List(value, limitsKey, func(n *yaml.Node) {
-			p, faults := policyset.Read(n)
+			p, faults := policyset.Read(n, "")
 			r.Faults = append(r.Faults, faults...)
 			if len(faults) == 0 && once(n, "policy", p.Name) {
 				r.Limits = append(r.Limits, p)

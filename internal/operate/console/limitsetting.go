@@ -84,17 +84,14 @@ func ruleSettings(p limit.Policy, tier string, i int) []policySetting {
 			Least: least, Most: most, At: func(p *limit.Policy) any { return number(p) }, Say: func(p limit.Policy) string { return word(*number(&p)) },
 		}
 	}
-	most := int64(limit.MaxLimit)
-	if r.Algorithm == limit.SlidingLog {
-		most = limit.MaxLogLimit
-	}
+	most := r.Algorithm.MaxLimit()
 	all := []policySetting{
 		one("limit", "Limit", fmt.Sprintf("How many in a window, 1 to %s.", count(most)), 1, most,
 			func(r *limit.Rule) *int64 { return &r.Limit }, count),
 		one("windowSeconds", "Window", "Seconds, 1 to 86,400. Another one begins all counts anew.", 1, limit.MaxWindowSeconds,
 			func(r *limit.Rule) *int64 { return &r.WindowSeconds }, length),
 	}
-	if r.Algorithm == limit.TokenBucket || r.Algorithm == limit.LeakyBucket {
+	if r.Algorithm.HasBurst() {
 		hint := "How many at once after a quiet while. 0: as many as the limit."
 		if r.Algorithm == limit.LeakyBucket {
 			hint = "How many may wait for their turn. 0: nobody."

@@ -23,7 +23,7 @@ func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "figure": newFigure, "lower": strings.ToLower,
-		"busiest": func() int { return limiter.TopBusy }, "ordinal": ordinal,
+		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}

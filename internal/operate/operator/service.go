@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -40,12 +41,8 @@ const maxTries = 5
 
 // Store is what this room asks of a store.
 type Store interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	DeleteZone(ctx context.Context, zoneID, by string) error
-	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	store.Viewer
+	store.Editor
 }
 
 // Seen is what was sampled of the zones: the watch.

@@ -196,7 +196,7 @@ var table = []struct {
 	{limiter.ErrPolicyUnknown, &policyUnknown},
 	{policyset.ErrPrecondition, &preconditionFailed},
 	{policyset.ErrUnknown, &policyUnknown},
-	{limit.ErrBookChanged, &conflict},
+	{limit.ErrPoliciesChanged, &conflict},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},
 	{line.ErrZoneChanged, &conflict},

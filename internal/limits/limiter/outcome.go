@@ -1,6 +1,8 @@
 package limiter
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -30,23 +32,47 @@ const (
 	outcomes
 )
 
-// Outcomes are all that there are.
-var Outcomes = []Outcome{
-	Allowed, Refused, RefusedFromMemory, AllowedOpen, RefusedClosed, AllowedLocally, RefusedLocally,
-}
-
-var outcomeNames = [outcomes]string{
-	"allowed", "refused", "refused_from_memory", "allowed_open", "refused_closed", "allowed_locally", "refused_locally",
+// outcomeNames are the outcomes as metrics and as the stats of a policy name them.
+var outcomeNames = [outcomes]struct{ metric, json string }{
+	{"allowed", "allowed"},
+	{"refused", "refused"},
+	{"refused_from_memory", "refusedFromMemory"},
+	{"allowed_open", "allowedOpen"},
+	{"refused_closed", "refusedClosed"},
+	{"allowed_locally", "allowedLocally"},
+	{"refused_locally", "refusedLocally"},
 }
 
 // String is the outcome as metrics name it.
-func (o Outcome) String() string { return outcomeNames[o] }
+func (o Outcome) String() string { return outcomeNames[o].metric }
 
 // Allows reports whether the question was allowed.
 func (o Outcome) Allows() bool { return o == Allowed || o == AllowedOpen || o == AllowedLocally }
 
 // Counts are how many questions had each outcome.
 type Counts [outcomes]uint64
+
+// MarshalJSON writes each count under the name of its outcome.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for o, n := range c {
+		b = fmt.Appendf(b, "%q:%d,", outcomeNames[o].json, n)
+	}
+	b[len(b)-1] = '}'
+	return b, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. An outcome that is not there is 0.
+func (c *Counts) UnmarshalJSON(b []byte) error {
+	var named map[string]uint64
+	if err := json.Unmarshal(b, &named); err != nil {
+		return fmt.Errorf("limiter: counts: %w", err)
+	}
+	for o := range c {
+		c[o] = named[outcomeNames[o].json]
+	}
+	return nil
+}
 
 // Total is how many there were.
 func (c Counts) Total() uint64 { return c.Allowed() + c.Refused() }
@@ -89,15 +115,15 @@ const (
 	marks = HistorySeconds / minute
 )
 
-// seen is what happened to a policy on this server since it was first put into
+// policyMetrics is what happened to a policy on this server since it was first put into
 // force, whatever its versions.
-type seen struct {
-	busiest *busiest
+type policyMetrics struct {
+	heavyHitters heavyHitters
 	// kinds are how many were refused of each kind of client.
 	kinds [kinds]atomic.Uint64
 
 	mu      sync.Mutex
-	tallies map[string]*tally
+	tiers   map[string]*tierMetrics
 	history ring[Second]
 	// since are the counts since the last full minute, of pastSeconds; minutes
 	// those of the full ones before.
@@ -115,45 +141,47 @@ type Second struct {
 	Allowed, Refused, FromMemory, WithoutStore uint32
 }
 
-// tally counts the outcomes of one tier.
-type tally struct {
+// tierMetrics counts the outcomes of one tier.
+type tierMetrics struct {
 	counts [outcomes]atomic.Uint64
 	// left is the sum of the shares that were left to those who were counted.
 	left atomic.Uint64
 
-	// Guarded by the mutex of seen.
+	// Guarded by the mutex of policyMetrics.
 	last       Counts
 	recent     ring[Counts]
 	lastLeft   uint64
 	recentLeft ring[uint64]
 }
 
-func newSeen() *seen {
-	return &seen{busiest: newBusiest(), tallies: make(map[string]*tally), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks}}
+func newPolicyMetrics() *policyMetrics {
+	return &policyMetrics{
+		tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks},
+	}
 }
 
-// tallyOf returns the tally of a tier, a new one for a new tier.
-func (s *seen) tallyOf(tier string) *tally {
+// tierMetricsOf returns the metrics of a tier, a new one for a new tier.
+func (s *policyMetrics) tierMetricsOf(tier string) *tierMetrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.tallies[tier]
+	t := s.tiers[tier]
 	if t == nil {
-		t = &tally{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
-		s.tallies[tier] = t
+		t = &tierMetrics{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
+		s.tiers[tier] = t
 	}
 	return t
 }
 
 // keep forgets all tiers but these.
-func (s *seen) keep(tiers []string) {
+func (s *policyMetrics) keep(tiers []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.tallies, func(name string, _ *tally) bool { return !slices.Contains(tiers, name) })
+	maps.DeleteFunc(s.tiers, func(name string, _ *tierMetrics) bool { return !slices.Contains(tiers, name) })
 }
 
-func (t *tally) count(o Outcome) { t.counts[o].Add(1) }
+func (t *tierMetrics) count(o Outcome) { t.counts[o].Add(1) }
 
-func (t *tally) read() Counts {
+func (t *tierMetrics) read() Counts {
 	var c Counts
 	for i := range c {
 		c[i] = t.counts[i].Load()
@@ -163,17 +191,17 @@ func (t *tally) read() Counts {
 
 // note ends a second for all policies.
 func (l *Limiter) note() {
-	at := l.now().Unix()
-	for _, p := range l.book.Load().policies {
+	at := l.deps.Now().Unix()
+	for _, p := range l.inForce.Load().policies {
 		p.note(at)
 	}
 }
 
-func (s *seen) note(at int64) {
+func (s *policyMetrics) note(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all Counts
-	for _, t := range s.tallies {
+	for _, t := range s.tiers {
 		now := t.read()
 		in := now.minus(t.last)
 		t.last = now
@@ -195,7 +223,7 @@ func (s *seen) note(at int64) {
 }
 
 // hour is what happened in the last hour, to the minute.
-func (s *seen) hour() Counts {
+func (s *policyMetrics) hour() Counts {
 	all := s.since
 	for _, c := range s.minutes.newest(marks) {
 		all = all.Plus(c)
@@ -216,7 +244,7 @@ type TierCounts struct {
 // Counts returns the counts of all tiers, in the order of the policies' names.
 func (l *Limiter) Counts() []TierCounts {
 	var all []TierCounts
-	for _, p := range l.book.Load().byName() {
+	for _, p := range l.inForce.Load().byName() {
 		p.mu.Lock()
 		for _, t := range p.tiers() {
 			all = append(all, TierCounts{p.name, t.name, t.read(), t.remaining()})
@@ -237,9 +265,10 @@ func (p *policy) tiers() []*tier {
 
 // TierStats is what was seen of a tier.
 type TierStats struct {
-	Tier string
+	Tier string `json:"tier"`
 	// Total is since the server started, Recent of the last minute.
-	Total, Recent Counts
+	Total  Counts `json:"total"`
+	Recent Counts `json:"recent"`
 }
 
 // Stats is what this server has seen of a policy.
@@ -248,7 +277,7 @@ type Stats struct {
 	Policy limit.Policy
 	// Tiers begin with the default one; the others by name.
 	Tiers []TierStats
-	// Failing is how many of the store's lanes are answered by failure policies
+	// Failing is how many of the store's partitions are answered by failure policies
 	// now.
 	Failing int
 	// Hour is of the last hour, all tiers together; of up to a minute more.
@@ -257,18 +286,18 @@ type Stats struct {
 	RecentSeconds int
 	// History is second by second, the oldest first.
 	History []Second
-	// Busiest are who was refused most in this minute and the one before.
-	Busiest []Busy
+	// HeavyHitters are who was refused most in this minute and the one before.
+	HeavyHitters []HeavyHitter
 }
 
 // Stats returns what was seen of a policy, with so many seconds of history at
 // most. It returns ErrPolicyUnknown.
 func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
-	p := l.book.Load().policies[name]
+	p := l.inForce.Load().policies[name]
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}
-	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), Busiest: p.busiest.top(l.millis())}
+	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), HeavyHitters: p.heavyHitters.top(l.millis())}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.tiers() {

@@ -21,7 +21,7 @@ const (
 	longWait = 200
 	// probeWithin bounds a probe, should the store not.
 	probeWithin = time.Second
-	// subjects are how many are tried to find one in each lane: of 16, a thousand
+	// subjects are how many are tried to find one in each partition: of 16, a thousand
 	// miss none but once in 10^27.
 	subjects = 1000
 	// ownName is the policy and the tier of questions of our own: no policy can be
@@ -35,8 +35,8 @@ var probeRules = []limit.Rule{{
 	Algorithm: limit.TokenBucket, Limit: limit.MaxLimit, WindowSeconds: limit.MaxWindowSeconds + 1,
 }}
 
-// lane is how the store answers some of the keys.
-type lane struct {
+// partition is how the store answers some of the keys.
+type partition struct {
 	number int
 	// failing: its questions are answered by their policies.
 	failing atomic.Bool
@@ -50,12 +50,12 @@ type lane struct {
 	since    time.Time
 }
 
-func (l *Limiter) lane(r limit.Request) *lane {
-	return &l.lanes[l.store.Lane(r)%limit.Lanes]
+func (l *Limiter) partition(r limit.Request) *partition {
+	return &l.partitions[l.deps.Store.Partition(r)%limit.Partitions]
 }
 
-// failed has the lane fail.
-func (l *Limiter) failed(at *lane, r limit.Request, err error) {
+// failed makes the questions of a partition go to their policies.
+func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	r.Rules, r.Cost = probeRules, 1
@@ -63,22 +63,22 @@ func (l *Limiter) failed(at *lane, r limit.Request, err error) {
 	if at.failing.Load() {
 		return
 	}
-	at.since = l.now()
+	at.since = l.deps.Now()
 	at.failing.Store(true)
-	l.meter.Failing(at.number, true)
-	l.log.Warn("limits: the store does not answer; the policies say what happens meanwhile",
-		"lane", at.number, "policy", r.Policy, "err", err)
+	l.deps.Meter.Failing(at.number, true)
+	l.deps.Logger.Warn("limits: the store does not answer; the policies say what happens meanwhile",
+		"partition", at.number, "policy", r.Policy, "err", err)
 	select {
 	case l.suspects <- struct{}{}:
 	default: // all are looked at already
 	}
 }
 
-// Failing returns how many lanes are answered by their policies now.
+// Failing returns how many partitions are answered by their policies now.
 func (l *Limiter) Failing() int {
 	n := 0
-	for i := range l.lanes {
-		if l.lanes[i].failing.Load() {
+	for i := range l.partitions {
+		if l.partitions[i].failing.Load() {
 			n++
 		}
 	}
@@ -126,11 +126,11 @@ func (l *Limiter) loop(ctx context.Context) {
 	}
 }
 
-// probeAll begins one probe of each lane that fails and has none under way. Lanes
+// probeAll begins one probe of each partition that fails and has none under way. Partitions
 // do not wait for one another: each may lie on another node.
 func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
-	for i := range l.lanes {
-		at := &l.lanes[i]
+	for i := range l.partitions {
+		at := &l.partitions[i]
 		if !at.failing.Load() {
 			continue
 		}
@@ -144,14 +144,14 @@ func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
 	}
 }
 
-// probeCalm asks each lane that is calm once. Where one lane fails, others may, and
-// it is better that we wait for a store that hangs than that each lane's next
+// probeCalm asks each partition that is calm once. Where one partition fails, others may, and
+// it is better that we wait for a store that hangs than that each partition's next
 // client does.
 func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 	found := make(map[int]bool)
 	for n := range subjects {
 		r := limit.Request{Policy: ownName, Tier: ownName, Subject: strconv.Itoa(n), Rules: probeRules, Cost: 1}
-		at := l.lane(r)
+		at := l.partition(r)
 		if found[at.number] {
 			continue
 		}
@@ -166,10 +166,10 @@ func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 	}
 }
 
-func (l *Limiter) probe(ctx context.Context, at *lane, r limit.Request) {
+func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
 	bounded, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	_, err := l.store.Allow(bounded, r)
+	_, err := l.deps.Store.Allow(bounded, r)
 	at.mu.Lock()
 	at.probing = false
 	calm := !at.failing.Load()
@@ -192,6 +192,6 @@ func (l *Limiter) probe(ctx context.Context, at *lane, r limit.Request) {
 	}
 	at.answered = 0
 	at.failing.Store(false)
-	l.meter.Failing(at.number, false)
-	l.log.Info("limits: the store answers again", "lane", at.number, "away", l.now().Sub(at.since))
+	l.deps.Meter.Failing(at.number, false)
+	l.deps.Logger.Info("limits: the store answers again", "partition", at.number, "away", l.deps.Now().Sub(at.since))
 }

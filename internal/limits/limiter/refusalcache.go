@@ -22,7 +22,7 @@ const (
 // once, or read half-written; so the first word is the hash combined with the
 // second: a pair that does not belong together names a hash that nobody asks for,
 // but by a chance of 2^-64.
-type memory struct {
+type refusalCache struct {
 	table []place
 }
 
@@ -33,13 +33,13 @@ type cell struct {
 	value atomic.Uint64 // until << costBits | cost
 }
 
-func newMemory() *memory { return &memory{make([]place, places)} }
+func newRefusalCache() *refusalCache { return &refusalCache{make([]place, places)} }
 
-func (m *memory) place(hash uint64) *place { return &m.table[hash%places] }
+func (m *refusalCache) place(hash uint64) *place { return &m.table[hash%places] }
 
 // wait returns for how many milliseconds from now a request of that cost is known
 // to be refused: 0 if it is not.
-func (m *memory) wait(hash uint64, cost, now int64) int64 {
+func (m *refusalCache) wait(hash uint64, cost, now int64) int64 {
 	p := m.place(hash)
 	for i := range p {
 		value := p[i].value.Load()
@@ -55,7 +55,7 @@ func (m *memory) wait(hash uint64, cost, now int64) int64 {
 
 // refuse remembers that a request of that cost, sent at a moment, is refused for
 // so many milliseconds.
-func (m *memory) refuse(hash uint64, cost, sent, retry int64) {
+func (m *refusalCache) refuse(hash uint64, cost, sent, retry int64) {
 	value := uint64(min(sent+retry, latest))<<costBits | uint64(cost)
 	p := m.place(hash)
 	oldest := 0

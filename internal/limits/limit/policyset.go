@@ -1,18 +1,19 @@
 package limit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 )
 
-// ErrBookChanged: somebody else has changed the book since it was read.
-var ErrBookChanged = errors.New("limit: the policies were changed meanwhile")
+// ErrPoliciesChanged: somebody else has changed the policies since they were read.
+var ErrPoliciesChanged = errors.New("limit: the policies were changed meanwhile")
 
-// Book is all policies, as a store keeps them: one document, so that it is
+// PolicySet is all policies, as a store keeps them: one document, so that it is
 // changed and restored as a whole, and the newer of two is seen at once.
-type Book struct {
-	// Version grows with each change; 0 is a book that was never written.
+type PolicySet struct {
+	// Version grows with each change; 0 is a set that was never written.
 	Version int64 `json:"version"`
 	// Policies are sorted by name.
 	Policies []Policy `json:"policies"`
@@ -22,7 +23,7 @@ type Book struct {
 }
 
 // Clone returns a copy that shares nothing with b.
-func (b Book) Clone() Book {
+func (b PolicySet) Clone() PolicySet {
 	b.Policies, b.Deleted = slices.Clone(b.Policies), slices.Clone(b.Deleted)
 	for i, p := range b.Policies {
 		b.Policies[i] = p.Clone()
@@ -31,7 +32,7 @@ func (b Book) Clone() Book {
 }
 
 // Find returns the policy of that name.
-func (b Book) Find(name string) (Policy, bool) {
+func (b PolicySet) Find(name string) (Policy, bool) {
 	for _, p := range b.Policies {
 		if p.Name == name {
 			return p.Clone(), true
@@ -40,32 +41,24 @@ func (b Book) Find(name string) (Policy, bool) {
 	return Policy{}, false
 }
 
-// Put returns a book in which the policy is in force, one version on.
-func (b Book) Put(p Policy) Book {
+// Put returns a set in which the policy is in force, one version on.
+func (b PolicySet) Put(p Policy) PolicySet {
 	out := b.without(p.Name)
 	out.Policies = append(out.Policies, p.WithDefaults().Clone())
-	slices.SortFunc(out.Policies, func(a, b Policy) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out.Policies, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-// Delete returns a book without the policy of that name, one version on.
-func (b Book) Delete(name string) Book {
+// Delete returns a set without the policy of that name, one version on.
+func (b PolicySet) Delete(name string) PolicySet {
 	out := b.without(name)
 	out.Deleted = append(out.Deleted, name)
 	slices.Sort(out.Deleted)
 	return out
 }
 
-func (b Book) without(name string) Book {
-	out := Book{Version: b.Version + 1}
+func (b PolicySet) without(name string) PolicySet {
+	out := PolicySet{Version: b.Version + 1}
 	for _, p := range b.Policies {
 		if p.Name != name {
 			out.Policies = append(out.Policies, p)
@@ -79,9 +72,9 @@ func (b Book) without(name string) Book {
 	return out
 }
 
-// Validate reports what is wrong with the book or a policy of it, in an error that
+// Validate reports what is wrong with the set or a policy of it, in an error that
 // wraps ErrInvalid.
-func (b Book) Validate() error {
+func (b PolicySet) Validate() error {
 	var errs []error
 	if len(b.Policies) > MaxPolicies {
 		errs = append(errs, fmt.Errorf("%w: %d policies, at most %d", ErrInvalid, len(b.Policies), MaxPolicies))

@@ -11,12 +11,12 @@ import (
 )
 
 // book is what questions are answered by: policies, made ready.
-type book struct {
+type policiesInForce struct {
 	policies map[string]*policy
 }
 
 // byName are the policies in the order of their names.
-func (b *book) byName() []*policy {
+func (b *policiesInForce) byName() []*policy {
 	var all []*policy
 	for _, name := range slices.Sorted(maps.Keys(b.policies)) {
 		all = append(all, b.policies[name])
@@ -32,7 +32,7 @@ type policy struct {
 	onFailure limit.FailurePolicy
 	byTier    map[string]*tier
 	usual     *tier
-	*seen
+	*policyMetrics
 }
 
 // tier is what one tier of a policy may take.
@@ -50,17 +50,17 @@ type tier struct {
 	seed maphash.Seed
 	// next goes round the parts.
 	next atomic.Uint64
-	*tally
+	*tierMetrics
 }
 
 // Use puts policies into force, in place of those before. They must be valid. What
 // was remembered of a policy that differs is forgotten; what its clients have taken
 // is not.
-func (l *Limiter) Use(b limit.Book) {
+func (l *Limiter) Use(b limit.PolicySet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.book.Load().policies
-	now := &book{make(map[string]*policy, len(b.Policies))}
+	was := l.inForce.Load().policies
+	now := &policiesInForce{make(map[string]*policy, len(b.Policies))}
 	for _, p := range b.Policies {
 		p = p.WithDefaults()
 		had := was[p.Name]
@@ -70,7 +70,7 @@ func (l *Limiter) Use(b limit.Book) {
 		}
 		now.policies[p.Name] = l.ready(p.Clone(), had)
 	}
-	l.book.Store(now)
+	l.inForce.Store(now)
 }
 
 // ready makes a policy ready. What was seen of it goes on.
@@ -79,23 +79,23 @@ func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 		is: p, name: p.Name, scope: p.Scope, onFailure: p.OnStoreFailure, byTier: make(map[string]*tier, len(p.Tiers)),
 	}
 	if had != nil {
-		out.seen = had.seen
+		out.policyMetrics = had.policyMetrics
 	} else {
-		out.seen = newSeen()
+		out.policyMetrics = newPolicyMetrics()
 	}
 	shards := p.Shards
 	if p.Scope == limit.ScopeServer {
 		shards = 1
 	}
 	prepare := func(name string, rules []limit.Rule) *tier {
-		t := &tier{name: name, rules: rules, seed: maphash.MakeSeed(), share: shares(rules, l.servers-1, l.servers)}
+		t := &tier{name: name, rules: rules, seed: maphash.MakeSeed(), share: shares(rules, l.deps.Servers-1, l.deps.Servers)}
 		t.maxCost, t.shareCost = limit.MaxLimit, permits(t.share)
 		for i := range shards {
 			part := shares(rules, i, shards)
 			t.parts = append(t.parts, part)
 			t.maxCost = min(t.maxCost, permits(part))
 		}
-		t.tally = out.tallyOf(name)
+		t.tierMetrics = out.tierMetricsOf(name)
 		return t
 	}
 	out.usual = prepare(limit.DefaultTier, p.Rules)
@@ -115,7 +115,7 @@ func (t *tier) scaled(by limit.Scale, servers int64) *tier {
 	}
 	out := &tier{
 		name: t.name, rules: rules, parts: [][]limit.Rule{rules}, share: shares(rules, servers-1, servers),
-		maxCost: permits(rules), seed: t.seed, tally: t.tally,
+		maxCost: permits(rules), seed: t.seed, tierMetrics: t.tierMetrics,
 	}
 	out.shareCost = permits(out.share)
 	return out
@@ -155,4 +155,14 @@ func (t *tier) hash(key string) uint64 { return maphash.String(t.seed, key) }
 func partOf(hash uint64, part int64) uint64 {
 	// The odd constant is that of Fibonacci hashing: 2^64 by the golden ratio.
 	return hash ^ uint64(part)*0x9e3779b97f4a7c15
+}
+
+// Sources returns what a policy tells clients apart by, not to be changed; ok is
+// false where no policy of that name is in force.
+func (l *Limiter) Sources(name string) (sources []limit.Source, ok bool) {
+	p := l.inForce.Load().policies[name]
+	if p == nil {
+		return nil, false
+	}
+	return p.is.Key, true
 }

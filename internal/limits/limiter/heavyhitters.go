@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// TopBusy is how many of the busiest are shown.
-	TopBusy = 20
+	// MaxHeavyHitters is how many heavy hitters are shown.
+	MaxHeavyHitters = 20
 	// slots is how many are counted to find them: who has more than 1/slots of the
 	// refusals is among them for certain.
 	slots = 128
@@ -18,25 +18,25 @@ const (
 	// one in sampled.
 	everyone = 1000
 	sampled  = 16
-	// span is how long the busiest are counted for, in milliseconds. Those of the
+	// span is how long refusals are counted for, in milliseconds. Those of the
 	// span before are shown, too.
 	span = 60_000
 )
 
-// Busy is one of the busiest.
-type Busy struct {
+// HeavyHitter is one of the clients who are refused most.
+type HeavyHitter struct {
 	// Key is short and hashed: Limiter.Short of the key.
-	Key string
+	Key string `json:"key"`
 	// Refused is about how often, in this span and the one before: never less than
 	// so often as was sampled.
-	Refused int64
+	Refused int64 `json:"refused"`
 }
 
-// busiest finds who is refused most, of any number, in memory for 128: the
+// heavyHitters finds who is refused most, of any number, in memory for 128: the
 // space-saving sketch of Metwally, Agrawal and El Abbadi (2005). Who is new takes
 // the place of who has the fewest, and goes on from that one's count. A count is
 // so too high by that at most.
-type busiest struct {
+type heavyHitters struct {
 	seen atomic.Uint64 // of this span
 
 	mu          sync.Mutex
@@ -50,11 +50,9 @@ type sketch struct {
 	used   int
 }
 
-func newBusiest() *busiest { return &busiest{} }
-
 // refused counts a refusal. Of a flood it looks at some, and of two at once at
 // one: so it holds nobody up.
-func (b *busiest) refused(l *Limiter, key string) {
+func (b *heavyHitters) refused(l *Limiter, key string) {
 	weight := int64(1)
 	if b.seen.Add(1) > everyone {
 		// By chance: who floods in step with a count would be seen always, or never.
@@ -68,12 +66,12 @@ func (b *busiest) refused(l *Limiter, key string) {
 		return
 	}
 	defer b.mu.Unlock()
-	b.turn(l.millis())
+	b.rotate(l.millis())
 	b.now.add(who, weight)
 }
 
-// turn begins a new span if it is time.
-func (b *busiest) turn(now int64) {
+// rotate begins a new span if it is time.
+func (b *heavyHitters) rotate(now int64) {
 	switch past := now - b.began; {
 	case past < span:
 		return
@@ -105,10 +103,10 @@ func (s *sketch) add(who short, weight int64) {
 	s.counts[least] += weight
 }
 
-// top returns the busiest, the first of them first.
-func (b *busiest) top(now int64) []Busy {
+// top returns the heavy hitters, who is refused most first.
+func (b *heavyHitters) top(now int64) []HeavyHitter {
 	b.mu.Lock()
-	b.turn(now)
+	b.rotate(now)
 	all := make(map[short]int64, slots)
 	for _, s := range []*sketch{&b.now, &b.before} {
 		for i := range s.used {
@@ -116,12 +114,12 @@ func (b *busiest) top(now int64) []Busy {
 		}
 	}
 	b.mu.Unlock()
-	out := make([]Busy, 0, len(all))
+	out := make([]HeavyHitter, 0, len(all))
 	for who, n := range all {
-		out = append(out, Busy{who.String(), n})
+		out = append(out, HeavyHitter{who.String(), n})
 	}
-	slices.SortFunc(out, func(a, b Busy) int {
+	slices.SortFunc(out, func(a, b HeavyHitter) int {
 		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Key, b.Key))
 	})
-	return out[:min(len(out), TopBusy)]
+	return out[:min(len(out), MaxHeavyHitters)]
 }

@@ -8,13 +8,13 @@ import (
 // TestAnHourToTheMinute: what is older than an hour, and a minute, is in no sum.
 func TestAnHourToTheMinute(t *testing.T) {
 	t.Parallel()
-	s := newSeen()
-	tally := s.tallyOf("default")
+	s := newPolicyMetrics()
+	metrics := s.tierMetricsOf("default")
 	for at := range int64(2 * HistorySeconds) {
 		for range at % 3 {
-			tally.count(Allowed)
+			metrics.count(Allowed)
 		}
-		tally.count(RefusedFromMemory)
+		metrics.count(RefusedFromMemory)
 		s.note(at)
 		if at == 119 {
 			if got := s.hour(); got[RefusedFromMemory] != 120 || got[Allowed] != 120 {
@@ -25,7 +25,7 @@ func TestAnHourToTheMinute(t *testing.T) {
 	if got := s.hour(); got[RefusedFromMemory] != HistorySeconds || got[Allowed] != HistorySeconds {
 		t.Errorf("after two hours: %v", got)
 	}
-	tally.count(RefusedFromMemory)
+	metrics.count(RefusedFromMemory)
 	s.note(2 * HistorySeconds)
 	if got := s.hour()[RefusedFromMemory]; got != HistorySeconds+1 {
 		t.Errorf("a second more: %d", got)

@@ -16,7 +16,7 @@ func TestMemoryNeverInvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		type refusal struct{ cost, until int64 }
-		m, given := newMemory(), map[uint64]refusal{}
+		m, given := newRefusalCache(), map[uint64]refusal{}
 		now := int64(0)
 		// Few places, so that they are full: these hashes share two.
 		hashes := make([]uint64, 24)
@@ -49,7 +49,7 @@ func TestMemoryNeverInvents(t *testing.T) {
 // nobody is told what was another's.
 func TestMemoryIsTornByNobody(t *testing.T) {
 	t.Parallel()
-	m := newMemory()
+	m := newRefusalCache()
 	var work sync.WaitGroup
 	var known atomic.Int64
 	for g := range 8 {
@@ -80,16 +80,16 @@ func TestMemoryIsTornByNobody(t *testing.T) {
 	}
 }
 
-func TestTheBusiestAreFound(t *testing.T) {
+func TestHeavyHittersAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	b := newBusiest()
+	b := &heavyHitters{}
 	// Twenty flood, among thousands who are refused once or twice.
 	random := rand.New(rand.NewPCG(1, 2))
 	floods := map[string]bool{}
 	for i := range 200_000 {
 		if i%2 == 0 {
-			key := fmt.Sprint("flood", random.IntN(TopBusy))
+			key := fmt.Sprint("flood", random.IntN(MaxHeavyHitters))
 			floods[w.Short(key)] = true
 			b.refused(w.Limiter, key)
 			continue
@@ -97,8 +97,8 @@ func TestTheBusiestAreFound(t *testing.T) {
 		b.refused(w.Limiter, fmt.Sprint("other", random.IntN(50_000)))
 	}
 	top := b.top(w.millis())
-	if len(top) != TopBusy {
-		t.Fatalf("%d, want %d", len(top), TopBusy)
+	if len(top) != MaxHeavyHitters {
+		t.Fatalf("%d, want %d", len(top), MaxHeavyHitters)
 	}
 	for _, busy := range top {
 		// 5,000 each; a slot that was another's before adds what that one had, and one
@@ -109,10 +109,10 @@ func TestTheBusiestAreFound(t *testing.T) {
 	}
 }
 
-func TestTheBusiestAreOfTheLastTwoMinutes(t *testing.T) {
+func TestHeavyHittersAreOfTheLastTwoMinutes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	b := newBusiest()
+	b := &heavyHitters{}
 	b.refused(w.Limiter, "k")
 	for _, tt := range []struct {
 		at   int64

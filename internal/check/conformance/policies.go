@@ -11,22 +11,22 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// Books is where a store keeps the policies of limits.
-type Books interface {
-	Policies(ctx context.Context) (limit.Book, error)
-	PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error
-	RestorePolicies(ctx context.Context, b limit.Book) error
+// PolicyStore is a store of the policies of limits.
+type PolicyStore interface {
+	Policies(ctx context.Context) (limit.PolicySet, error)
+	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error
+	RestorePolicies(ctx context.Context, b limit.PolicySet) error
 	PolicyChanges(ctx context.Context) ([]limit.Change, error)
 }
 
-// RunBooks runs the stories of the policies' book, each on an empty store.
-func RunBooks(t *testing.T, open func(t *testing.T, now func() time.Time) Books) {
+// RunPolicies runs the stories of policies, each on an empty store.
+func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) PolicyStore) {
 	t.Helper()
 	for name, story := range bookStories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
-			story(&bookFixture{T: t, Books: open(t, clock.Now), Clock: clock})
+			story(&bookFixture{T: t, PolicyStore: open(t, clock.Now), Clock: clock})
 		})
 	}
 }
@@ -34,11 +34,11 @@ func RunBooks(t *testing.T, open func(t *testing.T, now func() time.Time) Books)
 // bookFixture is a store of books under test.
 type bookFixture struct {
 	*testing.T
-	Books
+	PolicyStore
 	*Clock
 }
 
-func (l *bookFixture) has(want limit.Book) {
+func (l *bookFixture) has(want limit.PolicySet) {
 	l.Helper()
 	got, err := l.Policies(l.Context())
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -46,14 +46,14 @@ func (l *bookFixture) has(want limit.Book) {
 	}
 }
 
-func (l *bookFixture) puts(b limit.Book, was int64, by string, want error) {
+func (l *bookFixture) puts(b limit.PolicySet, was int64, by string, want error) {
 	l.Helper()
 	if err := l.PutPolicies(l.Context(), b, was, by); !errors.Is(err, want) {
 		l.Errorf("put version %d over %d: %v, want %v", b.Version, was, err, want)
 	}
 }
 
-func (l *bookFixture) restores(b limit.Book) {
+func (l *bookFixture) restores(b limit.PolicySet) {
 	l.Helper()
 	if err := l.RestorePolicies(l.Context(), b); err != nil {
 		l.Errorf("restore version %d: %v", b.Version, err)
@@ -78,8 +78,8 @@ func policy(name string, perMinute int64) limit.Policy {
 
 var bookStories = map[string]func(l *bookFixture){
 	"a book is read as it was written": func(l *bookFixture) {
-		l.has(limit.Book{})
-		b := limit.Book{}.Put(policy("a", 1)).Put(policy("b", 2)).Delete("b")
+		l.has(limit.PolicySet{})
+		b := limit.PolicySet{}.Put(policy("a", 1)).Put(policy("b", 2)).Delete("b")
 		l.puts(b, 0, "Ada", nil)
 		l.has(b)
 		now := b.Policies[0]
@@ -87,11 +87,11 @@ var bookStories = map[string]func(l *bookFixture){
 	},
 
 	"of two who change one version, the second is told": func(l *bookFixture) {
-		first := limit.Book{}.Put(policy("a", 1))
+		first := limit.PolicySet{}.Put(policy("a", 1))
 		l.puts(first, 0, "Ada", nil)
 		mine, other := first.Put(policy("b", 1)), first.Put(policy("c", 1))
 		l.puts(mine, first.Version, "Ada", nil)
-		l.puts(other, first.Version, "Bob", limit.ErrBookChanged)
+		l.puts(other, first.Version, "Bob", limit.ErrPoliciesChanged)
 		l.has(mine)
 		l.puts(mine, first.Version, "Ada", nil) // its reply was lost
 		if got, _ := l.PolicyChanges(l.Context()); len(got) != 2 {
@@ -101,7 +101,7 @@ var bookStories = map[string]func(l *bookFixture){
 
 	"each change is recorded, with who made it": func(l *bookFixture) {
 		one, two := policy("a", 1), policy("a", 2)
-		b := limit.Book{}.Put(one)
+		b := limit.PolicySet{}.Put(one)
 		l.puts(b, 0, `<Ada "the \ first" O'Hara>, 川口`, nil)
 		made := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: `<Ada "the \ first" O'Hara>, 川口`, Now: &one}
 		l.Add(time.Second)
@@ -115,7 +115,7 @@ var bookStories = map[string]func(l *bookFixture){
 	},
 
 	"the newer version is put back, the older is not": func(l *bookFixture) {
-		old := limit.Book{}.Put(policy("a", 1))
+		old := limit.PolicySet{}.Put(policy("a", 1))
 		newer := old.Put(policy("a", 2))
 		l.restores(newer)
 		l.restores(old)
@@ -124,7 +124,7 @@ var bookStories = map[string]func(l *bookFixture){
 	},
 
 	"the latest changes are kept": func(l *bookFixture) {
-		b := limit.Book{}
+		b := limit.PolicySet{}
 		for i := range int64(limit.MaxChanges + 7) {
 			next := b.Put(policy("a", i+1))
 			l.puts(next, b.Version, fmt.Sprint(i), nil)
@@ -137,11 +137,11 @@ var bookStories = map[string]func(l *bookFixture){
 	},
 
 	"a book that is not valid changes nothing": func(l *bookFixture) {
-		bad := limit.Book{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
+		bad := limit.PolicySet{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
 		l.puts(bad, 0, "", limit.ErrInvalid)
 		if err := l.RestorePolicies(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {
 			l.Errorf("restore: %v", err)
 		}
-		l.has(limit.Book{})
+		l.has(limit.PolicySet{})
 	},
 }
