@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -147,9 +148,15 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}
+	polling := entry.New(visited, issuer, metrics)
+	pages, err := page.New(waiting, polling, visited)
+	if err != nil {
+		return err
+	}
 	r := rooms{
+		page:     pages,
 		wait:     wait.NewHTTP(waiting),
-		entry:    entry.NewHTTP(entry.New(visited, issuer, metrics), keys.passes.JWKS()),
+		entry:    entry.NewHTTP(polling, keys.passes.JWKS()),
 		operator: operator.NewHTTP(service, limits.book, notKept),
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),

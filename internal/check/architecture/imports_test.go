@@ -61,7 +61,11 @@ var layers = []layer{
 		"it is a product of its own, and is handed its store",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors"}, false,
+		"clients", []string{"clients"}, nil, true,
+		"others ship them; the waiting page has the JavaScript one in it",
+	},
+	{
+		"visitors", []string{"internal"}, []string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
@@ -162,6 +166,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/pass", "github.com/golang-jwt/jwt/v5", own("internal/answer")},
 		{"internal/token", own("internal/line"), own("internal/wait")},
 		{"internal/serve", own("internal/zone"), own("internal/answer")},
+		{"clients/js", "embed", own("internal/zone")},
 		{"internal/serve/openapi", echo, own("internal/check/openapitest")},
 		{"internal/limits/policyset", own("internal/serve"), own("internal/operate/operator")},
 		{"internal/limits/checkapi", own("internal/limits/ratelimit"), own("internal/answer")},
