@@ -5,8 +5,6 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/labstack/echo/v4"
 )
 
 // silent is a client that takes no notes.
@@ -32,17 +30,5 @@ func BenchmarkSession(b *testing.B) {
 	}
 	if r.counted("session") == 0 {
 		b.Error("the session was not good")
-	}
-}
-
-// BenchmarkBareEcho is the least that an answer of echo costs.
-func BenchmarkBareEcho(b *testing.B) {
-	e := echo.New()
-	e.GET("/site/:zoneId", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
-	w, req := silent{http.Header{}}, httptest.NewRequest(http.MethodGet, "/site/SHOP", http.NoBody)
-	b.ReportAllocs()
-	for b.Loop() {
-		clear(w.header)
-		e.ServeHTTP(w, req)
 	}
 }

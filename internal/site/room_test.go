@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/answer"
@@ -23,7 +22,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -106,21 +104,6 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	r.bare = r.server(roomURL)
 	r.http = openapitest.Site.Handler(tb, r.bare)
 	return r
-}
-
-// server is another gate over the same store, with nothing else in common.
-func (r *room) server(roomURL string) http.Handler {
-	h := site.NewHTTP(site.New(site.Dependencies{
-		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Limits: r.limits, Meter: r, RoomURL: roomURL, Now: r.clock,
-	}))
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
-	e.IPExtractor = echo.ExtractIPFromXFFHeader()
-	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
-		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Ask)
-		e.RouteNotFound(path, h.Ask)
-	}
-	return e
 }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {

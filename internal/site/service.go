@@ -19,8 +19,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// PassHeader has a pass, for apps whose Authorization is another service's.
-const PassHeader = "X-Waiting-Room-Pass"
+// AppHeader has a pass, for apps whose Authorization is another service's.
+const AppHeader = "X-Waiting-Room-Pass"
 
 // warnEvery is how often the log may say that a zone is not there.
 const warnEvery = 10 * time.Minute
@@ -218,7 +218,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 
 // app lets an app in that shows a pass in a header.
 func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdict, bool) {
-	shown := q.header.Get(PassHeader)
+	shown := q.header.Get(AppHeader)
 	if bearer, ok := strings.CutPrefix(q.header.Get("Authorization"), "Bearer "); ok && shown == "" {
 		shown = bearer
 	}

@@ -93,7 +93,12 @@ func TestALine(t *testing.T) {
 			if gateway == "nginx" {
 				document = w.Header().Get(site.ProblemHeader)
 			}
-			var got struct{ Code, ZoneID, Join, Page string }
+			var got struct {
+				Code   string `json:"code"`
+				ZoneID string `json:"zoneId"`
+				Join   string `json:"join"`
+				Page   string `json:"page"`
+			}
 			must(t, json.Unmarshal([]byte(document), &got))
 			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != site.Code ||
 				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
@@ -179,7 +184,7 @@ func TestPassesThatAreNoGood(t *testing.T) {
 		if to := led(t, "traefik", w); !strings.HasSuffix(to, "&again=1") || cookie(w) != "" {
 			t.Errorf("%s: %d to %q", name, w.Code, to)
 		}
-		for _, header := range [][]string{{site.PassHeader, shown}, {"Authorization", "Bearer " + shown}} {
+		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
 			if w := r.ask("traefik", "GET", "/", header...); w.Code != 429 {
 				t.Errorf("%s, in a header: %d", name, w.Code)
 			}
@@ -197,7 +202,7 @@ func TestAnApp(t *testing.T) {
 		r := newRoom(t, 0)
 		shown := r.pass(zoneID, time.Minute)
 		var session string
-		for _, header := range [][]string{{site.PassHeader, shown}, {"Authorization", "Bearer " + shown}} {
+		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
 			w := r.ask(gateway, "GET", "/api", header...)
 			session = w.Header().Get(site.SessionHeader)
 			if w.Code != 200 || session == "" || w.Header().Get("Set-Cookie") != "" {
@@ -205,7 +210,7 @@ func TestAnApp(t *testing.T) {
 			}
 		}
 		r.forward(5 * time.Minute)
-		if w := r.ask(gateway, "GET", "/api", site.PassHeader, shown); w.Code == 200 {
+		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown); w.Code == 200 {
 			t.Errorf("%s: a pass that has expired: %d", gateway, w.Code)
 		}
 		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, session); w.Code != 200 || w.Header().Get(site.SessionHeader) != "" {
@@ -435,7 +440,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if w := r.ask("nginx", "OPTIONS", "*"); w.Code != 403 {
 		t.Errorf("*: %d", w.Code)
 	}
-	req := httptest.NewRequest("GET", "/site/a%20b/x", http.NoBody)
+	req := httptest.NewRequest(http.MethodGet, "/site/a%20b/x", http.NoBody)
 	w := httptest.NewRecorder()
 	r.bare.ServeHTTP(w, req)
 	if w.Code != 400 {
