@@ -133,7 +133,7 @@ pgo: ## take anew the profile that the compiler optimises with
 	@scripts/pgo.sh
 
 .PHONY: scaling
-scaling: ## write the pages made of docs/performance.json: performance, scaling, what AWS costs
+scaling: ## write the pages made of docs/performance.json: performance.md and scaling.md
 	@$(GO) run ./cmd/queue-bench scaling --docs docs
 
 .PHONY: microbench

@@ -52,7 +52,7 @@ type Options struct {
 // Limiter decides. Its methods may be called from any goroutine.
 type Limiter struct {
 	limits *limiter.Limiter
-	local  *local.Store
+	local  *local.Counters
 	redis  *lua.Store // nil without one
 	log    *slog.Logger
 }
@@ -60,11 +60,11 @@ type Limiter struct {
 // Open returns a limiter, which is to be closed. Redis need not be there yet. The
 // error wraps ErrInvalid where a policy is wrong.
 func Open(ctx context.Context, o Options) (*Limiter, error) {
-	l := &Limiter{log: o.Logger, local: local.New(local.Options{})}
+	l := &Limiter{log: o.Logger, local: local.New(local.CountersOptions{})}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
-	settings := limiter.Options{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
+	settings := limiter.Dependencies{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
 	if o.RedisURL != "" {
 		var err error
 		if l.redis, err = lua.Open(ctx, lua.Options{URL: o.RedisURL, Roots: o.RedisRoots, Logger: l.log}); err != nil {
@@ -95,7 +95,7 @@ func (l *Limiter) Close() error {
 // have taken by a rule stays, unless the rule's algorithm or window is another. It
 // changes nothing where it returns an error, which wraps ErrInvalid.
 func (l *Limiter) SetPolicies(policies ...Policy) error {
-	b, err := book(policies)
+	b, err := policySet(policies)
 	if err != nil {
 		return fmt.Errorf("limit: %w", err)
 	}

@@ -71,9 +71,9 @@ type Policy struct {
 	OnStoreFailure FailurePolicy
 }
 
-// book makes of policies what the limiter knows. The error wraps ErrInvalid.
-func book(policies []Policy) (vocabulary.Book, error) {
-	var b vocabulary.Book
+// policySet makes of policies what the limiter knows. The error wraps ErrInvalid.
+func policySet(policies []Policy) (vocabulary.PolicySet, error) {
+	var b vocabulary.PolicySet
 	var errs []error
 	for _, p := range policies {
 		if _, there := b.Find(p.Name); there {

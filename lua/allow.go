@@ -16,7 +16,7 @@ const (
 	// maxDecisions is how many decisions travel in one pipeline. Redis makes them
 	// one after the other before it turns to anybody else, in some 2 ms.
 	maxDecisions = 128
-	// maxUndecided is how many of a lane wait for a pipeline. All lanes together
+	// maxUndecided is how many of a partition wait for a pipeline. All partitions together
 	// are half a second's work for one Redis.
 	maxUndecided = 2_500
 	// lingerFor is how long a limit's key is kept beyond its use: a master that
@@ -50,7 +50,7 @@ type decision struct {
 }
 
 // Allow decides a request, all rules together, on the clock of the node that has
-// its keys. Requests of one lane that arrive while a call is under way travel
+// its keys. Requests of one partition that arrive while a call is under way travel
 // together in the next one.
 //
 // An error wraps limit.ErrStoreUnavailable, after 400 ms at most, or is the
@@ -60,7 +60,7 @@ func (s *Store) Allow(ctx context.Context, q limit.Request) (limit.Verdict, erro
 	d := &decision{Request: q, base: s.limitKey(q)}
 	bounded, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	err := s.lanes[laneOf(d.base)].do(bounded, d)
+	err := s.partitions[partitionOf(d.base)].do(bounded, d)
 	switch {
 	case err == nil:
 		return d.verdict, nil
@@ -70,9 +70,9 @@ func (s *Store) Allow(ctx context.Context, q limit.Request) (limit.Verdict, erro
 	return limit.Verdict{}, err
 }
 
-// Lane is which of limit.Lanes the request's keys are in. Lanes share neither a
+// Partition is which of limit.Partitions the request's keys are in. Partitions share neither a
 // queue nor a call; two may share a node.
-func (s *Store) Lane(q limit.Request) int { return laneOf(s.limitKey(q)) }
+func (s *Store) Partition(q limit.Request) int { return partitionOf(s.limitKey(q)) }
 
 // limitKey begins the keys of what a request counts under; all of them are in one
 // slot. No zone's name has a ":", so no zone's keys begin so.
@@ -84,17 +84,17 @@ func (s *Store) limitKey(q limit.Request) string {
 	return key + "}:"
 }
 
-// openLanes makes the lanes of limits.
-func (s *Store) openLanes() {
-	for i := range s.lanes {
-		s.lanes[i] = &batch[*decision]{
+// openPartitions makes the partitions of limits.
+func (s *Store) openPartitions() {
+	for i := range s.partitions {
+		s.partitions[i] = &batch[*decision]{
 			store: s, send: s.decide, most: maxDecisions, maxPending: maxUndecided, full: limit.ErrStoreUnavailable,
 			sizes: s.metrics.decisions, seconds: s.metrics.seconds.WithLabelValues(allowScript.name),
 		}
 	}
 }
 
-// decide makes the decisions of one lane, and gives each its verdict or its error.
+// decide makes the decisions of one partition, and gives each its verdict or its error.
 func (s *Store) decide(ctx context.Context, all []*decision) error {
 	if missing := s.pipeline(ctx, all, false); len(missing) > 0 {
 		// NOSCRIPT is an answer, so nothing has run there.
@@ -151,6 +151,7 @@ func (s *Store) allowArgs(d *decision) (keys []string, args []any) {
 	args = append(args, s.clock(), s.linger.Milliseconds(), d.Cost)
 	for i, r := range d.Rules {
 		keys[i] = d.base + letters[r.Algorithm] + strconv.FormatInt(r.WindowSeconds, 10)
+		// Redis need not know the Burst: the permits have it.
 		args = append(args, letters[r.Algorithm], r.Limit, r.Permits(), r.Window().Milliseconds())
 	}
 	return keys, args

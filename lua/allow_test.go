@@ -226,10 +226,10 @@ func crowd(t *testing.T, n int, ask func(i int) (limit.Verdict, error)) (allowed
 	return count.Load()
 }
 
-// hanging is a client's hook: pipelines with a key in the lane get no answer.
+// hanging is a client's hook: pipelines with a key in the partition get no answer.
 type hanging struct {
-	lane  int
-	twice *atomic.Bool // a command that may be sent a second time
+	partition int
+	twice     *atomic.Bool // a command that may be sent a second time
 }
 
 func (hanging) DialHook(next redis.DialHook) redis.DialHook          { return next }
@@ -243,7 +243,7 @@ func (h hanging) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 			if !c.NoRetry() {
 				h.twice.Store(true)
 			}
-			if key, ok := c.Args()[3].(string); ok && laneOf(key) == h.lane {
+			if key, ok := c.Args()[3].(string); ok && partitionOf(key) == h.partition {
 				<-ctx.Done()
 				for _, c := range cmds {
 					c.SetErr(ctx.Err())
@@ -256,7 +256,7 @@ func (h hanging) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 }
 
 // TestLaneThatHangs: whoever asks there is told so in time, and however many; the
-// other lanes go on, and no command may be sent twice.
+// other partitions go on, and no command may be sent twice.
 func TestLaneThatHangs(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, nil)
@@ -264,8 +264,8 @@ func TestLaneThatHangs(t *testing.T) {
 	rule := limit.Rule{Algorithm: limit.FixedWindow, Limit: 1_000_000, WindowSeconds: 3600}
 	at := func(i int) limit.Request { return question(strconv.Itoa(i), 1, rule) }
 	var twice atomic.Bool
-	hung := s.Lane(at(0))
-	s.client.AddHook(hanging{lane: hung, twice: &twice})
+	hung := s.Partition(at(0))
+	s.client.AddHook(hanging{partition: hung, twice: &twice})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var flood sync.WaitGroup
@@ -287,10 +287,10 @@ func TestLaneThatHangs(t *testing.T) {
 	}
 	others := 0
 	for i := 1; others < 200; i++ {
-		if q := at(i); s.Lane(q) != hung {
+		if q := at(i); s.Partition(q) != hung {
 			others++
 			if _, err := s.Allow(t.Context(), q); err != nil {
-				t.Fatalf("another lane, beside one that hangs: %v", err)
+				t.Fatalf("another partition, beside one that hangs: %v", err)
 			}
 		}
 	}

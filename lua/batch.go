@@ -23,7 +23,7 @@ type caller struct {
 func (c *caller) waits() *caller { return c }
 
 // batch gathers requests that can travel together: those of one zone, or of one
-// lane of limits. When no call is under way a request is sent at once; those that
+// partition of limits. When no call is under way a request is sent at once; those that
 // come meanwhile travel together in the next call. Batches have nothing in common
 // but the connections.
 type batch[R interface{ waits() *caller }] struct {

@@ -55,8 +55,8 @@
 // (rank_cache.go; docs/decisions/0010-marks.md).
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
-// those that arrive while a call is in flight travel in one pipeline, in lanes by
-// slot (allow.go), so that a master that hangs holds up its own lanes alone. When
+// those that arrive while a call is in flight travel in one pipeline, in partitions by
+// slot (allow.go), so that a master that hangs holds up its own partitions alone. When
 // Redis has reached maxmemory none is made, and the policy says what then.
 //
 // # Scripts

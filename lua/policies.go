@@ -23,33 +23,33 @@ func (s *Store) policiesKeys() []string {
 }
 
 // Policies returns the policies; one of version 0 where there are none.
-func (s *Store) Policies(ctx context.Context) (limit.Book, error) {
+func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	v, err := s.client.HMGet(ctx, s.policiesKeys()[0], "json", formatField).Result()
 	if err != nil {
-		return limit.Book{}, s.failed(ctx, "policies", err)
+		return limit.PolicySet{}, s.failed(ctx, "policies", err)
 	}
 	err = checkFormat("the book of policies", v[1], policiesFormat)
 	s.finds(policiesReason, err)
 	if err != nil {
-		return limit.Book{}, err
+		return limit.PolicySet{}, err
 	}
 	text, ok := v[0].(string)
 	if !ok {
-		return limit.Book{}, nil
+		return limit.PolicySet{}, nil
 	}
-	var b limit.Book
+	var b limit.PolicySet
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
-		return limit.Book{}, fmt.Errorf("lua: the policies are damaged: %w", err)
+		return limit.PolicySet{}, fmt.Errorf("lua: the policies are damaged: %w", err)
 	}
 	return b, nil
 }
 
 // PutPolicies replaces the policies, if their version is still the one that was read:
-// else limit.ErrBookChanged. The record says that it was done by the one of that
+// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
 // name.
-func (s *Store) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
+func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
 	before, err := s.Policies(ctx)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Store) PutPolicies(ctx context.Context, b limit.Book, was int64, by str
 	// With the version of b itself, it was this call that was made before, and
 	// whose reply was lost.
 	if before.Version != was && before.Version != b.Version {
-		return limit.ErrBookChanged
+		return limit.ErrPoliciesChanged
 	}
 	changes, err := marshal(limit.Changes(before, b, by))
 	if err != nil {
@@ -68,14 +68,14 @@ func (s *Store) PutPolicies(ctx context.Context, b limit.Book, was int64, by str
 
 // RestorePolicies puts back policies that the store has lost: if it has none, or an
 // older version. Else it changes nothing.
-func (s *Store) RestorePolicies(ctx context.Context, b limit.Book) error {
-	if err := s.putPolicies(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrBookChanged) {
+func (s *Store) RestorePolicies(ctx context.Context, b limit.PolicySet) error {
+	if err := s.putPolicies(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrPoliciesChanged) {
 		return err
 	}
 	return nil
 }
 
-func (s *Store) putPolicies(ctx context.Context, how string, b limit.Book, was int64, changes string) error {
+func (s *Store) putPolicies(ctx context.Context, how string, b limit.PolicySet, was int64, changes string) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Store) putPolicies(ctx context.Context, how string, b limit.Book, was i
 	case err != nil:
 		return err
 	case reply == int64(policiesDiffer):
-		return limit.ErrBookChanged
+		return limit.ErrPoliciesChanged
 	case reply == int64(policiesNewer):
 		return newer("the policies have another", policiesFormat)
 	case reply != int64(0):

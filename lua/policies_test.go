@@ -17,7 +17,7 @@ const obeyWithin = time.Second
 // bookServer is the policies of one server, as its limiter goes by them.
 type bookServer struct {
 	*policyset.Set
-	uses atomic.Pointer[limit.Book]
+	uses atomic.Pointer[limit.PolicySet]
 }
 
 func newBookServer(t *testing.T, url, prefix string, seeds ...limit.Policy) *bookServer {
@@ -25,7 +25,7 @@ func newBookServer(t *testing.T, url, prefix string, seeds ...limit.Policy) *boo
 	s := openPatient(t, url, nil)
 	s.prefix = prefix
 	out := &bookServer{}
-	out.Set = policyset.New(policyset.Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.uses.Store(&b) }})
+	out.Set = policyset.New(policyset.SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.uses.Store(&b) }})
 	out.Start(t.Context())
 	t.Cleanup(func() {
 		out.Stop()

@@ -244,7 +244,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			sc.fails(err, line.ErrZoneChanged)
 		},
 		"a change of other policies than there are": func(sc *scene) {
-			sc.fails(sc.store.PutPolicies(sc.Context(), limit.Book{Version: 3}, 2, ""), limit.ErrBookChanged)
+			sc.fails(sc.store.PutPolicies(sc.Context(), limit.PolicySet{Version: 3}, 2, ""), limit.ErrPoliciesChanged)
 		},
 		"putting back a zone that is there": func(sc *scene) {
 			other := sc.zone

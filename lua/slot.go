@@ -23,9 +23,9 @@ func slotOf(key string) int {
 	return int(crc) % slots
 }
 
-// laneOf is which part of the slots a key's slot is in. Nodes have ranges of slots
-// as a rule, so a node that is away takes few lanes with it.
-func laneOf(key string) int { return slotOf(key) * limit.Lanes / slots }
+// partitionOf is which part of the slots a key's slot is in. Nodes have ranges of slots
+// as a rule, so a node that is away takes few partitions with it.
+func partitionOf(key string) int { return slotOf(key) * limit.Partitions / slots }
 
 var crcTable = func() (table [256]uint16) {
 	const polynomial = 0x1021

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Options of a store.
@@ -68,7 +69,9 @@ const (
 // store answers, for the machine they run on may have other work.
 type timeouts struct{ call, change time.Duration }
 
-// Store is the Redis store. All methods are safe for concurrent use.
+var _ store.Store = (*Store)(nil)
+
+// Store is the Redis store: what its methods promise, package store says.
 type Store struct {
 	client   redis.UniversalClient
 	prefix   string
@@ -79,8 +82,8 @@ type Store struct {
 
 	mu      sync.RWMutex
 	batches map[string]*zoneBatch
-	// lanes gather the decisions on limits.
-	lanes [limit.Lanes]*batch[*decision]
+	// partitions gather the decisions on limits.
+	partitions [limit.Partitions]*batch[*decision]
 	// linger is how long a limit's key is kept beyond its use: lingerFor, but longer
 	// in tests, whose clock is not that by which Redis removes keys.
 	linger time.Duration
@@ -132,7 +135,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	if s.metrics, err = newMetrics(o.Registerer, client, s.secretsDiffer); err != nil {
 		return nil, err
 	}
-	s.openLanes()
+	s.openPartitions()
 	return s, nil
 }
 

@@ -21,15 +21,22 @@ chmod 0755 "$root"
 put() { install -D -m "${3:-0644}" "$1" "$root$2"; }
 # pack does the same, compressed.
 pack() { install -d "$(dirname "$root$2")" && gzip -9nc "$1" >"$root$2.gz"; }
+# complete puts what completes commands in a shell: complete shell target. A program for
+# this machine prints it; the packaged one may be for another.
+complete() {
+	env -u GOOS -u GOARCH go run -buildvcs=false ./cmd/queue-server completion "$1" >"$root/completion"
+	put "$root/completion" "$2"
+	rm "$root/completion"
+}
 
 put "$folder/queue-server" /usr/bin/queue-server 0755
 put deploy/systemd/queue-server.service /usr/lib/systemd/system/queue-server.service
 put deploy/systemd/sysctl.conf /usr/lib/sysctl.d/60-queue-server.conf
 put deploy/systemd/sysusers.conf /usr/lib/sysusers.d/queue-server.conf
 put deploy/debian/environment /etc/queue-server/environment 0640
-put cmd/queue-server/completion/bash.sh /usr/share/bash-completion/completions/queue-server
-put cmd/queue-server/completion/zsh.sh /usr/share/zsh/vendor-completions/_queue-server
-put cmd/queue-server/completion/fish.sh /usr/share/fish/vendor_completions.d/queue-server.fish
+complete bash /usr/share/bash-completion/completions/queue-server
+complete zsh /usr/share/zsh/vendor-completions/_queue-server
+complete fish /usr/share/fish/vendor_completions.d/queue-server.fish
 pack deploy/debian/queue-server.8 /usr/share/man/man8/queue-server.8
 
 doc=/usr/share/doc/queue-server

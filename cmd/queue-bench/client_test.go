@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,7 @@ func answering(t *testing.T, pieces ...string) *client {
 		}
 	}()
 	t.Cleanup(func() { _ = here.Close() })
-	return &client{conn: here, request: post("/x", "{}")}
+	return &client{conn: here, read: bufio.NewReader(here), request: post("/x", "{}")}
 }
 
 func TestClient(t *testing.T) {
@@ -47,7 +49,7 @@ func TestClient(t *testing.T) {
 		{name: "no status", pieces: []string{"HTTP/1.1 abc OK\r\nContent-Length: 0\r\n\r\n"}, fails: "unreadable"},
 		{name: "closed in the header", pieces: []string{"HTTP/1.1 200 OK\r\nCont"}, fails: "EOF"},
 		{name: "closed in the body", pieces: []string{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"}, fails: "EOF"},
-		{name: "too long", pieces: []string{"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + strings.Repeat("x", 9999)}, fails: "longer than"},
+		{name: "too long", pieces: []string{"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + strings.Repeat("x", 9999)}, fails: "buffer full"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,8 +68,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// yard starts the baseline in this process.
-func yard(t *testing.T) *contender {
+// startBaseline starts the baseline in this process, and returns a load for it.
+func startBaseline(t *testing.T) load {
 	t.Helper()
 	addr, err := baseline.FreeAddr(t.Context())
 	if err != nil {
@@ -86,65 +88,79 @@ func yard(t *testing.T) *contender {
 	if err := p.await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &contender{process: p, conns: 4}
+	return load{addr: addr, conns: 4}
 }
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	c := yard(t)
-	ctx := t.Context()
+	l := startBaseline(t)
+	run := func(l load) tally {
+		sum, err := l.run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	var met crowd
+	l.question, l.budget = joins(benchZone, &met), 100
+	if done := run(l); done.done != 100 || done.sent != 100 || met.len() != 100 {
+		t.Errorf("of 100 joins %d were sent, %d done, %d tokens kept", done.sent, done.done, met.len())
+	}
 
-	j := newJoins(benchZone, c.conns)
-	done, err := c.finish(ctx, j, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.crowd.add(j)
-	if done.done != 100 || done.sent != 100 || c.crowd.len() != 100 {
-		t.Errorf("of 100 joins %d were sent, %d done, %d tokens kept", done.sent, done.done, c.crowd.len())
-	}
-
-	const warm, span = 20 * time.Millisecond, 60 * time.Millisecond
-	fast, err := c.saturate(ctx, newPolls(benchZone, &c.crowd), warm, span)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fast.done == 0 || fast.done >= fast.sent || fast.refused != 0 || fast.entered != 0 || fast.took < span {
-		t.Errorf("saturate: %+v", fast)
+	l.question, l.budget, l.warm, l.span = polls(benchZone, &met), 0, 20*time.Millisecond, 60*time.Millisecond
+	if fast := run(l); fast.done == 0 || fast.done >= fast.sent || fast.refused != 0 || fast.entered != 0 || fast.took < l.span {
+		t.Errorf("as fast as it goes: %+v", fast)
 	}
 
 	const rate = 500
-	paced, err := c.pace(ctx, newPolls(benchZone, &c.crowd), rate, warm, span)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.every = time.Duration(l.conns) * time.Second / rate
+	paced := run(l)
 	// One more or less a connection, as its first falls.
-	if most := int64(rate*(warm+span).Seconds()) + int64(c.conns); paced.sent > most || len(paced.latencies) == 0 {
-		t.Errorf("pace: %d sent in %v, at most %d wanted; %d latencies", paced.sent, paced.took, most, len(paced.latencies))
+	if most := int64(rate*(l.warm+l.span).Seconds()) + int64(l.conns); paced.sent > most || len(paced.latencies) == 0 {
+		t.Errorf("paced: %d sent in %v, at most %d wanted; %d latencies", paced.sent, paced.took, most, len(paced.latencies))
 	}
 
-	rest := c.crowd.cut(40)
-	if c.crowd.len() != 40 || rest.len() != 60 {
-		t.Errorf("cut into %d and %d", c.crowd.len(), rest.len())
+	rest := met.cut(40)
+	if met.len() != 40 || rest.len() != 60 {
+		t.Errorf("cut into %d and %d", met.len(), rest.len())
 	}
 	// The baseline knows no such route: each is refused, none is lost.
-	left, err := c.finish(ctx, newLeaves(benchZone, &rest), rest.len())
-	if err != nil || left.refused != 60 || left.done != 0 {
-		t.Errorf("leave: %+v, %v", left, err)
+	l.question, l.budget, l.every = inTurn("/traffic/leave", &rest), int64(rest.len()), 0
+	if left := run(l); left.refused != 60 || left.done != 0 {
+		t.Errorf("leave: %+v", left)
+	}
+	l.refusals = true
+	if left := run(l); left.refused != 60 || left.done != 60 {
+		t.Errorf("leave, where refusals count: %+v", left)
+	}
+}
+
+// Each of a crowd is asked for in turn, and none twice before all were.
+func TestInTurn(t *testing.T) {
+	t.Parallel()
+	met := crowd{[]byte(strings.Repeat("a", tokenSize) + strings.Repeat("b", tokenSize))}
+	q := inTurn("/traffic/leave", &met)
+	var asked []string
+	for range 3 {
+		q.next(q.request[q.at:], nil)
+		asked = append(asked, string(q.request[q.at-1:q.at+2]))
+	}
+	if want := []string{`"aa`, `"bb`, `"aa`}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
 
 func TestLoadEnds(t *testing.T) {
 	t.Parallel()
-	c := yard(t)
+	l := startBaseline(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("enough")
-	cancel(why)
-	if _, err := c.saturate(ctx, newJoins(benchZone, c.conns), 0, time.Minute); err == nil {
+	cancel(errors.New("enough"))
+	l.question, l.span = joins(benchZone, &crowd{}), time.Minute
+	if _, err := l.run(ctx); err == nil {
 		t.Error("a load went on after its context had ended")
 	}
-	if _, err := (&contender{process: &process{addr: "127.0.0.1:1"}, conns: 1}).
-		finish(t.Context(), newJoins(benchZone, 1), 1); err == nil {
+	l.addr = "127.0.0.1:1"
+	if _, err := l.run(t.Context()); err == nil {
 		t.Error("nobody listened, and nobody noticed")
 	}
 }

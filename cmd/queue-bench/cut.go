@@ -4,98 +4,73 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
-	"sync/atomic"
+	"net/http/httputil"
 	"time"
 )
 
-// cutter is a proxy that stands before a server and breaks a share of the POSTs
-// off: a connection that closes, which is what a visitor sees of a lost network.
-// Of ten that it cuts, four never reach the server; of four the server has answered
-// and the reply is lost; of two the reply ends in its middle.
-type cutter struct {
-	target string
-	share  float64
-	server *http.Server
-	ended  chan struct{}
-	client *http.Transport
-
-	before, after, middle, passed atomic.Int64
-}
-
-// Of those that are cut, so many before the server, and so many more after it.
 const (
+	// Of the requests that are cut so many never reach the server; of so many more the
+	// server has answered, and the reply is lost; of the others it ends in its middle.
 	cutBefore = 0.4
 	cutAfter  = 0.4
+	// headerTimeout is far above what a header takes on loopback.
+	headerTimeout = 10 * time.Second
 )
 
-// headerTimeout is far above what a header takes on loopback.
-const headerTimeout = 10 * time.Second
-
-// startCutter starts one before target, host:port, on an address of its own.
-func startCutter(ctx context.Context, target string, share float64) (*cutter, string, error) {
+// startCutter starts a proxy before target, host:port, that breaks a share of the POSTs
+// off: a connection that closes, which is what a visitor sees of a lost network. It
+// ends with the context.
+func startCutter(ctx context.Context, target string, share float64) (addr string, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	c := &cutter{
-		target: target, share: share, ended: make(chan struct{}),
-		// As many connections as visitors have, so that the proxy adds no wait.
-		client: &http.Transport{MaxIdleConnsPerHost: 10_000, DisableCompression: true},
-	}
-	c.server = &http.Server{Handler: c, ReadHeaderTimeout: headerTimeout}
-	go func() {
-		defer close(c.ended)
-		_ = c.server.Serve(l) // ends with stop
-	}()
-	return c, l.Addr().String(), nil
-}
-
-// stop ends the proxy and waits for it.
-func (c *cutter) stop() error {
-	err := c.server.Close()
-	<-c.ended
-	c.client.CloseIdleConnections()
-	return err
-}
-
-// ServeHTTP passes a request on, or cuts it. It panics with http.ErrAbortHandler,
-// which is how net/http closes a connection without an answer.
-func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	cut, kind := r.Method == http.MethodPost && rand.Float64() < c.share, rand.Float64()
-	if cut && kind < cutBefore {
-		c.before.Add(1)
-		panic(http.ErrAbortHandler)
-	}
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.RequestURI = "http", c.target, ""
-	res, err := c.client.RoundTrip(out)
-	if err != nil {
-		// What the server itself breaks off is broken off here, too.
-		panic(http.ErrAbortHandler)
-	}
-	body, err := io.ReadAll(res.Body)
-	if err = errors.Join(err, res.Body.Close()); err != nil || cut && kind < cutBefore+cutAfter {
-		c.after.Add(1)
-		panic(http.ErrAbortHandler)
-	}
-	maps.Copy(w.Header(), res.Header)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(res.StatusCode)
-	if cut {
-		c.middle.Add(1)
-		_, err = w.Write(body[:len(body)/2])
-		if err = errors.Join(err, http.NewResponseController(w).Flush()); err != nil {
-			return // the visitor was faster
+	// As many connections as visitors have, so that the proxy adds no wait.
+	transport := &http.Transport{MaxIdleConnsPerHost: 10_000, DisableCompression: true}
+	server := &http.Server{ReadHeaderTimeout: headerTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cut, kind := r.Method == http.MethodPost && rand.Float64() < share, rand.Float64()
+		if cut && kind < cutBefore {
+			panic(http.ErrAbortHandler) // which is how net/http closes a connection without an answer
 		}
-		panic(http.ErrAbortHandler)
+		proxy := httputil.ReverseProxy{
+			Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // of what is cut on purpose
+			Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", target },
+			ModifyResponse: func(res *http.Response) error {
+				if cut && kind < cutBefore+cutAfter {
+					panic(http.ErrAbortHandler)
+				}
+				if cut {
+					res.Body = half{io.LimitReader(res.Body, res.ContentLength/2), res.Body}
+				}
+				return nil
+			},
+			// What the server itself breaks off is broken off here, too.
+			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		}
+		proxy.ServeHTTP(w, r)
+	})}
+	go func() { _ = server.Serve(l) }() // ends with the context
+	context.AfterFunc(ctx, func() {
+		_ = server.Close() // nobody asks it any more
+		transport.CloseIdleConnections()
+	})
+	return l.Addr().String(), nil
+}
+
+// half is the first half of a body, which then breaks off.
+type half struct {
+	io.Reader
+	io.Closer
+}
+
+func (h half) Read(b []byte) (int, error) {
+	n, err := h.Reader.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
 	}
-	c.passed.Add(1)
-	if _, err := w.Write(body); err != nil {
-		return // the visitor has gone
-	}
+	return n, err
 }

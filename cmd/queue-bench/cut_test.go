@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What the proxy says that it cut is what the visitor and the server saw: requests
-// that never came, and answers that were lost, whole or in part.
+// Of the requests that are cut, the server never sees some, and of others the visitor gets
+// no answer, or a part.
 func TestCutter(t *testing.T) {
 	t.Parallel()
 	const requests, body = 2000, `{"zoneId":"Z"}`
@@ -26,7 +26,7 @@ func TestCutter(t *testing.T) {
 		_, _ = io.WriteString(w, answer) // the proxy reads all of it
 	}))
 	defer server.Close()
-	c, addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 0.3)
+	addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +56,11 @@ func TestCutter(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(text), err)
 		}
 	}
-	if err := c.stop(); err != nil {
-		t.Error(err)
-	}
-	before, after, middle := c.before.Load(), c.after.Load(), c.middle.Load()
-	if whole != c.passed.Load() || part != middle || none != before+after || seen.Load() != requests-before {
-		t.Errorf("visitors got %d whole, %d in part, %d none, the server saw %d; the proxy cut %d before, %d after, %d in the middle",
-			whole, part, none, seen.Load(), before, after, middle)
-	}
+	before := requests - seen.Load()
 	// Of 600, with room for chance: the odds against are beyond a million to one.
-	for name, n := range map[string][3]int64{"before": {before, 170, 310}, "after": {after, 170, 310}, "middle": {middle, 70, 180}} {
+	for name, n := range map[string][3]int64{
+		"before": {before, 170, 310}, "after": {none - before, 170, 310}, "middle": {part, 70, 180}, "not": {whole, 1290, 1510},
+	} {
 		if n[0] < n[1] || n[0] > n[2] {
 			t.Errorf("%s: %d cut, want %d to %d", name, n[0], n[1], n[2])
 		}
@@ -80,15 +75,10 @@ func TestCutterPassesReads(t *testing.T) {
 		fmt.Fprint(w, "short and stout")
 	}))
 	defer server.Close()
-	c, addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 1)
+	addr, err := startCutter(t.Context(), server.Listener.Addr().String(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := c.stop(); err != nil {
-			t.Error(err)
-		}
-	}()
 	res, err := http.Get("http://" + addr + "/traffic/zones/Z")
 	if err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusTeapot {
 		t.Errorf("got %v, %v", res, err)

@@ -156,13 +156,13 @@ func TestScriptsConvict(t *testing.T) {
 			} {
 				t.Setenv(name, value)
 			}
-			p := &party{
-				loadTestCommand: &loadTestCommand{
-					K6: strings.TrimSpace(string(k6)), Scripts: "../../loadtest/k6", Out: t.TempDir(), Size: 0.01,
+			s := &scenario{
+				loadTest: &loadTest{
+					k6: strings.TrimSpace(string(k6)), scripts: "../../loadtest/k6", results: t.TempDir(), size: 0.01,
 				},
-				scenario: tt.script, store: "embedded", zone: zone.Settings{ZoneID: "Z"},
+				name: tt.script, store: "embedded", zone: zone.Settings{ZoneID: "Z"},
 			}
-			crossed, err := p.runK6(t.Context(), strings.TrimPrefix(room.URL, "http://"), filepath.Join(p.Out, "story.ndjson"))
+			crossed, err := s.runK6(t.Context(), strings.TrimPrefix(room.URL, "http://"), filepath.Join(s.results, "story.ndjson"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,12 @@ const (
 	limitSubjects = 10_000
 	// deepSubjects share the same load, so that their logs are long.
 	deepSubjects = 100
+	// httpClients are those who are allowed over HTTP, httpRefused those who are not.
+	httpClients, httpRefused = 10_000, 1_000
+	// plenty is a limit that nobody reaches; within plentyWindow seconds a log grows
+	// to what an eager client's has.
+	plenty, plentyWindow = 5_000, 10
+	refusals             = "refused, from memory"
 )
 
 type (
@@ -28,8 +34,8 @@ type (
 		Conns int `json:"conns"`
 		// HTTP are decisions over HTTP for clients who are allowed, by algorithm, beside
 		// fixed_window; Refusals of clients who are known to be refused, beside bare echo.
-		HTTP     standings `json:"http"`
-		Refusals standings `json:"refusals"`
+		HTTP     results `json:"http"`
+		Refusals results `json:"refusals"`
 		// Decisions are what one costs Redis, and the bytes of a client with one permit.
 		Decisions []decisionCost `json:"decisions"`
 		// DeepLog is what a decision costs Redis where the log is long, in microseconds.
@@ -58,136 +64,108 @@ type (
 	}
 )
 
-// logSizes are how many permits the measured logs have.
-var logSizes = []int{10, 100, 1_000, limit.MaxLogLimit}
-
-// decision names a contender for Redis.
-func decision(a limit.Algorithm, how string) string { return string(a) + ", " + how }
-
-// How the measured decisions end.
-const (
-	allowed = "allowed"
-	refusal = "refused"
-	deepLog = "allowed, long log"
-)
-
-// subject is a client's name, as long as a hash of its key is.
-func subject(i int) string { return fmt.Sprintf("%022d", i) }
-
-// limitQuestion asks for one permit under one rule.
-func limitQuestion(policy string, client int, r limit.Rule) limit.Request {
-	return limit.Request{Policy: policy, Tier: limit.DefaultTier, Subject: subject(client), Rules: []limit.Rule{r}, Cost: 1}
+// many is a rule that nobody reaches.
+func many(a limit.Algorithm) limit.Rule {
+	r := limit.Rule{Algorithm: a, Limit: plenty, WindowSeconds: plentyWindow}
+	if a.HasBurst() {
+		r.Burst = plenty
+	}
+	return r
 }
 
-// limits measures decisions on limits.
-func (b *bench) limits(ctx context.Context) (err error) {
-	began := time.Now()
-	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
-	if err != nil {
-		return err
+// limitsFile is the part of a configuration that has the measured policies.
+func limitsFile() []byte {
+	text := []byte("limits:\n")
+	for _, a := range limit.Algorithms {
+		r := many(a)
+		text = fmt.Appendf(text, "  - {name: allow-%s, rules: [{algorithm: %s, limit: %d, windowSeconds: %d, burst: %d}]}\n",
+			a, a, r.Limit, r.WindowSeconds, r.Burst)
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	b.progress.begin("bytes of limits in Redis and in memory")
-	if err := b.limitBytes(ctx, store); err != nil {
-		return err
+	return fmt.Appendf(text, "  - {name: refuse, rules: [{algorithm: %s, limit: 1, windowSeconds: 86400}]}\n", limit.SlidingLog)
+}
+
+// taker takes permits: Redis, or the memory of this process.
+type taker interface {
+	Allow(ctx context.Context, q limit.Request) (limit.Verdict, error)
+}
+
+// permit asks for one permit, of a client whose name is as long as a hash of its key is.
+func permit(policy string, client int, r limit.Rule) limit.Request {
+	return limit.Request{Policy: policy, Tier: limit.DefaultTier, Subject: fmt.Sprintf("%022d", client), Rules: []limit.Rule{r}, Cost: 1}
+}
+
+// take takes a permit, which must be there or not.
+func take(ctx context.Context, from taker, q limit.Request, allowed bool) error {
+	v, err := from.Allow(ctx, q)
+	if err == nil && v.Allowed != allowed {
+		err = fmt.Errorf("%w: %s: allowed is %t", errAnswer, q.Policy, v.Allowed)
 	}
-	b.progress.begin("the longest script calls of limits")
-	if err := b.longestDecisions(ctx); err != nil {
-		return err
-	}
-	b.progress.begin("processor time of Redis a decision")
-	if err := b.decisions(ctx, store); err != nil {
-		return err
-	}
-	b.progress.begin("how far limits in parts are used")
-	if b.limited.Shards, err = shardUses(ctx); err != nil {
-		return err
-	}
-	err = b.limitsOverHTTP(ctx)
-	b.limited.Took = time.Since(began).Round(time.Second)
 	return err
 }
 
 // decisions measures what one costs Redis: of clients who are allowed, of clients
 // who are refused, and of logs with thousands of permits.
-func (b *bench) decisions(ctx context.Context, store *lua.Store) (err error) {
-	const window, plenty = 10, 5_000
-	ask := func(policy string, clients int, r limit.Rule, allowed bool) task {
-		return task{pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			v, err := store.Allow(ctx, limitQuestion(policy, rng.IntN(clients), r))
-			if err == nil && v.Allowed != allowed {
-				err = fmt.Errorf("%w: %s: allowed is %t", errAnswer, policy, v.Allowed)
-			}
-			return 1, err
-		}}
+func (b *bench) decisions(ctx context.Context) error {
+	ask := func(policy string, clients int, r limit.Rule, allowed bool) func(context.Context) (sample, error) {
+		return b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
+			return 1, take(ctx, b.store, permit(policy, rng.IntN(clients), r), allowed)
+		})
 	}
-	var all []turn
+	const refused, long = ", refused", "long log"
+	var turns []turn
 	for _, a := range limit.Algorithms {
-		many := limit.Rule{Algorithm: a, Limit: plenty, WindowSeconds: window}
-		if a == limit.LeakyBucket {
-			many.Burst = plenty
-		}
-		one := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
-		refused := min(limitSubjects, b.plan.limitClients)
-		for i := range refused {
-			if _, err := store.Allow(ctx, limitQuestion("full", i, one)); err != nil {
+		full := limit.Rule{Algorithm: a, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}
+		clients := min(limitSubjects, b.plan.limitClients)
+		for i := range clients {
+			if _, err := b.store.Allow(ctx, permit("full", i, full)); err != nil {
 				return err
 			}
 		}
-		all = append(all,
-			turn{decision(a, allowed), b.burden(ask("many", limitSubjects, many, true))},
-			turn{decision(a, refusal), b.burden(ask("full", refused, one, false))})
+		turns = append(turns,
+			turn{string(a), ask("many", limitSubjects, many(a), true)}, turn{string(a) + refused, ask("full", clients, full, false)})
 	}
-	long := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: window}
-	all = append(all, turn{decision(limit.SlidingLog, deepLog), b.burden(ask("long", deepSubjects, long, true))})
-	costs, err := b.interleave(ctx, b.plan.Rounds, all)
+	turns = append(turns, turn{long, ask("long", deepSubjects,
+		limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: plentyWindow}, true)})
+	costs, err := interleave(ctx, b.plan.Rounds, turns)
 	for i := range b.limited.Decisions {
 		d := &b.limited.Decisions[i]
-		d.Allowed, d.Refused = costs.median(decision(d.Algorithm, allowed), redisMicros), costs.median(decision(d.Algorithm, refusal), redisMicros)
+		d.Allowed, d.Refused = costs.median(string(d.Algorithm), redisMicros), costs.median(string(d.Algorithm)+refused, redisMicros)
 	}
-	b.limited.DeepLog = costs.median(decision(limit.SlidingLog, deepLog), redisMicros)
+	b.limited.DeepLog = costs.median(long, redisMicros)
 	return err
 }
 
 // limitBytes measures memory: of clients with one permit, and of logs.
-func (b *bench) limitBytes(ctx context.Context, store *lua.Store) error {
-	out := &b.limited
+func (b *bench) limitBytes(ctx context.Context) error {
+	const window = 3600
 	clients := b.plan.limitClients
 	for _, a := range limit.Algorithms {
-		r := limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: 3600}
-		bytes, own, err := b.bytesOf(ctx, store, "bytes", clients, 1, r)
+		inRedis, own, err := b.bytesOf(ctx, "bytes", clients, 1, limit.Rule{Algorithm: a, Limit: 100, WindowSeconds: window})
 		if err != nil {
 			return err
 		}
-		out.Decisions = append(out.Decisions, decisionCost{Algorithm: a, Bytes: bytes / float64(clients), Own: own / float64(clients)})
+		b.limited.Decisions = append(b.limited.Decisions, decisionCost{Algorithm: a, Bytes: inRedis, Own: own})
 	}
-	for _, n := range logSizes {
-		r := limit.Rule{Algorithm: limit.SlidingLog, Limit: int64(n), WindowSeconds: 3600}
-		logs := max(1, clients/n)
-		bytes, own, err := b.bytesOf(ctx, store, "log"+strconv.Itoa(n), logs, n, r)
+	for _, n := range []int{10, 100, 1_000, limit.MaxLogLimit} {
+		inRedis, own, err := b.bytesOf(ctx, "log"+strconv.Itoa(n), max(1, clients/n), n,
+			limit.Rule{Algorithm: limit.SlidingLog, Limit: int64(n), WindowSeconds: window})
 		if err != nil {
 			return err
 		}
-		out.Logs = append(out.Logs, logCost{n, bytes / float64(logs*n), own / float64(logs*n)})
+		b.limited.Logs = append(b.limited.Logs, logCost{n, inRedis, own})
 	}
 	return nil
 }
 
 // bytesOf has clients take permits of a rule, in Redis and in a store of this
-// process, and returns by how much each has grown.
-func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
+// process, and returns by how much each has grown, a permit.
+func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
 	before, err := b.redis.UsedMemory(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	take := func(ctx context.Context, i int) error {
-		v, err := store.Allow(ctx, limitQuestion(policy, i%clients, r))
-		if err == nil && !v.Allowed {
-			err = fmt.Errorf("%w: %s: refused", errAnswer, policy)
-		}
-		return err
-	}
-	if err := each(ctx, clients*permits, take); err != nil {
+	n := clients * permits
+	if err := each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) }); err != nil {
 		return 0, 0, err
 	}
 	after, err := b.redis.UsedMemory(ctx)
@@ -195,14 +173,14 @@ func (b *bench) bytesOf(ctx context.Context, store *lua.Store, policy string, cl
 		return 0, 0, err
 	}
 	heap := heapBytes()
-	mine := local.New(local.Options{})
+	mine := local.New(local.CountersOptions{})
 	defer mine.Close()
-	for i := range clients * permits {
-		if _, err := mine.Allow(ctx, limitQuestion(policy, i%clients, r)); err != nil {
+	for i := range n {
+		if err := take(ctx, mine, permit(policy, i%clients, r), true); err != nil {
 			return 0, 0, err
 		}
 	}
-	return float64(after - before), float64(heapBytes() - heap), nil
+	return float64(after-before) / float64(n), float64(heapBytes()-heap) / float64(n), nil
 }
 
 // longestDecisions measures the script calls that do most, on a clock that is set.
@@ -215,50 +193,90 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	const window = time.Hour
 	full := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: int64(window.Seconds())}
-	fill := func(policy string) error {
-		return each(ctx, limit.MaxLogLimit-1, func(ctx context.Context, _ int) error {
-			_, err := store.Allow(ctx, limitQuestion(policy, 0, full))
+	fill := func(policy string, permits int) error {
+		return each(ctx, permits, func(ctx context.Context, _ int) error {
+			_, err := store.Allow(ctx, permit(policy, 0, full))
 			return err
 		})
 	}
-	watch := func(name string, q limit.Request) error {
-		if err := b.redis.WatchCalls(ctx, 0); err != nil {
-			return err
-		}
-		if _, err := store.Allow(ctx, q); err != nil {
-			return err
-		}
-		calls, err := b.redis.ScriptCalls(ctx)
-		if err == nil {
-			b.limited.Longest = append(b.limited.Longest, longestCall{name, slices.Max(append(calls, 0))})
-		}
-		return err
-	}
-	if err := fill("forgets"); err != nil {
-		return err
-	}
-	ahead.advance(window / 2)
-	q := limitQuestion("forgets", 0, full)
-	if _, err := store.Allow(ctx, q); err != nil { // stays
-		return err
-	}
-	ahead.advance(window/2 + time.Second)
-	if err := watch("most of a log of 10,000 permits has left it at once", q); err != nil {
-		return err
-	}
-	if err := fill("set"); err != nil {
-		return err
-	}
-	ahead.advance(-2 * window)
-	if err := watch("a log of 10,000 permits, after the clock was set back", limitQuestion("set", 0, full)); err != nil {
-		return err
-	}
-	q = limitQuestion("eight", 0, full)
-	q.Rules, q.Cost = nil, limit.MaxLogCost
+	eight := permit("eight", 0, full)
+	eight.Rules, eight.Cost = nil, limit.MaxLogCost
 	for i := range limit.MaxRules {
 		r := full
 		r.WindowSeconds -= int64(i)
-		q.Rules = append(q.Rules, r)
+		eight.Rules = append(eight.Rules, r)
 	}
-	return watch("8 rules, 8,000 permits", q)
+	for _, one := range []struct {
+		name    string
+		prepare func() error
+		ask     limit.Request
+	}{
+		{"most of a log of 10,000 permits has left it at once", func() error {
+			err := fill("forgets", limit.MaxLogLimit-1)
+			ahead.advance(window / 2)
+			err = errors.Join(err, fill("forgets", 1)) // stays
+			ahead.advance(window/2 + time.Second)
+			return err
+		}, permit("forgets", 0, full)},
+		{"a log of 10,000 permits, after the clock was set back", func() error {
+			err := fill("set", limit.MaxLogLimit-1)
+			ahead.advance(-2 * window)
+			return err
+		}, permit("set", 0, full)},
+		{"8 rules, 8,000 permits", func() error { return nil }, eight},
+	} {
+		if err := errors.Join(one.prepare(), b.redis.WatchCalls(ctx, 0)); err != nil {
+			return err
+		}
+		if _, err := store.Allow(ctx, one.ask); err != nil {
+			return err
+		}
+		calls, err := b.redis.ScriptCalls(ctx)
+		if err != nil {
+			return err
+		}
+		b.limited.Longest = append(b.limited.Longest, longestCall{one.name, slices.Max(append(calls, 0))})
+	}
+	return nil
+}
+
+// limitsOverHTTP measures the limits' listener of the server on Redis.
+func (b *bench) limitsOverHTTP(ctx context.Context) error {
+	ask := func(q question, refusals bool) load {
+		l := b.load(b.named(onRedis), q)
+		l.addr, l.refusals = b.named(onRedis).limits, refusals
+		return l
+	}
+	var turns []turn
+	for _, a := range limit.Algorithms {
+		q := checks("allow-"+string(a), httpClients)
+		turns = append(turns, turn{string(a), func(ctx context.Context) (sample, error) {
+			s, err := b.observe(ctx, b.named(onRedis), ask(q, false))
+			if err == nil && s.Refused > 0 {
+				err = fmt.Errorf("%w: %.3f %% were refused", errAnswer, 100*s.Refused)
+			}
+			return s, err
+		}})
+	}
+	s, err := interleave(ctx, b.plan.Rounds, turns)
+	if err != nil {
+		return err
+	}
+	for _, a := range limit.Algorithms {
+		b.limited.HTTP = append(b.limited.HTTP, s.results(string(limit.FixedWindow), string(a))...)
+	}
+	known := ask(checks("refuse", httpRefused), true)
+	// Each is allowed once, and refused by the store once.
+	if _, err := known.run(ctx); err != nil {
+		return err
+	}
+	echo := b.named(bareEcho)
+	s, err = interleave(ctx, b.plan.Rounds, []turn{
+		{bareEcho, func(ctx context.Context) (sample, error) {
+			return b.observe(ctx, echo, b.load(echo, polls(benchZone, &echo.crowd)))
+		}},
+		{refusals, func(ctx context.Context) (sample, error) { return b.observe(ctx, b.named(onRedis), known) }},
+	})
+	b.limited.Refusals = s.results(bareEcho, bareEcho, refusals)
+	return err
 }

@@ -52,21 +52,19 @@ func TestReadZonesRefuses(t *testing.T) {
 	}
 }
 
-func TestChosen(t *testing.T) {
+func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		c    loadTestCommand
-		want []string
-	}{
-		{loadTestCommand{}, scenarios},
-		{loadTestCommand{Docs: "docs"}, scenarios},
-		{loadTestCommand{Only: []string{"fault", "burst"}}, []string{"fault", "burst"}},
-		{loadTestCommand{Only: []string{"flood"}}, nil},
-		{loadTestCommand{Only: []string{"fault"}, Docs: "docs"}, nil},
+	for args, want := range map[string]string{
+		"": "", "--docs=docs": "", "--only=fault,burst --store=redis": "", "--only=fault --only=burst": "",
+		"--only=flood": "no flood", "--store=memory": "no memory", "--only=fault --docs=docs": "all scenarios",
 	} {
-		got, err := tt.c.chosen()
-		if !slices.Equal(got, tt.want) || (err == nil) != (tt.want != nil) {
-			t.Errorf("%+v: %v, %v", tt.c, got, err)
+		var l loadTest
+		c := newLoadTestCommand(&l)
+		if err := c.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
 }

@@ -8,15 +8,34 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/lua"
 )
 
-// measureCommand is queue-bench measure.
-type measureCommand struct {
-	Quick  bool   `help:"Small crowds and short slices: under two minutes, to see that it works."`
-	Docs   string `placeholder:"DIR" help:"Where performance.json is kept, and the pages are written. Nowhere when absent."`
-	Server string `placeholder:"FILE" help:"The queue-server to measure. Built from this checkout when absent."`
-	Redis  string `default:"redis-server" placeholder:"FILE" help:"The redis-server to measure with."`
-	Only   string `hidden:"" enum:"all,http,redis,embedded,limits" default:"all" help:"Measure a part (all, http, redis, embedded or limits)."`
+// measureOptions are the flags of queue-bench itself.
+type measureOptions struct {
+	quick               bool
+	docs, server, redis string
+	only                string
+}
+
+// onlyOnes are what --only knows.
+var onlyOnes = []string{"all", "http", "redis", "embedded", "limits"}
+
+func newMeasureCommand() *cobra.Command {
+	var o measureOptions
+	c := &cobra.Command{
+		Use: "queue-bench", Short: "Measures the waiting room beside baselines, prints the figures and writes the pages", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
+	}
+	c.Flags().BoolVar(&o.quick, "quick", false, "small crowds and short slices: under two minutes, to see that it works")
+	c.Flags().StringVar(&o.docs, "docs", "", "the `folder` of performance.json and its pages; nowhere when absent")
+	c.Flags().StringVar(&o.server, "server", "", "the queue-server to measure; built from this checkout when absent")
+	c.Flags().StringVar(&o.redis, "redis", "redis-server", "the redis-server to measure with")
+	c.Flags().StringVar(&o.only, "only", "all", fmt.Sprint("the part to measure, of ", onlyOnes))
+	return c
 }
 
 // plan is how much is measured.
@@ -56,150 +75,127 @@ var (
 
 // bench is a run.
 type bench struct {
-	measureCommand
-	plan plan
 	*servers
-	progress *progress
-	front    *front
-	out      benchReport
-	limited  limitsReport
+
+	plan  plan
+	began time.Time
+	// store asks Redis by itself, without a server.
+	store *lua.Store
+	// empty is what the stores hold before anybody waits.
+	empty map[string]int64
+	// stopFront ends those who poll at the front of the lines.
+	stopFront func() error
+	out       benchReport
+	limited   limitsReport
 }
 
-// Run measures, prints the tables and writes the document.
-func (c *measureCommand) Run(ctx context.Context, to output) error {
+// run measures, prints what it found and writes the pages.
+func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
+	if !slices.Contains(onlyOnes, o.only) {
+		return fmt.Errorf("--only is one of %v", onlyOnes)
+	}
 	p := fullPlan
-	if c.Quick {
+	if o.quick {
 		p = quickPlan
 	}
-	out, err := measure(ctx, *c, p, to.progress)
+	out, err := measure(ctx, o, p, says)
 	if err != nil {
 		return err
 	}
-	if err := out.print(to.table); err != nil {
+	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if c.Docs == "" || c.Only != "all" && c.Only != "limits" {
+	if o.docs == "" || o.only != "all" && o.only != "limits" {
 		return nil
 	}
-	return out.keep(c.Docs)
+	return out.keep(o.docs)
 }
 
 // measure runs the plan.
-func measure(ctx context.Context, c measureCommand, p plan, says io.Writer) (out report, err error) {
-	b := &bench{measureCommand: c, plan: p, progress: newProgress(says, 3*len(p.sizes)+13)}
-	defer b.progress.end()
-	began := occasion{When: time.Now(), machine: describeMachine()}
-	b.progress.begin("building and starting the servers")
-	if b.servers, err = startServers(ctx, c, p.Conns); err != nil {
+func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
+	b := &bench{plan: p, began: time.Now(), stopFront: func() error { return nil }}
+	began := occasion{When: b.began, machine: describeMachine()}
+	chosen := slices.DeleteFunc(b.parts(), func(p part) bool { return !slices.Contains(p.of, o.only) })
+	begin := func(i int, what string) { fmt.Fprintf(says, "[%s] %2d/%d %s\n", since(b.began), i, len(chosen), what) }
+	begin(0, "building and starting the servers")
+	if b.servers, err = startServers(ctx, o); err != nil {
 		return report{}, err
 	}
-	defer func() { err = errors.Join(err, b.front.stop(), b.stop()) }()
+	defer func() { err = errors.Join(err, b.stopFront(), b.stop()) }()
 	if began.Redis, err = b.redis.Version(ctx); err != nil {
 		return report{}, err
 	}
-	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
-	parts := []struct {
-		in  []string
-		run func(context.Context) error
-	}{
-		{[]string{"all", "limits"}, b.limits},
-		{[]string{"all", "http"}, b.http},
-		{[]string{"redis"}, b.onlyCrowd},
-		{[]string{"all", "redis"}, b.scripts},
-		{[]string{"all", "redis"}, b.sweeps},
-		{[]string{"all", "embedded"}, b.inProcess},
+	if b.store, err = lua.Open(ctx, lua.Options{URL: b.redis.URL()}); err != nil {
+		return report{}, err
 	}
-	for _, part := range parts {
-		if !slices.Contains(part.in, c.Only) {
-			continue
-		}
+	defer func() { err = errors.Join(err, b.store.Close()) }()
+	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
+	for i, part := range chosen {
+		begin(i+1, part.says)
+		before := time.Now()
 		if err := part.run(ctx); err != nil {
 			return report{}, err
 		}
+		if slices.Contains(part.of, "limits") {
+			b.limited.Took += time.Since(before)
+		}
 	}
+	b.limited.Took = b.limited.Took.Round(time.Second)
 	b.out.Took = time.Since(began.When).Round(time.Second)
-	if c.Only == "all" || c.Only == "limits" {
+	if o.only == "all" || o.only == "limits" {
 		out.Limits = &b.limited
 	}
-	if c.Only != "limits" {
+	if o.only != "limits" {
 		out.Bench = &b.out
 	}
 	return out, nil
 }
 
-// http measures the servers at each size of the crowd.
-func (b *bench) http(ctx context.Context) error {
-	b.progress.begin("warming up")
-	if err := b.warmUp(ctx); err != nil {
-		return err
-	}
-	memory, err := b.memory(ctx)
-	if err != nil {
-		return err
-	}
-	var taken standings // on the way to the present size
-	for i, n := range b.plan.sizes {
-		if i == 0 {
-			b.progress.begin("%s join", count(n))
-			if err := b.firstCrowd(ctx, n); err != nil {
-				return err
-			}
-			if err := b.keepFront(ctx); err != nil {
-				return err
-			}
-		} else {
-			b.progress.begin("%s more join", count(n-b.plan.sizes[i-1]))
-			if taken, err = b.grow(ctx, n); err != nil {
-				return err
-			}
-			b.out.Steps[i-1].Joins = taken
-		}
-		s := step{Waiting: n}
-		if s.Bytes, err = b.bytesSince(ctx, memory, n); err != nil {
-			return err
-		}
-		b.progress.begin("polls with %s waiting", count(n))
-		if err := b.redis.WatchCalls(ctx, longCall); err != nil {
-			return err
-		}
-		if s.Polls, err = b.polls(ctx, b.rooms); err != nil {
-			return err
-		}
-		calls, err := b.redis.ScriptCalls(ctx)
-		if err != nil {
-			return err
-		}
-		for _, took := range calls {
-			s.Longest = max(s.Longest, took)
-		}
-		b.progress.begin("latency with %s waiting", count(n))
-		if s.Latency, err = b.latency(ctx, s.Polls); err != nil {
-			return err
-		}
-		b.out.Steps = append(b.out.Steps, s)
-	}
-	b.progress.begin("joins with %s waiting", count(b.plan.largest()))
-	if taken, err = b.joinsAtEnd(ctx); err != nil {
-		return err
-	}
-	b.out.Steps[len(b.out.Steps)-1].Joins = taken
-	return b.appendOnly(ctx)
+// part is a part of a run.
+type part struct {
+	// of are what --only names it by.
+	of   []string
+	says string
+	run  func(context.Context) error
 }
 
-// longCall is from when on a script call is looked at: a tenth of what it may
-// take at most.
-const longCall = time.Millisecond
+// parts are all of them, in their order.
+func (b *bench) parts() (all []part) {
+	add := func(of []string, run func(context.Context) error, format string, a ...any) {
+		all = append(all, part{of, fmt.Sprintf(format, a...), run})
+	}
+	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
+	largest := count(b.plan.largest())
+	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
+	add(limits, b.longestDecisions, "the longest script calls of limits")
+	add(limits, b.decisions, "processor time of Redis a decision")
+	add(limits, b.shards, "how far limits in parts are used")
+	add(limits, b.limitsOverHTTP, "decisions over HTTP")
+	add(http, b.warmUp, "warming up")
+	for i, n := range b.plan.sizes {
+		if i == 0 {
+			add(http, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, n) }, "%s join", count(n))
+		} else {
+			add(http, b.grow, "%s more join", count(n-b.plan.sizes[i-1]))
+		}
+		add(http, func(ctx context.Context) error { return b.step(ctx, n) }, "polls with %s waiting", count(n))
+		add(http, b.latency, "latency with %s waiting", count(n))
+	}
+	add(http, b.joinsAtEnd, "joins with %s waiting", largest)
+	add(http, b.appendOnly, "polls while Redis writes to disk")
+	add([]string{"redis"}, func(ctx context.Context) error {
+		return b.firstCrowd(ctx, []*contender{b.named(onRedis)}, b.plan.largest())
+	}, "%s join", largest)
+	add(redis, b.scripts, "processor time of Redis a poll")
+	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
+	add([]string{"all", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
+	return all
+}
 
-// appendOnly measures polls while Redis writes a log to disk.
-func (b *bench) appendOnly(ctx context.Context) (err error) {
-	b.progress.begin("polls while Redis writes to disk")
-	if err := b.redis.SetAppendOnly(ctx, true); err != nil {
-		return err
-	}
-	if b.out.AppendOnly, err = b.polls(ctx, []*contender{b.room(bareEcho), b.room(onRedis)}); err != nil {
-		return err
-	}
-	return b.redis.SetAppendOnly(ctx, false)
+// since writes minutes and seconds.
+func since(began time.Time) string {
+	took := time.Since(began).Round(time.Second)
+	return fmt.Sprintf("%d:%02d", int(took.Minutes()), int(took.Seconds())%60)
 }
 
 // turn is one contender's part of a round.
@@ -209,32 +205,25 @@ type turn struct {
 }
 
 // contest gives each contender a turn in each round, and compares them with bare echo.
-func (b *bench) contest(ctx context.Context, rounds int, of []*contender, take func(context.Context, *contender) (sample, error)) (standings, error) {
-	all, names := make([]turn, len(of)), make([]string, len(of))
+func (b *bench) contest(ctx context.Context, rounds int, of []*contender, take func(context.Context, *contender) (sample, error)) (results, error) {
+	turns, names := make([]turn, len(of)), make([]string, len(of))
 	for i, c := range of {
 		names[i] = c.name
-		all[i] = turn{c.name, func(ctx context.Context) (sample, error) {
-			s, err := take(ctx, c)
-			if err != nil {
-				err = fmt.Errorf("%w\n%s", err, c.log)
-			}
-			return s, err
-		}}
+		turns[i] = turn{c.name, func(ctx context.Context) (sample, error) { return take(ctx, c) }}
 	}
-	s, err := b.interleave(ctx, rounds, all)
-	return s.standings(bareEcho, names...), err
+	s, err := interleave(ctx, rounds, turns)
+	return s.results(bareEcho, names...), err
 }
 
 // interleave takes the turns to and fro, so that a machine that becomes slower
 // or faster favours none.
-func (b *bench) interleave(ctx context.Context, rounds int, of []turn) (series, error) {
+func interleave(ctx context.Context, rounds int, of []turn) (series, error) {
 	out := make(series)
 	for round := range rounds {
 		for i := range of {
 			if round%2 == 1 {
 				i = len(of) - 1 - i
 			}
-			b.progress.note("round %d of %d, %s", round+1, rounds, of[i].name)
 			// Nobody pays for the generator's own garbage.
 			runtime.GC()
 			s, err := of[i].take(ctx)
@@ -247,47 +236,60 @@ func (b *bench) interleave(ctx context.Context, rounds int, of []turn) (series, 
 	return out, nil
 }
 
+// load has the connections of the plan ask a contender for a slice.
+func (b *bench) load(c *contender, q question) load {
+	return load{question: q, addr: c.addr, conns: b.plan.Conns, warm: b.plan.Warm, span: b.plan.Span}
+}
+
+// mostRefused is the share of requests up to which refusals are reported beside a figure.
+const mostRefused = 0.001
+
+// errRefused: too much was refused for a figure to mean anything.
+var errRefused = errors.New("more than a thousandth of the requests was refused")
+
+// batch is the metric of how many visitors travelled in one script call.
+const batch = "queue_redis_batch_visitors"
+
 // observe runs a load on one contender and takes its sample.
-func (b *bench) observe(ctx context.Context, c *contender, load func() (tally, error)) (sample, error) {
+func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, err error) {
 	var before, after map[string]float64
-	var err error
 	if c.name == onRedis {
 		if before, err = c.metrics(ctx); err != nil {
-			return sample{}, err
+			return s, err
 		}
 	}
-	redisBefore, err := b.redis.CPU(ctx)
+	redis, err := b.redis.CPU(ctx)
 	if err != nil {
-		return sample{}, err
+		return s, err
 	}
-	cpu, self := c.cpu(), ownCPU()
-	t, err := load()
+	cpu := func() time.Duration {
+		cpu, _ := c.used()
+		return cpu
+	}
+	server, own := cpu(), ownCPU()
+	t, err := l.run(ctx)
 	if err != nil {
-		return sample{}, err
-	}
-	if t.done == 0 {
-		return sample{}, fmt.Errorf("%w: %d requests, none of them was served", errAnswer, t.sent)
+		return s, err
 	}
 	requests := float64(t.sent)
-	s := sample{
-		PerSecond: t.perSecond(), Refused: float64(t.refused) / requests,
-		ServerMicros: micros(c.cpu()-cpu) / requests, selfMicros: micros(ownCPU()-self) / requests,
+	s = sample{
+		PerSecond: float64(t.done) / t.took.Seconds(), Refused: float64(t.refused) / requests,
+		ServerMicros: micros(cpu()-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
 		P50: percentile(t.latencies, 50), P99: percentile(t.latencies, 99),
+	}
+	if t.done == 0 || s.Refused > mostRefused && !l.refusals {
+		return s, fmt.Errorf("%w: %d of %d", errRefused, t.refused, t.sent)
 	}
 	if c.name != onRedis {
 		return s, nil
 	}
-	redisAfter, err := b.redis.CPU(ctx)
+	used, err := b.redis.CPU(ctx)
 	if err != nil {
-		return sample{}, err
+		return s, err
 	}
-	s.RedisMicros = micros(redisAfter-redisBefore) / requests
-	if after, err = c.metrics(ctx); err != nil {
-		return sample{}, err
+	s.RedisMicros = micros(used-redis) / requests
+	if after, err = c.metrics(ctx); err == nil && after[batch+"_count"] > before[batch+"_count"] {
+		s.Together = (after[batch+"_sum"] - before[batch+"_sum"]) / (after[batch+"_count"] - before[batch+"_count"])
 	}
-	const batch = "queue_redis_batch_visitors"
-	if calls := after[batch+"_count"] - before[batch+"_count"]; calls > 0 {
-		s.Together = (after[batch+"_sum"] - before[batch+"_sum"]) / calls
-	}
-	return s, nil
+	return s, err
 }

@@ -20,7 +20,7 @@ func TestMeasure(t *testing.T) {
 		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200,
 	}
 	var says bytes.Buffer
-	out, err := measure(t.Context(), measureCommand{Redis: "redis-server", Only: "all"}, p, &says)
+	out, err := measure(t.Context(), measureOptions{redis: "redis-server", only: "all"}, p, &says)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, says.String())
 	}
@@ -28,7 +28,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatalf("%d steps, want 2", len(out.Bench.Steps))
 	}
 	for _, s := range out.Bench.Steps {
-		for what, part := range map[string]standings{"polls": s.Polls, "joins": s.Joins, "latency": s.Latency} {
+		for what, part := range map[string]results{"polls": s.Polls, "joins": s.Joins, "latency": s.Latency} {
 			for _, name := range serversShown {
 				if part.Of(name).PerSecond <= 0 {
 					t.Errorf("%d waiting, %s, %s: %+v", s.Waiting, what, name, part)
@@ -69,11 +69,11 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureFails(t *testing.T) {
 	t.Parallel()
-	c := measureCommand{Redis: "/nowhere/redis-server", Server: "/nowhere/queue-server", Only: "all"}
+	c := measureOptions{redis: "/nowhere/redis-server", server: "/nowhere/queue-server", only: "all"}
 	if _, err := measure(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a redis-server")
 	}
-	c.Redis = "redis-server"
+	c.redis = "redis-server"
 	if _, err := measure(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a queue-server")
 	}

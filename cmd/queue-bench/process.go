@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -14,9 +13,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
 )
@@ -36,20 +36,41 @@ type process struct {
 	// addr is the public listener, admin the operators', limits the limits'; "" for
 	// none.
 	addr, admin, limits string
-	// token is the operators'; "" where nobody asks for profiles.
+	// token is the operators'.
 	token  string
 	cmd    *exec.Cmd
-	log    *tail
+	cancel context.CancelFunc
 	exited chan struct{} // closed when it has ended
+}
+
+// build makes the queue-server of this checkout.
+func build(ctx context.Context, to string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", to, "github.com/openqueue/waitingroom/cmd/queue-server")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build queue-server: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// startRedis starts a redis-server, and tells what it said if it does not start.
+func startRedis(ctx context.Context, program string) (*baseline.Server, error) {
+	var log strings.Builder
+	s, err := baseline.Start(ctx, program, &log)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, log.String())
+	}
+	return s, nil
 }
 
 // startServer starts a queue-server with a configuration in a folder of its own. Of the
 // environment, it gets no settings but these.
 func startServer(ctx context.Context, program, name, dir string, config []byte, settings, flags []string) (*process, error) {
-	var addrs [3]string
-	for i := range addrs {
+	// Whoever wants to look at profiles gives a token.
+	p := &process{name: name, token: cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())}
+	for _, addr := range []*string{&p.addr, &p.admin, &p.limits} {
 		var err error
-		if addrs[i], err = baseline.FreeAddr(ctx); err != nil {
+		if *addr, err = baseline.FreeAddr(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -57,104 +78,85 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, append([]string{
-		"serve", "--addr=" + addrs[0], "--admin-addr=" + addrs[1], "--limits-addr=" + addrs[2], "--data-dir=" + dir,
-		"--config=" + file, "--drain-delay=0s", "--log-level=warn",
-	}, flags...)...)
+	env := append([]string{"QUEUE_ADMIN_TOKEN=" + p.token}, settings...)
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "QUEUE_") {
-			cmd.Env = append(cmd.Env, e)
+			env = append(env, e)
 		}
 	}
-	// Whoever wants to look at profiles gives a token.
-	token := cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())
-	cmd.Env = append(append(cmd.Env, settings...), "QUEUE_ADMIN_TOKEN="+token)
-	p, err := start(ctx, name, addrs[0], cmd)
-	if err != nil {
-		return nil, err
-	}
-	p.admin, p.limits, p.token = addrs[1], addrs[2], token
-	return p, nil
+	return p, p.start(ctx, env, program, append([]string{
+		"serve", "--addr=" + p.addr, "--admin-addr=" + p.admin, "--limits-addr=" + p.limits, "--data-dir=" + dir,
+		"--config=" + file, "--drain-delay=0s", "--log-level=error",
+	}, flags...)...)
 }
 
-// start starts a program that listens on addr, and waits until it is ready. It
-// ends with ctx, or with stop.
-func start(ctx context.Context, name, addr string, cmd *exec.Cmd) (*process, error) {
-	p := &process{name: name, addr: addr, cmd: cmd, log: &tail{}, exited: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = p.log, p.log
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTimeout
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// start starts the program, which listens on addr, and waits until it is ready. It
+// ends with ctx, or with stop; what it says goes to where this program's errors go.
+func (p *process) start(ctx context.Context, env []string, program string, args ...string) error {
+	running, cancel := context.WithCancel(ctx)
+	p.cancel, p.exited = cancel, make(chan struct{})
+	p.cmd = exec.CommandContext(running, program, args...)
+	p.cmd.Env, p.cmd.Stderr = env, os.Stderr
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.WaitDelay = stopTimeout
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	go func() {
 		defer close(p.exited)
 		// Its exit status says how it was ended, which is known.
-		_ = cmd.Wait()
+		_ = p.cmd.Wait()
 	}()
 	if err := p.await(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s did not start: %w\n%s", name, err, p.log), p.stop())
+		return errors.Join(fmt.Errorf("%s did not start: %w", p.name, err), p.stop())
 	}
-	return p, nil
+	return nil
 }
 
 // await waits until the server says that it is ready.
 func (p *process) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	for {
-		if _, err := get(ctx, "http://"+p.addr+"/readyz"); err == nil {
+		if _, err := get(ctx, p.addr, "/readyz", ""); err == nil {
 			return nil
 		}
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
 		case <-p.exited:
 			return errors.New("it has ended")
-		case <-tick.C:
+		default:
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
 		}
 	}
 }
 
 // stop ends the process and waits for it.
 func (p *process) stop() error {
-	err := p.cmd.Process.Signal(syscall.SIGTERM)
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
+	p.cancel()
+	<-p.exited
+	if status, is := p.cmd.ProcessState.Sys().(syscall.WaitStatus); is && status.Signal() == syscall.SIGKILL {
+		return fmt.Errorf("%s had to be killed", p.name)
 	}
-	select {
-	case <-p.exited:
-		return err
-	case <-time.After(stopTimeout):
-		return errors.Join(err, fmt.Errorf("%s had to be killed", p.name), p.cmd.Process.Kill())
-	}
+	return nil
 }
 
-// cpu is the processor time that the process has used so far; 0 where the
-// system does not say.
-func (p *process) cpu() time.Duration {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
+// used is the processor time that the process has used so far, and the most memory that it
+// has held; 0 where the system does not say.
+func (p *process) used() (cpu time.Duration, peakBytes int64) {
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	// proc(5): the name, field 2, is in brackets and may hold anything; user
-	// and system time are fields 14 and 15, in hundredths of a second.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const user, system, skipped = 14, 15, 3
-	var ticks int64
-	for _, i := range []int{user, system} {
-		if len(fields) <= i-skipped {
-			return 0
-		}
-		n, err := strconv.ParseInt(fields[i-skipped], 10, 64)
-		if err != nil {
-			return 0
-		}
-		ticks += n
+	if stat, err := proc.Stat(); err == nil {
+		cpu = time.Duration(stat.CPUTime() * float64(time.Second))
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	if status, err := proc.NewStatus(); err == nil {
+		peakBytes = int64(status.VmHWM)
+	}
+	return cpu, peakBytes
 }
 
 // ownCPU is the processor time that this process has used so far.
@@ -168,29 +170,23 @@ func ownCPU() time.Duration {
 
 // metrics reads the server's metrics: the sum of each over its labels.
 func (p *process) metrics(ctx context.Context) (map[string]float64, error) {
-	text, err := p.ask(ctx, "/metrics")
-	if err != nil {
-		return nil, err
-	}
+	text, err := get(ctx, p.admin, "/metrics", p.token)
 	out := make(map[string]float64)
 	for l := range strings.Lines(string(text)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(l), " ")
-		if !ok || strings.HasPrefix(l, "#") {
-			continue
-		}
+		name, value, _ := strings.Cut(strings.TrimSpace(l), " ")
 		name, _, _ = strings.Cut(name, "{")
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
 			out[name] += v
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // heap is what the server's heap holds after a garbage collection, in bytes.
 func (p *process) heap(ctx context.Context) (int64, error) {
 	// The second collection frees what pools kept over the first.
 	for range 2 {
-		if _, err := p.ask(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+		if _, err := get(ctx, p.admin, "/debug/pprof/heap?gc=1", p.token); err != nil {
 			return 0, err
 		}
 	}
@@ -198,27 +194,13 @@ func (p *process) heap(ctx context.Context) (int64, error) {
 	return int64(m["go_memstats_heap_alloc_bytes"]), err
 }
 
-// ask asks the operators' listener.
-func (p *process) ask(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.admin+path, nil)
+// get asks a listener of a server of ours.
+func get(ctx context.Context, addr, path, token string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	return fetch(req)
-}
-
-// get fetches a page of a server of ours.
-func get(ctx context.Context, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	return fetch(req)
-}
-
-// fetch sends a request to a server of ours.
-func fetch(req *http.Request) ([]byte, error) {
+	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
@@ -231,24 +213,11 @@ func fetch(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// tail keeps the last of what a process says.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailBytes = 4 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	t.text = t.text[max(0, len(t.text)-tailBytes):]
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

@@ -5,17 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"text/template"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -32,20 +31,28 @@ type report struct {
 	LoadTest *loadReport   `json:"loadTest,omitempty"`
 }
 
-// occasion is when something was measured, how long that took, and on what.
-type occasion struct {
-	When time.Time     `json:"when"`
-	Took time.Duration `json:"tookNanos"`
-	machine
-}
-
 type (
+	// occasion is when something was measured, how long that took, and on what.
+	occasion struct {
+		When time.Time     `json:"when"`
+		Took time.Duration `json:"tookNanos"`
+		machine
+	}
+	// machine is what was measured on.
+	machine struct {
+		Cores       int    `json:"cores"`
+		Processor   string `json:"processor"`
+		System      string `json:"system"`
+		Go          string `json:"go"`
+		Redis       string `json:"redis,omitzero"`
+		LoadAverage string `json:"loadAverage,omitzero"`
+	}
 	benchReport struct {
 		occasion
 		Plan  plan   `json:"plan"`
 		Steps []step `json:"steps,omitempty"`
 		// AppendOnly are polls of the largest crowd while Redis writes to disk.
-		AppendOnly standings `json:"appendOnly,omitempty"`
+		AppendOnly results `json:"appendOnly,omitempty"`
 		// Scripts are what our script and the minimal one cost Redis, each beside the
 		// minimal one with the same crowd.
 		Scripts []scriptCost `json:"scripts,omitempty"`
@@ -59,11 +66,11 @@ type (
 	}
 	// step is what was found at one size of the crowd.
 	step struct {
-		Waiting int       `json:"waiting"`
-		Polls   standings `json:"polls"`
-		Latency standings `json:"latency"`
+		Waiting int     `json:"waiting"`
+		Polls   results `json:"polls"`
+		Latency results `json:"latency"`
 		// Joins are from this size on to the next.
-		Joins standings `json:"joins"`
+		Joins results `json:"joins"`
 		// Bytes are those of a waiting visitor, by store.
 		Bytes map[string]float64 `json:"bytes"`
 		// Longest is the longest script call during polls, if it was long.
@@ -77,13 +84,32 @@ type (
 	}
 )
 
-// Last is the step with the largest crowd.
-func (b *benchReport) Last() step {
-	if len(b.Steps) == 0 {
-		return step{}
+// describeMachine says what can be found out; the rest is "unknown".
+func describeMachine() machine {
+	m := machine{
+		Cores: runtime.NumCPU(), Go: strings.TrimPrefix(runtime.Version(), "go"),
+		Processor: "unknown", System: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	return b.Steps[len(b.Steps)-1]
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m
+	}
+	if cores, err := proc.CPUInfo(); err == nil && len(cores) > 0 {
+		m.Processor = cores[0].ModelName
+	}
+	if release, err := proc.SysctlStrings("kernel.osrelease"); err == nil && len(release) > 0 {
+		// Without what a distributor or a cloud appends to it.
+		number := strings.FieldsFunc(release[0], func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+		m.System = "Linux " + append(number, "")[0] + ", " + runtime.GOARCH
+	}
+	if load, err := proc.LoadAvg(); err == nil {
+		m.LoadAverage = strconv.FormatFloat(load.Load1, 'f', 2, 64)
+	}
+	return m
 }
+
+// Last is the step with the largest crowd.
+func (b *benchReport) Last() step { return append([]step{{}}, b.Steps...)[len(b.Steps)] }
 
 // Longest is the longest script call during polls.
 func (b *benchReport) Longest() (longest time.Duration) {
@@ -93,8 +119,8 @@ func (b *benchReport) Longest() (longest time.Duration) {
 	return longest
 }
 
-// mostSweep is the longest that a call of a sweep may hold the store.
-const mostSweep = 10 * time.Millisecond
+// mostHeld is the longest, in milliseconds, that a script call may hold the store.
+const mostHeld = 10
 
 // target is one figure beside the most, or the least, that it should be.
 type target struct {
@@ -107,15 +133,12 @@ type target struct {
 
 // Wanted writes the bound down.
 func (t target) Wanted() string {
-	if t.Least {
-		return "at least " + figure(t.Bound, t.Unit)
-	}
-	return "at most " + figure(t.Bound, t.Unit)
+	return map[bool]string{true: "at least ", false: "at most "}[t.Least] + figure(t.Bound, t.Unit)
 }
 
 // Met reports whether the bound is kept.
 func (t target) Met() string {
-	if t.Least && t.Value >= t.Bound || !t.Least && t.Value <= t.Bound {
+	if t.Value == t.Bound || t.Least == (t.Value > t.Bound) {
 		return "yes"
 	}
 	return "NO"
@@ -145,9 +168,8 @@ func (b *benchReport) Targets() (out []target) {
 	}
 	for _, s := range b.Sweeps {
 		if s.Store == onRedis {
-			out = append(out, target{
-				"longest call of a sweep of " + count(s.Removed) + " idle among " + count(s.Waiting), millis(s.Longest), "ms", millis(mostSweep), false,
-			})
+			name := "longest call of a sweep of " + count(s.Removed) + " idle among " + count(s.Waiting)
+			out = append(out, target{name, millis(s.Longest), "ms", mostHeld, false})
 		}
 	}
 	return out
@@ -162,7 +184,7 @@ func (l *limitsReport) Targets() []target {
 	return []target{
 		{"HTTP decisions, sliding_log / fixed_window", l.HTTP.Of(string(limit.SlidingLog)).Ratio, "", 0.93, true},
 		{"HTTP refusals from memory / bare echo", l.Refusals.Of(refusals).Ratio, "", 1, true},
-		{"longest script call of a decision", millis(longest), "ms", millis(mostSweep), false},
+		{"longest script call of a decision", millis(longest), "ms", mostHeld, false},
 	}
 }
 
@@ -171,7 +193,7 @@ var templates embed.FS
 
 // pages are the templates, each named as its file, and what they write figures with.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "known": known, "carries": carries, "dollars": dollars,
+	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "known": known, "carries": carries,
 	"day":       func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 	"took":      func(d time.Duration) string { return d.Round(time.Millisecond).String() },
 	"roundDown": roundDown, "half": func(v float64) float64 { return v / 2 },
@@ -190,17 +212,17 @@ func readReport(dir string) (r report, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
-	if err != nil {
-		return r, err
+	if err == nil {
+		err = json.Unmarshal(text, &r)
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err != nil {
 		return r, fmt.Errorf("%s: %w", reportFile, err)
 	}
 	return r, nil
 }
 
-// keep puts the parts that were measured into a folder's report, and writes all that
-// is made of it.
+// keep puts the parts that were measured into a folder's report, and writes the pages
+// that are made of it.
 func (r report) keep(dir string) error {
 	whole, err := readReport(dir)
 	if err != nil {
@@ -219,71 +241,26 @@ func (r report) keep(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, reportFile), append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	return whole.write(dir)
+	return errors.Join(os.WriteFile(filepath.Join(dir, reportFile), append(text, '\n'), 0o644), whole.write(dir))
 }
 
-// write writes the pages in a folder of documents, and in the examples beside it.
+// write writes the pages in a folder of documents.
 func (r report) write(dir string) error {
-	files, err := r.files(dir)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		err = errors.Join(err, os.WriteFile(name, []byte(files[name]), 0o644))
+	files, err := r.files()
+	for name, text := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return err
 }
 
 // files are all pages made of the report, by name.
-func (r report) files(dir string) (map[string]string, error) {
-	files := make(map[string]string)
-	var err error
-	for name, data := range map[string]any{"performance.md": r, "scaling.md": costsIn(r)} {
-		var page strings.Builder
-		err = errors.Join(err, pages.ExecuteTemplate(&page, name+".tmpl", data))
-		files[filepath.Join(dir, name)] = page.String()
-	}
-	for _, e := range examples {
-		name := filepath.Join(dir, examplesDir, e.name, "README.md")
-		text, failed := os.ReadFile(name)
-		if errors.Is(failed, fs.ErrNotExist) {
-			continue // documents that are written elsewhere have no examples beside them
-		}
-		if failed == nil {
-			files[name], failed = e.page(costsIn(r), string(text))
-		}
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
-		}
-	}
-	return files, err
-}
-
-// print writes the tables of performance.md for a terminal, each under its heading.
-func (r report) print(w io.Writer) error {
-	var page strings.Builder
-	if err := pages.ExecuteTemplate(&page, "performance.md.tmpl", r); err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	heading, inTable := "", false
-	for line := range strings.Lines(page.String()) {
-		line = strings.TrimSpace(line)
-		switch isRow := strings.HasPrefix(line, "|"); {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			inTable = false
-		case !strings.HasPrefix(line, "| ---"):
-			if !inTable {
-				// A line without cells ends the columns of the table before.
-				fmt.Fprintf(table, "\n%s\n", heading)
-				inTable = true
-			}
-			fmt.Fprintln(table, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), " |", "\t")+"\t")
-		}
-	}
-	return table.Flush()
+func (r report) files() (map[string]string, error) {
+	var performance, scaling strings.Builder
+	err := errors.Join(
+		pages.ExecuteTemplate(&performance, "performance.md.tmpl", r),
+		pages.ExecuteTemplate(&scaling, "scaling.md.tmpl", costsIn(r)),
+	)
+	return map[string]string{"performance.md": performance.String(), "scaling.md": scaling.String()}, err
 }
 
 // measured writes a value, and - for 0, which was not measured.

@@ -8,11 +8,11 @@ import (
 // sample is what one contender showed in one slice, or the medians of its slices.
 type sample struct {
 	PerSecond float64 `json:"perSecond,omitzero"`
-	// ServerMicros, RedisMicros and selfMicros are processor time a request,
+	// ServerMicros, RedisMicros and ownMicros are processor time a request,
 	// of the server's process, of Redis, and of this one. 0: none, or not known.
 	ServerMicros float64 `json:"serverMicros,omitzero"`
 	RedisMicros  float64 `json:"redisMicros,omitzero"`
-	selfMicros   float64
+	ownMicros    float64
 	// Together is how many visitors travelled in one script call.
 	Together float64 `json:"together,omitzero"`
 	// P50 and P99 are latencies, of a paced slice only.
@@ -25,7 +25,7 @@ type sample struct {
 // The figures of a sample by which contenders are compared.
 func perSecond(s sample) float64   { return s.PerSecond }
 func redisMicros(s sample) float64 { return s.RedisMicros }
-func allMicros(s sample) float64   { return s.ServerMicros + s.RedisMicros + s.selfMicros }
+func allMicros(s sample) float64   { return s.ServerMicros + s.RedisMicros + s.ownMicros }
 
 // series are the samples of each contender, one a round. In a round all take
 // their turn within a few seconds, so that a round's ratio holds even where
@@ -34,7 +34,7 @@ type series map[string][]sample
 
 // median is that of one figure over the rounds.
 func (s series) median(name string, of func(sample) float64) float64 {
-	values := make([]float64, 0, len(s[name]))
+	var values []float64
 	for _, one := range s[name] {
 		values = append(values, of(one))
 	}
@@ -43,7 +43,7 @@ func (s series) median(name string, of func(sample) float64) float64 {
 
 // ratio is the median over the rounds of one's figure by the other's.
 func (s series) ratio(name, to string, of func(sample) float64) float64 {
-	values := make([]float64, 0, len(s[name]))
+	var values []float64
 	for round := range min(len(s[name]), len(s[to])) {
 		if by := of(s[to][round]); by > 0 {
 			values = append(values, of(s[name][round])/by)
@@ -52,8 +52,8 @@ func (s series) ratio(name, to string, of func(sample) float64) float64 {
 	return median(values)
 }
 
-// standing is what one contender has shown in all rounds.
-type standing struct {
+// result is what one contender has shown in all rounds.
+type result struct {
 	Name string `json:"name"`
 	sample
 	// Ratio is its rate by the baseline's, ByCPU the baseline's processor time by
@@ -62,56 +62,50 @@ type standing struct {
 	ByCPU float64 `json:"byCPU,omitzero"`
 }
 
-// standings are those of a contest, in the order of the tables.
-type standings []standing
+// results are those of a contest, in the order of the tables.
+type results []result
 
-// standings of the named, beside a baseline. Who took no part is not in it.
-func (s series) standings(baseline string, names ...string) (out standings) {
+// results of the named, beside a baseline. Who took no part is not in it.
+func (s series) results(baseline string, names ...string) (out results) {
 	for _, name := range names {
 		if len(s[name]) == 0 {
 			continue
 		}
-		duration := func(of func(sample) time.Duration) time.Duration {
-			return time.Duration(s.median(name, func(s sample) float64 { return float64(of(s)) }))
-		}
-		out = append(out, standing{
+		median := func(of func(sample) float64) float64 { return s.median(name, of) }
+		out = append(out, result{
 			Name: name, Ratio: s.ratio(name, baseline, perSecond), ByCPU: s.ratio(baseline, name, allMicros),
 			sample: sample{
-				PerSecond: s.median(name, perSecond), RedisMicros: s.median(name, redisMicros),
-				ServerMicros: s.median(name, func(s sample) float64 { return s.ServerMicros }),
-				Together:     s.median(name, func(s sample) float64 { return s.Together }),
-				Refused:      s.median(name, func(s sample) float64 { return s.Refused }),
-				P50:          duration(func(s sample) time.Duration { return s.P50 }),
-				P99:          duration(func(s sample) time.Duration { return s.P99 }),
+				PerSecond: median(perSecond), RedisMicros: median(redisMicros),
+				ServerMicros: median(func(s sample) float64 { return s.ServerMicros }),
+				Together:     median(func(s sample) float64 { return s.Together }),
+				Refused:      median(func(s sample) float64 { return s.Refused }),
+				P50:          time.Duration(median(func(s sample) float64 { return float64(s.P50) })),
+				P99:          time.Duration(median(func(s sample) float64 { return float64(s.P99) })),
 			},
 		})
 	}
 	return out
 }
 
-// Of returns the standing of that name; zeros if it took no part.
-func (s standings) Of(name string) standing {
-	for _, one := range s {
+// Of returns the result of that name; zeros if it took no part.
+func (r results) Of(name string) result {
+	for _, one := range r {
 		if one.Name == name {
 			return one
 		}
 	}
-	return standing{}
+	return result{}
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // median of the values, 0 if there are none. The values are sorted.
 func median(values []float64) float64 {
-	slices.Sort(values)
-	switch n := len(values); {
-	case n == 0:
+	if len(values) == 0 {
 		return 0
-	case n%2 == 1:
-		return values[n/2]
-	default:
-		return (values[n/2-1] + values[n/2]) / 2
 	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // percentile of sorted times, by the nearest rank; 0 if there are none.

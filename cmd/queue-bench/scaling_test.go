@@ -2,12 +2,19 @@ package main
 
 import (
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty/gocty"
+
 	"github.com/openqueue/waitingroom/deploy/terraform"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
 // The costs are those of the largest crowd.
@@ -25,130 +32,161 @@ func TestCostsIn(t *testing.T) {
 func TestScalingPage(t *testing.T) {
 	t.Parallel()
 	for _, measured := range []bool{true, false} {
-		dir := t.TempDir()
+		dir, r := t.TempDir(), report{}
 		if measured {
-			kept(t, dir, found())
+			r = found()
 		}
-		if err := (&scalingCommand{Docs: dir}).Run(); err != nil {
-			t.Fatal(err)
-		}
+		kept(t, dir, r)
 		page := read(t, dir, "scaling.md")
 		if strings.Contains(page, "not measured yet") == measured {
 			t.Errorf("measured: %t, and the page says so: %t", measured, !measured)
 		}
-		// Half of a second over 30 us, and over 6 us, times 19.4.
-		for _, want := range []string{"| a server's core, Redis store | 16,000 | 320,000 |", "| a Redis node = one zone | 83,000 | 1,600,000 |"} {
+		for _, want := range []string{
+			// Half of a second over 30 us, and over 6 us, times 19.4.
+			"| a server's core, Redis store | 16,000 | 320,000 |", "| a Redis node = one zone | 83,000 | 1,600,000 |",
+			// 51,137 polls at 30 us, at half load, and at 6 us.
+			"| 51,137 | 3.07 | 30.7 % | 140 MB |",
+		} {
 			if measured && !strings.Contains(page, want) {
 				t.Errorf("scaling.md has no %q", want)
 			}
 		}
 	}
-	if settledPeriod != 19.4 {
-		t.Error("scaling.md.tmpl has another settledPeriod")
+}
+
+// row is one of a table: its cells are numbers, as far as they are.
+type row []float64
+
+// tables are the rows of tables whose first cell is a number, by how many cells they have.
+func tables(t *testing.T, file string) map[int][]row {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[int][]row)
+	number := regexp.MustCompile(`^[*]*([\d.]+)`)
+	for line := range strings.Lines(strings.ReplaceAll(string(text), ",", "")) {
+		var r row
+		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+			value := math.NaN()
+			if digits := number.FindStringSubmatch(strings.TrimSpace(cell)); digits != nil {
+				if value, err = strconv.ParseFloat(digits[1], 64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r = append(r, value)
+		}
+		if !math.IsNaN(r[0]) && len(r) > 1 {
+			found[len(r)] = append(found[len(r)], r)
+		}
+	}
+	return found
+}
+
+// near reports whether a figure is off by at most a share.
+func near(got, want, share float64) bool { return math.Abs(got-want) <= share*want }
+
+// What the page says of rushes is what a crowd does on a real store, in virtual time.
+func TestForecast(t *testing.T) {
+	t.Parallel()
+	rushes := tables(t, "../../docs/scaling.md")[6]
+	if len(rushes) != 12 {
+		t.Fatalf("%d rushes", len(rushes))
+	}
+	z := zoneFor(benchZone)
+	z.PerMinute = 600
+	for _, r := range rushes[:3] {
+		real, err := simulate.Run(t.Context(), simulate.Config{
+			Visitors: int(r[0]), Arrive: time.Duration(r[1]) * time.Second, Zone: z, Seed: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !near(r[3], float64(real.PollsPerSecondMax), .2) {
+			t.Errorf("%.0f within %.0f s: %.0f polls a second, simulated %d", r[0], r[1], r[3], real.PollsPerSecondMax)
+		}
+	}
+	// From where the limit no longer matters, ten times as many poll ten times as often.
+	for i, r := range rushes[3:] {
+		if of := rushes[3+i%3]; !near(r[3]/r[0], of[3]/of[0], .06) {
+			t.Errorf("%.0f within %.0f s: %.0f polls a second, of %.0f %.0f", r[0], r[1], r[3], of[0], of[3])
+		}
+		if !near(r[2], r[0]/r[1], .01) {
+			t.Errorf("%.0f within %.0f s are not %.0f joins a second", r[0], r[1], r[2])
+		}
 	}
 }
 
-// The numbers that the examples' costs are computed from are those of the examples.
-func TestExamplesAreWhatTheyCost(t *testing.T) {
+// What the page says of lines is its own formula, for those who still wait on average.
+func TestLinesAreTheFormula(t *testing.T) {
+	t.Parallel()
+	lines := tables(t, "../../docs/scaling.md")[9]
+	if len(lines) != 12 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	z := zoneFor(benchZone)
+	z.PerMinute = 6000
+	real, err := simulate.Run(t.Context(), simulate.Config{Visitors: int(lines[0][0]), Arrive: time.Minute, Zone: z, Seed: 1})
+	if err != nil || !near(lines[0][3], real.PollsMean, .2) {
+		t.Errorf("a visitor polls %.1f times, simulated %.1f: %v", lines[0][3], real.PollsMean, err)
+	}
+	for _, l := range lines {
+		if math.IsNaN(l[4]) {
+			continue // gone
+		}
+		if want := (l[0]-2.5*l[1])/19.4 + l[1]/15; !near(l[4], want, .06) {
+			t.Errorf("%.0f wait: %.0f polls a second, by the formula %.0f", l[0], l[4], want)
+		}
+	}
+}
+
+// The examples grow at what was measured, and their tables were computed of something near.
+func TestExamplesAreWhatTheyCarry(t *testing.T) {
 	t.Parallel()
 	r, err := readReport("../../docs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range examples {
-		dir := filepath.Join("../../docs", examplesDir, e.name)
-		text := func(dir, expression string) string { return evaluated(t, dir, expression) }
-		for expression, want := range map[string]string{
-			"var.server_type": e.Server.Type, "var.redis_type": e.Redis.Type,
-			"var.min_servers": count(e.Least), "var.max_servers": count(e.Most),
-		} {
-			if got := text(dir, expression); got != want {
-				t.Errorf("%s: %s is %s, and costs are those of %s", dir, expression, got, want)
-			}
-		}
-		if got := text(filepath.Join(dir, "../../modules/monitoring"), "var.instance_type"); got != e.Monitoring.Type {
-			t.Errorf("Prometheus has a %s, and costs are those of a %s", got, e.Monitoring.Type)
-		}
+	cost := costsIn(r)
+	cores := map[string]float64{"c7i.large": 2, "c7i.xlarge": 4}
+	for example, servers := range map[string]string{"small": "c7i.large", "large": "c7i.xlarge"} {
+		dir := filepath.Join("../../deploy/terraform/examples", example)
 		m, err := terraform.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		network, servers := m.Of("module", "network")[0].Body.Attributes, m.Of("module", "servers")[0].Body.Attributes
-		nat, diags := network["nat"].Expr.Value(nil)
-		if diags.HasErrors() {
-			t.Fatal(diags)
+		var kind string
+		var target int
+		for expression, into := range map[hcl.Expression]any{
+			m.Of("variable", "server_type")[0].Body.Attributes["default"].Expr:   &kind,
+			m.Of("module", "servers")[0].Body.Attributes["requests_target"].Expr: &target,
+		} {
+			v, diags := expression.Value(nil)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if err := gocty.FromCtyValue(v, into); err != nil {
+				t.Fatal(err)
+			}
 		}
-		inside, diags := network["endpoints"].Expr.Value(nil)
-		if diags.HasErrors() {
-			t.Fatal(diags)
+		// A quarter of all processors: half is left free, and half of that again.
+		perServer := .25 * cores[kind] * 1e6 / cost.ServerPoll
+		if kind != servers || target != roundDown(60*perServer) {
+			t.Errorf("%s: servers of type %s grow at %d requests a minute, should at %d", example, kind, target, roundDown(60*perServer))
 		}
-		if nats := map[string]int{"per_zone": zones, "one": 1, "none": 0}[nat.AsString()]; nats != e.nats || inside.True() != (e.endpoints > 0) {
-			t.Errorf("%s: %d NAT gateways, endpoints: %t; costs are those of %d and %d", dir, nats, inside.True(), e.nats, e.endpoints)
+		rows := tables(t, filepath.Join(dir, "README.md"))[10]
+		if len(rows) != 12 {
+			t.Errorf("%s: %d crowds", example, len(rows))
 		}
-		if reserves := len(m.Of("variable", "reserved_units")) == 1; reserves != e.Reserves {
-			t.Errorf("%s reserves units: %t; costs take it that it does: %t", dir, reserves, e.Reserves)
+		for _, r := range rows {
+			if redis := (r[3]*cost.RedisPoll + r[2]*cost.RedisJoin) / 1e4; !near(r[5], redis, .25) {
+				t.Errorf("%s: %.0f within %.0f s take %.0f %% of Redis, by what was measured %.0f", example, r[0], r[1], r[5], redis)
+			}
+			need := (r[3]*cost.ServerPoll + r[2]*cost.ServerJoin) / 1e6 * 4 / cores[kind]
+			if need > 1.25*r[4] || r[4] > 3 && need < .6*r[4] {
+				t.Errorf("%s: %.0f within %.0f s take %.0f servers, by what was measured %.1f", example, r[0], r[1], r[4], need)
+			}
 		}
-		target, diags := servers["requests_target"].Expr.Value(nil)
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if got, _ := target.AsBigFloat().Float64(); int(math.Round(got)) != e.requestsTarget(costsIn(r)) {
-			t.Errorf("%s grows at %.0f requests a minute and server, should at %d", dir, got, e.requestsTarget(costsIn(r)))
-		}
-	}
-}
-
-// evaluated is an expression's value in a folder of Terraform, with its sample's variables.
-func evaluated(t *testing.T, dir, expression string) string {
-	t.Helper()
-	m, err := terraform.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := m.Sample()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := m.Evaluate(terraform.Given{Variables: values, Now: "2026-12-01T00:00:00Z"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := e.Text(expression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-func TestShare(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[float64]string{3.4: "3.40 %", 50: "50.0 %", 68.1: "*68 %*", 339: "**339 %**"} {
-		if got := share(v); got != want {
-			t.Errorf("share(%v) = %q, want %q", v, got, want)
-		}
-	}
-}
-
-// TestReservedUnitsArePaid: for the hours of the event and of the day before it,
-// used or not; fewer than can be reserved are not.
-func TestReservedUnitsArePaid(t *testing.T) {
-	t.Parallel()
-	c := costs{ServerPoll: 30, RedisPoll: 10, ServerJoin: 30, RedisJoin: 10}
-	price := func(reserves bool, n int, within time.Duration) (hour, event float64) {
-		r := example{Server: c7iXLarge, Least: 3, Most: 12, Reserves: reserves}.row(c.rush(n, within))
-		return r.Hour, r.Event
-	}
-	const crowd, units = 1_000_000, 4000 // 100,000 connections a second
-	with, event := price(true, crowd, 10*time.Second)
-	without, eventWithout := price(false, crowd, 10*time.Second)
-	used := max(crowd/unitConnected, foresee(crowd, 600, 60_000).settled*pollBytes*3600/1e9)
-	if got, want := with-without, (units-used)*unitHour; math.Abs(got-want) > 0.1 {
-		t.Errorf("an hour with %d units costs $%.2f more, want $%.2f", units, got, want)
-	}
-	if got, want := event-eventWithout, (units-used)*unitHour*eventHours+units*unitHour*reservedHours; math.Abs(got-want) > 1.5 {
-		t.Errorf("an event with %d units costs $%.2f more, want $%.2f", units, got, want)
-	}
-	if a, b := price(true, 20_000, time.Minute); a == 0 || b < 3.9*a || b > 4.1*a {
-		t.Errorf("where nothing is reserved, 4 hours at $%.2f cost $%.2f", a, b)
 	}
 }

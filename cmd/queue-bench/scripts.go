@@ -5,22 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/lua"
-)
-
-// The contenders for Redis: our script and the minimal one, each with the
-// largest crowd waiting and with the smallest.
-const (
-	oursLarge    = "visit script, large"
-	oursSmall    = "visit script, small"
-	minimalLarge = "minimal script, large"
-	minimalSmall = "minimal script, small"
 )
 
 const (
@@ -33,139 +25,91 @@ const (
 	smallZone = "SMALL"
 )
 
-// onlyCrowd lines up the crowd on Redis, for a run that leaves HTTP out.
-func (b *bench) onlyCrowd(ctx context.Context) error {
-	n := b.plan.largest()
-	b.progress.begin("%s join", count(n))
-	if err := b.firstCrowd(ctx, b.plan.sizes[0]); err != nil {
-		return err
-	}
-	if err := b.keepFront(ctx); err != nil {
-		return err
-	}
-	_, err := b.join(ctx, b.room(onRedis), n-b.plan.sizes[0])
-	return err
-}
-
-// scripts measures the processor time of Redis a poll, driven by package lua's
-// own store in this process, with as many visitors a call as it takes.
-func (b *bench) scripts(ctx context.Context) (err error) {
-	b.progress.begin("processor time of Redis a poll")
-	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL()})
+// scripts measures the processor time of Redis a poll: of our script, called by package
+// lua's own store in this process with as many visitors a call as it takes, and of the
+// minimal one; each with the smallest crowd waiting and with the largest.
+func (b *bench) scripts(ctx context.Context) error {
+	large, err := b.named(onRedis).crowd.places(b.keys)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	large, err := b.room(onRedis).crowd.places(b.keys)
+	small, err := lineUp(ctx, b.store, smallZone, b.plan.sizes[0])
 	if err != nil {
 		return err
 	}
-	small, err := lineUp(ctx, store, smallZone, b.plan.sizes[0])
-	if err != nil {
-		return err
+	const ours, minimal = "ours, ", "minimal, "
+	var turns []turn
+	crowds := map[string][]line.Place{smallZone: small, benchZone: large}
+	for _, zoneID := range []string{smallZone, benchZone} {
+		places, plain := crowds[zoneID], b.redis.Line("baseline:"+zoneID)
+		before, err := b.redis.UsedMemory(ctx)
+		if err != nil {
+			return err
+		}
+		if err := plain.Fill(ctx, places, time.Now().UnixMilli()); err != nil {
+			return err
+		}
+		after, err := b.redis.UsedMemory(ctx)
+		if err != nil {
+			return err
+		}
+		b.out.MinimalBytes = float64(after-before) / float64(len(places)) // the largest crowd's is the last
+		turns = append(turns,
+			turn{ours + zoneID, b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
+				_, err := b.store.Poll(ctx, zoneID, places[rng.IntN(len(places))])
+				return 1, err
+			})},
+			turn{minimal + zoneID, b.burden(2, func(ctx context.Context, rng *rand.Rand) (int, error) {
+				some := make([]line.Place, together256)
+				for i := range some {
+					some[i] = places[rng.IntN(len(places))]
+				}
+				_, err := plain.Poll(ctx, some, time.Now().UnixMilli())
+				return len(some), err
+			})})
 	}
-	before, err := b.redis.UsedMemory(ctx)
-	if err != nil {
-		return err
-	}
-	yardLarge, yardSmall := b.redis.Line("yard:large"), b.redis.Line("yard:small")
-	if err := yardLarge.Fill(ctx, large, time.Now().UnixMilli()); err != nil {
-		return err
-	}
-	after, err := b.redis.UsedMemory(ctx)
-	if err != nil {
-		return err
-	}
-	b.out.MinimalBytes = float64(after-before) / float64(len(large))
-	if err := yardSmall.Fill(ctx, small, time.Now().UnixMilli()); err != nil {
-		return err
-	}
-
-	ours := func(zoneID string, places []line.Place) task {
-		return task{pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			_, err := store.Poll(ctx, zoneID, places[rng.IntN(len(places))])
-			return 1, err
-		}}
-	}
-	minimal := func(poll func(context.Context, []line.Place, int64) ([]int64, error), places []line.Place) task {
-		return task{2, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			some := make([]line.Place, together256)
-			for i := range some {
-				some[i] = places[rng.IntN(len(places))]
-			}
-			_, err := poll(ctx, some, time.Now().UnixMilli())
-			return len(some), err
-		}}
-	}
-	s, err := b.interleave(ctx, b.plan.Rounds, []turn{
-		{oursLarge, b.burden(ours(benchZone, large))},
-		{minimalLarge, b.burden(minimal(yardLarge.Poll, large))},
-		{oursSmall, b.burden(ours(smallZone, small))},
-		{minimalSmall, b.burden(minimal(yardSmall.Poll, small))},
-	})
-	b.out.Growth = s.ratio(oursLarge, oursSmall, redisMicros)
-	for _, size := range []struct {
-		waiting       int
-		minimal, ours string
-	}{{len(small), minimalSmall, oursSmall}, {len(large), minimalLarge, oursLarge}} {
+	s, err := interleave(ctx, b.plan.Rounds, turns)
+	b.out.Growth = s.ratio(ours+benchZone, ours+smallZone, redisMicros)
+	for _, zoneID := range []string{smallZone, benchZone} {
+		n := len(crowds[zoneID])
 		b.out.Scripts = append(b.out.Scripts,
-			scriptCost{size.waiting, "minimal", s.median(size.minimal, redisMicros), 1},
-			scriptCost{size.waiting, "ours", s.median(size.ours, redisMicros), s.ratio(size.ours, size.minimal, redisMicros)})
+			scriptCost{n, "minimal", s.median(minimal+zoneID, redisMicros), 1},
+			scriptCost{n, "ours", s.median(ours+zoneID, redisMicros), s.ratio(ours+zoneID, minimal+zoneID, redisMicros)})
 	}
 	return err
 }
 
-// task is what so many goroutines do at once; it returns for how many visitors.
-type task struct {
-	workers int
-	do      func(context.Context, *rand.Rand) (visitors int, err error)
-}
-
-// burden is what the task costs Redis a visitor.
-func (b *bench) burden(t task) func(context.Context) (sample, error) {
+// burden is what it costs Redis a visitor when so many goroutines do something again and
+// again for a slice; do returns for how many visitors it was.
+func (b *bench) burden(workers int, do func(context.Context, *rand.Rand) (visitors int, err error)) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (sample, error) {
 		before, err := b.redis.CPU(ctx)
 		if err != nil {
 			return sample{}, err
 		}
+		var visitors atomic.Int64
 		start := time.Now()
-		visitors, err := t.run(ctx, start.Add(b.plan.Span))
-		if err != nil {
+		all, working := errgroup.WithContext(ctx)
+		for i := range workers {
+			all.Go(func() error {
+				rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
+				for working.Err() == nil && time.Since(start) < b.plan.Span {
+					n, err := do(working, rng)
+					if err != nil {
+						return err
+					}
+					visitors.Add(int64(n))
+				}
+				return ctx.Err()
+			})
+		}
+		if err := all.Wait(); err != nil {
 			return sample{}, err
 		}
-		took := time.Since(start)
+		took, n := time.Since(start), float64(max(1, visitors.Load()))
 		after, err := b.redis.CPU(ctx)
-		return sample{
-			PerSecond:   float64(visitors) / took.Seconds(),
-			RedisMicros: micros(after-before) / float64(max(1, visitors)),
-		}, err
+		return sample{PerSecond: n / took.Seconds(), RedisMicros: micros(after-before) / n}, err
 	}
-}
-
-// run has the workers do the task again and again until then.
-func (t task) run(ctx context.Context, until time.Time) (visitors int64, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var workers sync.WaitGroup
-	var sum atomic.Int64
-	for i := range t.workers {
-		workers.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(i), uint64(until.UnixNano())))
-			for ctx.Err() == nil && time.Now().Before(until) {
-				n, err := t.do(ctx, rng)
-				if err != nil {
-					cancel(err)
-					return
-				}
-				sum.Add(int64(n))
-			}
-		})
-	}
-	workers.Wait()
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	return sum.Load(), nil
 }
 
 // lineUp makes a zone in Redis with n waiting, and returns their places.
@@ -188,23 +132,13 @@ func lineUp(ctx context.Context, store *lua.Store, zoneID string, n int) ([]line
 
 // each calls do for 0 to n-1, by many goroutines at once.
 func each(ctx context.Context, n int, do func(context.Context, int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var workers sync.WaitGroup
-	var next atomic.Int64
-	for range pollers {
-		workers.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					return
-				}
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	all, working := errgroup.WithContext(ctx)
+	all.SetLimit(pollers)
+	for i := range n {
+		if working.Err() != nil {
+			break
+		}
+		all.Go(func() error { return do(working, i) })
 	}
-	workers.Wait()
-	return context.Cause(ctx)
+	return errors.Join(all.Wait(), ctx.Err())
 }

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -26,19 +26,17 @@ const (
 // contender is a server under load, and who waits there.
 type contender struct {
 	*process
-	// conns is how many ask it at once.
-	conns int
+
 	crowd crowd
 }
 
 // servers are all that is started.
 type servers struct {
 	redis *baseline.Server
-	// rooms are the contenders, the baseline first.
-	rooms []*contender
-	keys  *token.Keys
-	dir   string
-	log   tail // of redis-server
+	// contenders begin with the baseline.
+	contenders []*contender
+	keys       *token.Keys
+	dir        string
 }
 
 // zoneFor is a zone whose line stays as it is while it is measured: one is let
@@ -52,7 +50,7 @@ func zoneFor(zoneID string) zone.Settings {
 }
 
 // startServers starts all of them.
-func startServers(ctx context.Context, o measureCommand, conns int) (s *servers, err error) {
+func startServers(ctx context.Context, o measureOptions) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
 		if err != nil {
@@ -62,46 +60,50 @@ func startServers(ctx context.Context, o measureCommand, conns int) (s *servers,
 	if s.dir, err = os.MkdirTemp("", "queue-bench"); err != nil {
 		return s, err
 	}
-	if o.Server == "" {
-		o.Server = filepath.Join(s.dir, "queue-server")
-		if err = build(ctx, o.Server); err != nil {
+	if o.server == "" {
+		o.server = filepath.Join(s.dir, "queue-server")
+		if err = build(ctx, o.server); err != nil {
 			return s, err
 		}
 	}
-	if s.redis, err = baseline.Start(ctx, o.Redis, &s.log); err != nil {
-		return s, fmt.Errorf("%w\n%s", err, &s.log)
+	if s.redis, err = startRedis(ctx, o.redis); err != nil {
+		return s, err
 	}
+	bare, err := startBare(ctx)
+	if err != nil {
+		return s, err
+	}
+	// It has no line: its crowd is a token that it answers like any other.
+	s.contenders = append(s.contenders, &contender{process: bare, crowd: crowd{[]byte(bareToken)}})
 	secret := make([]byte, token.MinSecretBytes)
 	rand.Read(secret)
 	if s.keys, err = token.NewKeys(secret); err != nil {
 		return s, err
 	}
-	starts := []func() (*process, error){
-		func() (*process, error) { return startBare(ctx) },
-		func() (*process, error) { return s.startRoom(ctx, o.Server, onEmbedded, secret, "--store=embedded") },
-		func() (*process, error) {
-			return s.startRoom(ctx, o.Server, onRedis, secret, "--store=redis", "--redis-url="+s.redis.URL())
-		},
+	config := []byte("zones:\n")
+	for _, id := range []string{benchZone, warmZone} {
+		z := zoneFor(id)
+		config = fmt.Appendf(config, "  - {zoneId: %s, perMinute: %d, idleTimeoutSeconds: %d, passTtlSeconds: %d}\n",
+			z.ZoneID, z.PerMinute, z.IdleTimeoutSeconds, z.PassTTLSeconds)
 	}
-	for _, start := range starts {
-		p, err := start()
+	config = append(config, limitsFile()...)
+	for _, name := range []string{onEmbedded, onRedis} {
+		store := strings.ToLower(name)
+		dir := filepath.Join(s.dir, store)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return s, err
+		}
+		// Its sweeper sleeps: sweeps are measured by themselves, and would fall on one slice
+		// and not on another.
+		p, err := startServer(ctx, o.server, name, dir, config,
+			[]string{"QUEUE_SECRET=" + base64.StdEncoding.EncodeToString(secret)},
+			[]string{"--store=" + store, "--redis-url=" + s.redis.URL(), "--sweep-every=1h", "--door-limits=off"})
 		if err != nil {
 			return s, err
 		}
-		s.rooms = append(s.rooms, &contender{process: p, conns: conns})
+		s.contenders = append(s.contenders, &contender{process: p})
 	}
 	return s, nil
-}
-
-// build makes the queue-server of this checkout.
-func build(ctx context.Context, to string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", to,
-		"github.com/openqueue/waitingroom/cmd/queue-server")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build queue-server: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // startBare starts this program as the baseline.
@@ -114,46 +116,19 @@ func startBare(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, bareEcho, addr, exec.CommandContext(ctx, self, "bare", addr))
+	p := &process{name: bareEcho, addr: addr}
+	return p, p.start(ctx, os.Environ(), self, "bare", addr)
 }
 
-// startRoom starts a queue-server. Its sweeper sleeps: sweeps are measured by
-// themselves, and would fall on one slice and not on another.
-func (s *servers) startRoom(ctx context.Context, program, name string, secret []byte, flags ...string) (*process, error) {
-	dir := filepath.Join(s.dir, name)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return startServer(ctx, program, name, dir, append(zonesFile(benchZone, warmZone), limitsFile()...), []string{
-		"QUEUE_SECRET=" + base64.StdEncoding.EncodeToString(secret),
-	}, append(flags, "--sweep-every=1h", "--door-limits=off"))
-}
-
-// zonesFile is a configuration with these zones.
-func zonesFile(zoneIDs ...string) []byte {
-	text := []byte("zones:\n")
-	for _, id := range zoneIDs {
-		z := zoneFor(id)
-		text = fmt.Appendf(text, "  - {zoneId: %s, perMinute: %d, idleTimeoutSeconds: %d, passTtlSeconds: %d}\n",
-			z.ZoneID, z.PerMinute, z.IdleTimeoutSeconds, z.PassTTLSeconds)
-	}
-	return text
-}
-
-// room returns the contender of that name.
-func (s *servers) room(name string) *contender {
-	for _, c := range s.rooms {
-		if c.name == name {
-			return c
-		}
-	}
-	return nil
+// named returns the contender of that name.
+func (s *servers) named(name string) *contender {
+	return s.contenders[slices.IndexFunc(s.contenders, func(c *contender) bool { return c.name == name })]
 }
 
 // stop ends all that were started, the last first.
 func (s *servers) stop() error {
 	var errs []error
-	for _, c := range slices.Backward(s.rooms) {
+	for _, c := range slices.Backward(s.contenders) {
 		errs = append(errs, c.stop())
 	}
 	if s.redis != nil {

@@ -19,40 +19,33 @@ type shardUse struct {
 }
 
 const (
-	// shardLimit a shardWindow is what is split.
-	shardLimit  = 1_000
-	shardWindow = 10 * time.Second
-	// shardWindows is for how many windows.
+	// shardLimit a shardWindow is what is split, for so many windows.
+	shardLimit   = 1_000
+	shardWindow  = 10 * time.Second
 	shardWindows = 12
 	shardServers = 2
 )
 
-var (
-	shardParts = []int64{1, 4, 16, 64}
-	shardLoads = []float64{0.5, 0.8, 0.9, 1, 1.2, 2}
-)
+var shardLoads = []float64{0.5, 0.8, 0.9, 1, 1.2, 2}
 
-// shardUses has one client of a split limit ask at random moments, on two servers in
+// shards has one client of a split limit ask at random moments, on two servers in
 // turn, in virtual time.
-func shardUses(ctx context.Context) ([]shardUse, error) {
-	var out []shardUse
-	for _, parts := range shardParts {
-		use := shardUse{Parts: parts}
-		for _, load := range shardLoads {
-			used, err := shardUsed(ctx, parts, load)
-			if err != nil {
-				return nil, err
+func (b *bench) shards(ctx context.Context) (err error) {
+	for _, parts := range []int64{1, 4, 16, 64} {
+		use := shardUse{parts, make([]float64, len(shardLoads))}
+		for i, load := range shardLoads {
+			if use.Used[i], err = shardUsed(ctx, parts, load); err != nil {
+				return err
 			}
-			use.Used = append(use.Used, used)
 		}
-		out = append(out, use)
+		b.limited.Shards = append(b.limited.Shards, use)
 	}
-	return out, nil
+	return nil
 }
 
 func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) {
 	clock := newClock(time.Unix(1_800_000_000, 0))
-	store := local.New(local.Options{Now: clock.now})
+	store := local.New(local.CountersOptions{Now: clock.now})
 	defer store.Close()
 	policy := limit.Policy{
 		Name: "hot", Shards: parts,
@@ -60,8 +53,8 @@ func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) 
 	}
 	var servers [shardServers]*limiter.Limiter
 	for i := range servers {
-		servers[i] = limiter.New(limiter.Options{Store: store, Local: store, Servers: shardServers, Now: clock.now})
-		servers[i].Use(limit.Book{}.Put(policy))
+		servers[i] = limiter.New(limiter.Dependencies{Store: store, Local: store, Servers: shardServers, Now: clock.now})
+		servers[i].Use(limit.PolicySet{}.Put(policy))
 	}
 	rng := rand.New(rand.NewPCG(uint64(parts), uint64(100*load)))
 	rate := load * shardLimit / shardWindow.Seconds()
@@ -69,7 +62,7 @@ func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) 
 	for left := shardWindows * shardWindow.Seconds(); ; asked++ {
 		pause := rng.ExpFloat64() / rate
 		if left -= pause; left < 0 {
-			break
+			return float64(passed) / min(float64(asked), shardWindows*shardLimit), nil
 		}
 		clock.advance(time.Duration(pause * float64(time.Second)))
 		a, err := servers[asked%shardServers].Check(ctx, limiter.Question{Policy: "hot", Key: "all"})
@@ -80,5 +73,4 @@ func shardUsed(ctx context.Context, parts int64, load float64) (float64, error) 
 			passed++
 		}
 	}
-	return float64(passed) / min(float64(asked), shardWindows*shardLimit), nil
 }

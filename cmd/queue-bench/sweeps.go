@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -52,91 +53,79 @@ type sweepCost struct {
 }
 
 // timed adds how long each call held the store.
-func (s *sweepCost) timed(calls []time.Duration) {
+func (s sweepCost) timed(calls []time.Duration) sweepCost {
 	slices.Sort(calls)
 	s.Calls, s.P50, s.P99, s.Longest = len(calls), percentile(calls, 50), percentile(calls, 99), percentile(calls, 100)
+	return s
 }
 
-// idleOnes returns the numbers of n visitors with exactly so many true ones,
-// spread over the line at random: they have fallen silent.
-func idleOnes(n, idle int) []bool {
-	out := make([]bool, n)
-	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n)[:idle] {
-		out[i] = true
-	}
-	return out
-}
-
-// sweeper is a store that can be swept.
-type sweeper interface {
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-}
-
-// sweepAll sweeps the zone from its beginning to its end.
-func sweepAll(ctx context.Context, s sweeper, each func(time.Duration)) (sweepCost, error) {
-	var cost sweepCost
-	start := time.Now()
+// sweepAll sweeps the zone from its beginning to its end, and times the calls.
+func sweepAll(ctx context.Context, swept store.Sweeper, name string, waiting int) (sweepCost, error) {
+	cost, start := sweepCost{Store: name, Waiting: waiting}, time.Now()
+	var calls []time.Duration
 	for cursor := uint64(0); ; {
 		began := time.Now()
-		batch, err := s.Sweep(ctx, benchZone, "bench", cursor)
+		batch, err := swept.Sweep(ctx, benchZone, "bench", cursor)
 		if err != nil {
 			return cost, err
 		}
-		each(time.Since(began))
+		calls = append(calls, time.Since(began))
 		cost.Removed += batch.Removed
 		if cursor = batch.Next; cursor == 0 {
 			cost.Took = time.Since(start)
-			return cost, nil
+			return cost.timed(calls), nil
 		}
 	}
 }
+
+// brief is the benchmark's zone where the silent are soon idle.
+func brief() zone.Settings {
+	z := zoneFor(benchZone)
+	z.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
+	return z
+}
+
+// shuffled are the numbers of n visitors at random, the same each time: the first of them
+// fall silent.
+func shuffled(n int) []int { return rand.New(rand.NewPCG(1, 2)).Perm(n) }
 
 // sweeps has a part of the crowd on Redis fall silent, and sweeps it. It comes
 // last: it sets the zone's clock forward.
 func (b *bench) sweeps(ctx context.Context) (err error) {
-	b.progress.begin("sweep of %s idle on Redis", count(b.plan.idle))
 	// The zone's clock is about to be ours; a server's would set it back.
-	if err := errors.Join(b.front.stop(), b.room(onRedis).stop()); err != nil {
+	if err := errors.Join(b.stopFront(), b.named(onRedis).stop()); err != nil {
 		return err
 	}
-	b.front = nil
 	ahead := newClock(time.Now().Add(absence))
 	store, err := lua.Open(ctx, lua.Options{URL: b.redis.URL(), Now: ahead.now})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	places, err := b.room(onRedis).crowd.places(b.keys)
+	places, err := b.named(onRedis).crowd.places(b.keys)
 	if err != nil {
 		return err
 	}
-	silent := idleOnes(len(places), b.plan.idle)
-	if err := each(ctx, len(places), func(ctx context.Context, i int) error {
-		if silent[i] {
-			return nil
-		}
-		_, err := store.Poll(ctx, benchZone, places[i])
+	present := shuffled(len(places))[b.plan.idle:]
+	if err := each(ctx, len(present), func(ctx context.Context, i int) error {
+		_, err := store.Poll(ctx, benchZone, places[present[i]])
 		return err
 	}); err != nil {
 		return err
 	}
-	settings := zoneFor(benchZone)
-	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
-	if _, err := store.PutZone(ctx, settings, nil, ""); err != nil {
+	if _, err := store.PutZone(ctx, brief(), nil, ""); err != nil {
 		return err
 	}
 	ahead.advance(presence)
 	if err := b.redis.WatchCalls(ctx, 0); err != nil {
 		return err
 	}
-	cost, err := sweepAll(ctx, store, func(time.Duration) {})
+	cost, err := sweepAll(ctx, store, onRedis, len(places))
 	if err != nil {
 		return err
 	}
 	calls, err := b.redis.ScriptCalls(ctx)
-	cost.Store, cost.Waiting = onRedis, len(places)
-	cost.timed(calls)
-	b.out.Sweeps = append(b.out.Sweeps, cost)
+	b.out.Sweeps = append(b.out.Sweeps, cost.timed(calls))
 	return err
 }
 
@@ -151,24 +140,20 @@ type inProcessCost struct {
 // inProcess measures the embedded store by itself, by one goroutine.
 func (b *bench) inProcess(ctx context.Context) (err error) {
 	n := b.plan.largest()
-	b.progress.begin("the embedded store by itself, %s waiting", count(n))
 	ahead := newClock(time.Now())
 	store, err := embedded.Open(embedded.Options{Now: ahead.now})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	settings := zoneFor(benchZone)
-	settings.IdleTimeoutSeconds = zone.DefaultIdleTimeoutSeconds
-	if _, err := store.PutZone(ctx, settings, nil, ""); err != nil {
+	if _, err := store.PutZone(ctx, brief(), nil, ""); err != nil {
 		return err
 	}
 	places := make([]line.Place, n)
 	for i := range places {
 		places[i].ID = token.NewID()
 	}
-	before := heapBytes()
-	start := time.Now()
+	before, start := heapBytes(), time.Now()
 	for i := range places {
 		ahead.advance(time.Microsecond)
 		a, err := store.Join(ctx, benchZone, places[i].ID)
@@ -177,29 +162,20 @@ func (b *bench) inProcess(ctx context.Context) (err error) {
 		}
 		places[i].ArrivedAtMicros = a.Place.ArrivedAtMicros
 	}
-	b.out.Embedded = inProcessCost{Waiting: n, Join: time.Since(start) / time.Duration(n)}
-	b.out.Embedded.Bytes = float64(heapBytes()-before) / float64(n)
-
-	order := rand.New(rand.NewPCG(3, 4)).Perm(n)
+	out := inProcessCost{Waiting: n, Join: time.Since(start) / time.Duration(n)}
+	out.Bytes = float64(heapBytes()-before) / float64(n)
 	ahead.advance(absence)
-	silent := idleOnes(n, b.plan.idle)
+	present := shuffled(n)[b.plan.idle:]
 	start = time.Now()
-	for _, i := range order {
-		if silent[i] {
-			continue
-		}
+	for _, i := range present {
 		if _, err := store.Poll(ctx, benchZone, places[i]); err != nil {
 			return err
 		}
 	}
-	b.out.Embedded.Poll = time.Since(start) / time.Duration(n-b.plan.idle)
-
+	out.Poll = time.Since(start) / time.Duration(len(present))
 	ahead.advance(presence)
-	var calls []time.Duration
-	cost, err := sweepAll(ctx, store, func(d time.Duration) { calls = append(calls, d) })
-	cost.Store, cost.Waiting = onEmbedded, n
-	cost.timed(calls)
-	b.out.Sweeps = append(b.out.Sweeps, cost)
+	cost, err := sweepAll(ctx, store, onEmbedded, n)
+	b.out.Embedded, b.out.Sweeps = out, append(b.out.Sweeps, cost)
 	return err
 }
 

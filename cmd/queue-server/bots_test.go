@@ -248,8 +248,8 @@ func (r *raided) judge(t *testing.T, began time.Time) {
 	for _, s := range r.servers {
 		// On a machine that is too slow for its Redis, each server enforces its share of
 		// the limit by itself meanwhile: all of it once more, at the most.
-		if m := request(t, http.MethodGet, s.operators+"/metrics", ""); strings.Contains(m.body, `queue_limit_lane_changes_total{to="failing"}`) &&
-			!strings.Contains(m.body, `queue_limit_lane_changes_total{to="failing"} 0`) {
+		if m := request(t, http.MethodGet, s.operators+"/metrics", ""); strings.Contains(m.body, `queue_limit_partition_changes_total{to="failing"}`) &&
+			!strings.Contains(m.body, `queue_limit_partition_changes_total{to="failing"} 0`) {
 			each = 2
 		}
 	}

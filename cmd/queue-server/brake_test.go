@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/pass"
 )
 
@@ -59,7 +60,7 @@ func TestTheBrakeWithAFullDisk(t *testing.T) {
 		t.Errorf("a join at the paused zone: %+v", got)
 	}
 	operator := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken, "USER": "anna"}
-	if got := runToEnd(t, operator, "zones", "close", "TICKETS"); got.status != exitOK || !strings.Contains(got.errOut, "not kept: ") {
+	if got := runToEnd(t, operator, "zones", "close", "TICKETS"); got.status != cli.ExitOK || !strings.Contains(got.errOut, "not kept: ") {
 		t.Errorf("close: %+v", got)
 	}
 	if got := request(t, "POST", s.public+"/traffic/wait", aJoin); got.status != http.StatusLocked {

@@ -8,22 +8,39 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
-// completions are the values that a shell is given for a command line, without
-// their descriptions.
+// fileNames is what completions has for a shell that completes names of files itself.
+const fileNames = ":file"
+
+// completions are the values that a shell shows for a command line, without their
+// descriptions.
 func completions(t *testing.T, env map[string]string, words ...string) []string {
 	t.Helper()
-	got := runToEnd(t, env, append([]string{completeWord}, words...)...)
-	if got.status != exitOK || got.errOut != "" {
+	got := runToEnd(t, env, append([]string{cobra.ShellCompRequestCmd}, words...)...)
+	if got.status != cli.ExitOK {
 		t.Errorf("%q: %+v", words, got)
 	}
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	directive, err := strconv.Atoi(strings.TrimPrefix(lines[len(lines)-1], ":"))
+	if err != nil {
+		t.Fatalf("%q: %v", words, err)
+	}
+	if cobra.ShellCompDirective(directive)&cobra.ShellCompDirectiveNoFileComp == 0 {
+		return []string{fileNames}
+	}
 	var all []string
-	for text := range strings.Lines(got.out) {
-		value, _, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\t")
-		all = append(all, value)
+	for _, text := range lines[:len(lines)-1] {
+		if value, _, _ := strings.Cut(text, "\t"); strings.HasPrefix(value, words[len(words)-1]) {
+			all = append(all, value)
+		}
 	}
 	return all
 }
@@ -53,19 +70,18 @@ func TestComplete(t *testing.T) {
 		{"zones set TICKETS mode=", nil, "mode=queue mode=open mode=closed"},
 		{"zones set TICKETS onStoreFailure=h", nil, "onStoreFailure=hold"},
 		{"zones set TICKETS perMinute=6", nil, ""},
-		{"zones resume TICKETS --per", nil, "--per-minute="},
+		{"zones resume TICKETS --per", nil, "--per-minute"},
 		{"zones apply --ch", nil, "--check"},
-		{"zones apply -f ", nil, completeFile},
-		{"zones apply --file ", nil, completeFile},
-		{"zones apply --file=z", nil, completeFile},
-		{"--adm", nil, "--admin-addr= --admin-token-file= --admin-hosts="},
-		{"serve --config ", nil, completeFile},
-		{"completion ", nil, "bash zsh fish"},
+		{"zones apply -f ", nil, fileNames},
+		{"zones apply --file ", nil, fileNames},
+		{"zones apply --file=z", nil, fileNames},
+		{"--adm", nil, "--admin-addr --admin-token-file --admin-hosts"},
+		{"serve --config ", nil, fileNames},
+		{"completion ", nil, "bash zsh fish powershell"},
 		{"zones get ", elsewhere, ""},
 		{"zones get ", map[string]string{}, ""},
 		{"zones get --admin-url " + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
 		{"zones get --admin-url=" + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
-		{"nonsense --what ", nil, ""},
 	}
 	for _, tt := range tests {
 		env := tt.env
@@ -80,7 +96,7 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", tt.line, got, want)
 		}
 	}
-	if got := completions(t, nil); !slices.Contains(got, "zones") {
+	if got := completions(t, nil, ""); !slices.Contains(got, "zones") {
 		t.Errorf("nothing typed: got %q", got)
 	}
 }
@@ -131,7 +147,7 @@ const asProgram = "QUEUE_SERVER_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(runIn(context.Background(), os.Args[1:], here()))
+		os.Exit(runIn(context.Background(), os.Args[1:], cli.ProcessTerminal()))
 	}
 	os.Exit(m.Run())
 }
@@ -144,44 +160,42 @@ func TestBashCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := printed(t, "completion", "bash")
-	tests := []struct {
-		name, line, typed string
-		words             string // as bash splits them
-		want              string
-	}{
-		{"zone", "queue-server zones get ", "", `queue-server zones get ''`, "TEST_ZONE TICKETS"},
-		{"begun", "queue-server zones get TI", "TI", `queue-server zones get TI`, "TICKETS"},
-		{"after =", "queue-server zones set TICKETS mode=", "", `queue-server zones set TICKETS mode =`, "queue open closed"},
-		{"value", "queue-server zones set TICKETS mode=cl", "cl", `queue-server zones set TICKETS mode = cl`, "closed"},
-		{"after an address", "queue-server zones get --admin-url " + c.operators + " TI", "TI",
-			"queue-server zones get --admin-url " + strings.ReplaceAll(c.operators, ":", " : ") + " TI", "TICKETS"},
+	tests := []struct{ line, want string }{
+		{"zones get ", "TEST_ZONE TICKETS"},
+		{"zones get TI", "TICKETS"},
+		{"zones set TICKETS mode=", "queue open closed"},
+		{"zones set TICKETS mode=cl", "closed"},
+		{"zones get --admin-url " + c.operators + " TI", "TICKETS"},
 	}
 	for _, tt := range tests {
+		// bash-completion puts together again what bash splits at = and :.
 		run := script + `
-COMP_WORDS=(` + tt.words + `)
-COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-COMP_LINE=$1 COMP_POINT=${#1}
-_queue_server "$PROGRAM" "$2" ''
+_get_comp_words_by_ref() { read -ra words <<<"$LINE"; [[ $LINE == *' ' ]] && words+=(''); cword=$((${#words[@]} - 1)); cur=${words[cword]}; }
+COMP_WORDBREAKS=$' \t\n"=:'
+COMP_TYPE=9
+LINE="$PROGRAM $1"
+__start_queue-server
 printf '%s\n' "${COMPREPLY[@]}"
 `
-		bash := exec.Command("bash", "--norc", "--noprofile", "-euc", run, "bash", tt.line, tt.typed)
+		bash := exec.Command("bash", "--norc", "--noprofile", "-c", run, "bash", tt.line)
 		bash.Env = append(os.Environ(), asProgram+"=1", "PROGRAM="+program, "QUEUE_ADMIN_URL="+c.operators, "QUEUE_ADMIN_TOKEN="+operatorToken)
-		out, err := bash.CombinedOutput()
-		if err != nil || strings.Join(strings.Fields(string(out)), " ") != tt.want {
-			t.Errorf("%s: got %q, %v, want %q", tt.name, out, err, tt.want)
+		out, err := bash.Output()
+		var got []string
+		for text := range strings.Lines(string(out)) {
+			got = append(got, strings.Fields(text)[0]) // a description may follow
+		}
+		if err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got %q, %v, want %q", tt.line, out, err, tt.want)
 		}
 	}
 }
 
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if text := printed(t, "completion", shell); !strings.Contains(text, completeWord) || !strings.Contains(text, "queue-server completion "+shell) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if text := printed(t, "completion", shell); !strings.Contains(text, cobra.ShellCompRequestCmd) || !strings.Contains(text, "queue-server") {
 			t.Errorf("%s: %s", shell, text)
 		}
 	}
-	status, _, errs := command(t, "completion", "tcsh")
-	if status != exitUsage || !strings.Contains(errs, `must be one of "bash","zsh","fish" but got "tcsh"`) {
-		t.Errorf("status %d, %s", status, errs)
-	}
+	says(t, "tcsh", runToEnd(t, nil, "completion", "tcsh"), cli.ExitUsage, `unknown command "tcsh"`)
 }

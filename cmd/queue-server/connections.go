@@ -58,10 +58,10 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators *l
 		perAddress = 0
 	}
 	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), prefixes(s.proxies))
-	desk := newConnections("operators", may.operators, 0, nil)
+	operating := newConnections("operators", may.operators, 0, nil)
 	public.bound(visitors)
-	operators.bound(desk)
-	err := errors.Join(visitors.register(reg), desk.register(reg))
+	operators.bound(operating)
+	err := errors.Join(visitors.register(reg), operating.register(reg))
 	if gates != nil {
 		callers := newConnections("limits", may.limits, 0, nil)
 		gates.bound(callers)

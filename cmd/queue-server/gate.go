@@ -18,7 +18,7 @@ const gatewayHeaderBytes = 64 << 10
 // nil, and all that it does is nothing.
 type gateway struct {
 	*listener
-	callers *identity.Finder
+	identities *identity.Finder
 }
 
 // openGateway opens the address, if there is one. Connections wait until serve.
@@ -26,7 +26,7 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 	if s.LimitsAddr == "" {
 		return nil, nil
 	}
-	callers, err := identity.New(identity.Options{
+	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
@@ -39,7 +39,7 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, er
 	}
 	l.headerBytes = gatewayHeaderBytes
 	warnOfGateway(log, s, l.Addr().String())
-	return &gateway{l, callers}, nil
+	return &gateway{l, identities}, nil
 }
 
 // warnOfGateway warns of what an operator may not have meant.
@@ -70,19 +70,19 @@ func (g *gateway) room(l *limits) *checkapi.HTTP {
 	if g == nil {
 		return nil
 	}
-	return checkapi.NewHTTP(checkapi.New(l, g.callers))
+	return checkapi.NewHTTP(checkapi.New(l, g.identities))
 }
 
 // start begins to keep the keys fresh; stop ends it.
 func (g *gateway) start(ctx context.Context) {
 	if g != nil {
-		g.callers.Start(ctx)
+		g.identities.Start(ctx)
 	}
 }
 
 func (g *gateway) stop() {
 	if g != nil {
-		g.callers.Stop()
+		g.identities.Stop()
 	}
 }
 

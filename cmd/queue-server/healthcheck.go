@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // healthcheckTimeout is above what /readyz takes to give up on the store, and
@@ -16,19 +19,33 @@ import (
 const healthcheckTimeout = 2 * time.Second
 
 // healthcheckCommand is queue-server healthcheck, for images without a shell.
-type healthcheckCommand struct {
-	Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" complete:"file" help:"The server's YAML file."`
-	Addr   string `setting:"QUEUE_ADDR" default:":8080" help:"The server's public listener."`
+func healthcheckCommand(t *cli.Terminal) *cobra.Command {
+	var s struct {
+		Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"The server's YAML file."`
+		Addr   string `setting:"QUEUE_ADDR" default:":8080" help:"The server's public listener."`
+	}
+	command := &cobra.Command{
+		Use: "healthcheck", Short: "Ask a server on this machine whether it is ready; exit status 0 if so.", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			src := newSources(t.Getenv)
+			if err := src.fill(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := serve.CheckAddr(s.Addr); err != nil {
+				return cli.Usage("%s: %w", src.where("addr"), err)
+			}
+			return askReady(cmd.Context(), s.Addr)
+		},
+	}
+	addFlags(command, &s)
+	return command
 }
 
-// Run asks /readyz and fails unless the server is ready.
-func (c *healthcheckCommand) Run(ctx context.Context, src *sources) error {
-	if err := checkAddr(c.Addr); err != nil {
-		return usageError{fmt.Errorf("%s: %w", src.where("addr"), err)}
-	}
+// askReady asks /readyz and fails unless the server is ready.
+func askReady(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(c.Addr)+"/readyz", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+serve.LocalAddr(addr)+"/readyz", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("healthcheck: %w", err)
 	}
@@ -46,22 +63,4 @@ func (c *healthcheckCommand) Run(ctx context.Context, src *sources) error {
 		return fmt.Errorf("healthcheck: not ready: %s", res.Status)
 	}
 	return nil
-}
-
-// reachable returns where to reach a listener on this machine.
-func reachable(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case host == "":
-		host = "127.0.0.1"
-	case err == nil && ip.IsUnspecified() && ip.Is4():
-		host = "127.0.0.1"
-	case err == nil && ip.IsUnspecified():
-		host = "::1"
-	}
-	return net.JoinHostPort(host, port)
 }

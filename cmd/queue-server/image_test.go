@@ -10,6 +10,8 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // image returns the commands of the last stage of deploy/docker/Dockerfile, read
@@ -83,7 +85,7 @@ func TestTheImageAsksItsOwnServerForItsHealth(t *testing.T) {
 	}
 	up := start(t, nil)
 	env := map[string]string{"QUEUE_ADDR": strings.TrimPrefix(up.public, "http://")}
-	if got := runToEnd(t, env, check.Test[2:]...); got.status != exitOK {
+	if got := runToEnd(t, env, check.Test[2:]...); got.status != cli.ExitOK {
 		t.Errorf("a server that is well: %+v", got)
 	}
 }

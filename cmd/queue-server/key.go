@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -32,7 +33,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 		loaded, made, err := secret.Load(s.DataDir)
 		if err != nil {
 			// Not even if the disk is full: everybody would lose the place at the next start.
-			return keys{}, usageError{fmt.Errorf("no QUEUE_SECRET is set, and none can be kept in the data folder: %w", err)}
+			return keys{}, cli.UsageError{Err: fmt.Errorf("no QUEUE_SECRET is set, and none can be kept in the data folder: %w", err)}
 		}
 		secrets = loaded
 		if made {
@@ -53,7 +54,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 			where, err = "it is not kept: the next start makes another", nil
 		}
 		if err != nil {
-			return keys{}, usageError{fmt.Errorf("no QUEUE_ADMIN_TOKEN is set, and none can be kept in the data folder: %w", err)}
+			return keys{}, cli.UsageError{Err: fmt.Errorf("no QUEUE_ADMIN_TOKEN is set, and none can be kept in the data folder: %w", err)}
 		}
 		k.adminToken = loaded
 		if made {
@@ -64,10 +65,10 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	k.secrets = secrets
 	var err error
 	if k.tokens, err = token.NewKeys(secrets...); err != nil {
-		return keys{}, usageError{err}
+		return keys{}, cli.UsageError{Err: err}
 	}
 	if k.passes, err = pass.NewSigner(s.PassIssuer, secrets...); err != nil {
-		return keys{}, usageError{err}
+		return keys{}, cli.UsageError{Err: err}
 	}
 	return k, nil
 }

@@ -22,7 +22,7 @@ type limits struct {
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
 // counts for all servers, else this one counts for itself. seeds are the policies
 // to make when absent.
-func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
 	meter, err := metrics.LimitMeter()
 	if err != nil {
 		return nil, err
@@ -31,14 +31,14 @@ func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, met
 	// secret itself, which signs tokens.
 	named := hmac.New(sha256.New, secret)
 	named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
-	o := limiter.Options{
-		Local: local.New(local.Options{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
+	o := limiter.Dependencies{
+		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
 	}
-	if shared, ok := opened.(limiter.Store); ok {
+	if shared, ok := opened.(limiter.Counters); ok {
 		o.Store = shared
 	}
 	l := &limits{Limiter: limiter.New(o)}
-	l.book = policyset.New(policyset.Options{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
+	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
 	return l, metrics.ShowLimits(l)
 }
 

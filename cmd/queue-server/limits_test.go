@@ -2,11 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // twoLimits are what most of these tests begin with.
@@ -34,11 +39,11 @@ func limitsClerk(t *testing.T) clerk {
 func TestLimitsListAndShow(t *testing.T) {
 	c := limitsClerk(t)
 	got := c.types(t, "limits", "list")
-	says(t, "list", got, exitOK,
+	says(t, "list", got, cli.ExitOK,
 		"POLICY", "1,000 in 1 m, 20 in 10 s burst 5", "apiKey,ip", "closed")
 	show := c.types(t, "limits", "show", "api")
 	show.out = regexp.MustCompile(`in the last \d+ s`).ReplaceAllString(show.out, "in the last 0 s")
-	wants(t, "show", show, exitOK, `
+	wants(t, "show", show, cli.ExitOK, `
 rule            1,000 in 1 m, sliding_log
 rule            20 in 10 s, token_bucket, burst 5
 rule of pro     10,000 in 1 m, sliding_counter
@@ -53,14 +58,14 @@ TIER     ALLOWED  REFUSED  OF THESE, FROM MEMORY  WITHOUT THE STORE
 default        0        0                      0                  0
 pro            0        0                      0                  0
 `[1:], "")
-	says(t, "an unknown one", c.types(t, "limits", "show", "serch"), exitNotFound, `there is no policy serch; did you mean "search"?`)
+	says(t, "an unknown one", c.types(t, "limits", "show", "serch"), cli.ExitNotFound, `there is no policy serch; did you mean "search"?`)
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/limits", "limits list"}, {"/admin/limits/api", "limits show api"},
 	} {
 		want := strings.TrimSpace(c.admin(t, "GET", tt.path, "").body) + "\n"
-		wants(t, tt.command, c.types(t, append(strings.Fields(tt.command), "--json")...), exitOK, want, "")
+		wants(t, tt.command, c.types(t, append(strings.Fields(tt.command), "--json")...), cli.ExitOK, want, "")
 	}
-	if got := c.types(t, completeWord, "limits", "show", "se"); got.out != "search\t5 in 1 s\n" {
+	if got := c.types(t, cobra.ShellCompRequestCmd, "limits", "show", "se"); !strings.Contains(got.out, "search\t5 in 1 s\n") {
 		t.Errorf("completed: %q", got.out)
 	}
 }
@@ -71,11 +76,12 @@ func TestLimitsApply(t *testing.T) {
   - {name: search, rules: [{algorithm: fixed_window, limit: 50, windowSeconds: 1}], onStoreFailure: closed}
   - {name: new, rules: [{algorithm: fixed_window, limit: 1, windowSeconds: 1}]}
 `)
+	// That is policy api, and those of the guard.
+	unlisted := fmt.Sprintf("%d not in the file, left alone (--prune deletes them).", 1+len(guard.Policies()))
 	shown := "To make " + c.operators + " as " + file + " says:\n" + `
   search: change
     - rule            5 in 1 s, fixed_window
     + rule            50 in 1 s, fixed_window
-
   new: make
     + rule            1 in 1 s, fixed_window
     + key             ip
@@ -83,44 +89,42 @@ func TestLimitsApply(t *testing.T) {
     + shards          1
     + onStoreFailure  local
 
+1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `
 `
-	wants(t, "check", c.types(t, "limits", "apply", "-f", file, "--check"), exitDiffers, shown, "")
-	says(t, "nobody to ask", c.types(t, "limits", "apply", "-f", file), exitUsage, "say --yes to change policies")
-	wants(t, "no", c.answers(t, 80, "no\n", "limits", "apply", "-f", file), exitFailed, shown,
+	wants(t, "check", c.types(t, "limits", "apply", "-f", file, "--check"), cli.ExitDiffers, shown, "")
+	says(t, "nobody to ask", c.types(t, "limits", "apply", "-f", file), cli.ExitUsage, "say --yes to change policies")
+	wants(t, "no", c.answers(t, 80, "no\n", "limits", "apply", "-f", file), cli.ExitFailed, shown,
 		"Type yes to do this: queue-server: not confirmed: nothing was changed\n")
-	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), exitOK,
-		shown+"  search: changed\n  new: made\n", "Type yes to do this: ")
-	wants(t, "again", c.types(t, "limits", "apply", "-f", file), exitOK, "All is as "+file+" says.\n", "")
-	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), exitOK, "api: deleted")
+	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), cli.ExitOK,
+		shown+"  search: changed\n  new: made\n2 done, 0 failed, 0 not tried.\n", "Type yes to do this: ")
+	wants(t, "again", c.types(t, "limits", "apply", "-f", file), cli.ExitOK, "0 to make, 0 to change, 0 to delete; 2 as the file says already; "+unlisted+"\n", "")
+	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), cli.ExitOK, "api: deleted")
 
 	got := c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes", "--json")
-	var done struct {
-		Steps []limitStep `json:"steps"`
-	}
-	if err := json.Unmarshal([]byte(got.out), &done); err != nil || len(done.Steps) != 2 ||
-		done.Steps[0].Action != actionMake || done.Steps[1].Result != resultDone {
-		t.Errorf("as JSON: %v\n%s", err, got.out)
+	done := decodePlan(t, got)
+	if len(done.Steps) != 2 || done.Steps[0].Action != "make" || done.Steps[0].Policy != "api" || done.Steps[1].Result != "done" {
+		t.Errorf("as JSON: %s", got.out)
 	}
 	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
 		t.Errorf("the record: %s", audit)
 	}
 	got = c.types(t, "limits", "audit", "search")
-	says(t, "audit", got, exitOK, "anna", "- rule 5 in 1 s, fixed_window", "+ rule 50 in 1 s, fixed_window",
+	says(t, "audit", got, cli.ExitOK, "anna", "- rule 5 in 1 s, fixed_window", "+ rule 50 in 1 s, fixed_window",
 		"QUEUE_CONFIG", "made: 5 in 1 s")
-	says(t, "audit of all", c.types(t, "limits", "audit"), exitOK, "api ", "deleted", "new ")
-	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), exitOK, "no such changes")
-	says(t, "audit, badly", c.types(t, "limits", "audit", "-n", "0"), exitUsage, "must be 1 or more")
-	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), exitUsage, "it holds no limits")
-	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), exitUsage, `:3: "rule" is not a setting of a policy`)
+	says(t, "audit of all", c.types(t, "limits", "audit"), cli.ExitOK, "api ", "deleted", "new ")
+	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), cli.ExitOK, "no such changes")
+	says(t, "audit, badly", c.types(t, "limits", "audit", "-n", "0"), cli.ExitUsage, "must be 1 or more")
+	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), cli.ExitUsage, "it holds no limits")
+	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), cli.ExitUsage, `:3: "rule" is not a setting of a policy; did you mean "rules"?`)
 }
 
 func TestLimitsDelete(t *testing.T) {
 	c := limitsClerk(t)
-	says(t, "nobody to ask", c.types(t, "limits", "delete", "api"), exitUsage, "say --yes")
-	says(t, "no", c.answers(t, 80, "search\n", "limits", "delete", "api"), exitFailed, "not confirmed")
-	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), exitOK, "Deleted policy api.")
-	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), exitNotFound, "there is no policy api")
-	says(t, "from then on", c.types(t, "limits", "show", "api"), exitNotFound, "there is no policy api")
+	says(t, "nobody to ask", c.types(t, "limits", "delete", "api"), cli.ExitUsage, "say --yes")
+	says(t, "no", c.answers(t, 80, "search\n", "limits", "delete", "api"), cli.ExitFailed, "not confirmed")
+	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), cli.ExitOK, "Deleted policy api.")
+	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), cli.ExitNotFound, "there is no policy api")
+	says(t, "from then on", c.types(t, "limits", "show", "api"), cli.ExitNotFound, "there is no policy api")
 }
 
 // The counts of the command line are all that the limiter has.
@@ -132,7 +136,7 @@ func TestLimitCountsAreWhole(t *testing.T) {
 			Total map[string]int `json:"total"`
 		} `json:"tiers"`
 	}
-	if err := json.Unmarshal([]byte(body), &stats); err != nil || len(stats.Tiers[0].Total) != len(limiter.Outcomes) {
+	if err := json.Unmarshal([]byte(body), &stats); err != nil || len(stats.Tiers[0].Total) != len(limiter.Counts{}) {
 		t.Errorf("%v\n%s", err, body)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // scraperToken opens /metrics alone.
@@ -246,7 +247,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		t.Errorf("a credential out of nothing: %q", s.SecretFile)
 	}
 	got := runToEnd(t, map[string]string{"CREDENTIALS_DIRECTORY": dir, "QUEUE_SECRET": goodSecret})
-	if got.status != exitUsage || !strings.Contains(got.errOut, "the credential queue-server.secret: is set, and so is QUEUE_SECRET") {
+	if got.status != cli.ExitUsage || !strings.Contains(got.errOut, "the credential queue-server.secret: is set, and so is QUEUE_SECRET") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -259,7 +260,7 @@ func TestASecretInAFileForEverybodyStopsTheStart(t *testing.T) {
 		}
 		name, value, _ := strings.Cut(key, ": ")
 		got := runToEnd(t, map[string]string{"QUEUE_CONFIG": file, "QUEUE_DATA_DIR": "no-folder-is-made"})
-		if got.status != exitUsage || !strings.Contains(got.errOut, "queue.yaml:2: "+name+": the file may be read by others") ||
+		if got.status != cli.ExitUsage || !strings.Contains(got.errOut, "queue.yaml:2: "+name+": the file may be read by others") ||
 			!strings.Contains(got.errOut, "chmod o= "+file) || strings.Contains(got.errOut, value) {
 			t.Errorf("%s: %+v", name, got)
 		}

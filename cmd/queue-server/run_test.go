@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // environ is an environment of these variables only.
@@ -42,8 +43,8 @@ func TestHelpAndVersion(t *testing.T) {
 		args []string
 		says []string
 	}{
-		{"help", []string{"--help"}, []string{"Usage: queue-server", "serve", "healthcheck", "version"}},
-		{"help of serve", []string{"serve", "--help"}, []string{"--addr=\":8080\"", "($QUEUE_ADDR)", "$QUEUE_DRAIN_DELAY"}},
+		{"help", []string{"--help"}, []string{"Usage:\n  queue-server", "serve", "healthcheck", "version"}},
+		{"help of serve", []string{"serve", "--help"}, []string{"--addr string", `(default ":8080")`, "($QUEUE_ADDR)", "$QUEUE_DRAIN_DELAY"}},
 		{"version", []string{"version"}, []string{"queue-server ", "revision", "go1."}},
 	}
 	for _, tt := range tests {
@@ -52,7 +53,7 @@ func TestHelpAndVersion(t *testing.T) {
 			if tt.name != "version" {
 				got = runToEnd(t, nil, tt.args...)
 			}
-			if got.status != exitOK || got.errOut != "" {
+			if got.status != cli.ExitOK || got.errOut != "" {
 				t.Errorf("status %d, stderr %q", got.status, got.errOut)
 			}
 			for _, want := range tt.says {
@@ -115,7 +116,7 @@ func (s *server) end(t *testing.T) {
 	s.stop()
 	if status, ok := <-s.status; ok {
 		close(s.status)
-		if status != exitOK {
+		if status != cli.ExitOK {
 			t.Errorf("exit status %d; the log:\n%s", status, s.log.text())
 		}
 	}

@@ -6,17 +6,20 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -29,28 +32,37 @@ import (
 const shutdownTimeout = 20 * time.Second
 
 // serveCommand is queue-server serve.
-type serveCommand struct {
-	settings
+func serveCommand(t *cli.Terminal) *cobra.Command {
+	var s settings
+	command := &cobra.Command{
+		Use: "serve", Short: "Run the server. What queue-server does when no command is named.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if slices.Equal(args, []string{cmd.Name()}) {
+				return nil // its flags stood before it
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			src := newSources(t.Getenv)
+			if err := src.fill(cmd.Flags()); err != nil {
+				return err
+			}
+			checked, err := s.check(src.where)
+			if err != nil {
+				return err
+			}
+			tuneGC(t.Getenv)
+			return runServer(cmd.Context(), checked, src.file, t.Stderr)
+		},
+	}
+	addFlags(command, &s)
+	return command
 }
 
-// Run serves until ctx ends.
-func (c *serveCommand) Run(ctx context.Context, src *sources, stderr errWriter) error {
-	s, err := c.check(src.where)
-	if err != nil {
-		return err
-	}
-	tuneGC(src.getenv)
-	var from seeds
-	if src.file != nil {
-		from = src.file.seeds
-	}
-	return serve(ctx, s, from, stderr)
-}
-
-// serve wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: listeners, limits, fallback, sweeper, watch,
-// registry, store.
-func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err error) {
+// runServer wires the server, runs it until ctx ends, and drains it. What is
+// deferred here runs from the bottom up: rooms, limits, sweeper, watch, chain, store,
+// listeners.
+func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
 	keys, err := loadKeys(s, log, stderr)
 	if err != nil {
@@ -84,13 +96,14 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	measured := metrics.Measure(opened)
-
-	zones := registry.New(registry.Options{
-		Store: measured, Seeds: from.zones, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
-	})
-	zones.Start(ctx)
-	defer zones.Stop()
+	limits, err := newLimits(s, opened, guardPolicies(s, from.Limits), keys.secrets[0], metrics, log)
+	if err != nil {
+		return err
+	}
+	links := newChain(s, opened, from.Zones, limits, metrics, log)
+	links.start(ctx)
+	defer links.stop()
+	zones := links.registry
 
 	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
 	if err := metrics.Show(seen); err != nil {
@@ -99,32 +112,23 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Store: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
 	}
 	sweeps.Start(ctx)
 	defer sweeps.Stop()
 
-	lines := fallback.New(fallback.Options{
-		Lines: zones, Meter: metrics, Servers: s.Servers, Within: within(s), Logger: log,
-	})
-	lines.Start(ctx)
-	defer lines.Stop()
-
-	limits, err := newLimits(s, opened, guardPolicies(s, from.limits), keys.secrets[0], metrics, log)
-	if err != nil {
-		return err
-	}
 	limits.start(ctx)
 	defer limits.stop()
 	gates.start(ctx)
 	defer gates.stop()
 
-	visited, guard := openGuard(s, lines, zones, limits, metrics, log)
-
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
-	desk := operator.New(zones, seen, log)
+	visited, guard := links.first()
+	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
+	defer waiting.Stop()
+	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
@@ -134,20 +138,26 @@ func serve(ctx context.Context, s checked, from seeds, stderr io.Writer) (err er
 		return err
 	}
 	consoles, err := console.New(console.Parts{
-		Zones: desk, Watch: seen, Policies: limits.book, Decisions: limits,
+		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	health := newHealth(measured.Ping, lines.Admits)
+	health := newHealth(zones.Ping, links.fallback.Admits)
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}
+	polling := entry.New(visited, issuer, metrics)
+	pages, err := page.New(waiting, polling, visited)
+	if err != nil {
+		return err
+	}
 	r := rooms{
-		wait:     wait.NewHTTP(wait.New(visited, guard, keys.tokens, issuer, metrics, nil)),
-		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
-		operator: operator.NewHTTP(desk, limits.book, notKept),
+		page:     pages,
+		wait:     wait.NewHTTP(waiting),
+		entry:    entry.NewHTTP(polling, keys.passes.JWKS()),
+		operator: operator.NewHTTP(service, limits.book, notKept),
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),
 		console:  consoles.Handler(),

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // operatorToken is what the tests' operators show.
@@ -315,7 +316,7 @@ func TestAnAddressInUseStopsTheStart(t *testing.T) {
 	got := runToEnd(t, map[string]string{
 		"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": l.Addr().String(), "QUEUE_DATA_DIR": t.TempDir(),
 	})
-	if got.status != exitFailed || !strings.Contains(got.errOut, "operators' listener") ||
+	if got.status != cli.ExitFailed || !strings.Contains(got.errOut, "operators' listener") ||
 		!strings.Contains(got.errOut, "address already in use") {
 		t.Errorf("%+v", got)
 	}
@@ -327,7 +328,7 @@ func TestTwoServersDoNotShareADataFolder(t *testing.T) {
 	got := runToEnd(t, map[string]string{
 		"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": "127.0.0.1:0", "QUEUE_DATA_DIR": data,
 	})
-	if got.status != exitFailed || !strings.Contains(got.errOut, "embedded store") {
+	if got.status != cli.ExitFailed || !strings.Contains(got.errOut, "embedded store") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -340,20 +341,20 @@ func TestHealthcheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range []string{address, ":" + port, "0.0.0.0:" + port} {
-		if got := runToEnd(t, map[string]string{"QUEUE_ADDR": addr}, "healthcheck"); got.status != exitOK {
+		if got := runToEnd(t, map[string]string{"QUEUE_ADDR": addr}, "healthcheck"); got.status != cli.ExitOK {
 			t.Errorf("%s: %+v", addr, got)
 		}
 	}
 	file := config(t, "addr: "+address+"\nstore: embedded\n")
-	if got := runToEnd(t, nil, "healthcheck", "--config", file); got.status != exitOK {
+	if got := runToEnd(t, nil, "healthcheck", "--config", file); got.status != cli.ExitOK {
 		t.Errorf("address from the file: %+v", got)
 	}
 	s.end(t)
-	if got := runToEnd(t, nil, "healthcheck", "--addr", address); got.status != exitFailed ||
+	if got := runToEnd(t, nil, "healthcheck", "--addr", address); got.status != cli.ExitFailed ||
 		!strings.Contains(got.errOut, "connection refused") {
 		t.Errorf("after the end: %+v", got)
 	}
-	if got := runToEnd(t, nil, "healthcheck", "--addr", "nowhere"); got.status != exitUsage {
+	if got := runToEnd(t, nil, "healthcheck", "--addr", "nowhere"); got.status != cli.ExitUsage {
 		t.Errorf("a bad address: %+v", got)
 	}
 }

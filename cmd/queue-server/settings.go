@@ -8,12 +8,13 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/identity"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/lua"
@@ -24,9 +25,6 @@ const (
 	storeEmbedded = "embedded"
 	storeRedis    = "redis"
 )
-
-// defaultDataDir is the data folder of a server that is told no other.
-const defaultDataDir = "./data"
 
 // Bounds of settings.
 const (
@@ -43,34 +41,34 @@ const (
 
 // settings are all that can be set, each by flag, environment and file.
 type settings struct {
-	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" complete:"file" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
+	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
 	Addr           string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
 	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
-	RedisURL       string        `name:"redis-url" setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
-	RedisCA        string        `name:"redis-ca" setting:"QUEUE_REDIS_CA" placeholder:"FILE" complete:"file" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
+	RedisURL       string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
+	RedisCA        string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
-	SecretFile     string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
+	SecretFile     string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
 	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
-	AdminTokenFile string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
+	AdminTokenFile string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
 	AdminHosts     []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
 	MetricsAccess  string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Who may read /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
 	MetricsToken   string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
-	MetricsFile    string        `name:"metrics-token-file" setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" complete:"file" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
+	MetricsFile    string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
 	DataDir        string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
 	SweepEvery     time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
 	TrustedProxies []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
-	ClientIPFrom   []string      `name:"client-ip-from" setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of backends that join for their users: the clientIp in the body of their joins is believed. Nobody's when absent. No proxy may be in it that passes on what visitors write."`
+	ClientIPFrom   []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of backends that join for their users: the clientIp in the body of their joins is believed. Nobody's when absent. No proxy may be in it that passes on what visitors write."`
 	AllowedOrigins []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only pages of this server's own site when absent."`
-	LimitsAddr     string        `name:"limits-addr" setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Limits' listener, where services and gateways ask whether a client may go on, such as 127.0.0.1:8082. Not for the public. None when absent."`
-	LimitsAPIKeys  string        `name:"limits-api-keys" setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" complete:"file" help:"The X-API-Keys that count as clients of their own: on each line the SHA-256 of one in hexadecimal, and its tier. Or any, if whoever asks has checked them. None when absent."`
-	LimitsJWKS     string        `name:"limits-jwks" setting:"QUEUE_LIMITS_JWKS" placeholder:"FILE|URL" complete:"file" help:"The keys that bearer tokens verify with: a JWK set, as a file or at an https URL. No token is looked at when absent."`
-	LimitsIssuer   string        `name:"limits-jwt-issuer" setting:"QUEUE_LIMITS_JWT_ISSUER" placeholder:"TEXT" help:"What iss of a bearer token must be. Not checked when absent."`
-	LimitsAudience string        `name:"limits-jwt-audience" setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
-	LimitsClaim    string        `name:"limits-jwt-claim" setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
-	LimitsTier     string        `name:"limits-jwt-tier-claim" setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
+	LimitsAddr     string        `setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Limits' listener, where services and gateways ask whether a client may go on, such as 127.0.0.1:8082. Not for the public. None when absent."`
+	LimitsAPIKeys  string        `setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" help:"The X-API-Keys that count as clients of their own: on each line the SHA-256 of one in hexadecimal, and its tier. Or any, if whoever asks has checked them. None when absent."`
+	LimitsJWKS     string        `setting:"QUEUE_LIMITS_JWKS" placeholder:"FILE|URL" help:"The keys that bearer tokens verify with: a JWK set, as a file or at an https URL. No token is looked at when absent."`
+	LimitsIssuer   string        `setting:"QUEUE_LIMITS_JWT_ISSUER" placeholder:"TEXT" help:"What iss of a bearer token must be. Not checked when absent."`
+	LimitsAudience string        `setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
+	LimitsClaim    string        `setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
+	LimitsTier     string        `setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
 	DoorLimits     string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
 	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
 	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -93,7 +91,7 @@ type checked struct {
 	level   slog.Level
 }
 
-// check returns what the settings say, or a usageError that lists all that is
+// check returns what the settings say, or a cli.UsageError that lists all that is
 // wrong with them. where names a setting as the operator knows it.
 func (s settings) check(where func(flag string) string) (checked, error) {
 	c := checked{settings: s}
@@ -112,22 +110,22 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		}
 	}
 
-	if err := checkAddr(s.Addr); err != nil {
+	if err := serve.CheckAddr(s.Addr); err != nil {
 		fault("addr", "%w", err)
 	}
-	if err := checkAddr(s.AdminAddr); err != nil {
+	if err := serve.CheckAddr(s.AdminAddr); err != nil {
 		fault("admin-addr", "%w", err)
 	}
 	if s.LimitsAddr != "" {
-		if err := checkAddr(s.LimitsAddr); err != nil {
+		if err := serve.CheckAddr(s.LimitsAddr); err != nil {
 			fault("limits-addr", "%w", err)
 		}
 	}
 	// Read here only to see that they can be.
-	if _, err := identity.New(identity.Options{JWKS: s.LimitsJWKS}); err != nil {
+	if _, err := identity.New(identity.FinderOptions{JWKS: s.LimitsJWKS}); err != nil {
 		fault("limits-jwks", "%w", err)
 	}
-	if _, err := identity.New(identity.Options{APIKeys: s.LimitsAPIKeys}); err != nil {
+	if _, err := identity.New(identity.FinderOptions{APIKeys: s.LimitsAPIKeys}); err != nil {
 		fault("limits-api-keys", "%w", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
@@ -190,21 +188,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	oneOf("log-format", s.LogFormat, "text", "json")
 
 	if len(faults) > 0 {
-		return checked{}, usageError{errors.Join(faults...)}
+		return checked{}, cli.UsageError{Err: errors.Join(faults...)}
 	}
 	return c, nil
-}
-
-// checkAddr refuses what cannot be listened on.
-func checkAddr(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%q is no address; write host:port, or :port for all of this machine's", addr)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q has no port between 0 and 65535", addr)
-	}
-	return nil
 }
 
 // parseNetwork reads a network in CIDR notation, or one address.

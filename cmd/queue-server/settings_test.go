@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -26,7 +29,9 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		says []string
 	}{
 		{name: "unknown flag", args: []string{"--adr=:1"}, says: []string{"unknown flag --adr", `did you mean "--addr"?`}},
-		{name: "unknown command", args: []string{"server"}, says: []string{"unexpected argument server"}},
+		{name: "unknown command", args: []string{"server"}, says: []string{`unknown command "server"; did you mean "serve"?`}},
+		{name: "flags before the command", args: []string{"--store=mysql", "serve"}, says: []string{`--store: "mysql" is none of`}},
+		{name: "another word after them", args: []string{"--store=mysql", "zones"}, says: []string{`unknown command "zones" for "queue-server serve"`}},
 		{name: "address without a port", args: []string{"--addr=localhost"},
 			says: []string{`--addr: "localhost" is no address; write host:port`}},
 		{name: "port out of range", env: map[string]string{"QUEUE_ADDR": ":70000"},
@@ -46,7 +51,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "no Redis URL", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "localhost:6379"},
 			says: []string{"QUEUE_REDIS_URL: lua: redis URL: it must begin with redis:// or rediss://"}},
 		{name: "Redis database", args: []string{"--store=redis", "--redis-url=redis://a/db"},
-			says: []string{"--redis-url: lua: redis URL: the path must be a database's number"}},
+			says: []string{"--redis-url: lua: redis URL: ", "the path must be a database's number"}},
 		{name: "parameter of a Redis URL", args: []string{"--store=redis", "--redis-url=redis://a:6379/0?read_timeout=5s"},
 			says: []string{`--redis-url: lua: redis URL: the parameter "read_timeout" is unknown`}},
 		{name: "no authorities", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "rediss://a", "QUEUE_REDIS_CA": "/there/is/none.pem"},
@@ -90,7 +95,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "data folder that is a file", args: []string{"--data-dir=settings_test.go"},
 			says: []string{"none can be kept in the data folder", "not a directory"}},
 		{name: "no duration", env: map[string]string{"QUEUE_SWEEP_EVERY": "often"},
-			says: []string{`QUEUE_SWEEP_EVERY: expected duration but got "often"`}},
+			says: []string{`QUEUE_SWEEP_EVERY: time: invalid duration "often"`}},
 		{name: "no duration on the command line", args: []string{"--drain-delay=5"},
 			says: []string{`--drain-delay`, `missing unit`}},
 		{name: "sweeps too often", args: []string{"--sweep-every=100ms"},
@@ -114,11 +119,11 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "no file", args: []string{"--config=/there/is/none.yaml"},
 			says: []string{"the configuration cannot be read", "/there/is/none.yaml"}},
 		{name: "unknown key in the file", file: "addr: :1\nadmin_addr: :2\n",
-			says: []string{`queue.yaml:2: unknown key "admin_addr"; did you mean "admin-addr"?`}},
+			says: []string{`queue.yaml:2: "admin_addr" is not a setting of the file; did you mean "admin-addr"?`}},
 		{name: "bad value in the file", file: "# settings\nstore: mysql\n",
 			says: []string{`queue.yaml:2: store: "mysql" is none of embedded, redis`}},
 		{name: "bad duration in the file", file: "\n\nsweep-every: 30\n",
-			says: []string{`queue.yaml:3: sweep-every: expected duration`}},
+			says: []string{`queue.yaml:3: sweep-every: time: missing unit`}},
 		{name: "bad zone in the file", file: "zones:\n  - zoneId: A\n    perMinute: -1\n",
 			says: []string{"queue.yaml:2: ", "perMinute is -1, must be between 0 and"}},
 	}
@@ -130,8 +135,8 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 				env["QUEUE_CONFIG"] = config(t, tt.file)
 			}
 			got := runToEnd(t, env, tt.args...)
-			if got.status != exitUsage || got.out != "" {
-				t.Errorf("status %d, want %d; stdout %q", got.status, exitUsage, got.out)
+			if got.status != cli.ExitUsage || got.out != "" {
+				t.Errorf("status %d, want %d; stdout %q", got.status, cli.ExitUsage, got.out)
 			}
 			for _, want := range tt.says {
 				if !strings.Contains(got.errOut, want) {
@@ -151,17 +156,17 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 // parse returns the settings of serve, unchecked.
 func parse(t *testing.T, env map[string]string, args ...string) (settings, *sources) {
 	t.Helper()
-	parser, c, src, err := newParser(environ(env))
-	if err != nil {
+	var s settings
+	var command cobra.Command
+	addFlags(&command, &s)
+	if err := command.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse(args); err != nil {
+	src := newSources(environ(env))
+	if err := src.fill(command.Flags()); err != nil {
 		t.Fatal(err)
 	}
-	if len(src.faults) > 0 {
-		t.Fatal(src.faults)
-	}
-	return c.Serve.settings, src
+	return s, src
 }
 
 func TestFlagWinsThenEnvironmentThenFile(t *testing.T) {
@@ -184,7 +189,7 @@ func TestFlagWinsThenEnvironmentThenFile(t *testing.T) {
 			t.Errorf("%s comes from %q, want %q", flag, got, where)
 		}
 	}
-	if s, _ := parse(t, env, "serve", "--config", config(t, "store: redis")); s.Store != storeRedis {
+	if s, _ := parse(t, env, "--config", config(t, "store: redis")); s.Store != storeRedis {
 		t.Errorf("store %q: the flag's file was not read", s.Store)
 	}
 }
@@ -250,8 +255,8 @@ zones:
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {
 		t.Errorf("got %+v", c)
 	}
-	if len(src.file.zones) != 1 || src.file.zones[0] != zone.Defaults("A") {
-		t.Errorf("zones %+v", src.file.zones)
+	if len(src.file.Zones) != 1 || !src.file.Zones[0].Equal(zone.Defaults("A")) {
+		t.Errorf("zones %+v", src.file.Zones)
 	}
 	var proxies []string
 	for _, p := range c.proxies {
@@ -259,90 +264,6 @@ zones:
 	}
 	if got, want := strings.Join(proxies, " "), "10.0.0.0/8 2001:db8::/32 192.0.2.7/32"; got != want {
 		t.Errorf("proxies %q, want %q", got, want)
-	}
-}
-
-func TestParseConfig(t *testing.T) {
-	all := zone.Settings{
-		ZoneID: "B", PerMinute: 5, Mode: zone.ModeClosed, WindowSeconds: 10, Burst: 3, IdleTimeoutSeconds: 120,
-		PassTTLSeconds: 60, MaxWaiting: 9, OnStoreFailure: zone.FailureAdmit,
-	}
-	a := zone.Defaults("A")
-	a.PerMinute = 30
-	tests := []struct {
-		name, text string
-		zones      []zone.Settings
-		limits     []string
-		says       []string // of the error
-	}{
-		{name: "empty", text: ""},
-		{name: "comments only", text: "# nothing yet\n"},
-		{name: "nothing in it", text: "---\n"},
-		{name: "no value", text: "addr:\nzones:\n"},
-		{name: "zones", text: `zones:
-  - zoneId: A
-    perMinute: 30
-  - {zoneId: B, perMinute: 5, mode: closed, windowSeconds: 10, burst: 3, idleTimeoutSeconds: 120,
-     passTtlSeconds: 60, maxWaiting: 9, onStoreFailure: admit}
-`, zones: []zone.Settings{a, all}},
-		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
-		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",
-			says: []string{`x.yaml:2: unknown key "zone"; did you mean "zones"?`, `x.yaml:4: unknown key "frobnicate"; known are addr, log-level, zones, limits`}},
-		{name: "unknown keys of a zone", text: "zones:\n  - zoneId: A\n    perminute: 3\n    pass_ttl: 5\n",
-			says: []string{`x.yaml:3: unknown key "perminute"; did you mean "perMinute"?`, `x.yaml:4: unknown key "pass_ttl"; known are zoneId, perMinute`}},
-		{name: "the file's own name", text: "config: y.yaml\n", says: []string{`x.yaml:1: unknown key "config"`}},
-		{name: "twice", text: "addr: :1\naddr: :2\n", says: []string{"x.yaml:2: addr is in line 1 already"}},
-		{name: "a zone twice", text: "zones:\n  - zoneId: A\n  - zoneId: A\n", says: []string{`x.yaml:3: zone "A" is in line 2 already`}},
-		{name: "a setting with parts", text: "addr: {host: x}\n", says: []string{"x.yaml:1: addr must be one value"}},
-		{name: "no settings", text: "- addr\n", says: []string{"x.yaml:1: must be settings"}},
-		{name: "zones is no list", text: "zones:\n  zoneId: A\n", says: []string{"x.yaml:2: zones must be a list"}},
-		{name: "a zone is a word", text: "zones:\n  - A\n", says: []string{"x.yaml:2: a zone must be settings"}},
-		{name: "a word for a number", text: "zones:\n  - zoneId: A\n    perMinute: many\n", says: []string{"x.yaml: ", "line 3: cannot unmarshal"}},
-		{name: "out of range", text: "zones:\n  - zoneId: A\n  - {zoneId: B, windowSeconds: 61, mode: ajar}\n",
-			says: []string{"x.yaml:3: ", "windowSeconds is 61, must be between 1 and 60", `mode "ajar" must be queue, open or closed`}},
-		{name: "no name", text: "zones:\n  - perMinute: 5\n", says: []string{`x.yaml:2: `, `zoneId "" must be 1 to 64`}},
-		{name: "limits", text: "limits:\n  - name: api\n    rules: [{algorithm: sliding_log, limit: 100, windowSeconds: 60}]\n",
-			limits: []string{"api"}},
-		{name: "faults of limits", text: "limits:\n  - name: api\n    rules: [{algorithm: sliding_lock, limit: 0, windowSeconds: 60}]\n" +
-			"  - name: b\n    shard: 1\n    rules: 7\nzones:\n  - A\n",
-			says: []string{`x.yaml:2: tier default: rule 1: algorithm "sliding_lock" must be one of`, "x.yaml:2: tier default: rule 1: limit is 0",
-				`x.yaml:5: "shard" is not a setting of a policy`, "x.yaml:6: rules must be a list", "x.yaml:8: a zone must be settings"}},
-		{name: "a policy twice", text: "limits:\n  - &a {name: api, rules: [{algorithm: sliding_log, limit: 1, windowSeconds: 60}]}\n  - *a\n",
-			says: []string{`x.yaml:3: policy "api" is in line 2 already`}},
-		{name: "limits is no list", text: "limits: {name: api}\n", says: []string{"x.yaml:1: limits must be a list"}},
-		{name: "no YAML", text: "addr: [\n", says: []string{"x.yaml: yaml: line"}},
-		{name: "two documents", text: "addr: :1\n---\naddr: :2\n", says: []string{"more than one YAML document"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseConfig("x.yaml", []byte(tt.text), []string{"addr", "log-level"})
-			if len(tt.says) > 0 {
-				for _, want := range tt.says {
-					if err == nil || !strings.Contains(err.Error(), want) {
-						t.Errorf("error %v, want one that says %q", err, want)
-					}
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			var limits []string
-			for _, p := range got.limits {
-				limits = append(limits, p.Name)
-			}
-			if !slices.Equal(limits, tt.limits) {
-				t.Errorf("limits %q, want %q", limits, tt.limits)
-			}
-			if len(got.zones) != len(tt.zones) {
-				t.Fatalf("%d zones, want %d", len(got.zones), len(tt.zones))
-			}
-			for i := range tt.zones {
-				if got.zones[i] != tt.zones[i] {
-					t.Errorf("zone %d = %+v, want %+v", i, got.zones[i], tt.zones[i])
-				}
-			}
-		})
 	}
 }
 
@@ -361,23 +282,9 @@ func TestFilesOfThisProjectAreGood(t *testing.T) {
 			if !strings.Contains(string(text), "\nzones:") {
 				continue // some other tool's
 			}
-			if _, src := parse(t, map[string]string{"QUEUE_CONFIG": file}); len(src.file.zones) == 0 {
+			if _, src := parse(t, map[string]string{"QUEUE_CONFIG": file}); len(src.file.Zones) == 0 {
 				t.Errorf("%s has no zones", file)
 			}
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"addr", "addr", 0}, {"adr", "addr", 1}, {"addr", "", 4}, {"", "addr", 4},
-		{"kitten", "sitting", 3}, {"zone", "zones", 1}, {"flaw", "lawn", 2},
-	} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

@@ -7,167 +7,196 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
+	"strings"
+	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 )
 
-// settingTag names the environment variable of a flag. kong's own tag env is
-// not used: kong reads the process's environment, and gives a file the last word.
-const settingTag = "setting"
-
-// variableTag names the environment variable of a flag that no file sets, since
-// it is not about the server but about who asks it.
-const variableTag = "variable"
-
-// neverTag marks what is a secret: a key of the file and a variable, and refused
-// on the command line.
-const neverTag = "flag"
+// The tags of a setting, and under the same names the annotations of its flag.
+const (
+	// settingTag names its environment variable, which names its flag, and its key in
+	// the file: QUEUE_ADMIN_ADDR is --admin-addr, and admin-addr.
+	settingTag = "setting"
+	// neverTag (flag:"never") marks what is a secret: a key of the file and a variable, and refused
+	// on the command line.
+	neverTag = "never"
+	// credentialTag names the credential that systemd may hand over in a folder
+	// (LoadCredential=), which is used where the flag is not set otherwise.
+	credentialTag = "credential"
+)
 
 // everybodyReads says why.
 const everybodyReads = "what is on a command line, everybody on the machine can read"
-
-// credentialTag names the credential that systemd may hand over in a folder
-// (LoadCredential=), which is used where the flag is not set otherwise.
-const credentialTag = "credential"
 
 const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
 // configFlag names the file; a file cannot name itself.
 const configFlag = "config"
 
-// sources gives settings that are not on the command line their values: from
-// the environment, else from the file, else kong's default. It implements
-// kong.Resolver.
+// flagOf returns the name of the flag, and the key in the file, of a variable.
+func flagOf(variable string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, "QUEUE_")), "_", "-")
+}
+
+// settingNames are the settings that a file may hold.
+func settingNames() []string {
+	var names []string
+	for field := range reflect.TypeFor[settings]().Fields() {
+		if name := flagOf(field.Tag.Get(settingTag)); name != configFlag {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// addFlags gives a command a flag for each field of the struct that settings points to.
+func addFlags(command *cobra.Command, settings any) {
+	flags := command.Flags()
+	for field, v := range reflect.ValueOf(settings).Elem().Fields() {
+		variable, help := field.Tag.Get(settingTag), field.Tag.Get("help")
+		name := flagOf(variable)
+		help += " ($" + variable + ")"
+		switch target := v.Addr().Interface().(type) {
+		case *string:
+			flags.StringVar(target, name, "", help)
+		case *[]string:
+			flags.StringSliceVar(target, name, nil, help)
+		case *int64:
+			flags.Int64Var(target, name, 0, help)
+		case *time.Duration:
+			flags.DurationVar(target, name, 0, help)
+		}
+		flag := flags.Lookup(name)
+		flag.Annotations = map[string][]string{settingTag: {variable}}
+		if flag.DefValue = field.Tag.Get("default"); flag.DefValue != "" {
+			_ = flag.Value.Set(flag.DefValue) // TestDefaults reads them all
+		}
+		if placeholder := field.Tag.Get("placeholder"); placeholder != "" {
+			flag.Value = namedValue{flag.Value, placeholder}
+			if strings.HasPrefix(placeholder, "FILE") {
+				cli.CompleteFiles(command, name)
+			}
+		}
+		if field.Tag.Get("flag") == neverTag {
+			flag.Hidden, flag.Annotations[neverTag] = true, nil
+		}
+		if credential := field.Tag.Get(credentialTag); credential != "" {
+			flag.Annotations[credentialTag] = []string{credential}
+		}
+	}
+}
+
+// namedValue is a value whose help says what kind of text it is.
+type namedValue struct {
+	pflag.Value
+	kind string
+}
+
+// Type implements pflag.Value.
+func (v namedValue) Type() string { return v.kind }
+
+// sources gives settings that are not on the command line their values: from the
+// environment, else from the file, else from systemd, else the default.
 type sources struct {
 	getenv func(string) string
-	// keys are the settings that a file may hold.
-	keys []string
-	file *configFile // nil without one
+	// file is empty where none is named.
+	file *configfile.File
 	// from says where the value of a flag comes from, for what is on neither
 	// the command line nor the list of defaults.
 	from map[string]string
-	// faults are what is wrong with the environment and the file. They are
-	// kept here since kong would name the flag, which nobody typed.
-	faults []error
 }
 
 func newSources(getenv func(string) string) *sources {
-	return &sources{getenv: getenv, from: make(map[string]string)}
+	return &sources{getenv: getenv, file: &configfile.File{}, from: make(map[string]string)}
 }
 
-// readFile reads the file that --config or its variable names, if the command
-// has that flag. kong calls it before it asks for values.
-func (s *sources) readFile(ctx *kong.Context) error {
-	if len(s.faults) > 0 {
-		return nil // kong calls this more than once
+// fill gives the flags that were parsed, and are not set, their values. The error
+// lists all that is wrong with the environment and the file.
+func (s *sources) fill(flags *pflag.FlagSet) error {
+	path := flags.Lookup(configFlag)
+	if value, where := s.lookup(path); !path.Changed && where != "" {
+		s.from[configFlag] = where
+		_ = path.Value.Set(value) // any text is one
 	}
-	var path string
-	for _, flag := range ctx.Flags() {
-		if flag.Name == configFlag {
-			path = s.getenv(flag.Tag.Get(settingTag))
+	if name := path.Value.String(); name != "" {
+		file, err := configfile.Read(name, settingNames())
+		if err != nil {
+			return cli.UsageError{Err: err}
 		}
+		s.file = file
 	}
-	for _, p := range ctx.Path {
-		switch {
-		case p.Flag == nil:
-		case p.Flag.Name == configFlag:
-			path = ctx.Value(p).String()
-		case p.Flag.Tag.Get(neverTag) != "":
-			env := p.Flag.Tag.Get(settingTag)
-			s.faults = append(s.faults, fmt.Errorf("--%s is no flag any more: %s. Set %s, or name a file with --%s-file or %s_FILE; "+
-				"and make another: this one may have been read", p.Flag.Name, everybodyReads, env, p.Flag.Name, env))
+	var faults []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if err := s.fillOne(f); err != nil {
+			faults = append(faults, err)
 		}
+	})
+	if err := errors.Join(faults...); err != nil {
+		return cli.UsageError{Err: err}
 	}
-	if path == "" || s.file != nil || len(s.faults) > 0 {
-		return nil
-	}
-	file, err := readConfig(path, s.keys)
-	if err != nil {
-		s.faults = append(s.faults, err)
-		return nil
-	}
-	s.file = file
 	return nil
 }
 
-// fileKeys returns the settings that a file may hold: all of any command, so
-// that one file serves them all.
-func fileKeys(node *kong.Node) []string {
-	var keys []string
-	for _, flag := range node.Flags {
-		if flag.Name != configFlag && flag.Tag.Has(settingTag) {
-			keys = append(keys, flag.Name)
+func (s *sources) fillOne(f *pflag.Flag) error {
+	_, never := f.Annotations[neverTag]
+	if f.Changed {
+		if !never {
+			return nil
 		}
+		variable := f.Annotations[settingTag][0]
+		return fmt.Errorf("--%s is no flag any more: %s. Set %s, or name a file with --%s-file or %s_FILE; "+
+			"and make another: this one may have been read", f.Name, everybodyReads, variable, f.Name, variable)
 	}
-	for _, child := range node.Children {
-		for _, key := range fileKeys(child) {
-			if !slices.Contains(keys, key) { // some commands have settings in common
-				keys = append(keys, key)
-			}
-		}
+	value, where := s.lookup(f)
+	if where == "" || f.Name == configFlag {
+		return nil
 	}
-	return keys
-}
-
-// Validate implements kong.Resolver.
-func (s *sources) Validate(*kong.Application) error { return nil }
-
-// Resolve implements kong.Resolver.
-func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	value, where := s.lookup(flag)
-	if where == "" {
-		return nil, nil
+	s.from[f.Name] = where
+	if never && s.file.Shared && where != f.Annotations[settingTag][0] {
+		return fmt.Errorf("%s: the file may be read by others on this machine; "+
+			"put it right with chmod o= %s, or keep the secret in a file of its own: %s-file", where, s.file.Path, f.Name)
 	}
-	s.from[flag.Name] = where
-	if s.file != nil && s.file.shared && flag.Tag.Get(neverTag) != "" && where != flag.Tag.Get(settingTag) {
-		s.faults = append(s.faults, fmt.Errorf("%s: the file may be read by others on this machine; "+
-			"put it right with chmod o= %s, or keep the secret in a file of its own: %s-file", where, s.file.path, flag.Name))
+	if err := f.Value.Set(value); err != nil {
+		return fmt.Errorf("%s: %w", where, err)
 	}
-	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
-	trial := reflect.New(flag.Target.Type()).Elem()
-	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, trial); err != nil {
-		s.faults = append(s.faults, fmt.Errorf("%s: %w", where, err))
-		return nil, nil
-	}
-	return value, nil
+	return nil
 }
 
 // lookup returns a setting and where it was found, or "" for nowhere. An empty
 // variable counts as none: that is how compose files pass what is not set.
-func (s *sources) lookup(flag *kong.Flag) (value, where string) {
-	if env := flag.Tag.Get(variableTag); env != "" && s.getenv(env) != "" {
-		return s.getenv(env), env
+func (s *sources) lookup(f *pflag.Flag) (value, where string) {
+	variable, ok := f.Annotations[settingTag]
+	if !ok {
+		return "", "" // --help
 	}
-	env := flag.Tag.Get(settingTag)
-	if env == "" {
-		return "", ""
+	if value := s.getenv(variable[0]); value != "" {
+		return value, variable[0]
 	}
-	if value := s.getenv(env); value != "" {
-		return value, env
+	if entry, ok := s.file.Settings[f.Name]; ok {
+		return entry.Value, fmt.Sprintf("%s:%d: %s", s.file.Path, entry.Line, f.Name)
 	}
-	if s.file != nil {
-		if entry, ok := s.file.settings[flag.Name]; ok {
-			return entry.value, fmt.Sprintf("%s:%d: %s", s.file.path, entry.line, flag.Name)
-		}
-	}
-	return s.credential(flag)
+	return s.credential(f)
 }
 
 // credential returns the file of a credential that systemd has handed over.
-func (s *sources) credential(flag *kong.Flag) (path, where string) {
-	name, dir := flag.Tag.Get(credentialTag), s.getenv(credentialsVariable)
-	if name == "" || dir == "" {
+func (s *sources) credential(f *pflag.Flag) (path, where string) {
+	name, dir := f.Annotations[credentialTag], s.getenv(credentialsVariable)
+	if len(name) == 0 || dir == "" {
 		return "", ""
 	}
-	path = filepath.Join(dir, name)
+	path = filepath.Join(dir, name[0])
 	_, err := os.Stat(path)
 	// A folder that cannot be entered has none: so systemd leaves it in containers
 	// whose mounts are private.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return "", ""
 	}
-	return path, "the credential " + name
+	return path, "the credential " + name[0]
 }
 
 // where names a setting as the operator knows it.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // unknown stands for what a build does not say, as with go run.
@@ -49,12 +52,14 @@ func describeBuild(info *debug.BuildInfo, version, revision string) build {
 }
 
 // versionCommand is queue-server version.
-type versionCommand struct{}
-
-// Run prints the version.
-func (versionCommand) Run(out io.Writer) error {
-	b := readBuild()
-	_, err := fmt.Fprintf(out, "queue-server %s (revision %s, %s, %s/%s)\n",
-		b.version, b.revision, b.goVersion, runtime.GOOS, runtime.GOARCH)
-	return err
+func versionCommand(t *cli.Terminal) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version.", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := readBuild()
+			_, err := fmt.Fprintf(t.Stdout, "queue-server %s (revision %s, %s, %s/%s)\n",
+				b.version, b.revision, b.goVersion, runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // twoZones are what most of these tests begin with.
@@ -52,9 +54,9 @@ func (c clerk) types(t *testing.T, args ...string) outcome {
 func (c clerk) answers(t *testing.T, columns int, answers string, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	status := runIn(t.Context(), args, surroundings{
-		getenv: environ(c.env), stdin: strings.NewReader(answers), stdout: &out, stderr: &errOut, person: true,
-		screen: func() (int, int, bool) { return columns, 24, true },
+	status := runIn(t.Context(), args, &cli.Terminal{
+		Getenv: environ(c.env), Stdin: strings.NewReader(answers), Stdout: &out, Stderr: &errOut, Interactive: true,
+		Screen: func() (int, int, bool) { return columns, 24, true },
 	})
 	return outcome{status, out.String(), errOut.String()}
 }
@@ -84,17 +86,17 @@ func says(t *testing.T, name string, got outcome, status int, texts ...string) {
 
 func TestZonesListAndGet(t *testing.T) {
 	c := newClerk(t)
-	wants(t, "list", c.types(t, "zones", "list"), exitOK, `
+	wants(t, "list", c.types(t, "zones", "list"), cli.ExitOK, `
 ZONE       STATE   PER MINUTE  WINDOW  BURST  IDLE  PASS  MAX WAITING  OUTAGE
 TEST_ZONE  closed          10     6 s      0   1 m   5 m      200,000  admit
 TICKETS    queue          600     6 s      5   1 m   5 m            -  hold
 `[1:], "")
-	wants(t, "list on a narrow terminal", c.answers(t, 50, "", "zones", "list"), exitOK, `
+	wants(t, "list on a narrow terminal", c.answers(t, 50, "", "zones", "list"), cli.ExitOK, `
 ZONE       STATE   PER MINUTE  WINDOW  MAX WAITING
 TEST_ZONE  closed          10     6 s      200,000
 TICKETS    queue          600     6 s            -
 `[1:], "")
-	wants(t, "get", c.types(t, "zones", "get", "TICKETS"), exitOK, `
+	wants(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
 SETTING             VALUE  MEANS
 perMinute             600  most admissions in any 60 s
 mode                queue  let in at the limit, line up the rest
@@ -109,7 +111,7 @@ onStoreFailure       hold  answer 503, keep the place
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},
 	} {
 		got := c.types(t, append(strings.Fields(tt.command), "--json")...)
-		wants(t, tt.command, got, exitOK, c.admin(t, "GET", tt.path, "").body, "")
+		wants(t, tt.command, got, cli.ExitOK, c.admin(t, "GET", tt.path, "").body, "")
 	}
 }
 
@@ -159,12 +161,12 @@ To undo: queue-server zones set TICKETS mode=open
 		{"zones delete NEW --yes", "\nNEW is deleted. To have one with its settings again:\n  queue-server zones create NEW perMinute=0\n"},
 	}
 	for _, step := range steps {
-		wants(t, step.command, c.types(t, strings.Fields(step.command)...), exitOK, step.out[1:], "")
+		wants(t, step.command, c.types(t, strings.Fields(step.command)...), cli.ExitOK, step.out[1:], "")
 	}
 	when := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 	got := c.types(t, "audit", "--limit=7")
 	got.out = when.ReplaceAllString(got.out, "2026-11-21 11:59:00")
-	wants(t, "audit", got, exitOK, `
+	wants(t, "audit", got, cli.ExitOK, `
 ZONE     WHEN                 WHO   CHANGE
 NEW      2026-11-21 11:59:00  anna  deleted
 NEW      2026-11-21 11:59:00  anna  made with perMinute 0
@@ -175,8 +177,8 @@ TICKETS  2026-11-21 11:59:00  anna  perMinute 1200 -> 900
 TICKETS  2026-11-21 11:59:00  anna  perMinute 0 -> 1200
 `[1:], "")
 	c.types(t, "zones", "set", "TEST_ZONE", "burst=1", "--as", "Zoë")
-	says(t, "audit of a zone", c.types(t, "audit", "TEST_ZONE"), exitOK, "Zoë ", "burst 0 -> 1", "made with perMinute 10, mode closed")
-	if got := c.types(t, "zones", "set", "TEST_ZONE", "burst=2", "--json"); got.status != exitOK ||
+	says(t, "audit of a zone", c.types(t, "audit", "TEST_ZONE"), cli.ExitOK, "Zoë ", "burst 0 -> 1", "made with perMinute 10, mode closed")
+	if got := c.types(t, "zones", "set", "TEST_ZONE", "burst=2", "--json"); got.status != cli.ExitOK ||
 		got.out != c.admin(t, "GET", "/admin/zones/TEST_ZONE", "").body {
 		t.Errorf("set --json: %+v", got)
 	}
@@ -188,7 +190,7 @@ func TestResumeWithoutARecord(t *testing.T) {
 	c := newClerk(t)
 	c.types(t, "zones", "delete", "TICKETS", "--yes")
 	c.types(t, "zones", "create", "TICKETS", "perMinute=0")
-	wants(t, "resume", c.types(t, "zones", "resume", "TICKETS"), exitUsage, "",
+	wants(t, "resume", c.types(t, "zones", "resume", "TICKETS"), cli.ExitUsage, "",
 		"queue-server: the record of changes does not say what TICKETS let in before; say it: queue-server zones resume TICKETS --per-minute N\n"+
 			"Nothing was done. How it is used: queue-server zones resume --help\n")
 }
@@ -234,16 +236,16 @@ func TestDeleteAsksForTheName(t *testing.T) {
 	c := newClerk(t)
 	question := "TICKETS has 0 waiting, who all lose their places for good.\nType the zone's name to delete it: "
 	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
-		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), exitFailed, "",
+		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
 			question+"queue-server: not confirmed: nothing was changed\n")
 	}
 	nobody := "queue-server: there is nobody to ask: say --yes to delete TICKETS\n" +
 		"Nothing was done. How it is used: queue-server zones delete --help\n"
-	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), exitUsage, "", nobody)
-	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), exitUsage, "", question+"\n"+nobody)
-	says(t, "the name", c.answers(t, 80, "TICKETS\n", "zones", "delete", "TICKETS"), exitOK, "TICKETS is deleted")
-	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), exitOK, `{"deleted":true,"zoneId":"TEST_ZONE"}`+"\n", "")
-	says(t, "none left", c.types(t, "zones", "list"), exitOK, "There are no zones yet. To make one:")
+	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), cli.ExitUsage, "", nobody)
+	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), cli.ExitUsage, "", question+"\n"+nobody)
+	says(t, "the name", c.answers(t, 80, "TICKETS\n", "zones", "delete", "TICKETS"), cli.ExitOK, "TICKETS is deleted")
+	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), cli.ExitOK, `{"deleted":true,"zoneId":"TEST_ZONE"}`+"\n", "")
+	says(t, "none left", c.types(t, "zones", "list"), cli.ExitOK, "There are no zones yet. To make one:")
 }
 
 // TestQuestionEndsWithTheCommand: a signal ends a question.
@@ -253,10 +255,10 @@ func TestQuestionEndsWithTheCommand(t *testing.T) {
 	typed, keyboard := io.Pipe()
 	defer func() { _ = keyboard.Close() }()
 	asked := &asking{then: cancel}
-	status := runIn(ctx, []string{"zones", "delete", "TICKETS"}, surroundings{
-		getenv: environ(c.env), stdin: typed, stdout: io.Discard, stderr: asked, person: true,
+	status := runIn(ctx, []string{"zones", "delete", "TICKETS"}, &cli.Terminal{
+		Getenv: environ(c.env), Stdin: typed, Stdout: io.Discard, Stderr: asked, Interactive: true,
 	})
-	if status != exitFailed || c.admin(t, "GET", "/admin/zones/TICKETS", "").status != http.StatusOK {
+	if status != cli.ExitFailed || c.admin(t, "GET", "/admin/zones/TICKETS", "").status != http.StatusOK {
 		t.Errorf("status %d; %s", status, asked.text.String())
 	}
 }
@@ -289,39 +291,39 @@ func TestExitStatuses(t *testing.T) {
 		status  int
 		says    string
 	}{
-		{"zones list", nil, exitOK, "TICKETS"},
-		{"zones", nil, exitUsage, "queue-server zones --help"},
-		{"zones lst", nil, exitUsage, `did you mean one of`},
-		{"zones set TICKETS", nil, exitUsage, "queue-server zones set --help"},
-		{"zones set TICKETS perminute=5", nil, exitUsage, `"perminute" is no setting; did you mean "perMinute"?`},
-		{"zones set TICKETS perMinute", nil, exitUsage, "perMinute: give it a value: perMinute=..."},
-		{"zones set TICKETS 600", nil, exitUsage, `"600" is no setting; write name=value`},
-		{"zones set TICKETS burst=1 burst=2", nil, exitUsage, "burst is given twice"},
-		{"zones set TICKETS perMinute=many", nil, exitUsage, `perMinute is "many", must be a whole number`},
-		{"zones set TICKETS perMinute=-1 mode=shut", nil, exitUsage, `perMinute is -1, must be between 0 and 6000000; mode "shut" must be queue, open or closed`},
-		{"zones create a/b", nil, exitUsage, `"a/b" cannot be the name of a zone`},
-		{"zones resume TICKETS --per-minute=-1", nil, exitUsage, "must be 1 or more"},
-		{"zones watch --every=1ms", nil, exitUsage, "--every is 1ms, must be 100ms or more"},
-		{"audit --limit=0", nil, exitUsage, "--limit is 0, must be 1 or more"},
-		{"zones apply", nil, exitUsage, "missing flags: --file=FILE"},
-		{"zones apply -f /there/is/none.yaml", nil, exitUsage, "the zones cannot be read: open /there/is/none.yaml"},
-		{"zones list", with("QUEUE_ADMIN_URL", "localhost:8081"), exitUsage, "must look like http://127.0.0.1:8081"},
-		{"zones list", with("QUEUE_ADMIN_TOKEN", "short"), exitUsage, "QUEUE_ADMIN_TOKEN: secret: unusable: it has 5 characters"},
-		{"zones list --as=" + strings.Repeat("x", 65), nil, exitUsage, "the operator's name must not be longer than 64 bytes"},
-		{"zones get TIKETS", nil, exitNotFound, `there is no zone TIKETS; did you mean "TICKETS"?`},
-		{"zones get OTHER", nil, exitNotFound, "there is no zone OTHER; known are TEST_ZONE, TICKETS"},
-		{"zones set OTHER burst=1", nil, exitNotFound, "there is no zone OTHER"},
-		{"zones pause OTHER", nil, exitNotFound, "there is no zone OTHER"},
-		{"zones delete OTHER --yes", nil, exitNotFound, "there is no zone OTHER"},
-		{"zones watch OTHER", nil, exitNotFound, "there is no zone OTHER"},
-		{"stats OTHER", nil, exitNotFound, "there is no zone OTHER"},
-		{"audit OTHER", nil, exitNotFound, "there is no zone OTHER"},
-		{"zones list", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), exitRefused, "refuses the operators' token of QUEUE_ADMIN_TOKEN"},
-		{"zones watch", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), exitRefused, "refuses the operators' token"},
-		{"zones list", elsewhere, exitUnreachable, "connection refused"},
-		{"zones watch", elsewhere, exitUnreachable, "Does it run, and is this its operators' listener?"},
-		{"zones list", with("QUEUE_ADMIN_URL", c.public), exitUnreachable, "not the operators' listener of a queue-server"},
-		{"zones create TICKETS", nil, exitConflict, "zone TICKETS is there already, and stays as it is"},
+		{"zones list", nil, cli.ExitOK, "TICKETS"},
+		{"zones", nil, cli.ExitUsage, "queue-server zones --help"},
+		{"zones lst", nil, cli.ExitUsage, `unknown command "lst"; did you mean "list"?`},
+		{"zones set TICKETS", nil, cli.ExitUsage, "queue-server zones set --help"},
+		{"zones set TICKETS perminute=5", nil, cli.ExitUsage, `"perminute" is no setting; did you mean "perMinute"?`},
+		{"zones set TICKETS perMinute", nil, cli.ExitUsage, "perMinute: give it a value: perMinute=..."},
+		{"zones set TICKETS 600", nil, cli.ExitUsage, `"600" is no setting; write name=value`},
+		{"zones set TICKETS burst=1 burst=2", nil, cli.ExitUsage, "burst is given twice"},
+		{"zones set TICKETS perMinute=many", nil, cli.ExitUsage, `perMinute is "many", must be a whole number`},
+		{"zones set TICKETS perMinute=-1 mode=shut", nil, cli.ExitUsage, `perMinute is -1, must be between 0 and 6000000; mode "shut" must be queue, open or closed`},
+		{"zones create a/b", nil, cli.ExitUsage, `"a/b" cannot be the name of a zone`},
+		{"zones resume TICKETS --per-minute=-1", nil, cli.ExitUsage, "must be 1 or more"},
+		{"zones watch --every=1ms", nil, cli.ExitUsage, "--every is 1ms, must be 100ms or more"},
+		{"audit --limit=0", nil, cli.ExitUsage, "--limit is 0, must be 1 or more"},
+		{"zones apply", nil, cli.ExitUsage, `required flag(s) "file" not set`},
+		{"zones apply -f /there/is/none.yaml", nil, cli.ExitUsage, "the zones cannot be read: open /there/is/none.yaml"},
+		{"zones list", with("QUEUE_ADMIN_URL", "localhost:8081"), cli.ExitUsage, "must look like http://127.0.0.1:8081"},
+		{"zones list", with("QUEUE_ADMIN_TOKEN", "short"), cli.ExitUsage, "QUEUE_ADMIN_TOKEN: secret: unusable: it has 5 characters"},
+		{"zones list --as=" + strings.Repeat("x", 65), nil, cli.ExitUsage, "the operator's name must not be longer than 64 bytes"},
+		{"zones get TIKETS", nil, cli.ExitNotFound, `there is no zone TIKETS; did you mean "TICKETS"?`},
+		{"zones get OTHER", nil, cli.ExitNotFound, "there is no zone OTHER; known are TEST_ZONE, TICKETS"},
+		{"zones set OTHER burst=1", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"zones pause OTHER", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"zones delete OTHER --yes", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"zones watch OTHER", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"stats OTHER", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"audit OTHER", nil, cli.ExitNotFound, "there is no zone OTHER"},
+		{"zones list", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), cli.ExitRefused, "refuses the operators' token of QUEUE_ADMIN_TOKEN"},
+		{"zones watch", with("QUEUE_ADMIN_TOKEN", "wrong-but-long-enough"), cli.ExitRefused, "refuses the operators' token"},
+		{"zones list", elsewhere, cli.ExitUnreachable, "connection refused"},
+		{"zones watch", elsewhere, cli.ExitUnreachable, "Does it run, and is this its operators' listener?"},
+		{"zones list", with("QUEUE_ADMIN_URL", c.public), cli.ExitUnreachable, "not the operators' listener of a queue-server"},
+		{"zones create TICKETS", nil, cli.ExitConflict, "zone TICKETS is there already, and stays as it is"},
 	}
 	for _, tt := range tests {
 		env := tt.env
@@ -330,7 +332,7 @@ func TestExitStatuses(t *testing.T) {
 		}
 		got := runToEnd(t, env, strings.Fields(tt.command)...)
 		says(t, tt.command, got, tt.status, tt.says)
-		if tt.status != exitOK && got.out != "" {
+		if tt.status != cli.ExitOK && got.out != "" {
 			t.Errorf("%s: stdout %q, want nothing", tt.command, got.out)
 		}
 	}
@@ -356,12 +358,12 @@ func TestOperatorsTokenIsFound(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"environment", map[string]string{"QUEUE_ADMIN_TOKEN": strings.TrimSpace(string(token))}, exitOK, ""},
-		{"file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": open}, exitOK, ""},
-		{"data folder", map[string]string{"QUEUE_DATA_DIR": data}, exitOK, ""},
-		{"no file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": "/none"}, exitUsage, "QUEUE_ADMIN_TOKEN_FILE: secret: open /none"},
-		{"no data folder", map[string]string{"QUEUE_DATA_DIR": "/none"}, exitUsage, "no operators' token: put it into the variable QUEUE_ADMIN_TOKEN"},
-		{"elsewhere", map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_ADMIN_URL": "https://queue.example"}, exitUsage,
+		{"environment", map[string]string{"QUEUE_ADMIN_TOKEN": strings.TrimSpace(string(token))}, cli.ExitOK, ""},
+		{"file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": open}, cli.ExitOK, ""},
+		{"data folder", map[string]string{"QUEUE_DATA_DIR": data}, cli.ExitOK, ""},
+		{"no file", map[string]string{"QUEUE_ADMIN_TOKEN_FILE": "/none"}, cli.ExitUsage, "QUEUE_ADMIN_TOKEN_FILE: secret: open /none"},
+		{"no data folder", map[string]string{"QUEUE_DATA_DIR": "/none"}, cli.ExitUsage, "no operators' token: put it into the variable QUEUE_ADMIN_TOKEN"},
+		{"elsewhere", map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_ADMIN_URL": "https://queue.example"}, cli.ExitUsage,
 			"no operators' token for https://queue.example"},
 	}
 	for _, tt := range tests {
@@ -369,8 +371,8 @@ func TestOperatorsTokenIsFound(t *testing.T) {
 		maps.Copy(env, tt.env)
 		says(t, tt.name, runToEnd(t, env, "zones", "list"), tt.status, tt.says)
 	}
-	if !strings.Contains(printed(t, "serve", "--help"), `--data-dir="`+defaultDataDir+`"`) {
-		t.Errorf("the commands look for the token in %s, and servers keep it elsewhere", defaultDataDir)
+	if !strings.Contains(printed(t, "serve", "--help"), `(default "`+cli.DefaultDataDir+`")`) {
+		t.Errorf("the commands look for the token in %s, and servers keep it elsewhere", cli.DefaultDataDir)
 	}
 	for _, args := range [][]string{{"zones", "list", "--help"}, {"zones", "apply", "--help"}, {"stats", "--help"}} {
 		if text := printed(t, args...); strings.Contains(text, "--admin-token") {
@@ -382,6 +384,5 @@ func TestOperatorsTokenIsFound(t *testing.T) {
 // printed returns what a command prints.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
-	_, out, _ := command(t, args...)
-	return out
+	return runToEnd(t, nil, args...).out
 }

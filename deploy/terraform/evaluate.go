@@ -41,19 +41,26 @@ type Evaluated struct {
 // Evaluate gives the module's variables values. The error wraps ErrRefused if a
 // validation says no, and then holds what it says.
 func (m *Module) Evaluate(given Given) (*Evaluated, error) {
-	e := &Evaluated{Module: m, context: &hcl.EvalContext{
-		Variables: map[string]cty.Value{"path": cty.ObjectVal(map[string]cty.Value{"module": cty.StringVal(m.Dir), "root": cty.StringVal(m.Dir)})},
-		Functions: functions(m.Dir, given.Now),
-	}}
 	variables, err := m.variables(given.Variables)
 	if err != nil {
 		return nil, err
 	}
+	known := map[string]any{"data": map[string]any{}, "ephemeral": map[string]any{}}
+	for _, b := range m.Blocks {
+		if slices.Contains([]string{"resource", "module", "data", "ephemeral"}, b.Type) {
+			put(known, Address(b), cty.DynamicVal)
+		}
+	}
+	for address, v := range given.Known {
+		put(known, address, v)
+	}
+	put(known, "path.module", cty.StringVal(m.Dir))
+	put(known, "path.root", cty.StringVal(m.Dir))
+	e := &Evaluated{Module: m, context: &hcl.EvalContext{Variables: object(known).AsValueMap(), Functions: functions(given.Now)}}
 	e.context.Variables["var"] = cty.ObjectVal(variables)
 	if err := e.validate(); err != nil {
 		return nil, err
 	}
-	e.surroundings(given.Known)
 	e.locals(given.Locals)
 	return e, nil
 }
@@ -64,16 +71,16 @@ func (m *Module) variables(given map[string]cty.Value) (map[string]cty.Value, er
 	for _, b := range m.Of("variable") {
 		name := b.Labels[0]
 		wanted, diags := typeexpr.TypeConstraint(b.Body.Attributes["type"].Expr)
-		if diags.HasErrors() {
-			return nil, fmt.Errorf("terraform: variable %s: %w", name, diags)
-		}
 		value, ok := given[name]
 		if preset, has := b.Body.Attributes["default"]; !ok && has {
-			if value, diags = preset.Expr.Value(nil); diags.HasErrors() {
-				return nil, fmt.Errorf("terraform: variable %s: %w", name, diags)
-			}
+			var wrong hcl.Diagnostics
+			value, wrong = preset.Expr.Value(nil)
+			diags = append(diags, wrong...)
 		} else if !ok {
 			return nil, fmt.Errorf("terraform: variable %s has no value", name)
+		}
+		if diags.HasErrors() {
+			return nil, fmt.Errorf("terraform: variable %s: %w", name, diags)
 		}
 		value, err := convert.Convert(value, wanted)
 		if err != nil {
@@ -95,128 +102,70 @@ func (e *Evaluated) validate() error {
 	for _, b := range e.Of("variable") {
 		for _, v := range Inner(b, "validation") {
 			ok, diags := v.Body.Attributes["condition"].Expr.Value(e.context)
-			if diags.HasErrors() {
+			says, more := v.Body.Attributes["error_message"].Expr.Value(e.context)
+			if diags = append(diags, more...); diags.HasErrors() {
 				return fmt.Errorf("terraform: validation of %s: %w", b.Labels[0], diags)
 			}
-			if !ok.IsKnown() || ok.True() {
-				continue
+			if ok.IsKnown() && ok.False() {
+				refused = append(refused, fmt.Errorf("%w: %s: %s", ErrRefused, b.Labels[0], says.AsString()))
 			}
-			says, diags := v.Body.Attributes["error_message"].Expr.Value(e.context)
-			if diags.HasErrors() {
-				return fmt.Errorf("terraform: validation of %s: %w", b.Labels[0], diags)
-			}
-			refused = append(refused, fmt.Errorf("%w: %s: %s", ErrRefused, b.Labels[0], says.AsString()))
 		}
 	}
 	return errors.Join(refused...)
 }
 
-// surroundings makes known what resources, data sources and modules are called.
-func (e *Evaluated) surroundings(known map[string]cty.Value) {
-	roots := make(map[string]map[string]cty.Value)
-	add := func(root, label string) {
-		if roots[root] == nil {
-			roots[root] = make(map[string]cty.Value)
-		}
-		roots[root][label] = cty.DynamicVal
+// put sets the value at an address.
+func put(in map[string]any, address string, v cty.Value) {
+	name, rest, below := strings.Cut(address, ".")
+	if !below {
+		in[name] = v
+		return
 	}
-	data, ephemeral := make(map[string]map[string]cty.Value), make(map[string]map[string]cty.Value)
-	for _, b := range e.Blocks {
-		switch b.Type {
-		case "resource":
-			add(b.Labels[0], b.Labels[1])
-		case "module":
-			add("module", b.Labels[0])
-		case "data":
-			put(data, b.Labels[0], b.Labels[1], attributes("data."+b.Labels[0]+"."+b.Labels[1], known))
-		case "ephemeral":
-			put(ephemeral, b.Labels[0], b.Labels[1], cty.DynamicVal)
-		}
+	inner, is := in[name].(map[string]any)
+	if !is {
+		inner = make(map[string]any)
+		in[name] = inner
 	}
-	for root, labels := range roots {
-		for label := range labels {
-			labels[label] = attributes(root+"."+label, known)
-		}
-		e.context.Variables[root] = cty.ObjectVal(labels)
-	}
-	e.context.Variables["data"] = nested(data)
-	e.context.Variables["ephemeral"] = nested(ephemeral)
+	put(inner, rest, v)
 }
 
-func put(in map[string]map[string]cty.Value, a, b string, v cty.Value) {
-	if in[a] == nil {
-		in[a] = make(map[string]cty.Value)
+// object turns what put has made into a value.
+func object(of any) cty.Value {
+	if v, is := of.(cty.Value); is {
+		return v
 	}
-	in[a][b] = v
+	values := make(map[string]cty.Value)
+	tree, _ := of.(map[string]any)
+	for name, v := range tree {
+		values[name] = object(v)
+	}
+	return cty.ObjectVal(values)
 }
 
-func nested(in map[string]map[string]cty.Value) cty.Value {
-	out := make(map[string]cty.Value)
-	for k, v := range in {
-		out[k] = cty.ObjectVal(v)
-	}
-	return cty.ObjectVal(out)
-}
-
-// attributes is an object of those known below an address; unknown if there are
-// none.
-func attributes(address string, known map[string]cty.Value) cty.Value {
-	if whole, ok := known[address]; ok {
-		return whole
-	}
-	of := make(map[string]cty.Value)
-	for path, v := range known {
-		if name, ok := strings.CutPrefix(path, address+"."); ok {
-			of[name] = v
-		}
-	}
-	if len(of) == 0 {
-		return cty.DynamicVal
-	}
-	return cty.ObjectVal(of)
-}
-
-// locals works them out, each as soon as those that it needs are there. One that
+// locals works them out, again and again until nothing more becomes known. One that
 // cannot be worked out stays unknown. Those that are given need not be.
 func (e *Evaluated) locals(given map[string]cty.Value) {
-	open := make(map[string]hclsyntax.Expression)
+	values := make(map[string]cty.Value)
 	for _, b := range e.Of("locals") {
-		for name, a := range b.Body.Attributes {
-			open[name] = a.Expr
+		for name := range b.Body.Attributes {
+			values[name] = cty.DynamicVal
 		}
 	}
-	done := make(map[string]cty.Value)
-	for name := range open {
-		done[name] = cty.DynamicVal
-	}
-	for name, v := range given {
-		done[name] = v
-		delete(open, name)
-	}
-	for len(open) > 0 {
-		settled := 0
-		for _, name := range slices.Sorted(maps.Keys(open)) {
-			if slices.ContainsFunc(open[name].Variables(), func(t hcl.Traversal) bool {
-				if t.RootName() != "local" || len(t) < 2 {
-					return false
+	maps.Copy(values, given)
+	for more := true; more; {
+		more = false
+		e.context.Variables["local"] = cty.ObjectVal(values)
+		for _, b := range e.Of("locals") {
+			for name, a := range b.Body.Attributes {
+				if _, is := given[name]; is {
+					continue
 				}
-				attr, ok := t[1].(hcl.TraverseAttr)
-				return ok && open[attr.Name] != nil
-			}) {
-				continue
+				if v, diags := a.Expr.Value(e.context); !diags.HasErrors() && !v.RawEquals(values[name]) {
+					values[name], more = v, true
+				}
 			}
-			e.context.Variables["local"] = cty.ObjectVal(done)
-			if v, diags := open[name].Value(e.context); !diags.HasErrors() {
-				done[name] = v
-			}
-			delete(open, name)
-			settled++
-		}
-		if settled == 0 {
-			break // they wait for each other
 		}
 	}
-	e.context.Variables["local"] = cty.ObjectVal(done)
 }
 
 // Value works out one expression of the module, such as "local.user_data".
@@ -235,10 +184,10 @@ func (e *Evaluated) Value(expression string) (cty.Value, error) {
 // Text is Value for an expression that is known, and a string or a number.
 func (e *Evaluated) Text(expression string) (string, error) {
 	v, err := e.Value(expression)
-	if err != nil {
-		return "", err
+	if err == nil {
+		v, err = convert.Convert(v, cty.String)
 	}
-	if v, err = convert.Convert(v, cty.String); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("terraform: %s: %w", expression, err)
 	}
 	if !v.IsWhollyKnown() || v.IsNull() {
@@ -254,17 +203,13 @@ func (e *Evaluated) Argument(b *hclsyntax.Block, name string) (cty.Value, error)
 	if !ok {
 		return cty.NullVal(cty.DynamicPseudoType), nil
 	}
+	// Unknown are each, count, self, and the iterators of dynamic blocks, which have
+	// the blocks' names.
 	context := e.context.NewChild()
-	context.Variables = map[string]cty.Value{
-		"each":  cty.ObjectVal(map[string]cty.Value{"key": cty.DynamicVal, "value": cty.DynamicVal}),
-		"count": cty.ObjectVal(map[string]cty.Value{"index": cty.UnknownVal(cty.Number)}),
-		"self":  cty.DynamicVal,
-	}
-	// The iterators of dynamic blocks have the blocks' names.
+	context.Variables = make(map[string]cty.Value)
 	for _, t := range a.Expr.Variables() {
-		root := t.RootName()
-		if _, ok := e.context.Variables[root]; !ok && context.Variables[root] == cty.NilVal {
-			context.Variables[root] = cty.DynamicVal
+		if _, ok := e.context.Variables[t.RootName()]; !ok {
+			context.Variables[t.RootName()] = cty.DynamicVal
 		}
 	}
 	v, diags := a.Expr.Value(context)
@@ -272,9 +217,4 @@ func (e *Evaluated) Argument(b *hclsyntax.Block, name string) (cty.Value, error)
 		return cty.NilVal, fmt.Errorf("terraform: %s: %w", Address(b), diags)
 	}
 	return v, nil
-}
-
-// Render renders one template, as templatefile does.
-func Render(file string, variables map[string]cty.Value) (string, error) {
-	return render(file, variables, functions(".", ""))
 }

@@ -2,11 +2,10 @@ package terraform
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -29,11 +28,7 @@ func Load(dir string) (*Module, error) {
 	}
 	m := &Module{Dir: dir}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("terraform: %w", err)
-		}
-		parsed, diags := hclsyntax.ParseConfig(text, file, hcl.InitialPos)
+		parsed, diags := hclparse.NewParser().ParseHCLFile(file)
 		if diags.HasErrors() {
 			return nil, fmt.Errorf("terraform: %w", diags)
 		}

@@ -20,8 +20,8 @@ const (
 // their changes. It is not changed, but replaced. What a client has taken is no part of
 // it: that lives as long as the process.
 type keptPolicies struct {
-	Format int        `json:"format"`
-	Book   limit.Book `json:"book"`
+	Format int             `json:"format"`
+	Book   limit.PolicySet `json:"book"`
 	// Changes are the newest first.
 	Changes []limit.Change `json:"changes,omitempty"`
 }
@@ -38,7 +38,7 @@ func (s *Store) readPolicies(b []byte) error {
 
 // putPolicies puts policies into force, unless they are there already or not to follow
 // those that are.
-func (s *Store) putPolicies(b limit.Book, follow func(before limit.Book) (changes []limit.Change, err error)) error {
+func (s *Store) putPolicies(b limit.PolicySet, follow func(before limit.PolicySet) (changes []limit.Change, err error)) error {
 	if err := b.Validate(); err != nil {
 		return err
 	}
@@ -60,17 +60,17 @@ func (s *Store) putPolicies(b limit.Book, follow func(before limit.Book) (change
 }
 
 // Policies returns the policies; one of version 0 where there are none.
-func (s *Store) Policies(context.Context) (limit.Book, error) {
+func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
 	return s.policies.Load().Book.Clone(), nil
 }
 
 // PutPolicies replaces the policies, if their version is still the one that was read:
-// else limit.ErrBookChanged. The record says that it was done by the one of that
+// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
 // name. It is in force at once; whether it is kept, NotKept tells.
-func (s *Store) PutPolicies(_ context.Context, b limit.Book, was int64, by string) error {
-	return s.putPolicies(b, func(before limit.Book) ([]limit.Change, error) {
+func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, by string) error {
+	return s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
 		if before.Version != was {
-			return nil, limit.ErrBookChanged
+			return nil, limit.ErrPoliciesChanged
 		}
 		changes := limit.Changes(before, b.Clone(), by)
 		for i := range changes {
@@ -82,14 +82,14 @@ func (s *Store) PutPolicies(_ context.Context, b limit.Book, was int64, by strin
 
 // RestorePolicies puts back policies that the store has lost: if it has none, or an
 // older version. Else it changes nothing.
-func (s *Store) RestorePolicies(_ context.Context, b limit.Book) error {
-	err := s.putPolicies(b, func(before limit.Book) ([]limit.Change, error) {
+func (s *Store) RestorePolicies(_ context.Context, b limit.PolicySet) error {
+	err := s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
 		if before.Version >= b.Version {
-			return nil, limit.ErrBookChanged
+			return nil, limit.ErrPoliciesChanged
 		}
 		return nil, nil
 	})
-	if errors.Is(err, limit.ErrBookChanged) {
+	if errors.Is(err, limit.ErrPoliciesChanged) {
 		return nil
 	}
 	return err

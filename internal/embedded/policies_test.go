@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-func aBook() limit.Book {
-	return limit.Book{}.Put(limit.Policy{
+func aBook() limit.PolicySet {
+	return limit.PolicySet{}.Put(limit.Policy{
 		Name: "a", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}},
 	})
 }

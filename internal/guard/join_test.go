@@ -198,7 +198,7 @@ func TestALimiterThatFails(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	var b limit.Book
+	var b limit.PolicySet
 	for _, p := range guard.Policies() {
 		b = b.Put(p)
 	}

@@ -3,9 +3,9 @@
 //
 //	operator  the service: zones are made, changed, watched and deleted; who may do so
 //	console   the pages in the browser, over operator and the limits' policies
-//	adminclient  the operators' API from the other side: what the command line is made of
+//	adminclient  the operators' API from the other side: what the command line asks with
+//	cli       the command line, which cmd/queue-server hangs into the program
+//	configfile  the YAML file of QUEUE_CONFIG, which a server reads and the command line applies
 //	simulate  the dry run: a crowd in virtual time, on an embedded store of its own
 //	uplot     the one script in our pages that is not our own, which draws curves
-//
-// The command line itself is in cmd/queue-server.
 package operate

@@ -43,15 +43,15 @@ func TestLimitsOnACluster(t *testing.T) {
 		stores = append(stores, s)
 	}
 	hangs := 0
-	// Those of the node that will hang, and of one with which it shares no lane.
+	// Those of the node that will hang, and of one with which it shares no partition.
 	var mine, others []string
 	for i := 0; len(mine) < keysAShard || len(others) < 2*keysAShard; i++ {
 		subject := strconv.Itoa(i)
 		q := limit.Request{Policy: "p", Tier: "t", Subject: subject}
-		switch lane := stores[0].Lane(q); {
+		switch partition := stores[0].Partition(q); {
 		case c.shard(t, "{:p:t:"+subject+"}") == hangs && len(mine) < keysAShard:
 			mine = append(mine, subject)
-		case lane > limit.Lanes/shards && len(others) < 2*keysAShard:
+		case partition > limit.Partitions/shards && len(others) < 2*keysAShard:
 			others = append(others, subject)
 		}
 	}

@@ -31,8 +31,8 @@ func (s *server) asks(ctx context.Context, policy, key string) (allowed bool, to
 	return status == http.StatusOK, time.Since(began), err
 }
 
-// limitLanes is in how many parts a store's keys fall.
-const limitLanes = 16
+// limitPartitions is in how many parts a store's keys fall.
+const limitPartitions = 16
 
 // failing is how many of them fail, in the eyes of the server; -1 if it does not say.
 func (s *server) failing(t testing.TB) int {
@@ -41,7 +41,7 @@ func (s *server) failing(t testing.TB) int {
 	if err != nil {
 		return -1
 	}
-	_, rest, _ := strings.Cut(text, "\nqueue_limit_failing_lanes ")
+	_, rest, _ := strings.Cut(text, "\nqueue_limit_failing_partitions ")
 	line, _, _ := strings.Cut(rest, "\n")
 	n, err := strconv.Atoi(line)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestLimitsWithoutTheStore(t *testing.T) {
 		t.Error("nobody waited for the store: does it hang?")
 	}
 	for _, s := range servers {
-		await(t, settleTimeout, "all of the store is known to fail", func() bool { return s.failing(t) == limitLanes })
+		await(t, settleTimeout, "all of the store is known to fail", func() bool { return s.failing(t) == limitPartitions })
 	}
 	during := map[string]int{}
 	for _, p := range policies {

@@ -106,7 +106,7 @@ func (d *described) elsewhere(x Exchange) (found, error) {
 	options, guarded := x.Request.Method == http.MethodOptions, guarded(x.Request.URL.Path)
 	var name string
 	switch {
-	case options && x.Header.Get("Access-Control-Allow-Methods") != "":
+	case options && x.Request.Header.Get("Access-Control-Request-Method") != "" && x.Header.Get("Allow") == "":
 		name = "Preflight"
 	case options && x.Status == http.StatusNoContent:
 		name = "Options"

@@ -316,9 +316,9 @@ func (broken) Sources(string) ([]limit.Source, bool) { return nil, true }
 
 func TestWhatShouldNotHappen(t *testing.T) {
 	t.Parallel()
-	callers, err := identity.New(identity.Options{Address: address.Finder(nil)})
+	identities, err := identity.New(identity.FinderOptions{Address: address.Finder(nil)})
 	must(t, err)
-	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(checkapi.New(broken{}, callers))))
+	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(checkapi.New(broken{}, identities))))
 	r := &room{http: h}
 	for _, w := range []*httptest.ResponseRecorder{
 		r.send("POST", "/limits/api/check", `{"key":"a"}`), r.send("GET", "/limits/api/auth", ""), r.send("GET", "/limits/api/auth/x", ""),

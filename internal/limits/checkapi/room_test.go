@@ -40,11 +40,11 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// room is the whole of the room: real limits and real callers, behind echo.
+// room is the whole of the room: real limits and real identities, behind echo.
 type room struct {
 	clock *clock
 	store *store
-	local *local.Store
+	local *local.Counters
 	http  http.Handler
 	// bare is http without the check against the document.
 	bare http.Handler
@@ -53,7 +53,7 @@ type room struct {
 const fiveASecond = "api"
 
 // policies are what the tests' room has.
-var policies = limit.Book{}.
+var policies = limit.PolicySet{}.
 	Put(limit.Policy{
 		Name: fiveASecond, Key: []limit.Source{limit.SourceJWT, limit.SourceAPIKey, limit.SourceIP},
 		Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, WindowSeconds: 1}},
@@ -79,17 +79,17 @@ func newRoom(tb testing.TB) *room {
 
 func makeRoom(keys string) (*room, error) {
 	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_000)}}
-	r.store = &store{Store: local.New(local.Options{Now: r.clock.Now})}
-	r.local = local.New(local.Options{Now: r.clock.Now})
-	limits := limiter.New(limiter.Options{Store: r.store, Local: r.local, Now: r.clock.Now})
+	r.store = &store{Counters: local.New(local.CountersOptions{Now: r.clock.Now})}
+	r.local = local.New(local.CountersOptions{Now: r.clock.Now})
+	limits := limiter.New(limiter.Dependencies{Store: r.store, Local: r.local, Now: r.clock.Now})
 	limits.Use(policies)
-	callers, err := identity.New(identity.Options{
+	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keys,
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.bare = routes(checkapi.NewHTTP(checkapi.New(limits, callers)))
+	r.bare = routes(checkapi.NewHTTP(checkapi.New(limits, identities)))
 	return r, nil
 }
 
@@ -142,7 +142,7 @@ func (c *clock) forward(d time.Duration) {
 
 // store fails if told to.
 type store struct {
-	*local.Store
+	*local.Counters
 	mu  sync.Mutex
 	err error
 }
@@ -154,7 +154,7 @@ func (s *store) Allow(ctx context.Context, r limit.Request) (limit.Verdict, erro
 	if err != nil {
 		return limit.Verdict{}, err
 	}
-	return s.Store.Allow(ctx, r)
+	return s.Counters.Allow(ctx, r)
 }
 
 func (s *store) fail(err error) {

@@ -20,19 +20,16 @@ type Limits interface {
 	Sources(policy string) (sources []limit.Source, ok bool)
 }
 
-// Callers find out who asks. *identity.Finder does.
-type Callers interface {
-	Find(r *http.Request, sources []limit.Source) identity.Caller
-}
-
 // Service answers questions. It is safe for concurrent use.
 type Service struct {
-	limits  Limits
-	callers Callers
+	limits     Limits
+	identities *identity.Finder
 }
 
 // New returns the room.
-func New(limits Limits, callers Callers) *Service { return &Service{limits: limits, callers: callers} }
+func New(limits Limits, identities *identity.Finder) *Service {
+	return &Service{limits: limits, identities: identities}
+}
 
 // Check decides a question whose key the one who asks has named. It returns a
 // *serve.FieldError or limiter.ErrPolicyUnknown. A refusal is no error.
@@ -50,7 +47,7 @@ func (s *Service) Auth(ctx context.Context, policy string, r *http.Request) (lim
 	if !ok {
 		return limiter.Answer{}, limiter.ErrPolicyUnknown
 	}
-	who := s.callers.Find(r, sources)
+	who := s.identities.Find(r, sources)
 	return s.ask(ctx, limiter.Question{Policy: policy, Key: who.Key, Tier: who.Tier, Cost: 1})
 }
 

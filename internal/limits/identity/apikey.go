@@ -69,22 +69,22 @@ func parseAPIKeys(text []byte) (apiKeys, error) {
 }
 
 // byAPIKey finds who asks by the header, if that key is known.
-func (f *Finder) byAPIKey(r *http.Request) (Caller, bool) {
+func (f *Finder) byAPIKey(r *http.Request) (Identity, bool) {
 	key := r.Header.Get(keyHeader)
 	if key == "" || len(key) > maxAPIKey {
-		return Caller{}, false
+		return Identity{}, false
 	}
 	sum := sha256.Sum256([]byte(key))
 	tier := ""
-	if !f.anyAPIKey {
+	if f.options.APIKeys != AnyAPIKey {
 		known := f.apiKeys.Load()
 		if known == nil {
-			return Caller{}, false
+			return Identity{}, false
 		}
 		var is bool
 		if tier, is = (*known)[sum]; !is {
-			return Caller{}, false
+			return Identity{}, false
 		}
 	}
-	return Caller{Key: "apikey:" + base64.RawURLEncoding.EncodeToString(sum[:])[:hashChars], Tier: tier}, true
+	return Identity{Key: "apikey:" + base64.RawURLEncoding.EncodeToString(sum[:])[:hashChars], Tier: tier}, true
 }

@@ -13,7 +13,7 @@ import (
 // without one.
 func BenchmarkFind(b *testing.B) {
 	s := signers()
-	f := finder(b, identity.Options{
+	f := finder(b, identity.FinderOptions{
 		JWKS: file(b, keySet(b, "rsa", "p256", "ed")), APIKeys: file(b, ""), Now: func() time.Time { return now },
 	})
 	for name, header := range map[string][]string{

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,16 +22,16 @@ const (
 	DefaultTierClaim = "tier"
 )
 
-// Caller is who asks.
-type Caller struct {
+// Identity is who asks.
+type Identity struct {
 	// Key counts the request: "member:<claim>", "apikey:<hash>", "ip:<address>".
 	Key string
 	// Tier is "" where nothing names one.
 	Tier string
 }
 
-// Options configure New. Only Address is required.
-type Options struct {
+// FinderOptions configure New. Only Address is required.
+type FinderOptions struct {
 	// Address finds the client's address: see address.Finder.
 	Address func(*http.Request) string
 	// APIKeys is the file of the API keys that are known, or AnyAPIKey. Empty: none is.
@@ -52,20 +53,15 @@ type Options struct {
 
 // Finder finds out who asks. It may be used by many goroutines.
 type Finder struct {
-	address          func(*http.Request) string
-	claim, tierClaim string
-	parser           *jwt.Parser
-	log              *slog.Logger
-	now              func() time.Time
+	options FinderOptions
+	parser  *jwt.Parser
+	// keySetFile or keySetURL is the key set, http fetches the latter. All three are ""
+	// where there is none.
+	keySetFile, keySetURL, apiKeyFile string
 
-	anyAPIKey bool
-	keyFile   string
-	apiKeys   atomic.Pointer[apiKeys]
-
-	keySet string
-	isURL  bool
-	http   *http.Client
-	keys   atomic.Pointer[[]verifyKey]
+	http    *http.Client
+	apiKeys atomic.Pointer[apiKeys]
+	keys    atomic.Pointer[[]verifyKey]
 	// skipped is what was last said of keys that cannot be used.
 	skipped string
 	proven  proven
@@ -79,7 +75,7 @@ type Finder struct {
 // New returns a finder. A file that cannot be read is an error, which wraps
 // ErrKeySet or ErrAPIKeys; a URL is first fetched by Start, and until that has
 // succeeded no token counts.
-func New(o Options) (*Finder, error) {
+func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -89,24 +85,20 @@ func New(o Options) (*Finder, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
 	}
+	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
 	client := *o.HTTP
 	client.Timeout, client.CheckRedirect = fetchTimeout, onlyTLS
-	f := &Finder{
-		address: o.Address, claim: o.Claim, tierClaim: o.TierClaim, parser: newParser(o), log: o.Logger, now: o.Now,
-		anyAPIKey: o.APIKeys == AnyAPIKey, keySet: o.JWKS, isURL: strings.Contains(o.JWKS, "://"),
-		http: &client, missed: make(chan struct{}, 1),
-	}
-	if f.claim == "" {
-		f.claim = DefaultClaim
-	}
-	if f.tierClaim == "" {
-		f.tierClaim = DefaultTierClaim
-	}
-	if !f.anyAPIKey {
-		f.keyFile = o.APIKeys
-	}
-	if f.isURL && !strings.HasPrefix(o.JWKS, "https://") {
+	f := &Finder{options: o, parser: newParser(o), http: &client, missed: make(chan struct{}, 1)}
+	switch {
+	case strings.HasPrefix(o.JWKS, "https://"):
+		f.keySetURL = o.JWKS
+	case strings.Contains(o.JWKS, "://"):
 		return nil, fmt.Errorf("%w: %q is no https URL: others could change the keys on their way", ErrKeySet, o.JWKS)
+	default:
+		f.keySetFile = o.JWKS
+	}
+	if o.APIKeys != AnyAPIKey {
+		f.apiKeyFile = o.APIKeys
 	}
 	if err := f.readFiles(); err != nil {
 		return nil, err
@@ -117,21 +109,24 @@ func New(o Options) (*Finder, error) {
 // Find returns who asks: by the first of the sources that the request has, else
 // by its address. Nothing that it reads of the request is trusted before it is
 // proven: see the package.
-func (f *Finder) Find(r *http.Request, sources []limit.Source) Caller {
+func (f *Finder) Find(r *http.Request, sources []limit.Source) Identity {
 	for _, source := range sources {
-		var c Caller
-		found := false
 		switch source {
 		case limit.SourceJWT:
-			c, found = f.byToken(r)
+			if found, ok := f.byToken(r); ok {
+				return found
+			}
 		case limit.SourceAPIKey:
-			c, found = f.byAPIKey(r)
+			if found, ok := f.byAPIKey(r); ok {
+				return found
+			}
 		case limit.SourceIP:
-			return Caller{Key: address.Key(f.address(r))}
-		}
-		if found {
-			return c
+			return f.byAddress(r)
 		}
 	}
-	return Caller{Key: address.Key(f.address(r))}
+	return f.byAddress(r)
+}
+
+func (f *Finder) byAddress(r *http.Request) Identity {
+	return Identity{Key: address.Key(f.options.Address(r))}
 }

@@ -45,7 +45,7 @@ func file(tb testing.TB, text string) string {
 	return name
 }
 
-func finder(tb testing.TB, o identity.Options) *identity.Finder {
+func finder(tb testing.TB, o identity.FinderOptions) *identity.Finder {
 	tb.Helper()
 	if o.Address == nil {
 		o.Address = address.Finder(nil)
@@ -62,8 +62,8 @@ func TestAPIKeys(t *testing.T) {
 		return hex.EncodeToString(s[:])
 	}
 	list := file(t, "# known\n"+sum("known")+"\n\n"+strings.ToUpper(sum("paid"))+" pro # the paid one\n")
-	listed, anyOf, none := finder(t, identity.Options{APIKeys: list}), finder(t, identity.Options{APIKeys: identity.AnyAPIKey}),
-		finder(t, identity.Options{})
+	listed, anyOf, none := finder(t, identity.FinderOptions{APIKeys: list}), finder(t, identity.FinderOptions{APIKeys: identity.AnyAPIKey}),
+		finder(t, identity.FinderOptions{})
 	const byAddress = "ip:192.0.2.1"
 	for _, tt := range []struct {
 		name    string
@@ -101,11 +101,11 @@ func TestListsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	good := strings.Repeat("ab", 32)
 	for _, text := range []string{"known", good[2:], good + "ab", good + " pro max", good + " p/o", strings.Repeat("a", 70_000)} {
-		if _, err := identity.New(identity.Options{APIKeys: file(t, text)}); !errors.Is(err, identity.ErrAPIKeys) {
+		if _, err := identity.New(identity.FinderOptions{APIKeys: file(t, text)}); !errors.Is(err, identity.ErrAPIKeys) {
 			t.Errorf("%.80q: %v", text, err)
 		}
 	}
-	if _, err := identity.New(identity.Options{APIKeys: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, identity.ErrAPIKeys) {
+	if _, err := identity.New(identity.FinderOptions{APIKeys: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, identity.ErrAPIKeys) {
 		t.Errorf("no file: %v", err)
 	}
 	for name, text := range map[string]string{
@@ -120,12 +120,12 @@ func TestListsThatAreWrong(t *testing.T) {
 		"too many keys": `{"keys":[` + strings.Repeat(`{"kty":"oct"},`, 100) + `{"kty":"oct"}]}`,
 		"too large":     strings.Repeat(" ", 1<<20) + `{"keys":[]}`,
 	} {
-		if _, err := identity.New(identity.Options{JWKS: file(t, text)}); !errors.Is(err, identity.ErrKeySet) {
+		if _, err := identity.New(identity.FinderOptions{JWKS: file(t, text)}); !errors.Is(err, identity.ErrKeySet) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, url := range []string{"http://keys.example/jwks.json", "ftp://keys.example", filepath.Join(t.TempDir(), "none")} {
-		if _, err := identity.New(identity.Options{JWKS: url}); !errors.Is(err, identity.ErrKeySet) {
+		if _, err := identity.New(identity.FinderOptions{JWKS: url}); !errors.Is(err, identity.ErrKeySet) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -19,27 +19,27 @@ type proven struct {
 
 // proof is what a token has proven.
 type proof struct {
-	caller Caller
+	identity Identity
 	// until is when the token expires, leeway included.
 	until time.Time
 	// keys are those that it was proven with: with others, it is to be proven anew.
 	keys *[]verifyKey
 }
 
-func (p *proven) find(token [sha256.Size]byte, keys *[]verifyKey, now time.Time) (Caller, bool) {
+func (p *proven) find(token [sha256.Size]byte, keys *[]verifyKey, now time.Time) (Identity, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	is, found := p.young[token]
 	if !found {
 		if is, found = p.old[token]; !found {
-			return Caller{}, false
+			return Identity{}, false
 		}
 		p.put(token, is)
 	}
 	if is.keys != keys || !now.Before(is.until) {
-		return Caller{}, false
+		return Identity{}, false
 	}
-	return is.caller, true
+	return is.identity, true
 }
 
 func (p *proven) keep(token [sha256.Size]byte, is proof) {

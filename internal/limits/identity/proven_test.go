@@ -17,7 +17,7 @@ func TestProvenIsBounded(t *testing.T) {
 		binary.BigEndian.PutUint64(sum[:], uint64(i))
 		return sum
 	}
-	is := proof{Caller{Key: "member:a"}, now.Add(time.Second), keys}
+	is := proof{Identity{Key: "member:a"}, now.Add(time.Second), keys}
 	for i := range 5 * maxProven {
 		p.keep(token(i), is)
 		if _, ok := p.find(token(0), keys, now); !ok {

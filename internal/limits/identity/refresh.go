@@ -35,7 +35,7 @@ func onlyTLS(r *http.Request, via []*http.Request) error {
 // Start keeps the keys fresh, until Stop or until ctx ends.
 func (f *Finder) Start(ctx context.Context) {
 	ctx, f.stop = context.WithCancel(ctx)
-	if f.keySet == "" && f.keyFile == "" {
+	if f.options.JWKS == "" && f.apiKeyFile == "" {
 		return
 	}
 	f.running.Go(func() { f.run(ctx) })
@@ -67,7 +67,7 @@ func (f *Finder) run(ctx context.Context) {
 		}
 		f.refresh(ctx)
 		latest = time.Now()
-		if f.keySet != "" && f.keys.Load() == nil {
+		if f.options.JWKS != "" && f.keys.Load() == nil {
 			due.Reset(refetchAfter) // who signs may have been away when this server started
 		} else {
 			due.Reset(refreshEvery)
@@ -86,9 +86,9 @@ func (f *Finder) missKey() {
 // refresh reads everything anew. What cannot be read stays as it is.
 func (f *Finder) refresh(ctx context.Context) {
 	if err := f.readFiles(); err != nil {
-		f.log.WarnContext(ctx, "keys could not be read anew: those read before stay in force", "error", err)
+		f.options.Logger.WarnContext(ctx, "keys could not be read anew: those read before stay in force", "error", err)
 	}
-	if !f.isURL {
+	if f.keySetURL == "" {
 		return
 	}
 	text, err := f.fetch(ctx)
@@ -96,52 +96,40 @@ func (f *Finder) refresh(ctx context.Context) {
 		err = f.useKeySet(text)
 	}
 	if err != nil && ctx.Err() == nil {
-		f.log.WarnContext(ctx, "the key set could not be fetched: tokens are checked with the keys fetched before, if any",
-			"url", f.keySet, "error", err)
+		f.options.Logger.WarnContext(ctx, "the key set could not be fetched: tokens are checked with the keys fetched before, if any",
+			"url", f.keySetURL, "error", err)
 	}
 }
 
 // readFiles reads the key set and the API keys, where they are in files.
 func (f *Finder) readFiles() error {
-	var errs []error
-	if f.keySet != "" && !f.isURL {
-		text, err := readFile(f.keySet, maxKeySet)
-		if err == nil {
-			err = f.useKeySet(text)
-		} else {
-			err = fmt.Errorf("%w: %w", ErrKeySet, err)
-		}
-		errs = append(errs, err)
+	return errors.Join(readFile(f.keySetFile, maxKeySet, ErrKeySet, f.useKeySet),
+		readFile(f.apiKeyFile, maxKeyFile, ErrAPIKeys, f.useAPIKeys))
+}
+
+func (f *Finder) useAPIKeys(text []byte) error {
+	keys, err := parseAPIKeys(text)
+	if err == nil {
+		f.apiKeys.Store(&keys)
 	}
-	if f.keyFile != "" {
-		text, err := readFile(f.keyFile, maxKeyFile)
-		if err != nil {
-			return errors.Join(append(errs, fmt.Errorf("%w: %w", ErrAPIKeys, err))...)
-		}
-		keys, err := parseAPIKeys(text)
-		if err == nil {
-			f.apiKeys.Store(&keys)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (f *Finder) useKeySet(text []byte) error {
-	keys, skipped, err := parseKeySet(text, !f.isURL)
+	keys, skipped, err := parseKeySet(text, f.keySetURL == "")
 	if err != nil {
 		return err
 	}
 	f.keys.Store(&keys)
 	if said := fmt.Sprint(skipped); skipped != nil && said != f.skipped {
 		f.skipped = said // once, not every minute
-		f.log.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.keySet, "error", skipped)
+		f.options.Logger.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.options.JWKS, "error", skipped)
 	}
 	return nil
 }
 
 func (f *Finder) fetch(ctx context.Context) (_ []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.keySet, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.keySetURL, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -157,13 +145,21 @@ func (f *Finder) fetch(ctx context.Context) (_ []byte, err error) {
 	return readAll(res.Body, maxKeySet)
 }
 
-func readFile(name string, most int64) (_ []byte, err error) {
+// readFile has the content of a file used, if it has a name. Its error wraps the one given.
+func readFile(name string, most int64, wrapped error, use func([]byte) error) (err error) {
+	if name == "" {
+		return nil
+	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: %w", wrapped, err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return readAll(file, most)
+	text, err := readAll(file, most)
+	if err != nil {
+		return fmt.Errorf("%w: %w", wrapped, err)
+	}
+	return use(text)
 }
 
 func readAll(r io.Reader, most int64) ([]byte, error) {

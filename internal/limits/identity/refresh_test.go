@@ -55,7 +55,7 @@ func TestSecretsAreNotFetched(t *testing.T) {
 	secret := []byte(strings.Repeat("s", 32))
 	synctest.Test(t, func(t *testing.T) {
 		shown := strings.Replace(keySet(t, "ed"), `"keys":[`, `"keys":[{"kty":"oct","kid":"shown","k":"`+encode(secret)+`"},`, 1)
-		f := finder(t, identity.Options{JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: &issuer{keys: shown}}})
+		f := finder(t, identity.FinderOptions{JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: &issuer{keys: shown}}})
 		f.Start(t.Context())
 		defer f.Stop()
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestKeySetIsFetched(t *testing.T) {
 	s := signers()
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{err: errors.New("away")}
-		f := finder(t, identity.Options{
+		f := finder(t, identity.FinderOptions{
 			JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: i}, Logger: slog.New(slog.DiscardHandler),
 		})
 		token := func(id string, method jwt.SigningMethod) string {
@@ -145,7 +145,7 @@ func TestOneBrokenKeyCostsNoOther(t *testing.T) {
 	short := `{"kty":"RSA","kid":"old","n":"` + strings.Repeat("_", 171) + `","e":"AQAB"},{"kty":"EC","crv":"P-256","x":"!"},`
 	text := strings.Replace(keySet(t, "ed"), `"keys":[`, `"keys":[`+short, 1)
 	var log strings.Builder
-	f := finder(t, identity.Options{
+	f := finder(t, identity.FinderOptions{
 		JWKS: file(t, text), Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	token := sign(t, jwt.SigningMethodEdDSA, signers()["ed"], good(), "kid", "ed")
@@ -161,7 +161,7 @@ func TestFilesAreReadAnew(t *testing.T) {
 	s := signers()
 	keys, list := file(t, keySet(t, "ed")), file(t, "")
 	synctest.Test(t, func(t *testing.T) {
-		f := finder(t, identity.Options{JWKS: keys, APIKeys: list})
+		f := finder(t, identity.FinderOptions{JWKS: keys, APIKeys: list})
 		f.Start(t.Context())
 		defer f.Stop()
 		es := sign(t, jwt.SigningMethodES256, s["p256"], good(set("exp", time.Now().Add(time.Hour).Unix()), without("nbf")), "kid", "p256")
@@ -199,7 +199,7 @@ func TestOnlyTLS(t *testing.T) {
 		}, nil
 	})
 	synctest.Test(t, func(t *testing.T) {
-		f := finder(t, identity.Options{JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: moved}})
+		f := finder(t, identity.FinderOptions{JWKS: "https://id.example/jwks.json", HTTP: &http.Client{Transport: moved}})
 		f.Start(t.Context())
 		synctest.Wait()
 		f.Stop()

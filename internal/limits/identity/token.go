@@ -36,18 +36,18 @@ var (
 )
 
 // byToken finds who asks by a bearer token that verifies.
-func (f *Finder) byToken(r *http.Request) (Caller, bool) {
+func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	keys := f.keys.Load()
 	if keys == nil {
-		return Caller{}, false
+		return Identity{}, false
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
-		return Caller{}, false
+		return Identity{}, false
 	}
 	sum := sha256.Sum256([]byte(token))
-	if c, ok := f.proven.find(sum, keys, f.now()); ok {
+	if c, ok := f.proven.find(sum, keys, f.options.Now()); ok {
 		return c, true
 	}
 	claims := jwt.MapClaims{}
@@ -58,19 +58,19 @@ func (f *Finder) byToken(r *http.Request) (Caller, bool) {
 		f.missKey()
 	}
 	if err != nil {
-		return Caller{}, false
+		return Identity{}, false
 	}
-	member := text(claims[f.claim])
+	member := text(claims[f.options.Claim])
 	if member == "" || len(member) > maxMember {
-		return Caller{}, false
+		return Identity{}, false
 	}
-	tier := text(claims[f.tierClaim])
+	tier := text(claims[f.options.TierClaim])
 	if !limit.ValidName(tier) {
 		tier = ""
 	}
-	c := Caller{Key: "member:" + member, Tier: tier}
+	c := Identity{Key: "member:" + member, Tier: tier}
 	if expires, err := claims.GetExpirationTime(); err == nil && expires != nil {
-		f.proven.keep(sum, proof{caller: c, until: expires.Add(leeway), keys: keys})
+		f.proven.keep(sum, proof{identity: c, until: expires.Add(leeway), keys: keys})
 	}
 	return c, true
 }
@@ -104,7 +104,7 @@ func text(claim any) string {
 	return ""
 }
 
-func newParser(o Options) *jwt.Parser {
+func newParser(o FinderOptions) *jwt.Parser {
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods(algorithms),
 		jwt.WithTimeFunc(o.Now),

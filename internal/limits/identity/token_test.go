@@ -114,7 +114,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	s := signers()
 	ids := []string{"rsa", "p256", "p384", "p521", "ed"}
-	f := finder(t, identity.Options{
+	f := finder(t, identity.FinderOptions{
 		JWKS: file(t, keySet(t, ids...)), Issuer: "https://id.example", Audience: "shop",
 		Now: func() time.Time { return now },
 	})
@@ -184,7 +184,7 @@ func TestSharedSecrets(t *testing.T) {
 		{"kty":"oct","kid":"encrypts","use":"enc","k":%q},`, encode(secret), encode(long), encode(long), encode(secret[:31]), encode(long))
 	public, err := json.Marshal(jwk(t, "ed", signers()["ed"].Public()))
 	must(t, err)
-	f := finder(t, identity.Options{JWKS: file(t, keys+string(public)+"]}"), Now: func() time.Time { return now }})
+	f := finder(t, identity.FinderOptions{JWKS: file(t, keys+string(public)+"]}"), Now: func() time.Time { return now }})
 	point, ok := signers()["ed"].Public().(ed25519.PublicKey)
 	if !ok {
 		t.Fatal("no Ed25519 key")
@@ -217,7 +217,7 @@ func TestSharedSecrets(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got.Key, want)
 		}
 	}
-	if _, err := identity.New(identity.Options{JWKS: file(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}); !errors.Is(err, identity.ErrKeySet) {
+	if _, err := identity.New(identity.FinderOptions{JWKS: file(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}); !errors.Is(err, identity.ErrKeySet) {
 		t.Errorf("a set of nothing but a secret of 6 bytes: %v", err)
 	}
 }
@@ -225,13 +225,13 @@ func TestSharedSecrets(t *testing.T) {
 // TestTheOnlyKeyNeedsNoName, and the claims can be others.
 func TestTheOnlyKeyNeedsNoName(t *testing.T) {
 	t.Parallel()
-	f := finder(t, identity.Options{
+	f := finder(t, identity.FinderOptions{
 		JWKS: file(t, keySet(t, "ed")), Claim: "https://shop.example/customer", TierClaim: "plan",
 		Now: func() time.Time { return now },
 	})
 	claims := good(set("https://shop.example/customer", "c-1"), set("plan", "member"))
 	got := f.Find(request("Authorization", "Bearer "+sign(t, jwt.SigningMethodEdDSA, signers()["ed"], claims)), all)
-	if got != (identity.Caller{Key: "member:c-1", Tier: "member"}) {
+	if got != (identity.Identity{Key: "member:c-1", Tier: "member"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -242,7 +242,7 @@ func TestProvenTokens(t *testing.T) {
 	t.Parallel()
 	at := now
 	keys := file(t, keySet(t, "ed"))
-	f := finder(t, identity.Options{JWKS: keys, Now: func() time.Time { return at }})
+	f := finder(t, identity.FinderOptions{JWKS: keys, Now: func() time.Time { return at }})
 	token := func(name string) string {
 		return "Bearer " + sign(t, jwt.SigningMethodEdDSA, signers()["ed"], good(set("sub", name)), "kid", "ed")
 	}
@@ -277,13 +277,13 @@ func TestProvenTokens(t *testing.T) {
 
 // FuzzTokens: no header panics, and none gets a key that is not the address's.
 func FuzzTokens(f *testing.F) {
-	find := finder(f, identity.Options{JWKS: file(f, keySet(f, "ed", "p256", "rsa")), APIKeys: file(f, "")})
+	find := finder(f, identity.FinderOptions{JWKS: file(f, keySet(f, "ed", "p256", "rsa")), APIKeys: file(f, "")})
 	f.Add("Bearer a.b.c", "key")
 	f.Add("Bearer "+encode([]byte(`{"alg":"none"}`))+"."+encode([]byte(`{"sub":"a","exp":99999999999}`))+".", "")
 	f.Fuzz(func(t *testing.T, authorization, key string) {
 		r := request()
 		r.Header["Authorization"], r.Header["X-Api-Key"] = []string{authorization}, []string{key}
-		if got := find.Find(r, all); got != (identity.Caller{Key: "ip:192.0.2.1"}) {
+		if got := find.Find(r, all); got != (identity.Identity{Key: "ip:192.0.2.1"}) {
 			t.Errorf("%+v", got)
 		}
 	})

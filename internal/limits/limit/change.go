@@ -10,7 +10,7 @@ import (
 const MaxChanges = 200
 
 // Change is one entry of the record of changes. A change that changes nothing is
-// no entry, nor is putting back a book that a store has lost.
+// no entry, nor is putting back policies that a store has lost.
 type Change struct {
 	// AtMillis is when, in Unix milliseconds on the store's clock.
 	AtMillis int64  `json:"at"`
@@ -22,9 +22,9 @@ type Change struct {
 	Now *Policy `json:"now"`
 }
 
-// Changes are what it takes to make one book of another, by the policies' names.
+// Changes are what it takes to make one set of another, by the policies' names.
 // When is left open.
-func Changes(was, now Book, by string) []Change {
+func Changes(was, now PolicySet, by string) []Change {
 	var all []Change
 	for _, p := range was.Policies {
 		if next, ok := now.Find(p.Name); !ok {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // FailurePolicy says what a server answers while the store is away.
@@ -121,17 +122,8 @@ func (p Policy) Tier(name string) ([]Rule, string) {
 
 // ValidName reports whether a policy or a tier can be called so.
 func ValidName(name string) bool {
-	if len(name) == 0 || len(name) > maxName || name == "." || name == ".." {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	const may = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	return len(name) >= 1 && len(name) <= maxName && name != "." && name != ".." && strings.Trim(name, may) == ""
 }
 
 // Validate reports all that is wrong with the policy, in one error that wraps

@@ -96,10 +96,10 @@ func TestScaled(t *testing.T) {
 	}
 }
 
-func TestBook(t *testing.T) {
+func TestPolicySet(t *testing.T) {
 	t.Parallel()
 	p := limit.Policy{Name: "b", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}}}
-	first := limit.Book{}.Put(p)
+	first := limit.PolicySet{}.Put(p)
 	p.Name = "a"
 	second := first.Put(p)
 	if second.Version != 2 || second.Policies[0].Name != "a" || len(first.Policies) != 1 || second.Validate() != nil {

@@ -25,7 +25,7 @@ type Request struct {
 	Cost int64
 }
 
-// Lanes is how many parts a store's keys fall in, by the part of the store that
-// keeps them: what fails for one key of a lane fails, as a rule, for all of it, and
-// not for the other lanes.
-const Lanes = 16
+// Partitions is how many parts a store's keys fall in, by the part of the store that
+// keeps them: what fails for one key of a partition fails, as a rule, for all of it, and
+// not for the other partitions.
+const Partitions = 16

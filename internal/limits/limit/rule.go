@@ -3,6 +3,7 @@ package limit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -20,6 +21,17 @@ const (
 
 // Algorithms are all that there are, the exact one first.
 var Algorithms = []Algorithm{SlidingLog, SlidingCounter, TokenBucket, LeakyBucket, FixedWindow}
+
+// HasBurst reports whether rules of the algorithm have a burst.
+func (a Algorithm) HasBurst() bool { return a == TokenBucket || a == LeakyBucket }
+
+// MaxLimit is the highest limit of a rule of the algorithm.
+func (a Algorithm) MaxLimit() int64 {
+	if a == SlidingLog {
+		return MaxLogLimit
+	}
+	return MaxLimit
+}
 
 // The ranges of a rule.
 const (
@@ -73,7 +85,7 @@ func (r Rule) Permits() int64 {
 // Quota is the most that a window can grant to a client that was quiet before:
 // what RateLimit-Policy calls q.
 func (r Rule) Quota() int64 {
-	if r.Algorithm == TokenBucket || r.Algorithm == LeakyBucket {
+	if r.Algorithm.HasBurst() {
 		return r.Permits()
 	}
 	return r.Limit
@@ -97,17 +109,12 @@ func (r Rule) faults() []string {
 			bad("%s is %d, must be between %d and %d", name, v, lo, hi)
 		}
 	}
-	most := int64(MaxLimit)
-	switch r.Algorithm {
-	case SlidingLog:
-		most = MaxLogLimit
-	case SlidingCounter, TokenBucket, LeakyBucket, FixedWindow:
-	default:
+	if !slices.Contains(Algorithms, r.Algorithm) {
 		bad("algorithm %q must be one of %v", r.Algorithm, Algorithms)
 	}
-	between("limit", r.Limit, 1, most)
+	between("limit", r.Limit, 1, r.Algorithm.MaxLimit())
 	between("windowSeconds", r.WindowSeconds, 1, MaxWindowSeconds)
-	if r.Algorithm == TokenBucket || r.Algorithm == LeakyBucket {
+	if r.Algorithm.HasBurst() {
 		between("burst", r.Burst, 0, MaxLimit)
 	} else if r.Burst != 0 {
 		bad("burst is for token_bucket and leaky_bucket only")

@@ -12,7 +12,7 @@ import (
 
 func refusing(tb testing.TB, policy limit.Policy) *Limiter {
 	tb.Helper()
-	l := New(Options{Local: newCounting(time.Now), Secret: make([]byte, 32)})
+	l := New(Dependencies{Local: newCounting(time.Now), Secret: make([]byte, 32)})
 	l.Use(bookOf(policy))
 	for range 20 {
 		if _, err := l.Check(tb.Context(), Question{Policy: policy.Name, Key: "ip:203.0.113.9"}); err != nil {
@@ -80,7 +80,7 @@ func BenchmarkStats(b *testing.B) {
 		}
 	}
 	for at := range int64(HistorySeconds) {
-		l.book.Load().policies["p"].note(at)
+		l.inForce.Load().policies["p"].note(at)
 	}
 	for _, history := range []int{3, HistorySeconds} {
 		b.Run(fmt.Sprintf("seconds=%d", history), func(b *testing.B) {

@@ -7,7 +7,7 @@
 //	                                │ no
 //	              scope server ─────┼───── scope shared
 //	                    │                      │
-//	                  Local            its lane is calm?  no ──> failure policy:
+//	                  Local            its partition is calm?  no ──> failure policy:
 //	                    │                  yes │                 open, closed, local
 //	                 verdict                 Store ── error ──────^
 //	                                           │
@@ -27,8 +27,8 @@
 //
 // # A store that does not answer
 //
-// Keys are spread over lanes, as the store says: those of one lane fail together.
-// One error makes a lane fail at once; that its queue is full is one, too. From then
+// Keys are spread over partitions, as the store says: those of one partition fail together.
+// One error makes a partition fail at once; that its queue is full is one, too. From then
 // on none of its questions goes to the store, and each is answered by its policy:
 //
 //	open    allowed
@@ -38,7 +38,7 @@
 //
 // A question of our own, in the slot of the one that failed, asks the store every
 // 250 ms whether it is back, with visitors or without. Three answers in a row, and
-// the lane is calm again. When a lane begins to fail, all others are asked the same
+// the partition is calm again. When a partition begins to fail, all others are asked the same
 // way, once. So a store that hangs keeps those waiting who ask in the first moments:
 // until the first of them has waited for the store's own time limit, and our
 // questions for it once more; and nobody after.
@@ -50,7 +50,7 @@
 //   - The store goes on counting by what it had, when it is back; each server's
 //     Local by what it had, in the next outage. So in any window there are at most
 //     L permits of the store and n*s of the servers: 2*L when n <= L, however often
-//     the lane changes over. (Up to twice as many on each side for a fixed_window,
+//     the partition changes over. (Up to twice as many on each side for a fixed_window,
 //     as ever.)
 //   - A store that comes back empty adds L.
 //   - Where n > L, n*s is n: a share is never less than 1.

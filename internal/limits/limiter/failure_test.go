@@ -63,10 +63,10 @@ type journal struct {
 
 func (j *journal) Took(Source, time.Duration) {}
 
-func (j *journal) Failing(lane int, failing bool) {
+func (j *journal) Failing(partition int, failing bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.saw = append(j.saw, fmt.Sprint(lane, failing))
+	j.saw = append(j.saw, fmt.Sprint(partition, failing))
 }
 
 func TestThreeAnswersInARowEndAFailure(t *testing.T) {
@@ -74,7 +74,7 @@ func TestThreeAnswersInARowEndAFailure(t *testing.T) {
 		var logged bytes.Buffer
 		meter := &journal{}
 		shared := newCounting(time.Now)
-		l := New(Options{
+		l := New(Dependencies{
 			Store: shared, Local: newCounting(time.Now), Meter: meter, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		})
 		l.Use(bookOf(limit.Policy{Name: "p", Rules: perMinute(1000)}))
@@ -139,11 +139,11 @@ func TestAHungStoreHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-// One client waits for a store that hangs; by then we know of all its lanes.
-func TestWhereOneLaneFailsTheOthersAreAsked(t *testing.T) {
+// One client waits for a store that hangs; by then we know of all its partitions.
+func TestWhereOnePartitionFailsTheOthersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
-		w.shared.lane = func(r limit.Request) int { return len(r.Subject) % 3 } // clients' have 22 letters
+		w.shared.partition = func(r limit.Request) int { return len(r.Subject) % 3 } // clients' have 22 letters
 		w.shared.hangs = true
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
@@ -151,20 +151,20 @@ func TestWhereOneLaneFailsTheOthersAreAsked(t *testing.T) {
 			t.Error("a store that hangs has answered")
 		}
 		if n := w.Failing(); n != 1 {
-			t.Errorf("%d lanes fail, want 1", n)
+			t.Errorf("%d partitions fail, want 1", n)
 		}
 		pass(probeWithin)
 		synctest.Wait()
 		if n := w.Failing(); n != 3 {
-			t.Errorf("%d lanes fail, want 3", n)
+			t.Errorf("%d partitions fail, want 3", n)
 		}
 	})
 }
 
-func TestLanesFailForThemselves(t *testing.T) {
+func TestPartitionsFailForThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)}, limit.Policy{Name: "q", Rules: perMinute(1000)})
-		w.shared.lane = func(r limit.Request) int {
+		w.shared.partition = func(r limit.Request) int {
 			if r.Policy == "q" {
 				return 1
 			}
@@ -183,14 +183,14 @@ func TestLanesFailForThemselves(t *testing.T) {
 }
 
 // TestExcess is what doc.go computes: a store and n servers, one of them asked all
-// the time while the lane changes over again and again.
+// the time while the partition changes over again and again.
 func TestExcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total, servers = 60, 3
 		shared := newCounting(time.Now)
 		var all []*Limiter
 		for range servers {
-			l := New(Options{Store: shared, Local: newCounting(time.Now), Servers: servers})
+			l := New(Dependencies{Store: shared, Local: newCounting(time.Now), Servers: servers})
 			l.Use(bookOf(limit.Policy{Name: "p", Rules: perMinute(total)}))
 			l.Start(t.Context())
 			defer l.Stop()

@@ -31,32 +31,32 @@ const (
 	maxTries = 2
 )
 
-// Store decides, for all servers or for this one. Both methods are called from
+// Counters decide, for all servers or for this one. Both methods are called from
 // any goroutine.
-type Store interface {
+type Counters interface {
 	// Allow decides a request. An error is a failure of the store, unless the
 	// context has ended.
 	Allow(ctx context.Context, r limit.Request) (limit.Verdict, error)
-	// Lane says which requests fail together: from 0, below limit.Lanes.
-	Lane(r limit.Request) int
+	// Partition says which requests fail together: from 0, below limit.Partitions.
+	Partition(r limit.Request) int
 }
 
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
 	// Took is how long a store took to decide; a memory's answers are not timed.
 	Took(by Source, d time.Duration)
-	// Failing says that the lane's questions are answered by their policies, or
+	// Failing says that the partition's questions are answered by their policies, or
 	// that they go to the store again.
-	Failing(lane int, failing bool)
+	Failing(partition int, failing bool)
 }
 
-// Options of a Limiter. Local is required.
-type Options struct {
+// Dependencies are what a Limiter is made of. Local is required.
+type Dependencies struct {
 	// Store counts for all servers. Nil: there is one server, and Local counts.
-	Store Store
+	Store Counters
 	// Local counts for this server: policies of scope server, and those that ask
 	// for it while Store is away.
-	Local Store
+	Local Counters
 	// Servers is the most servers that share Store, this one included; 1 when
 	// less.
 	Servers int64
@@ -111,22 +111,16 @@ type Answer struct {
 
 // Limiter answers questions. Its methods may be called from any goroutine.
 type Limiter struct {
-	store   Store
-	local   Store
-	servers int64
-	secret  []byte
-	meter   Meter
-	log     *slog.Logger
-	now     func() time.Time
-	began   time.Time
+	deps  Dependencies
+	began time.Time
 
 	// book is replaced, never changed, so that a question reads it without a
 	// lock; mu guards its replacement.
-	book   atomic.Pointer[book]
-	mu     sync.Mutex
-	memory *memory
-	lanes  [limit.Lanes]lane
-	// suspects: a lane has begun to fail, and others may.
+	inForce    atomic.Pointer[policiesInForce]
+	mu         sync.Mutex
+	refusals   *refusalCache
+	partitions [limit.Partitions]partition
+	// suspects: a partition has begun to fail, and others may.
 	suspects chan struct{}
 
 	cancel context.CancelFunc
@@ -135,28 +129,24 @@ type Limiter struct {
 
 // New returns a Limiter without policies. Call Use to give it some, Start before
 // use and Stop after.
-func New(o Options) *Limiter {
-	l := &Limiter{
-		store: o.Store, local: o.Local, servers: max(1, o.Servers), secret: o.Secret[:min(len(o.Secret), maxSecret)],
-		meter: o.Meter, log: o.Logger, now: o.Now, memory: newMemory(),
-		suspects: make(chan struct{}, 1),
+func New(d Dependencies) *Limiter {
+	d.Servers, d.Secret = max(1, d.Servers), d.Secret[:min(len(d.Secret), maxSecret)]
+	if d.Store == nil {
+		d.Store = d.Local
 	}
-	if l.store == nil {
-		l.store = l.local
+	if d.Meter == nil {
+		d.Meter = noMeter{}
 	}
-	if l.meter == nil {
-		l.meter = noMeter{}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
+	if d.Now == nil {
+		d.Now = time.Now
 	}
-	if l.now == nil {
-		l.now = time.Now
-	}
-	l.began = l.now()
-	l.book.Store(&book{})
-	for i := range l.lanes {
-		l.lanes[i].number = i
+	l := &Limiter{deps: d, began: d.Now(), refusals: newRefusalCache(), suspects: make(chan struct{}, 1)}
+	l.inForce.Store(&policiesInForce{})
+	for i := range l.partitions {
+		l.partitions[i].number = i
 	}
 	return l
 }
@@ -168,20 +158,20 @@ func (noMeter) Took(Source, time.Duration) {}
 func (noMeter) Failing(int, bool)          {}
 
 // millis is this process's monotonic time.
-func (l *Limiter) millis() int64 { return l.now().Sub(l.began).Milliseconds() }
+func (l *Limiter) millis() int64 { return l.deps.Now().Sub(l.began).Milliseconds() }
 
 // Check answers a question, and counts it if it is allowed. It returns
 // ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before
 // the store answered; a failure of the store is no error here, but is answered as
 // the policy wants it.
 func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
-	p := l.book.Load().policies[q.Policy]
+	p := l.inForce.Load().policies[q.Policy]
 	if p == nil {
 		return Answer{}, ErrPolicyUnknown
 	}
 	t := p.tier(q.Tier)
 	if q.Scale != nil {
-		t = t.scaled(*q.Scale, l.servers)
+		t = t.scaled(*q.Scale, l.deps.Servers)
 	}
 	if q.Cost == 0 {
 		q.Cost = 1
@@ -221,7 +211,7 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retry int64) {
 	n := int64(len(t.parts))
 	if n == 1 {
-		if wait := l.memory.wait(hash, cost, now); wait > 0 || asked == 0 {
+		if wait := l.refusals.wait(hash, cost, now); wait > 0 || asked == 0 {
 			return -1, wait
 		}
 		return 0, 0
@@ -232,7 +222,7 @@ func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retr
 		if part == asked {
 			continue
 		}
-		wait := l.memory.wait(partOf(hash, part), cost, now)
+		wait := l.refusals.wait(partOf(hash, part), cost, now)
 		if wait == 0 {
 			return part, 0
 		}
@@ -248,23 +238,23 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost}
 	if p.scope == limit.ScopeServer {
 		a.Source = SourceLocal
-		err := l.take(ctx, l.local, a, t, r, hash)
+		err := l.take(ctx, l.deps.Local, a, t, r, hash)
 		return outcome(a.Allowed, Allowed, Refused), err
 	}
 	a.Source = SourceStore
 	first := int64(0)
 	for try := 1; ; try++ {
 		r.Part = part
-		lane := l.lane(r)
-		if lane.failing.Load() {
+		at := l.partition(r)
+		if at.failing.Load() {
 			return l.without(ctx, a, p, t, r)
 		}
 		sent := l.millis()
-		err := l.take(ctx, l.store, a, t, r, partOf(hash, part))
+		err := l.take(ctx, l.deps.Store, a, t, r, partOf(hash, part))
 		if err != nil {
 			ended := ctx.Err()
 			if ended == nil || l.millis()-sent >= longWait {
-				l.failed(lane, r, err)
+				l.failed(at, r, err)
 			}
 			if ended != nil {
 				return 0, ended
@@ -289,17 +279,17 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 }
 
 // take asks a store, and remembers a refusal.
-func (l *Limiter) take(ctx context.Context, from Store, a *Answer, t *tier, r limit.Request, hash uint64) error {
+func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r limit.Request, hash uint64) error {
 	r.Rules = t.parts[r.Part]
-	began := l.now()
+	began := l.deps.Now()
 	v, err := from.Allow(ctx, r)
 	if err != nil {
 		return err
 	}
-	l.meter.Took(a.Source, l.now().Sub(began))
+	l.deps.Meter.Took(a.Source, l.deps.Now().Sub(began))
 	a.Verdict = v
 	if !v.Allowed {
-		l.memory.refuse(hash, r.Cost, began.Sub(l.began).Milliseconds(), v.RetryMillis)
+		l.refusals.refuse(hash, r.Cost, began.Sub(l.began).Milliseconds(), v.RetryMillis)
 	}
 	if n := int64(len(t.parts)); n > 1 {
 		for i := range a.Quotas {
@@ -329,12 +319,12 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 		a.RetryMillis = refusedFor
 		return RefusedLocally, nil
 	}
-	began := l.now()
-	v, err := l.local.Allow(ctx, r)
+	began := l.deps.Now()
+	v, err := l.deps.Local.Allow(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	l.meter.Took(SourceLocal, l.now().Sub(began))
+	l.deps.Meter.Took(SourceLocal, l.deps.Now().Sub(began))
 	a.Verdict = v
 	return outcome(v.Allowed, AllowedLocally, RefusedLocally), nil
 }

@@ -15,8 +15,8 @@ func perMinute(n int64) []limit.Rule {
 	return []limit.Rule{{Algorithm: limit.SlidingLog, Limit: n, WindowSeconds: 60}}
 }
 
-func bookOf(policies ...limit.Policy) limit.Book {
-	var b limit.Book
+func bookOf(policies ...limit.Policy) limit.PolicySet {
+	var b limit.PolicySet
 	for _, p := range policies {
 		b = b.Put(p)
 	}
@@ -32,7 +32,7 @@ type world struct {
 func newWorld(t *testing.T, servers int64, policies ...limit.Policy) world {
 	t.Helper()
 	w := world{shared: newCounting(time.Now), local: newCounting(time.Now)}
-	w.Limiter = New(Options{Store: w.shared, Local: w.local, Servers: servers})
+	w.Limiter = New(Dependencies{Store: w.shared, Local: w.local, Servers: servers})
 	w.Use(bookOf(policies...))
 	w.Start(t.Context())
 	t.Cleanup(w.Stop)
@@ -211,7 +211,7 @@ func TestACancelledRequestIsNoFailure(t *testing.T) {
 			t.Errorf("Check: %v", err)
 		}
 		if w.Failing() != 0 {
-			t.Error("the lane fails")
+			t.Error("the partition fails")
 		}
 		// One who has waited for long enough may blame the store.
 		ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -220,7 +220,7 @@ func TestACancelledRequestIsNoFailure(t *testing.T) {
 			t.Errorf("Check: %v", err)
 		}
 		if w.Failing() != 1 {
-			t.Error("the lane does not fail")
+			t.Error("the partition does not fail")
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package limiter
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // whole is the share of a client that has all of its permits left.
 const whole = 1 << 16
@@ -23,8 +26,8 @@ func (c Counts) counted() uint64 { return c[Allowed] + c[Refused] + c[RefusedFro
 
 // remaining is the mean share of permits that was left to those who asked, of up to
 // the last minute: 0 to 1, and 1 where nobody asked. The caller holds the mutex of
-// seen.
-func (t *tally) remaining() float64 {
+// policyMetrics.
+func (t *tierMetrics) remaining() float64 {
 	asked := t.read().minus(t.last).counted()
 	for _, c := range t.recent.newest(minute) {
 		asked += c.counted()
@@ -49,15 +52,13 @@ const (
 	Member
 	APIKey
 	Address
-	// ClientID is a visitor's, at this server's own door.
+	// ClientID is a visitor's, asked by the guard of this server.
 	ClientID
 
 	kinds
 )
 
-// Kinds are all that there are.
-var Kinds = []Kind{Other, Member, APIKey, Address, ClientID}
-
+// kindNames are what keys begin with, up to the colon.
 var kindNames = [kinds]string{"other", "member", "apikey", "ip", "client"}
 
 // String is the kind as metrics name it: what its keys have before the colon.
@@ -68,18 +69,7 @@ func kindOf(key string) Kind {
 	if !found {
 		return Other
 	}
-	switch name {
-	case "member":
-		return Member
-	case "apikey":
-		return APIKey
-	case "ip":
-		return Address
-	case "client":
-		return ClientID
-	default:
-		return Other
-	}
+	return Kind(max(int(Other), slices.Index(kindNames[:], name)))
 }
 
 // KindCounts are how many questions of a policy were refused since this server
@@ -92,7 +82,7 @@ type KindCounts struct {
 // Refusals returns the counts of all policies, in the order of their names.
 func (l *Limiter) Refusals() []KindCounts {
 	var all []KindCounts
-	for _, p := range l.book.Load().byName() {
+	for _, p := range l.inForce.Load().byName() {
 		one := KindCounts{Policy: p.name}
 		for k := range one.Refused {
 			one.Refused[k] = p.kinds[k].Load()
@@ -105,5 +95,5 @@ func (l *Limiter) Refusals() []KindCounts {
 // refuse notes whom a policy refused.
 func (p *policy) refuse(l *Limiter, key string) {
 	p.kinds[kindOf(key)].Add(1)
-	p.busiest.refused(l, key)
+	p.heavyHitters.refused(l, key)
 }

@@ -12,12 +12,12 @@ import (
 // the last minute, and nothing of it where nobody asked or a failure policy answers.
 func TestRemaining(t *testing.T) {
 	t.Parallel()
-	l := New(Options{Local: local.New(local.Options{})})
+	l := New(Dependencies{Local: local.New(local.CountersOptions{})})
 	rules := []limit.Rule{
 		{Algorithm: limit.FixedWindow, Limit: 1000, WindowSeconds: limit.MaxWindowSeconds},
 		{Algorithm: limit.FixedWindow, Limit: 10, WindowSeconds: limit.MaxWindowSeconds},
 	}
-	l.Use(limit.Book{}.Put(limit.Policy{
+	l.Use(limit.PolicySet{}.Put(limit.Policy{
 		Name: "api", Scope: limit.ScopeServer, Rules: rules, Tiers: map[string][]limit.Rule{"idle": rules},
 	}))
 	is := func(want float64) {
@@ -58,8 +58,8 @@ func TestRemaining(t *testing.T) {
 // TestRemainingIsOfAMinute: what is older is forgotten.
 func TestRemainingIsOfAMinute(t *testing.T) {
 	t.Parallel()
-	l := New(Options{Local: local.New(local.Options{})})
-	l.Use(limit.Book{}.Put(limit.Policy{
+	l := New(Dependencies{Local: local.New(local.CountersOptions{})})
+	l.Use(limit.PolicySet{}.Put(limit.Policy{
 		Name: "api", Scope: limit.ScopeServer, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 2, WindowSeconds: limit.MaxWindowSeconds}},
 	}))
 	for range 2 { // a half is left, then nothing
@@ -82,8 +82,8 @@ func TestRemainingIsOfAMinute(t *testing.T) {
 // TestRefusalsByKind: each is counted for what its client was told apart by.
 func TestRefusalsByKind(t *testing.T) {
 	t.Parallel()
-	l := New(Options{Local: local.New(local.Options{})})
-	l.Use(limit.Book{}.Put(limit.Policy{
+	l := New(Dependencies{Local: local.New(local.CountersOptions{})})
+	l.Use(limit.PolicySet{}.Put(limit.Policy{
 		Name: "api", Scope: limit.ScopeServer, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}},
 	}))
 	for key, kind := range map[string]Kind{

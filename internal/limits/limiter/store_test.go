@@ -19,19 +19,19 @@ type counting struct {
 	probes int
 	err    error
 	hangs  bool
-	// lane says which lane a request is of; nil: 0.
-	lane func(limit.Request) int
+	// partition says which partition a request is of; nil: 0.
+	partition func(limit.Request) int
 }
 
 func newCounting(now func() time.Time) *counting {
 	return &counting{now: now, states: make(map[string][]*limit.State)}
 }
 
-func (s *counting) Lane(r limit.Request) int {
-	if s.lane == nil {
+func (s *counting) Partition(r limit.Request) int {
+	if s.partition == nil {
 		return 0
 	}
-	return s.lane(r)
+	return s.partition(r)
 }
 
 func (s *counting) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {

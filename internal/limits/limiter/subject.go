@@ -18,7 +18,7 @@ const (
 // off, so that nobody who has not the secret can tell a key by it.
 func (l *Limiter) digest(key string) [subjectBytes]byte {
 	var text [maxSecret + MaxKey]byte
-	n := copy(text[:], l.secret)
+	n := copy(text[:], l.deps.Secret)
 	n += copy(text[n:], key)
 	sum := sha256.Sum256(text[:n])
 	return [subjectBytes]byte(sum[:subjectBytes])

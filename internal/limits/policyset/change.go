@@ -29,16 +29,16 @@ func Version(p limit.Policy) string {
 	return serve.Version(text)
 }
 
-// check returns ErrPrecondition unless the policy may be changed.
-func check(only serve.Condition, p limit.Policy, there bool) error {
+// find returns the policy of that name, and ErrPrecondition unless the condition is true of it.
+func find(in limit.PolicySet, name string, condition serve.Condition) (p limit.Policy, there bool, err error) {
 	version := ""
-	if there {
+	if p, there = in.Find(name); there {
 		version = Version(p)
 	}
-	if !only.Allows(version) {
-		return ErrPrecondition
+	if !condition.Allows(version) {
+		err = ErrPrecondition
 	}
-	return nil
+	return p, there, err
 }
 
 // CheckName returns a *serve.FieldError for what can be no policy's name.
@@ -51,15 +51,15 @@ func CheckName(name string) error {
 
 // Get returns a policy as the store has it; while the store is away, as it is in
 // force here. It returns ErrUnknown.
-func (b *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
+func (s *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
 	if err := CheckName(name); err != nil {
 		return limit.Policy{}, err
 	}
-	is, err := b.read(ctx)
+	current, err := s.read(ctx)
 	if err != nil {
-		is = b.remembered()
+		current = s.remembered()
 	}
-	p, ok := is.Find(name)
+	p, ok := current.Find(name)
 	if !ok {
 		return limit.Policy{}, ErrUnknown
 	}
@@ -68,9 +68,9 @@ func (b *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
 
 // Put makes a policy or replaces it, if the condition allows it, and reports
 // whether it made it. The record says that it was done by the one of that name. It
-// returns a *serve.InvalidError, ErrPrecondition, limit.ErrBookChanged, or an
+// returns a *serve.InvalidError, ErrPrecondition, limit.ErrPoliciesChanged, or an
 // error of the store; nothing was changed then.
-func (b *Set) Put(ctx context.Context, p limit.Policy, by string, only serve.Condition) (limit.Policy, bool, error) {
+func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serve.Condition) (limit.Policy, bool, error) {
 	if err := CheckName(p.Name); err != nil {
 		return limit.Policy{}, false, err
 	}
@@ -79,72 +79,71 @@ func (b *Set) Put(ctx context.Context, p limit.Policy, by string, only serve.Con
 		return limit.Policy{}, false, &serve.InvalidError{Faults: Faults(err)}
 	}
 	made := false
-	err := b.change(ctx, by, func(is limit.Book) (limit.Book, error) {
-		was, there := is.Find(p.Name)
-		made = !there
-		if err := check(only, was, there); err != nil {
-			return is, err
+	err := s.change(ctx, by, func(current limit.PolicySet) (limit.PolicySet, error) {
+		was, there, err := find(current, p.Name, condition)
+		if made = !there; err != nil {
+			return current, err
 		}
-		if !there && len(is.Policies) >= limit.MaxPolicies {
-			return is, &serve.InvalidError{Faults: []string{fmt.Sprintf("there are %d policies, and may be no more", limit.MaxPolicies)}}
+		if !there && len(current.Policies) >= limit.MaxPolicies {
+			return current, &serve.InvalidError{Faults: []string{fmt.Sprintf("there are %d policies, and may be no more", limit.MaxPolicies)}}
 		}
 		if there && Version(was) == Version(p) {
-			return is, nil
+			return current, nil
 		}
-		return is.Put(p), nil
+		return current.Put(p), nil
 	})
 	if err != nil {
 		return limit.Policy{}, false, fmt.Errorf("policyset: put: %w", err)
 	}
-	b.log.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by, "is", p)
+	s.options.Logger.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by, "is", p)
 	return p, made, nil
 }
 
 // Delete removes a policy, if the condition allows it. What its clients have taken
 // is forgotten by and by. It returns ErrUnknown, ErrPrecondition,
-// limit.ErrBookChanged, or an error of the store.
-func (b *Set) Delete(ctx context.Context, name, by string, only serve.Condition) error {
+// limit.ErrPoliciesChanged, or an error of the store.
+func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condition) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	err := b.change(ctx, by, func(is limit.Book) (limit.Book, error) {
-		was, there := is.Find(name)
-		if err := check(only, was, there); err != nil {
-			return is, err
+	err := s.change(ctx, by, func(current limit.PolicySet) (limit.PolicySet, error) {
+		_, there, err := find(current, name, condition)
+		switch {
+		case err != nil:
+			return current, err
+		case !there:
+			return current, ErrUnknown
 		}
-		if !there {
-			return is, ErrUnknown
-		}
-		return is.Delete(name), nil
+		return current.Delete(name), nil
 	})
 	if err != nil {
 		return fmt.Errorf("policyset: delete: %w", err)
 	}
-	b.log.InfoContext(ctx, "policy deleted", "policy", name, "by", by)
+	s.options.Logger.InfoContext(ctx, "policy deleted", "policy", name, "by", by)
 	return nil
 }
 
-// change makes another book of the store's; anew, if somebody else was first.
-func (b *Set) change(ctx context.Context, by string, edit func(limit.Book) (limit.Book, error)) error {
+// change edits the policies that the store has; again, if somebody else was first.
+func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) (limit.PolicySet, error)) error {
 	for range maxTries {
-		is, err := b.read(ctx)
+		current, err := s.read(ctx)
 		if err != nil {
 			return err
 		}
-		next, err := edit(is)
-		if err != nil || next.Version == is.Version {
+		next, err := edit(current)
+		if err != nil || next.Version == current.Version {
 			return err
 		}
-		err = b.store.PutPolicies(ctx, next, is.Version, by)
+		err = s.options.Store.PutPolicies(ctx, next, current.Version, by)
 		if err == nil {
-			b.adopt(next)
+			s.adopt(next)
 			return nil
 		}
-		if !errors.Is(err, limit.ErrBookChanged) {
+		if !errors.Is(err, limit.ErrPoliciesChanged) {
 			return err
 		}
 	}
-	return limit.ErrBookChanged
+	return limit.ErrPoliciesChanged
 }
 
 // Faults are what is wrong with a policy, one sentence each.

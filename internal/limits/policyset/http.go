@@ -20,17 +20,17 @@ type Seen interface {
 
 // HTTP is the room's side of the operators' listener.
 type HTTP struct {
-	book *Set
-	seen Seen
+	policies *Set
+	seen     Seen
 }
 
 // NewHTTP returns the handlers of the room. They are to be put behind the
 // operators' guard.
-func NewHTTP(b *Set, seen Seen) *HTTP { return &HTTP{b, seen} }
+func NewHTTP(s *Set, seen Seen) *HTTP { return &HTTP{s, seen} }
 
 // List is GET /admin/limits.
 func (h *HTTP) List(c echo.Context) error {
-	all := h.book.All(c.Request().Context())
+	all := h.policies.All(c.Request().Context())
 	if all == nil {
 		all = []limit.Policy{} // an empty list, not null
 	}
@@ -39,7 +39,7 @@ func (h *HTTP) List(c echo.Context) error {
 
 // Get is GET /admin/limits/:name.
 func (h *HTTP) Get(c echo.Context) error {
-	p, err := h.book.Get(c.Request().Context(), c.Param("name"))
+	p, err := h.policies.Get(c.Request().Context(), c.Param("name"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p, made, err := h.book.Put(c.Request().Context(), p, by, serve.ConditionOf(c.Request().Header))
+	p, made, err := h.policies.Put(c.Request().Context(), p, by, serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -95,12 +95,7 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 	if n.Kind != yaml.MappingNode {
 		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
 	}
-	if !named(n) {
-		n.Content = append(n.Content,
-			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "name"},
-			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name})
-	}
-	p, faults := Read(n)
+	p, faults := Read(n, name)
 	var all []string
 	for _, f := range faults {
 		all = append(all, f.Text)
@@ -114,22 +109,13 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 	return p, nil
 }
 
-func named(n *yaml.Node) bool {
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Value == "name" {
-			return true
-		}
-	}
-	return false
-}
-
 // Delete is DELETE /admin/limits/:name.
 func (h *HTTP) Delete(c echo.Context) error {
 	by, err := serve.ReadBy(c.Request())
 	if err != nil {
 		return err
 	}
-	if err := h.book.Delete(c.Request().Context(), c.Param("name"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+	if err := h.policies.Delete(c.Request().Context(), c.Param("name"), by, serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -38,16 +38,16 @@ type failing struct {
 	changed bool
 }
 
-func (s *failing) Policies(ctx context.Context) (limit.Book, error) {
+func (s *failing) Policies(ctx context.Context) (limit.PolicySet, error) {
 	if s.err != nil {
-		return limit.Book{}, s.err
+		return limit.PolicySet{}, s.err
 	}
 	return s.Store.Policies(ctx)
 }
 
-func (s *failing) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
+func (s *failing) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
 	if s.changed {
-		return limit.ErrBookChanged
+		return limit.ErrPoliciesChanged
 	}
 	return s.Store.PutPolicies(ctx, b, was, by)
 }
@@ -55,10 +55,10 @@ func (s *failing) PutPolicies(ctx context.Context, b limit.Book, was int64, by s
 // room is the whole of the room, over the embedded store and behind echo.
 type room struct {
 	*testing.T
-	store   *failing
-	book    *policyset.Set
-	limiter *limiter.Limiter
-	http    http.Handler
+	store    *failing
+	policies *policyset.Set
+	limiter  *limiter.Limiter
+	http     http.Handler
 }
 
 func newRoom(t *testing.T) *room {
@@ -73,19 +73,19 @@ func newRoom(t *testing.T) *room {
 		}
 	})
 	r := &room{T: t, store: &failing{Store: opened}}
-	r.limiter = limiter.New(limiter.Options{Local: local.New(local.Options{})})
-	r.book = policyset.New(policyset.Options{Store: r.store, Use: r.limiter.Use})
+	r.limiter = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{})})
+	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: r.limiter.Use})
 	r.route(r.limiter)
 	return r
 }
 
 func (r *room) route(seen policyset.Seen) {
-	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), r.book, nil)
+	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), r.policies, nil)
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)
 	}
-	h := policyset.NewHTTP(r.book, seen)
+	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
 	admin := e.Group("/admin/limits", access.Guard)
@@ -263,10 +263,10 @@ type shown struct {
 		Total  map[string]int `json:"total"`
 		Recent map[string]int `json:"recent"`
 	} `json:"tiers"`
-	Busiest []struct {
+	HeavyHitters []struct {
 		Key     string `json:"key"`
 		Refused int    `json:"refused"`
-	} `json:"busiest"`
+	} `json:"heavyHitters"`
 	History map[string][]int64 `json:"history"`
 }
 
@@ -301,8 +301,8 @@ func TestStats(t *testing.T) {
 		pro.Tier != "pro" || pro.Recent["allowed"] != 1 {
 		t.Errorf("%+v", got.Tiers)
 	}
-	if len(got.Busiest) != 1 || got.Busiest[0].Key != r.limiter.Short("ip:203.0.113.9") || got.Busiest[0].Refused != 2 {
-		t.Errorf("%+v", got.Busiest)
+	if len(got.HeavyHitters) != 1 || got.HeavyHitters[0].Key != r.limiter.Short("ip:203.0.113.9") || got.HeavyHitters[0].Refused != 2 {
+		t.Errorf("%+v", got.HeavyHitters)
 	}
 	if h := got.History; len(h["at"]) == 0 || h["allowed"][0] != 3 || h["refused"][0] != 2 || h["withoutStore"][0] != 0 {
 		t.Errorf("%+v", h)

@@ -9,15 +9,16 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
-func parse(t *testing.T, text string) (limit.Policy, []Fault) {
+func parse(t *testing.T, text string) (limit.Policy, []strictyaml.Fault) {
 	t.Helper()
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	return Read(doc.Content[0])
+	return Read(doc.Content[0], "")
 }
 
 func TestReadTakesAll(t *testing.T) {
@@ -67,18 +68,18 @@ func TestReadTellsAllFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"[]":                       "1 a policy must be settings by their names",
 		"{name: 7, shards: two}":   `1 name must be a string; 1 shards must be a whole number`,
-		"{name: a, Limit: 3}":      `1 "Limit" is not a setting of a policy; known are key, name, onStoreFailure, rules, scope, shards, tiers`,
+		"{name: a, Limit: 3}":      `1 "Limit" is not a setting of a policy; known are name, key, rules, tiers, scope, shards, onStoreFailure`,
 		"{name: a, name: b}":       "1 name is in line 1 already",
 		"{name: a, scope: null}":   "1 scope must not be null: leave it out",
 		"{name: a, rules: {}}":     "1 rules must be a list",
-		"{name: a, tiers: []}":     "1 tiers must be rules by the name of their tier",
+		"{name: a, tiers: []}":     "1 tiers must be settings by their names",
 		"{name: a, rules: [7]}":    "1 a rule must be settings by their names",
 		"{name: a}":                "1 tier default: 0 rules, must be between 1 and 8",
 		"{name: a, key: [[ip]]}":   "1 key must be a string",
-		"{name: a, tiers: {x: 7}}": "1 tier x must be a list",
+		"{name: a, tiers: {x: 7}}": "1 tiers.x must be a list",
 		"{name: a, rules: [{algorithm: token_bucket, limit: 1.5, windowSeconds: 60}]}":            "1 limit must be a whole number",
 		"name: a\nrules:\n- {algorithm: sliding_log, limit: 20000, windowSeconds: 0, burst: 1}\n": "1 tier default: rule 1: limit is 20000, must be between 1 and 10000; 1 tier default: rule 1: windowSeconds is 0, must be between 1 and 86400; 1 tier default: rule 1: burst is for token_bucket and leaky_bucket only",
-		"name: a\nrules:\n- algorithm: fixed_window\n  limt: 5\n":                                 "4 \"limt\" is not a setting of a rule; known are algorithm, burst, limit, windowSeconds",
+		"name: a\nrules:\n- algorithm: fixed_window\n  limt: 5\n":                                 "4 \"limt\" is not a setting of a rule; did you mean \"limit\"?",
 	} {
 		_, faults := parse(t, text)
 		var got []string

@@ -39,14 +39,14 @@ func (s *shelf) lose() {
 	s.Store = store
 }
 
-func (s *shelf) Policies(ctx context.Context) (limit.Book, error) {
+func (s *shelf) Policies(ctx context.Context) (limit.PolicySet, error) {
 	if s.err != nil {
-		return limit.Book{}, s.err
+		return limit.PolicySet{}, s.err
 	}
 	return s.Store.Policies(ctx)
 }
 
-func (s *shelf) PutPolicies(ctx context.Context, b limit.Book, was int64, by string) error {
+func (s *shelf) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
 	if first := s.first; first != nil {
 		s.first = nil
 		first()
@@ -68,12 +68,12 @@ func policy(name string, n int64) limit.Policy {
 // server is a Set, and what its limiter was last given.
 type server struct {
 	*Set
-	used limit.Book
+	used limit.PolicySet
 }
 
-func newServer(s Store, seeds ...limit.Policy) *server {
+func newServer(s PolicyStore, seeds ...limit.Policy) *server {
 	out := &server{}
-	out.Set = New(Options{Store: s, Seeds: seeds, Use: func(b limit.Book) { out.used = b }})
+	out.Set = New(SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.used = b }})
 	return out
 }
 
@@ -233,7 +233,7 @@ func TestThereIsAMost(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
 	one := newServer(store)
-	b := limit.Book{}
+	b := limit.PolicySet{}
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
@@ -252,10 +252,10 @@ func TestThereIsAMost(t *testing.T) {
 // foreign is a store into which a newer server has written.
 type foreign struct {
 	*shelf
-	book limit.Book
+	policies limit.PolicySet
 }
 
-func (f *foreign) Policies(context.Context) (limit.Book, error) { return f.book.Clone(), nil }
+func (f *foreign) Policies(context.Context) (limit.PolicySet, error) { return f.policies.Clone(), nil }
 
 // TestAPolicyOfANewerServer: what cannot be decided by here is not in force, and all
 // others are.
@@ -265,7 +265,7 @@ func TestAPolicyOfANewerServer(t *testing.T) {
 	newer.Rules[0].Algorithm = "quantum"
 	empty := policy("empty", 1)
 	empty.Tiers = map[string][]limit.Rule{"pro": nil}
-	s := newServer(&foreign{newShelf(t), limit.Book{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	s := newServer(&foreign{newShelf(t), limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
 	s.runOnce(t.Context())
 	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
 		t.Errorf("in force: %v", s.used.Policies)

@@ -9,39 +9,13 @@ const defaultSeconds = 60
 // policy.
 type Stats struct {
 	Name string `json:"name"`
-	// FailingLanes is how many of the store's lanes the failure policies answer now.
-	FailingLanes int `json:"failingLanes"`
+	// Failing is how many of the store's partitions the failure policies answer now.
+	Failing int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds recent is of.
-	RecentSeconds int         `json:"recentSeconds"`
-	Tiers         []TierStats `json:"tiers"`
-	// Busiest were refused most in the last minute or two.
-	Busiest []Busy  `json:"busiest"`
-	History History `json:"history"`
-}
-
-// TierStats is what became of the questions of one tier.
-type TierStats struct {
-	Tier string `json:"tier"`
-	// Total is since the server was started.
-	Total  Counts `json:"total"`
-	Recent Counts `json:"recent"`
-}
-
-// Counts are how many questions had which outcome.
-type Counts struct {
-	Allowed           uint64 `json:"allowed"`
-	Refused           uint64 `json:"refused"`
-	RefusedFromMemory uint64 `json:"refusedFromMemory"`
-	AllowedOpen       uint64 `json:"allowedOpen"`
-	RefusedClosed     uint64 `json:"refusedClosed"`
-	AllowedLocally    uint64 `json:"allowedLocally"`
-	RefusedLocally    uint64 `json:"refusedLocally"`
-}
-
-// Busy is one who was refused: a hash of the key, and about how often.
-type Busy struct {
-	Key     string `json:"key"`
-	Refused int64  `json:"refused"`
+	RecentSeconds int                   `json:"recentSeconds"`
+	Tiers         []limiter.TierStats   `json:"tiers"`
+	HeavyHitters  []limiter.HeavyHitter `json:"heavyHitters"`
+	History       History               `json:"history"`
 }
 
 // History has a row a second in each column.
@@ -53,31 +27,11 @@ type History struct {
 }
 
 func view(s limiter.Stats) Stats {
-	v := Stats{
-		Name: s.Policy.Name, FailingLanes: s.Failing, RecentSeconds: s.RecentSeconds,
-		Tiers: make([]TierStats, len(s.Tiers)), Busiest: make([]Busy, len(s.Busiest)),
-		History: History{
-			At: make([]int64, len(s.History)), Allowed: make([]uint32, len(s.History)),
-			Refused: make([]uint32, len(s.History)), WithoutStore: make([]uint32, len(s.History)),
-		},
+	n := len(s.History)
+	h := History{make([]int64, n), make([]uint32, n), make([]uint32, n), make([]uint32, n)}
+	for i, second := range s.History {
+		h.At[i], h.Allowed[i] = second.At*1000, second.Allowed
+		h.Refused[i], h.WithoutStore[i] = second.Refused, second.WithoutStore
 	}
-	for i, t := range s.Tiers {
-		v.Tiers[i] = TierStats{t.Tier, countsOf(t.Total), countsOf(t.Recent)}
-	}
-	for i, b := range s.Busiest {
-		v.Busiest[i] = Busy(b)
-	}
-	for i, h := range s.History {
-		v.History.At[i], v.History.Allowed[i] = h.At*1000, h.Allowed
-		v.History.Refused[i], v.History.WithoutStore[i] = h.Refused, h.WithoutStore
-	}
-	return v
-}
-
-func countsOf(c limiter.Counts) Counts {
-	return Counts{
-		Allowed: c[limiter.Allowed], Refused: c[limiter.Refused], RefusedFromMemory: c[limiter.RefusedFromMemory],
-		AllowedOpen: c[limiter.AllowedOpen], RefusedClosed: c[limiter.RefusedClosed],
-		AllowedLocally: c[limiter.AllowedLocally], RefusedLocally: c[limiter.RefusedLocally],
-	}
+	return Stats{s.Policy.Name, s.Failing, s.RecentSeconds, s.Tiers, s.HeavyHitters, h}
 }

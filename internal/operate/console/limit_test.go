@@ -38,7 +38,7 @@ func busyLimit(at time.Time) limiter.Stats {
 		History: []limiter.Second{
 			{At: at.Unix() - 1, Allowed: 12, Refused: 30, FromMemory: 28}, {At: at.Unix(), Allowed: 13, Refused: 31, FromMemory: 29},
 		},
-		Busiest: []limiter.Busy{{Key: "Ab_-1234", Refused: 1_100}, {Key: "zzzzzzzz", Refused: 3}},
+		HeavyHitters: []limiter.HeavyHitter{{Key: "Ab_-1234", Refused: 1_100}, {Key: "zzzzzzzz", Refused: 3}},
 	}
 }
 
@@ -77,7 +77,7 @@ func TestLimitsAreShown(t *testing.T) {
 	away := busyLimit(start)
 	away.Failing = 3
 	r.decided.set("api", away)
-	shows(t, anna.get("limits/api"), "✕ Store away", "Who asks meanwhile is refused.", "away for 3 of its 16 lanes")
+	shows(t, anna.get("limits/api"), "✕ Store away", "Who asks meanwhile is refused.", "away for 3 of its 16 partitions")
 	away.Policy.Scope = limit.ScopeServer
 	r.decided.set("api", away)
 	own := api()
@@ -231,7 +231,7 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 	away.Failing = 16
 	r.decided.set("api", away)
 	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set api to open while the store is away?",
-		"who asks meanwhile is let through. It is away just now, for 16 of its 16 lanes.")
+		"who asks meanwhile is let through. It is away just now, for 16 of its 16 partitions.")
 	w := anna.post("limits/api/change", url.Values{"was.shards": {"1"}, "shards": {"64"}})
 	if w.Code != http.StatusBadRequest || r.policy("api").Shards != 1 {
 		t.Errorf("a form that was not asked for: %d, shards %d", w.Code, r.policy("api").Shards)

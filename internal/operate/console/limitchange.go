@@ -94,8 +94,8 @@ func (c *Console) policyEffects(was, now limit.Policy) []say {
 	if now.OnStoreFailure != was.OnStoreFailure {
 		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
 		if err == nil && seen.Failing > 0 {
-			all.warn("%s It is away just now, for %d of its %d lanes. If it keeps this change, it holds there at once; "+
-				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Lanes)
+			all.warn("%s It is away just now, for %d of its %d partitions. If it keeps this change, it holds there at once; "+
+				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Partitions)
 		} else {
 			all.add("%s", sentence)
 		}

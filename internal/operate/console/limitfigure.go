@@ -161,26 +161,26 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	for _, o := range outcomeNames {
 		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
 	}
-	for rank := range limiter.TopBusy {
+	for rank := range limiter.MaxHeavyHitters {
 		key, refused := "", ""
-		if rank < len(s.Busiest) {
-			key, refused = s.Busiest[rank].Key, count(s.Busiest[rank].Refused)
+		if rank < len(s.HeavyHitters) {
+			key, refused = s.HeavyHitters[rank].Key, count(s.HeavyHitters[rank].Refused)
 		}
 		t["busy."+ordinal(rank)], t["busy."+ordinal(rank)+".refused"] = key, refused
 	}
 	t["quiet"] = ""
-	if len(s.Busiest) == 0 {
+	if len(s.HeavyHitters) == 0 {
 		t["quiet"] = "Nobody was refused in the last minute."
 	}
 	return t
 }
 
-// storeWord is how many lanes of the store do not answer.
+// storeWord is how many partitions of the store do not answer.
 func storeWord(failing int) (word, note string) {
 	if failing == 0 {
 		return "answers", "it decides"
 	}
-	return "away", fmt.Sprintf("for %d of its %d lanes", failing, limit.Lanes)
+	return "away", fmt.Sprintf("for %d of its %d partitions", failing, limit.Partitions)
 }
 
 // limitState tells what a policy is doing. Its sentence has no figure: it is read
@@ -262,26 +262,15 @@ func ruleWord(r limit.Rule) string {
 		return fmt.Sprintf("%s in %s and %s at once", n, window, count(r.Permits()))
 	case limit.LeakyBucket:
 		return fmt.Sprintf("%s in %s, evenly, while %s wait", n, window, count(r.Burst))
-	default:
+	case limit.FixedWindow:
 		return fmt.Sprintf("%s in each %s of the clock", n, window)
+	default:
+		return fmt.Sprintf("%s in %s, by %s", n, window, algorithmWord(r.Algorithm))
 	}
 }
 
 // algorithmWord is an algorithm's name for a person.
-func algorithmWord(a limit.Algorithm) string {
-	switch a {
-	case limit.SlidingLog:
-		return "sliding log"
-	case limit.SlidingCounter:
-		return "sliding counter"
-	case limit.TokenBucket:
-		return "token bucket"
-	case limit.LeakyBucket:
-		return "leaky bucket"
-	default:
-		return "fixed window"
-	}
-}
+func algorithmWord(a limit.Algorithm) string { return strings.ReplaceAll(string(a), "_", " ") }
 
 // length is a window's: 60 s, 5 min, 24 h.
 func length(secs int64) string {

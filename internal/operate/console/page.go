@@ -23,7 +23,7 @@ func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "figure": newFigure, "lower": strings.ToLower,
-		"busiest": func() int { return limiter.TopBusy }, "ordinal": ordinal,
+		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}
@@ -102,7 +102,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	v := zoneView{Zone: current, Fields: fieldsOf(settings, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
+	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(changes)

@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 		was := r.put(zoneID)
 		is := was
 		set(&is)
-		if is != was {
+		if !is.Equal(was) {
 			must(t, r.desk.Replace(t.Context(), was, is, "Bea Winter"))
 		}
 	}
@@ -118,9 +118,9 @@ func (r *room) flood(now time.Time) {
 	total[limiter.Allowed] += 2_310_022
 	seen.Tiers[0].Recent, seen.Tiers[0].Total = recent, total
 	seen.Tiers[1].Recent, seen.Tiers[1].Total = limiter.Counts{limiter.Allowed: 310}, limiter.Counts{limiter.Allowed: 18_344}
-	seen.Busiest = nil
+	seen.HeavyHitters = nil
 	for i, key := range []string{"mC0Xq2vB", "9u_LkTzE", "Hn3-aaPw", "r7YdQf1s", "Vb8eJxK2", "oP5tZ_cM"} {
-		seen.Busiest = append(seen.Busiest, limiter.Busy{Key: key, Refused: int64(7_900 >> (2 * i))})
+		seen.HeavyHitters = append(seen.HeavyHitters, limiter.HeavyHitter{Key: key, Refused: int64(7_900 >> (2 * i))})
 	}
 	r.decided.set(orders.Name, seen)
 }

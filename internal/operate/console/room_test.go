@@ -59,7 +59,7 @@ func newRoom(tb testing.TB) *room {
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(store, r.seen, log)
 	r.decided = &decided{all: map[string]limiter.Stats{}}
-	r.book = policyset.New(policyset.Options{Store: store, Use: func(limit.Book) {}})
+	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{

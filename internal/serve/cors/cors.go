@@ -5,6 +5,9 @@
 // is refused (Check): else any site could have its readers' browsers take places, each
 // from an address of its own. Programs send what they like; of those nothing is proven
 // here. It does not allow credentials, and none are used: a token goes in the body.
+//
+// What browsers are told is rs/cors's work, and what is refused is net/http's
+// CrossOriginProtection. This package reads the setting for both.
 package cors
 
 import (
@@ -14,6 +17,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/rs/cors"
 )
 
 // ErrInvalid is wrapped by every error of New.
@@ -25,46 +30,28 @@ var ErrCrossOrigin = errors.New("cors: cross-origin request")
 // anySite is the setting that allows all sites.
 const anySite = "*"
 
-// What pages may do and see. Times are in seconds.
-const (
-	// methods and headers are those of all the routes for visitors.
-	methods = "GET, HEAD, POST"
-	headers = "Content-Type, If-None-Match"
-	// exposed is what a page may read besides the headers that it always may.
-	exposed = "ETag, Retry-After"
-	// maxAge is how long a browser need not ask again: two hours, the most that
-	// any of them keeps. A change of the setting takes as long.
-	maxAge = "7200"
-)
+// maxAgeSeconds is how long a browser need not ask again: two hours, the most that
+// any of them keeps. A change of the setting takes as long.
+const maxAgeSeconds = 7200
 
 // Policy says which sites may. It may be used by many goroutines.
 type Policy struct {
-	all bool
-	// allowed has, for each origin, the values of Access-Control-Allow-Origin:
-	// made once, so that a poll allocates nothing.
-	allowed map[string][]string
+	// origins are those allowed, sorted, each once; "*" alone for all.
+	origins []string
 	// browsers tells, by what browsers add to a request, which site's page sent it.
 	browsers *http.CrossOriginProtection
 }
-
-// Values of headers that all answers share. They are full, so that an append
-// copies them.
-var (
-	forAll     = []string{anySite}
-	forExposed = []string{exposed}
-	byOrigin   = []string{"Origin"}
-)
 
 // New returns the policy that allows pages of these origins, each a scheme and
 // a host such as https://shop.example or capacitor://localhost, with a port
 // where it is not the usual one; "*" alone allows all. With none, nothing is
 // allowed. The error wraps ErrInvalid.
 func New(origins []string) (*Policy, error) {
-	p := &Policy{allowed: make(map[string][]string, len(origins)), browsers: http.NewCrossOriginProtection()}
+	p := &Policy{browsers: http.NewCrossOriginProtection()}
 	for _, o := range origins {
 		o = strings.TrimSpace(o)
+		p.origins = append(p.origins, o)
 		if o == anySite {
-			p.all = true
 			continue
 		}
 		if err := check(o); err != nil {
@@ -73,13 +60,16 @@ func New(origins []string) (*Policy, error) {
 		if err := p.browsers.AddTrustedOrigin(o); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
-		p.allowed[o] = []string{o}
 	}
-	if p.all && len(p.allowed) > 0 {
+	slices.Sort(p.origins)
+	p.origins = slices.Compact(p.origins)
+	if len(p.origins) > 1 && p.all() {
 		return nil, fmt.Errorf("%w: * allows all sites; leave the others out, or leave it out", ErrInvalid)
 	}
 	return p, nil
 }
+
+func (p *Policy) all() bool { return slices.Contains(p.origins, anySite) }
 
 // check refuses what no browser sends as an origin.
 func check(o string) error {
@@ -103,30 +93,18 @@ func check(o string) error {
 var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // Handler returns next with the policy in force. With nothing allowed, that is
-// next as it is.
+// next as it is. The methods and headers are those of all the routes for visitors.
 func (p *Policy) Handler(next http.Handler) http.Handler {
-	if !p.all && len(p.allowed) == 0 {
+	if len(p.origins) == 0 {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		allow := forAll
-		if !p.all {
-			// Whoever asks: a cache must not give one site's answer to another.
-			h["Vary"] = byOrigin
-			if allow = p.allowed[r.Header.Get("Origin")]; allow == nil {
-				next.ServeHTTP(w, r)
-				return
-			}
-		}
-		h["Access-Control-Allow-Origin"] = allow
-		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			preflight(w)
-			return
-		}
-		h["Access-Control-Expose-Headers"] = forExposed
-		next.ServeHTTP(w, r)
-	})
+	return cors.New(cors.Options{
+		AllowedOrigins: p.origins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedHeaders: []string{"Content-Type", "If-None-Match"},
+		ExposedHeaders: []string{"ETag", "Retry-After"},
+		MaxAge:         maxAgeSeconds,
+	}).Handler(next)
 }
 
 // Check returns an error that wraps ErrCrossOrigin for a request that would change
@@ -134,7 +112,7 @@ func (p *Policy) Handler(next http.Handler) http.Handler {
 // this server's own. Browsers say so in Sec-Fetch-Site; older ones say the page's
 // origin, which is held against Host. What has neither, such as an app, goes on.
 func (p *Policy) Check(r *http.Request) error {
-	if p.all {
+	if p.all() {
 		return nil
 	}
 	if err := p.browsers.Check(r); err != nil {
@@ -143,24 +121,5 @@ func (p *Policy) Check(r *http.Request) error {
 	return nil
 }
 
-// preflight answers the question that a browser asks before the request.
-func preflight(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", methods)
-	h.Set("Access-Control-Allow-Headers", headers)
-	h.Set("Access-Control-Max-Age", maxAge)
-	w.WriteHeader(http.StatusNoContent)
-}
-
 // Origins returns what is allowed, in order, for the log.
-func (p *Policy) Origins() []string {
-	if p.all {
-		return []string{anySite}
-	}
-	all := make([]string, 0, len(p.allowed))
-	for o := range p.allowed {
-		all = append(all, o)
-	}
-	slices.Sort(all)
-	return all
-}
+func (p *Policy) Origins() []string { return p.origins }

@@ -15,7 +15,7 @@ type Limits interface {
 	Counts() []limiter.TierCounts
 	// Refusals are those since the start, by the kind of client.
 	Refusals() []limiter.KindCounts
-	// Failing is how many lanes of the store are answered by failure policies.
+	// Failing is how many partitions of the store are answered by failure policies.
 	Failing() int
 }
 
@@ -31,7 +31,7 @@ func (m *Metrics) LimitMeter() (*LimitMeter, error) {
 	took := histogram("queue_limit_decision_seconds",
 		"How long the decision of a limit took, waiting included; those from memory are not timed.", callBuckets, "source")
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "queue_limit_lane_changes_total", Help: "How often a lane of the limits' store began to fail, and was calm again.",
+		Name: "queue_limit_partition_changes_total", Help: "How often a partition of the limits' store began to fail, and was calm again.",
 	}, []string{"to"})
 	for _, c := range []prometheus.Collector{took, changes} {
 		if err := m.reg.Register(c); err != nil {
@@ -79,8 +79,8 @@ func (m *Metrics) ShowLimits(l Limits) error {
 				"Questions to the limits that were refused, by what the client was told apart by.", []string{"policy", "kind"}, nil),
 		},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "queue_limit_failing_lanes",
-			Help: "How many lanes of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
+			Name: "queue_limit_failing_partitions",
+			Help: "How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
 		}, func() float64 { return float64(l.Failing()) }),
 	} {
 		if err := m.reg.Register(c); err != nil {
@@ -100,14 +100,14 @@ func (d *decisions) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (d *decisions) Collect(out chan<- prometheus.Metric) {
 	for _, t := range d.of.Counts() {
-		for _, o := range limiter.Outcomes {
-			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(t.Counts[o]), t.Policy, t.Tier, o.String())
+		for o, n := range t.Counts {
+			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(n), t.Policy, t.Tier, limiter.Outcome(o).String())
 		}
 		out <- prometheus.MustNewConstMetric(d.remaining, prometheus.GaugeValue, t.Remaining, t.Policy, t.Tier)
 	}
 	for _, p := range d.of.Refusals() {
-		for _, k := range limiter.Kinds {
-			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(p.Refused[k]), p.Policy, k.String())
+		for k, n := range p.Refused {
+			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(n), p.Policy, limiter.Kind(k).String())
 		}
 	}
 }

@@ -19,13 +19,13 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := limiter.New(limiter.Options{Local: local.New(local.Options{}), Meter: meter})
+	l := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{}), Meter: meter})
 	if err := m.ShowLimits(l); err != nil {
 		t.Fatal(err)
 	}
 	one := []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: limit.MaxWindowSeconds}}
 	policy := limit.Policy{Name: "api", Scope: limit.ScopeServer, Rules: one, Tiers: map[string][]limit.Rule{"pro": one}}
-	l.Use(limit.Book{}.Put(policy))
+	l.Use(limit.PolicySet{}.Put(policy))
 	for range 3 {
 		if _, err := l.Check(t.Context(), limiter.Question{Policy: "api", Key: "ip:203.0.113.9"}); err != nil {
 			t.Fatal(err)
@@ -60,17 +60,17 @@ queue_limit_refusals_total{kind="other",policy="api"} 0
 # TYPE queue_limit_remaining_ratio gauge
 queue_limit_remaining_ratio{policy="api",tier="default"} 0
 queue_limit_remaining_ratio{policy="api",tier="pro"} 1
-# HELP queue_limit_failing_lanes How many lanes of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.
-# TYPE queue_limit_failing_lanes gauge
-queue_limit_failing_lanes 0
-# HELP queue_limit_lane_changes_total How often a lane of the limits' store began to fail, and was calm again.
-# TYPE queue_limit_lane_changes_total counter
-queue_limit_lane_changes_total{to="calm"} 0
-queue_limit_lane_changes_total{to="failing"} 1
+# HELP queue_limit_failing_partitions How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.
+# TYPE queue_limit_failing_partitions gauge
+queue_limit_failing_partitions 0
+# HELP queue_limit_partition_changes_total How often a partition of the limits' store began to fail, and was calm again.
+# TYPE queue_limit_partition_changes_total counter
+queue_limit_partition_changes_total{to="calm"} 0
+queue_limit_partition_changes_total{to="failing"} 1
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want),
 		"queue_limit_decisions_total", "queue_limit_remaining_ratio", "queue_limit_refusals_total",
-		"queue_limit_failing_lanes", "queue_limit_lane_changes_total"); err != nil {
+		"queue_limit_failing_partitions", "queue_limit_partition_changes_total"); err != nil {
 		t.Error(err)
 	}
 	meter.Took(limiter.SourceStore, time.Millisecond)

@@ -88,13 +88,9 @@ func drawRule(t *rapid.T, i int) limit.Rule {
 }
 
 func drawLimit(t *rapid.T, a limit.Algorithm) (limits, burst int64) {
-	most := int64(limit.MaxLimit)
-	if a == limit.SlidingLog {
-		most = limit.MaxLogLimit
-	}
-	sizes := rapid.OneOf(rapid.Int64Range(1, 12), rapid.Int64Range(1, most))
+	sizes := rapid.OneOf(rapid.Int64Range(1, 12), rapid.Int64Range(1, a.MaxLimit()))
 	limits = sizes.Draw(t, "limit")
-	if a == limit.TokenBucket || a == limit.LeakyBucket {
+	if a.HasBurst() {
 		burst = rapid.OneOf(rapid.Int64Range(0, 12), rapid.Int64Range(0, limit.MaxLimit)).Draw(t, "burst")
 	}
 	return limits, burst

@@ -12,7 +12,7 @@ import (
 
 // openFor opens a store that forgets nothing but by the clock it is given.
 func openFor(t conformance.TB, now func() time.Time) limits.Store {
-	s := New(Options{Now: now})
+	s := New(CountersOptions{Now: now})
 	for i := range s.shards {
 		s.shards[i].linger = 1 << 40
 	}

@@ -12,6 +12,7 @@ package local
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -27,8 +28,8 @@ const (
 	minShardKeys = 1024
 )
 
-// Options of a store.
-type Options struct {
+// CountersOptions configure New.
+type CountersOptions struct {
 	// Now, when not nil, is the clock instead of this process's, which is never
 	// set: for tests.
 	Now func() time.Time
@@ -38,15 +39,15 @@ type Options struct {
 	MaxKeys int
 }
 
-// Store is the store. All methods are safe for concurrent use.
-type Store struct {
+// Counters are what keys have taken. All methods are safe for concurrent use.
+type Counters struct {
 	now    func() int64 // Unix milliseconds
 	seeds  [2]maphash.Seed
 	shards []shard
 }
 
 // New makes a store.
-func New(o Options) *Store {
+func New(o CountersOptions) *Counters {
 	if o.MaxKeys <= 0 {
 		o.MaxKeys = defaultMaxKeys
 	}
@@ -54,7 +55,7 @@ func New(o Options) *Store {
 	for n < maxShards && o.MaxKeys/(2*n) >= minShardKeys {
 		n *= 2
 	}
-	s := &Store{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, shards: make([]shard, n)}
+	s := &Counters{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, shards: make([]shard, n)}
 	if o.Now != nil {
 		s.now = func() int64 { return o.Now().UnixMilli() }
 	} else {
@@ -69,14 +70,14 @@ func New(o Options) *Store {
 }
 
 // Close forgets everything. The store can be used on, and closed again.
-func (s *Store) Close() {
+func (s *Counters) Close() {
 	for i := range s.shards {
 		s.shards[i].clear()
 	}
 }
 
 // Keys is how many keys are kept.
-func (s *Store) Keys() int {
+func (s *Counters) Keys() int {
 	n := 0
 	for i := range s.shards {
 		n += s.shards[i].len()
@@ -86,7 +87,7 @@ func (s *Store) Keys() int {
 
 // Allow decides a request, all rules together. It returns an error only if the
 // context is done.
-func (s *Store) Allow(ctx context.Context, q limit.Request) (limit.Verdict, error) {
+func (s *Counters) Allow(ctx context.Context, q limit.Request) (limit.Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return limit.Verdict{}, err
 	}
@@ -94,15 +95,15 @@ func (s *Store) Allow(ctx context.Context, q limit.Request) (limit.Verdict, erro
 	return s.shards[key[0]%uint64(len(s.shards))].take(key, q), nil
 }
 
-// Lane is 0: there is no part of the process that fails alone.
-func (s *Store) Lane(limit.Request) int { return 0 }
+// Partition is 0: there is no part of the process that fails alone.
+func (s *Counters) Partition(limit.Request) int { return 0 }
 
 // id is a key: 128 bits of a hash whose seeds nobody knows, so that nobody can
 // choose subjects that share one.
 type id [2]uint64
 
 // key is the id of all that a request counts under, but for the rule.
-func (s *Store) key(q limit.Request) (key id) {
+func (s *Counters) key(q limit.Request) (key id) {
 	for i, seed := range s.seeds {
 		var h maphash.Hash
 		h.SetSeed(seed)
@@ -119,10 +120,6 @@ func (s *Store) key(q limit.Request) (key id) {
 // of is the id of the key under one rule: what was counted stays when the rule's
 // limit or burst is changed, and is another key when its algorithm or window is.
 func (key id) of(r limit.Rule) id {
-	for i, a := range limit.Algorithms {
-		if a == r.Algorithm {
-			key[1] += uint64(r.WindowSeconds)<<8 | uint64(i)
-		}
-	}
+	key[1] += uint64(r.WindowSeconds)<<8 | uint64(slices.Index(limit.Algorithms, r.Algorithm))
 	return key
 }

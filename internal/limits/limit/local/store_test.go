@@ -20,7 +20,7 @@ func request(subject string, cost int64, rules ...limit.Rule) limit.Request {
 	return limit.Request{Policy: "p", Tier: "t", Subject: subject, Rules: rules, Cost: cost}
 }
 
-func take(t testing.TB, s *local.Store, q limit.Request) limit.Verdict {
+func take(t testing.TB, s *local.Counters, q limit.Request) limit.Verdict {
 	t.Helper()
 	v, err := s.Allow(t.Context(), q)
 	if err != nil {
@@ -33,7 +33,7 @@ func take(t testing.TB, s *local.Store, q limit.Request) limit.Verdict {
 func TestItGoesByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := local.New(local.Options{})
+		s := local.New(local.CountersOptions{})
 		defer s.Close()
 		long := limit.Rule{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 3600}
 		take(t, s, request("slow", 1, long))
@@ -63,7 +63,7 @@ func TestItGoesByItself(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_800_000_000_000)
-	s := local.New(local.Options{Now: func() time.Time { return now }, MaxKeys: 1000})
+	s := local.New(local.CountersOptions{Now: func() time.Time { return now }, MaxKeys: 1000})
 	defer s.Close()
 	minute := limit.Rule{Algorithm: limit.TokenBucket, Limit: 2, WindowSeconds: 60}
 	for i := range 5_000 {
@@ -99,7 +99,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestKeysAreApart: by policy, tier, subject, part, algorithm and window.
 func TestKeysAreApart(t *testing.T) {
 	t.Parallel()
-	s := local.New(local.Options{})
+	s := local.New(local.CountersOptions{})
 	defer s.Close()
 	one := limit.Rule{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 86_400}
 	base := request("s", 1, one)
@@ -129,11 +129,11 @@ func TestKeysAreApart(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is one decision for each of 100,000 keys in turn.
-func BenchmarkTake(b *testing.B) {
+// BenchmarkAllow is one decision for each of 100,000 keys in turn.
+func BenchmarkAllow(b *testing.B) {
 	for _, a := range limit.Algorithms {
 		b.Run(string(a), func(b *testing.B) {
-			s := local.New(local.Options{})
+			s := local.New(local.CountersOptions{})
 			defer s.Close()
 			rule := []limit.Rule{{Algorithm: a, Limit: 100, WindowSeconds: 60}}
 			subjects := make([]string, 100_000)

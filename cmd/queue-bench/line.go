@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// longCall is from when on a script call is looked at: a tenth of what it may
+	// take at most.
+	longCall = time.Millisecond
+	// frontSize is how many keep the edge where it is: far more than are let in
+	// during a run, at one in ten seconds.
+	frontSize = 200
+	// frontEvery is how often each of them polls: before it would be late.
+	frontEvery = 2 * time.Second
+)
+
+// warmUp has every server, and every connection, see each kind of request.
+func (b *bench) warmUp(ctx context.Context) (err error) {
+	for _, c := range b.contenders {
+		var met crowd
+		l := b.load(c, joins(warmZone, &met))
+		l.budget = 20 * int64(l.conns)
+		if _, err := l.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if _, err := b.load(c, polls(warmZone, &met)).run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	b.empty, err = b.memory(ctx)
+	return err
+}
+
+// step measures polls with n waiting, and what those hold.
+func (b *bench) step(ctx context.Context, n int) error {
+	s := step{Waiting: n, Bytes: make(map[string]float64)}
+	full, err := b.memory(ctx)
+	if err != nil {
+		return err
+	}
+	for name, bytes := range full {
+		s.Bytes[name] = float64(bytes-b.empty[name]) / float64(n)
+	}
+	if err := b.redis.WatchCalls(ctx, longCall); err != nil {
+		return err
+	}
+	if s.Polls, err = b.measurePolls(ctx, b.contenders...); err != nil {
+		return err
+	}
+	calls, err := b.redis.ScriptCalls(ctx)
+	s.Longest = slices.Max(append(calls, 0))
+	b.out.Steps = append(b.out.Steps, s)
+	return err
+}
+
+// last is the step that is measured.
+func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
+
+// latency measures polls at half the rate that each has shown.
+func (b *bench) latency(ctx context.Context) (err error) {
+	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+		l := b.load(c, polls(benchZone, &c.crowd))
+		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
+		return b.observe(ctx, c, l)
+	})
+	return err
+}
+
+// appendOnly measures polls while Redis writes a log to disk.
+func (b *bench) appendOnly(ctx context.Context) error {
+	if err := b.redis.SetAppendOnly(ctx, true); err != nil {
+		return err
+	}
+	var err error
+	b.out.AppendOnly, err = b.measurePolls(ctx, b.named(bareEcho), b.named(onRedis))
+	return errors.Join(err, b.redis.SetAppendOnly(ctx, false))
+}
+
+// measurePolls measures polls as fast as they go.
+func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, error) {
+	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
+		return b.observe(ctx, c, b.load(c, polls(benchZone, &c.crowd)))
+	})
+}
+
+// firstCrowd lines up the first n at each, and has those at the front of each line poll
+// in time from then on, as visitors do, while the others are measured: where nobody at
+// the front is there, the edge runs through the line to find somebody, and everybody is
+// told to come back at once.
+func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var front errgroup.Group
+	b.stopFront = func() error {
+		cancel()
+		return front.Wait()
+	}
+	for _, c := range at {
+		if c.name == bareEcho {
+			continue
+		}
+		if _, err := b.join(ctx, c, n); err != nil {
+			return err
+		}
+		first, err := c.crowd.first(b.keys, frontSize)
+		if err != nil {
+			return err
+		}
+		l := b.load(c, inTurn("/traffic/entry", &first))
+		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
+		front.Go(func() error {
+			if _, err := l.run(ctx); ctx.Err() == nil {
+				return err
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
+// baseline they always do for a slice, and nobody stays.
+func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
+	var newcomers crowd
+	l := b.load(c, joins(benchZone, &newcomers))
+	if c.name != bareEcho {
+		l.budget = int64(n)
+	}
+	s, err := b.observe(ctx, c, l)
+	if err != nil || c.name == bareEcho {
+		return s, err
+	}
+	// Clients keep the newest token, which says when its visitor is due; those of a crowd keep
+	// their first, so it is made to say a day from now. Without that, the stores would
+	// look each of them up as one who comes late.
+	places, err := newcomers.places(b.keys)
+	for i := range places {
+		places[i].DueMillis = time.Now().Add(24 * time.Hour).UnixMilli()
+		c.crowd.tokens = append(c.crowd.tokens, b.keys.Sign(benchZone, places[i])...)
+	}
+	return s, err
+}
+
+// grow lines up newcomers, until the next size waits at each server, in rounds.
+func (b *bench) grow(ctx context.Context) (err error) {
+	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
+	b.last().Joins, err = b.contest(ctx, b.plan.joinRounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+		if left[c] == 0 {
+			left[c] = b.plan.joinRounds
+		}
+		some := (n - c.crowd.len()) / left[c]
+		left[c]--
+		return b.join(ctx, c, some)
+	})
+	return err
+}
+
+// joinsAtEnd measures joins with the largest crowd waiting; then the newcomers
+// leave, so that the crowd is as large as before.
+func (b *bench) joinsAtEnd(ctx context.Context) (err error) {
+	b.last().Joins, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
+	for _, c := range b.contenders {
+		if err != nil || c.name == bareEcho {
+			continue
+		}
+		newcomers := c.crowd.cut(b.plan.largest())
+		l := b.load(c, inTurn("/traffic/leave", &newcomers))
+		l.budget = int64(newcomers.len())
+		if _, failed := l.run(ctx); failed != nil {
+			err = fmt.Errorf("%s: leave: %w", c.name, failed)
+		}
+	}
+	return err
+}
+
+// memory is what each store holds, in bytes.
+func (b *bench) memory(ctx context.Context) (map[string]int64, error) {
+	used, err := b.redis.UsedMemory(ctx)
+	heap, failed := b.named(onEmbedded).heap(ctx)
+	return map[string]int64{onRedis: used, onEmbedded: heap}, errors.Join(err, failed)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+const (
+	// tokenSize is the length of a token; see package token.
+	tokenSize = token.Size
+	// benchZone is the zone that is measured, warmZone the one that warms
+	// servers up before anything is.
+	benchZone = "BENCH"
+	warmZone  = "WARM"
+)
+
+// crowd are those who wait at one server: their tokens, one behind the other.
+type crowd struct{ tokens []byte }
+
+func (c *crowd) len() int           { return len(c.tokens) / tokenSize }
+func (c *crowd) token(i int) []byte { return c.tokens[i*tokenSize : (i+1)*tokenSize] }
+
+// cut returns those after the first n, and keeps these.
+func (c *crowd) cut(n int) crowd {
+	rest := crowd{c.tokens[n*tokenSize:]}
+	c.tokens = c.tokens[:n*tokenSize]
+	return rest
+}
+
+// places reads what the tokens carry.
+func (c *crowd) places(keys *token.Keys) ([]line.Place, error) {
+	places := make([]line.Place, c.len())
+	for i := range places {
+		var err error
+		if places[i], err = keys.Verify(benchZone, string(c.token(i))); err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+// first are the n who arrived first.
+func (c *crowd) first(keys *token.Keys, n int) (out crowd, err error) {
+	places, err := c.places(keys)
+	order := make([]int, len(places))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(places[i].ArrivedAtMicros, places[j].ArrivedAtMicros) })
+	for _, i := range order[:min(n, len(order))] {
+		out.tokens = append(out.tokens, c.token(i)...)
+	}
+	return out, err
+}
+
+// question is what the connections of a load ask, each in a goroutine of its own.
+type question struct {
+	// request is what each sends, but for what next writes over it from at on.
+	request []byte
+	at      int
+	next    func(part []byte, rng *rand.Rand)
+	// seen takes in an answer that was not refused.
+	seen func(body []byte) error
+}
+
+// about asks with a part of the body, marked by x, that differs from request to request.
+func about(path, body string, next func(part []byte, rng *rand.Rand)) question {
+	request := post(path, body)
+	return question{request: request, at: bytes.Index(request, []byte("xxx")), next: next}
+}
+
+// withToken asks for whom pick picks.
+func withToken(path, zoneID string, pick func(*rand.Rand) []byte) question {
+	return about(path, fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, strings.Repeat("x", tokenSize)),
+		func(part []byte, rng *rand.Rand) { copy(part, pick(rng)) })
+}
+
+// polls are of somebody of the crowd, at random.
+func polls(zoneID string, of *crowd) question {
+	return withToken("/traffic/entry", zoneID, func(rng *rand.Rand) []byte { return of.token(rng.IntN(of.len())) })
+}
+
+// inTurn asks for all of the crowd, one after the other, again and again.
+func inTurn(path string, of *crowd) question {
+	var next atomic.Int64
+	return withToken(path, benchZone, func(*rand.Rand) []byte { return of.token(int(next.Add(1)-1) % of.len()) })
+}
+
+var beforeToken = []byte(`"token":"`)
+
+// joins take places, and puts their tokens behind those of the crowd.
+func joins(zoneID string, into *crowd) question {
+	var mu sync.Mutex
+	return question{
+		request: post("/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientIp":"203.0.113.9","clientAgent":"WEB"}`, zoneID)),
+		seen: func(body []byte) error {
+			at := bytes.Index(body, beforeToken) + len(beforeToken)
+			if at < len(beforeToken) || at+tokenSize > len(body) {
+				return fmt.Errorf("%w: no token in %.100q", errAnswer, body)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			into.tokens = append(into.tokens, body[at:at+tokenSize]...)
+			return nil
+		},
+	}
+}
+
+// checkDigits is how long a client's number is.
+const checkDigits = 6
+
+// checks ask whether a policy lets a client go on, at random one of so many.
+func checks(policy string, clients int) question {
+	return about("/limits/"+policy+"/check", fmt.Sprintf(`{"key":"member:%s"}`, strings.Repeat("x", checkDigits)),
+		func(part []byte, rng *rand.Rand) {
+			for i, n := checkDigits-1, rng.IntN(clients); i >= 0; i, n = i-1, n/10 {
+				part[i] = byte('0' + n%10)
+			}
+		})
+}

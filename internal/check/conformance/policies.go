@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// PolicyStore is a store of the policies of limits.
+type PolicyStore interface {
+	Policies(ctx context.Context) (limit.PolicySet, error)
+	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error
+	RestorePolicies(ctx context.Context, b limit.PolicySet) error
+	PolicyChanges(ctx context.Context) ([]limit.Change, error)
+}
+
+// RunPolicies runs the stories of policies, each on an empty store.
+func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) PolicyStore) {
+	t.Helper()
+	for name, story := range bookStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			story(&bookFixture{T: t, PolicyStore: open(t, clock.Now), Clock: clock})
+		})
+	}
+}
+
+// bookFixture is a store of books under test.
+type bookFixture struct {
+	*testing.T
+	PolicyStore
+	*Clock
+}
+
+func (l *bookFixture) has(want limit.PolicySet) {
+	l.Helper()
+	got, err := l.Policies(l.Context())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		l.Errorf("the book is %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func (l *bookFixture) puts(b limit.PolicySet, was int64, by string, want error) {
+	l.Helper()
+	if err := l.PutPolicies(l.Context(), b, was, by); !errors.Is(err, want) {
+		l.Errorf("put version %d over %d: %v, want %v", b.Version, was, err, want)
+	}
+}
+
+func (l *bookFixture) restores(b limit.PolicySet) {
+	l.Helper()
+	if err := l.RestorePolicies(l.Context(), b); err != nil {
+		l.Errorf("restore version %d: %v", b.Version, err)
+	}
+}
+
+func (l *bookFixture) recorded(want ...limit.Change) {
+	l.Helper()
+	got, err := l.PolicyChanges(l.Context())
+	if err != nil || !reflect.DeepEqual(append([]limit.Change{}, got...), append([]limit.Change{}, want...)) {
+		l.Errorf("recorded %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func policy(name string, perMinute int64) limit.Policy {
+	return limit.Policy{
+		Name:  name,
+		Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: perMinute, WindowSeconds: 60}},
+		Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.TokenBucket, Limit: 10, WindowSeconds: 1, Burst: 20}}},
+	}.WithDefaults()
+}
+
+var bookStories = map[string]func(l *bookFixture){
+	"a book is read as it was written": func(l *bookFixture) {
+		l.has(limit.PolicySet{})
+		b := limit.PolicySet{}.Put(policy("a", 1)).Put(policy("b", 2)).Delete("b")
+		l.puts(b, 0, "Ada", nil)
+		l.has(b)
+		now := b.Policies[0]
+		l.recorded(limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Ada", Now: &now})
+	},
+
+	"of two who change one version, the second is told": func(l *bookFixture) {
+		first := limit.PolicySet{}.Put(policy("a", 1))
+		l.puts(first, 0, "Ada", nil)
+		mine, other := first.Put(policy("b", 1)), first.Put(policy("c", 1))
+		l.puts(mine, first.Version, "Ada", nil)
+		l.puts(other, first.Version, "Bob", limit.ErrPoliciesChanged)
+		l.has(mine)
+		l.puts(mine, first.Version, "Ada", nil) // its reply was lost
+		if got, _ := l.PolicyChanges(l.Context()); len(got) != 2 {
+			l.Errorf("%d changes, want 2", len(got))
+		}
+	},
+
+	"each change is recorded, with who made it": func(l *bookFixture) {
+		one, two := policy("a", 1), policy("a", 2)
+		b := limit.PolicySet{}.Put(one)
+		l.puts(b, 0, `<Ada "the \ first" O'Hara>, 川口`, nil)
+		made := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: `<Ada "the \ first" O'Hara>, 川口`, Now: &one}
+		l.Add(time.Second)
+		next := b.Put(two)
+		l.puts(next, b.Version, "", nil)
+		changed := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", Was: &one, Now: &two}
+		l.Add(time.Second)
+		l.puts(next.Delete("a"), next.Version, "Bob", nil)
+		gone := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Bob", Was: &two}
+		l.recorded(gone, changed, made)
+	},
+
+	"the newer version is put back, the older is not": func(l *bookFixture) {
+		old := limit.PolicySet{}.Put(policy("a", 1))
+		newer := old.Put(policy("a", 2))
+		l.restores(newer)
+		l.restores(old)
+		l.has(newer)
+		l.recorded()
+	},
+
+	"the latest changes are kept": func(l *bookFixture) {
+		b := limit.PolicySet{}
+		for i := range int64(limit.MaxChanges + 7) {
+			next := b.Put(policy("a", i+1))
+			l.puts(next, b.Version, fmt.Sprint(i), nil)
+			b = next
+		}
+		got, err := l.PolicyChanges(l.Context())
+		if err != nil || len(got) != limit.MaxChanges || got[0].By != fmt.Sprint(limit.MaxChanges+6) {
+			l.Errorf("%d changes, %v", len(got), err)
+		}
+	},
+
+	"a book that is not valid changes nothing": func(l *bookFixture) {
+		bad := limit.PolicySet{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
+		l.puts(bad, 0, "", limit.ErrInvalid)
+		if err := l.RestorePolicies(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {
+			l.Errorf("restore: %v", err)
+		}
+		l.has(limit.PolicySet{})
+	},
+}

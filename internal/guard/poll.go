@@ -1,0 +1,82 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// Join takes a place.
+func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	now := g.millis()
+	a, err := g.visitors.Join(ctx, zoneID, id, former...)
+	if err != nil {
+		g.zones.failed(zoneID, err)
+		return a, err
+	}
+	switch a.Status {
+	case line.Waiting, line.Admitted, line.AdmittedBefore:
+		g.heard(zoneID, g.zones.of(zoneID, now), a.Place, &a, now)
+	default: // has no place
+	}
+	return a, nil
+}
+
+// Poll passes a poll on whose time has come, and answers others from memory. It
+// returns a *RefusedError to a flood of those.
+func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	now := g.millis()
+	z := g.zones.of(zoneID, now)
+	if z != nil {
+		e, early := g.polls.early(z, p, now)
+		if early {
+			a := e.answer(p, now)
+			return a, g.flood(ctx, p, &a)
+		}
+		p = e.vouch(z, p)
+	}
+	a, err := g.visitors.Poll(ctx, zoneID, p)
+	if err != nil {
+		g.zones.failed(zoneID, err)
+		return a, err
+	}
+	g.heard(zoneID, z, p, &a, now)
+	return a, nil
+}
+
+// Leave gives a place up. Repeated at once, it is answered from memory.
+func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	z := g.zones.of(zoneID, g.millis())
+	if z != nil && g.polls.left(z, p, g.millis()) {
+		return nil
+	}
+	if err := g.visitors.Leave(ctx, zoneID, p); err != nil {
+		g.zones.failed(zoneID, err)
+		return err
+	}
+	if z != nil {
+		g.polls.leave(z, p, g.millis())
+	}
+	return nil
+}
+
+// heard remembers an answer of the store to one who was there at a time; z is nil for
+// a zone that was not known then.
+func (g *Guard) heard(zoneID string, z *cachedZone, p line.Place, a *line.Answer, asked int64) {
+	if z == nil {
+		if z = g.zones.look(zoneID, asked); z == nil {
+			return
+		}
+	}
+	z.learn(&a.State, asked)
+	g.polls.keep(z, p, a, asked)
+}
+
+// millis is this process's monotonic time.
+func (g *Guard) millis() int64 {
+	if g.now == nil {
+		return int64(time.Since(g.epoch) / time.Millisecond) // reads one clock less than time.Now
+	}
+	return int64(g.now().Sub(g.epoch) / time.Millisecond)
+}

@@ -1,0 +1,91 @@
+package limit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrPoliciesChanged: somebody else has changed the policies since they were read.
+var ErrPoliciesChanged = errors.New("limit: the policies were changed meanwhile")
+
+// PolicySet is all policies, as a store keeps them: one document, so that it is
+// changed and restored as a whole, and the newer of two is seen at once.
+type PolicySet struct {
+	// Version grows with each change; 0 is a set that was never written.
+	Version int64 `json:"version"`
+	// Policies are sorted by name.
+	Policies []Policy `json:"policies"`
+	// Deleted are the names that were deleted and not made again: what a
+	// configuration file has by such a name is not put back. Sorted.
+	Deleted []string `json:"deleted,omitempty"`
+}
+
+// Clone returns a copy that shares nothing with b.
+func (b PolicySet) Clone() PolicySet {
+	b.Policies, b.Deleted = slices.Clone(b.Policies), slices.Clone(b.Deleted)
+	for i, p := range b.Policies {
+		b.Policies[i] = p.Clone()
+	}
+	return b
+}
+
+// Find returns the policy of that name.
+func (b PolicySet) Find(name string) (Policy, bool) {
+	for _, p := range b.Policies {
+		if p.Name == name {
+			return p.Clone(), true
+		}
+	}
+	return Policy{}, false
+}
+
+// Put returns a set in which the policy is in force, one version on.
+func (b PolicySet) Put(p Policy) PolicySet {
+	out := b.without(p.Name)
+	out.Policies = append(out.Policies, p.WithDefaults().Clone())
+	slices.SortFunc(out.Policies, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Delete returns a set without the policy of that name, one version on.
+func (b PolicySet) Delete(name string) PolicySet {
+	out := b.without(name)
+	out.Deleted = append(out.Deleted, name)
+	slices.Sort(out.Deleted)
+	return out
+}
+
+func (b PolicySet) without(name string) PolicySet {
+	out := PolicySet{Version: b.Version + 1}
+	for _, p := range b.Policies {
+		if p.Name != name {
+			out.Policies = append(out.Policies, p)
+		}
+	}
+	for _, d := range b.Deleted {
+		if d != name {
+			out.Deleted = append(out.Deleted, d)
+		}
+	}
+	return out
+}
+
+// Validate reports what is wrong with the set or a policy of it, in an error that
+// wraps ErrInvalid.
+func (b PolicySet) Validate() error {
+	var errs []error
+	if len(b.Policies) > MaxPolicies {
+		errs = append(errs, fmt.Errorf("%w: %d policies, at most %d", ErrInvalid, len(b.Policies), MaxPolicies))
+	}
+	for i, p := range b.Policies {
+		if err := p.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("policy %q: %w", p.Name, err))
+		}
+		if i > 0 && b.Policies[i-1].Name >= p.Name {
+			errs = append(errs, fmt.Errorf("%w: policy %q is there twice, or out of order", ErrInvalid, p.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,341 @@
+package limiter
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+// Outcome is what became of a question.
+type Outcome int
+
+// The outcomes.
+const (
+	// Allowed and Refused by who counts: the store, or for a policy of scope
+	// server this server.
+	Allowed Outcome = iota
+	Refused
+	// RefusedFromMemory: nobody was asked.
+	RefusedFromMemory
+	// AllowedOpen, RefusedClosed, AllowedLocally and RefusedLocally by the failure
+	// policy, while the store does not answer.
+	AllowedOpen
+	RefusedClosed
+	AllowedLocally
+	RefusedLocally
+
+	outcomes
+)
+
+// outcomeNames are the outcomes as metrics and as the stats of a policy name them.
+var outcomeNames = [outcomes]struct{ metric, json string }{
+	{"allowed", "allowed"},
+	{"refused", "refused"},
+	{"refused_from_memory", "refusedFromMemory"},
+	{"allowed_open", "allowedOpen"},
+	{"refused_closed", "refusedClosed"},
+	{"allowed_locally", "allowedLocally"},
+	{"refused_locally", "refusedLocally"},
+}
+
+// String is the outcome as metrics name it.
+func (o Outcome) String() string { return outcomeNames[o].metric }
+
+// Allows reports whether the question was allowed.
+func (o Outcome) Allows() bool { return o == Allowed || o == AllowedOpen || o == AllowedLocally }
+
+// Counts are how many questions had each outcome.
+type Counts [outcomes]uint64
+
+// MarshalJSON writes each count under the name of its outcome.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for o, n := range c {
+		b = fmt.Appendf(b, "%q:%d,", outcomeNames[o].json, n)
+	}
+	b[len(b)-1] = '}'
+	return b, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. An outcome that is not there is 0.
+func (c *Counts) UnmarshalJSON(b []byte) error {
+	var named map[string]uint64
+	if err := json.Unmarshal(b, &named); err != nil {
+		return fmt.Errorf("limiter: counts: %w", err)
+	}
+	for o := range c {
+		c[o] = named[outcomeNames[o].json]
+	}
+	return nil
+}
+
+// Total is how many there were.
+func (c Counts) Total() uint64 { return c.Allowed() + c.Refused() }
+
+// Allowed is how many were.
+func (c Counts) Allowed() uint64 { return c[Allowed] + c[AllowedOpen] + c[AllowedLocally] }
+
+// Refused is how many were.
+func (c Counts) Refused() uint64 {
+	return c[Refused] + c[RefusedFromMemory] + c[RefusedClosed] + c[RefusedLocally]
+}
+
+// WithoutStore is how many the failure policy answered.
+func (c Counts) WithoutStore() uint64 {
+	return c[AllowedOpen] + c[RefusedClosed] + c[AllowedLocally] + c[RefusedLocally]
+}
+
+func (c Counts) minus(d Counts) Counts {
+	for i := range c {
+		c[i] -= d[i]
+	}
+	return c
+}
+
+// Plus is the sum of both.
+func (c Counts) Plus(d Counts) Counts {
+	for i := range c {
+		c[i] += d[i]
+	}
+	return c
+}
+
+const (
+	// minute is how many seconds are kept of each tier.
+	minute = 60
+	// HistorySeconds is how many are kept of each policy, at 24 bytes: 84 KiB once
+	// it is an hour old, 8.3 MiB for as many policies as there may be.
+	HistorySeconds = 3600
+	// marks is how many full minutes the sums of an hour are made of, at 56 bytes.
+	marks = HistorySeconds / minute
+)
+
+// policyMetrics is what happened to a policy on this server since it was first put into
+// force, whatever its versions.
+type policyMetrics struct {
+	heavyHitters heavyHitters
+	// kinds are how many were refused of each kind of client.
+	kinds [kinds]atomic.Uint64
+
+	mu      sync.Mutex
+	tiers   map[string]*tierMetrics
+	history ring[Second]
+	// since are the counts since the last full minute, of pastSeconds; minutes
+	// those of the full ones before.
+	since       Counts
+	pastSeconds int
+	minutes     ring[Counts]
+}
+
+// Second is what happened to a policy in one second, on this server.
+type Second struct {
+	// At is when the second ended, in Unix seconds.
+	At int64
+	// Allowed and Refused count questions; FromMemory is how many were refused so,
+	// WithoutStore how many of both the failure policy answered.
+	Allowed, Refused, FromMemory, WithoutStore uint32
+}
+
+// tierMetrics counts the outcomes of one tier.
+type tierMetrics struct {
+	counts [outcomes]atomic.Uint64
+	// left is the sum of the shares that were left to those who were counted.
+	left atomic.Uint64
+
+	// Guarded by the mutex of policyMetrics.
+	last       Counts
+	recent     ring[Counts]
+	lastLeft   uint64
+	recentLeft ring[uint64]
+}
+
+func newPolicyMetrics() *policyMetrics {
+	return &policyMetrics{
+		tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks},
+	}
+}
+
+// tierMetricsOf returns the metrics of a tier, a new one for a new tier.
+func (s *policyMetrics) tierMetricsOf(tier string) *tierMetrics {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tiers[tier]
+	if t == nil {
+		t = &tierMetrics{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
+		s.tiers[tier] = t
+	}
+	return t
+}
+
+// keep forgets all tiers but these.
+func (s *policyMetrics) keep(tiers []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.tiers, func(name string, _ *tierMetrics) bool { return !slices.Contains(tiers, name) })
+}
+
+func (t *tierMetrics) count(o Outcome) { t.counts[o].Add(1) }
+
+func (t *tierMetrics) read() Counts {
+	var c Counts
+	for i := range c {
+		c[i] = t.counts[i].Load()
+	}
+	return c
+}
+
+// note ends a second for all policies.
+func (l *Limiter) note() {
+	at := l.deps.Now().Unix()
+	for _, p := range l.inForce.Load().policies {
+		p.note(at)
+	}
+}
+
+func (s *policyMetrics) note(at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all Counts
+	for _, t := range s.tiers {
+		now := t.read()
+		in := now.minus(t.last)
+		t.last = now
+		t.recent.add(in)
+		left := t.left.Load()
+		t.recentLeft.add(left - t.lastLeft)
+		t.lastLeft = left
+		all = all.Plus(in)
+	}
+	s.history.add(Second{
+		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
+		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
+	})
+	s.since = s.since.Plus(all)
+	if s.pastSeconds++; s.pastSeconds == minute {
+		s.minutes.add(s.since)
+		s.since, s.pastSeconds = Counts{}, 0
+	}
+}
+
+// hour is what happened in the last hour, to the minute.
+func (s *policyMetrics) hour() Counts {
+	all := s.since
+	for _, c := range s.minutes.newest(marks) {
+		all = all.Plus(c)
+	}
+	return all
+}
+
+// TierCounts are the counts of one tier since the start of this server.
+type TierCounts struct {
+	Policy, Tier string
+	Counts
+	// Remaining is the mean share of its permits that was left to the client who
+	// asked, of up to the last minute: 0 to 1, and 1 where nobody asked. Answers of
+	// failure policies do not count.
+	Remaining float64
+}
+
+// Counts returns the counts of all tiers, in the order of the policies' names.
+func (l *Limiter) Counts() []TierCounts {
+	var all []TierCounts
+	for _, p := range l.inForce.Load().byName() {
+		p.mu.Lock()
+		for _, t := range p.tiers() {
+			all = append(all, TierCounts{p.name, t.name, t.read(), t.remaining()})
+		}
+		p.mu.Unlock()
+	}
+	return all
+}
+
+// tiers are the usual one, then the others by name.
+func (p *policy) tiers() []*tier {
+	all := []*tier{p.usual}
+	for _, name := range slices.Sorted(maps.Keys(p.byTier)) {
+		all = append(all, p.byTier[name])
+	}
+	return all
+}
+
+// TierStats is what was seen of a tier.
+type TierStats struct {
+	Tier string `json:"tier"`
+	// Total is since the server started, Recent of the last minute.
+	Total  Counts `json:"total"`
+	Recent Counts `json:"recent"`
+}
+
+// Stats is what this server has seen of a policy.
+type Stats struct {
+	// Policy is what is in force, with defaults.
+	Policy limit.Policy
+	// Tiers begin with the default one; the others by name.
+	Tiers []TierStats
+	// Failing is how many of the store's partitions are answered by failure policies
+	// now.
+	Failing int
+	// Hour is of the last hour, all tiers together; of up to a minute more.
+	Hour Counts
+	// RecentSeconds is how many seconds Recent is of: up to 60.
+	RecentSeconds int
+	// History is second by second, the oldest first.
+	History []Second
+	// HeavyHitters are who was refused most in this minute and the one before.
+	HeavyHitters []HeavyHitter
+}
+
+// Stats returns what was seen of a policy, with so many seconds of history at
+// most. It returns ErrPolicyUnknown.
+func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
+	p := l.inForce.Load().policies[name]
+	if p == nil {
+		return Stats{}, ErrPolicyUnknown
+	}
+	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), HeavyHitters: p.heavyHitters.top(l.millis())}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.tiers() {
+		one := TierStats{Tier: t.name, Total: t.read()}
+		for _, c := range t.recent.newest(minute) {
+			one.Recent = one.Recent.Plus(c)
+		}
+		out.Tiers = append(out.Tiers, one)
+	}
+	out.Hour = p.hour()
+	out.RecentSeconds = min(minute, p.history.len())
+	out.History = p.history.newest(seconds)
+	return out, nil
+}
+
+// ring keeps the latest size of what is added.
+type ring[T any] struct {
+	size, next int
+	all        []T
+}
+
+func (r *ring[T]) add(v T) {
+	if len(r.all) < r.size {
+		r.all = append(r.all, v)
+		return
+	}
+	r.all[r.next] = v
+	r.next = (r.next + 1) % r.size
+}
+
+func (r *ring[T]) len() int { return len(r.all) }
+
+// newest returns the latest n, the oldest of them first.
+func (r *ring[T]) newest(n int) []T {
+	n = max(0, min(n, len(r.all)))
+	out := make([]T, n)
+	for i := range out {
+		out[i] = r.all[(r.next+len(r.all)-n+i)%len(r.all)]
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package limiter
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+)
+
+const (
+	// ProbeEvery is how often a store that failed is asked whether it is back.
+	ProbeEvery = 250 * time.Millisecond
+	// successes in a row, without which it is not believed: a store that is
+	// starting, or a network that flaps, answers now and then.
+	successes = 3
+	// longWait is for how many milliseconds a request must have waited for the
+	// store to be to blame when its sender gave up.
+	longWait = 200
+	// probeWithin bounds a probe, should the store not.
+	probeWithin = time.Second
+	// subjects are how many are tried to find one in each partition: of 16, a thousand
+	// miss none but once in 10^27.
+	subjects = 1000
+	// ownName is the policy and the tier of questions of our own: no policy can be
+	// called so.
+	ownName = "~"
+)
+
+// probeRules are a probe's own. No policy can have the window, so that what a probe
+// takes, in the slot of a client, is not taken from the client.
+var probeRules = []limit.Rule{{
+	Algorithm: limit.TokenBucket, Limit: limit.MaxLimit, WindowSeconds: limit.MaxWindowSeconds + 1,
+}}
+
+// partition is how the store answers some of the keys.
+type partition struct {
+	number int
+	// failing: its questions are answered by their policies.
+	failing atomic.Bool
+
+	mu sync.Mutex
+	// failed is the latest request that did.
+	failed limit.Request
+	// answered is how many probes have been, in a row.
+	answered int
+	probing  bool
+	since    time.Time
+}
+
+func (l *Limiter) partition(r limit.Request) *partition {
+	return &l.partitions[l.deps.Store.Partition(r)%limit.Partitions]
+}
+
+// failed makes the questions of a partition go to their policies.
+func (l *Limiter) failed(at *partition, r limit.Request, err error) {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	r.Rules, r.Cost = probeRules, 1
+	at.failed, at.answered = r, 0
+	if at.failing.Load() {
+		return
+	}
+	at.since = l.deps.Now()
+	at.failing.Store(true)
+	l.deps.Meter.Failing(at.number, true)
+	l.deps.Logger.Warn("limits: the store does not answer; the policies say what happens meanwhile",
+		"partition", at.number, "policy", r.Policy, "err", err)
+	select {
+	case l.suspects <- struct{}{}:
+	default: // all are looked at already
+	}
+}
+
+// Failing returns how many partitions are answered by their policies now.
+func (l *Limiter) Failing() int {
+	n := 0
+	for i := range l.partitions {
+		if l.partitions[i].failing.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// Start begins to ask a store that failed whether it is back, and to note what
+// happens each second, until Stop. To be called once.
+func (l *Limiter) Start(ctx context.Context) {
+	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	l.done = make(chan struct{})
+	go func() {
+		defer close(l.done)
+		l.loop(ctx)
+	}()
+}
+
+// Stop ends that and waits for it. A Limiter that was not started need not be
+// stopped.
+func (l *Limiter) Stop() {
+	if l.cancel == nil {
+		return
+	}
+	l.cancel()
+	<-l.done
+}
+
+func (l *Limiter) loop(ctx context.Context) {
+	probes, seconds := time.NewTicker(ProbeEvery), time.NewTicker(time.Second)
+	defer probes.Stop()
+	defer seconds.Stop()
+	var work sync.WaitGroup
+	defer work.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-probes.C:
+			l.probeAll(ctx, &work)
+		case <-l.suspects:
+			l.probeCalm(ctx, &work)
+		case <-seconds.C:
+			l.note()
+		}
+	}
+}
+
+// probeAll begins one probe of each partition that fails and has none under way. Partitions
+// do not wait for one another: each may lie on another node.
+func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
+	for i := range l.partitions {
+		at := &l.partitions[i]
+		if !at.failing.Load() {
+			continue
+		}
+		at.mu.Lock()
+		busy, r := at.probing, at.failed
+		at.probing = true
+		at.mu.Unlock()
+		if !busy {
+			work.Go(func() { l.probe(ctx, at, r) })
+		}
+	}
+}
+
+// probeCalm asks each partition that is calm once. Where one partition fails, others may, and
+// it is better that we wait for a store that hangs than that each partition's next
+// client does.
+func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
+	found := make(map[int]bool)
+	for n := range subjects {
+		r := limit.Request{Policy: ownName, Tier: ownName, Subject: strconv.Itoa(n), Rules: probeRules, Cost: 1}
+		at := l.partition(r)
+		if found[at.number] {
+			continue
+		}
+		found[at.number] = true
+		at.mu.Lock()
+		ask := !at.probing && !at.failing.Load()
+		at.probing = at.probing || ask
+		at.mu.Unlock()
+		if ask {
+			work.Go(func() { l.probe(ctx, at, r) })
+		}
+	}
+}
+
+func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
+	bounded, cancel := context.WithTimeout(ctx, probeWithin)
+	defer cancel()
+	_, err := l.deps.Store.Allow(bounded, r)
+	at.mu.Lock()
+	at.probing = false
+	calm := !at.failing.Load()
+	at.mu.Unlock()
+	if err != nil && ctx.Err() == nil && calm {
+		l.failed(at, r, err)
+		return
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	switch {
+	case err != nil:
+		at.answered = 0
+		return
+	case calm:
+		return
+	}
+	if at.answered++; at.answered < successes {
+		return
+	}
+	at.answered = 0
+	at.failing.Store(false)
+	l.deps.Meter.Failing(at.number, false)
+	l.deps.Logger.Info("limits: the store answers again", "partition", at.number, "away", l.deps.Now().Sub(at.since))
+}

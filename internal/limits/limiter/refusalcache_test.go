@@ -1,0 +1,125 @@
+package limiter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestMemoryNeverInvents: whatever was remembered and forgotten, a refusal is told
+// for no longer than it was given, and for no smaller cost.
+func TestMemoryNeverInvents(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		type refusal struct{ cost, until int64 }
+		m, given := newRefusalCache(), map[uint64]refusal{}
+		now := int64(0)
+		// Few places, so that they are full: these hashes share two.
+		hashes := make([]uint64, 24)
+		for i := range hashes {
+			hashes[i] = uint64(i%2) + uint64(i/2+1)*places
+		}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			now += rapid.Int64Range(0, 50).Draw(t, "pass")
+			hash := rapid.SampledFrom(hashes).Draw(t, "hash")
+			cost := rapid.Int64Range(1, 3).Draw(t, "cost")
+			if rapid.Bool().Draw(t, "refuse") {
+				retry := rapid.Int64Range(1, 100).Draw(t, "retry")
+				m.refuse(hash, cost, now, retry)
+				given[hash] = refusal{cost, now + retry}
+				// What was remembered last is found at once.
+				if wait := m.wait(hash, cost, now); wait != retry {
+					t.Fatalf("refused for %d, told %d", retry, wait)
+				}
+				continue
+			}
+			g := given[hash]
+			if wait := m.wait(hash, cost, now); wait != 0 && (now+wait != g.until || cost < g.cost) {
+				t.Fatalf("at %d, a cost of %d is told %d; given %+v", now, cost, wait, g)
+			}
+		}
+	})
+}
+
+// TestMemoryIsTornByNobody: many write and read the same places at once, and
+// nobody is told what was another's.
+func TestMemoryIsTornByNobody(t *testing.T) {
+	t.Parallel()
+	m := newRefusalCache()
+	var work sync.WaitGroup
+	var known atomic.Int64
+	for g := range 8 {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(g)))
+			for range 50_000 {
+				// Each hash has one time at which it ends: its own.
+				n := random.Uint64N(32) + 1
+				hash, until := n*places, int64(n*1000)
+				if random.Uint64N(2) == 0 {
+					m.refuse(hash, 1, 0, until)
+					continue
+				}
+				switch wait := m.wait(hash, 1, 0); wait {
+				case 0:
+				case until:
+					known.Add(1)
+				default:
+					t.Errorf("%d is told %d", n, wait)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	if known.Load() < 1000 {
+		t.Errorf("only %d were known: nothing was looked at", known.Load())
+	}
+}
+
+func TestHeavyHittersAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	b := &heavyHitters{}
+	// Twenty flood, among thousands who are refused once or twice.
+	random := rand.New(rand.NewPCG(1, 2))
+	floods := map[string]bool{}
+	for i := range 200_000 {
+		if i%2 == 0 {
+			key := fmt.Sprint("flood", random.IntN(MaxHeavyHitters))
+			floods[w.Short(key)] = true
+			b.refused(w.Limiter, key)
+			continue
+		}
+		b.refused(w.Limiter, fmt.Sprint("other", random.IntN(50_000)))
+	}
+	top := b.top(w.millis())
+	if len(top) != MaxHeavyHitters {
+		t.Fatalf("%d, want %d", len(top), MaxHeavyHitters)
+	}
+	for _, busy := range top {
+		// 5,000 each; a slot that was another's before adds what that one had, and one
+		// in 16 is looked at.
+		if !floods[busy.Key] || busy.Refused < 3500 || busy.Refused > 7500 {
+			t.Errorf("%+v", busy)
+		}
+	}
+}
+
+func TestHeavyHittersAreOfTheLastTwoMinutes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	b := &heavyHitters{}
+	b.refused(w.Limiter, "k")
+	for _, tt := range []struct {
+		at   int64
+		want int
+	}{{0, 1}, {span - 1, 1}, {span, 1}, {2*span - 1, 1}, {2 * span, 0}, {9 * span, 0}} {
+		if got := b.top(tt.at); len(got) != tt.want {
+			t.Errorf("after %d ms: %v, want %d", tt.at, got, tt.want)
+		}
+	}
+}

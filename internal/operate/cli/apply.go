@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// applyZones is queue-server zones apply.
+func (c *connection) applyZones(fileKeys []string) *cobra.Command {
+	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
+		func(s *session) resource[zone.Settings] {
+			return resource[zone.Settings]{
+				one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, label: labelZone, get: s.Zone, remove: s.Delete,
+				all: func(ctx context.Context) ([]zone.Settings, error) {
+					reply, err := s.Zones(ctx)
+					return reply.Value.Zones, err
+				},
+				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
+					settings := make(map[string]any, len(step.Settings))
+					for _, d := range step.Settings {
+						settings[d.Name] = d.Now
+					}
+					if step.Action == actionMake {
+						_, err = s.Create(ctx, step.name, settings)
+					} else {
+						_, err = s.Change(ctx, step.name, settings, step.version)
+					}
+					return err
+				},
+				waiting: func(ctx context.Context, name string) (int64, error) {
+					reply, err := s.Stats(ctx, name)
+					return reply.Value.Waiting, err
+				},
+			}
+		})
+}
+
+// labelZone lists each setting that differs.
+func labelZone(s *step[zone.Settings]) {
+	s.ZoneID, s.Settings = s.name, []difference{}
+	t := &table{columns: []column{{}, {}}}
+	switch s.Action {
+	case actionChange:
+		s.Settings = differences(*s.Was, *s.Now)
+		for _, d := range s.Settings {
+			t.add("  "+d.Name, d.was+" -> "+d.now)
+		}
+	case actionMake:
+		usual := zone.Defaults(s.name)
+		for i := range zone.Table {
+			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.Now, usual) {
+				s.Settings = append(s.Settings, difference{Name: x.Name, Now: x.Value(*s.Now)})
+				t.add("  "+x.Name, x.Text(*s.Now))
+			}
+		}
+	}
+	s.lines = t.lines(0)[1:]
+}
+
+// applyLimits is queue-server limits apply.
+func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
+	return apply(c, fileKeys, "limits", "policies",
+		func(f *configfile.File) (wanted []limit.Policy) {
+			for _, p := range f.Limits {
+				wanted = append(wanted, p.WithDefaults())
+			}
+			return wanted
+		},
+		func(s *session) resource[limit.Policy] {
+			return resource[limit.Policy]{
+				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, get: s.Limit, remove: s.DeleteLimit,
+				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
+				all: func(ctx context.Context) ([]limit.Policy, error) {
+					reply, err := s.Limits(ctx)
+					return reply.Value.Limits, err
+				},
+				put: func(ctx context.Context, step *step[limit.Policy]) error {
+					_, err := s.PutLimit(ctx, *step.Now, step.version)
+					return err
+				},
+				waiting: func(context.Context, string) (int64, error) { return 0, nil }, // nobody waits for a policy
+			}
+		})
+}
+
+// apply returns the command that makes the things of a server those of a file. key is
+// theirs in the file; what says what a plan changes. It prints what differs and, when
+// the operator agrees, changes that and nothing else.
+func apply[T any](c *connection, fileKeys []string, key, what string, of func(*configfile.File) []T, open func(*session) resource[T]) *cobra.Command {
+	var file string
+	var check, prune, yes bool
+	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
+		r := open(s)
+		wanted, err := read(s, file, fileKeys, key, r.many, of)
+		if err != nil {
+			return UsageError{err}
+		}
+		p, err := r.compare(ctx, wanted, prune)
+		if err != nil {
+			return err
+		}
+		if !s.json {
+			r.show(s, p, file)
+		}
+		switch {
+		case len(p.Steps) == 0:
+			return s.printPlan(p)
+		case check:
+			return errors.Join(s.printPlan(p), errDiffers)
+		case !yes:
+			if err := r.confirm(ctx, s, p); err != nil {
+				return err
+			}
+		}
+		err = r.carryOut(ctx, p, func(one *step[T]) {
+			if !s.json {
+				s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.Action])
+			}
+		})
+		if !s.json {
+			of := func(result string) int { return p.count(func(one *step[T]) bool { return one.Result == result }) }
+			s.say("%d done, %d failed, %d not tried.", of(resultDone), of(resultFailed), of(resultSkipped))
+		}
+		return errors.Join(err, s.printPlan(p))
+	})
+	flags := command.Flags()
+	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
+	flags.BoolVar(&check, "check", false, "only print the differences; exit status 7 if there are any")
+	flags.BoolVar(&prune, "prune", false, "delete the "+key+" that the file does not have")
+	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	_ = command.MarkFlagRequired("file") // there is such a flag
+	CompleteFiles(command, "file")
+	return command
+}
+
+// read returns what a file names. It may hold a server's settings, too.
+func read[T any](s *session, file string, fileKeys []string, key, many string, of func(*configfile.File) []T) ([]T, error) {
+	text, err := s.readFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the %s cannot be read: %w", many, err)
+	}
+	if file == "-" {
+		file = "standard input"
+	}
+	f, err := configfile.Parse(file, text, fileKeys)
+	if err != nil {
+		return nil, err
+	}
+	wanted := of(f)
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("%s: it holds no %s; if there shall be none, delete them one by one", file, key)
+	}
+	return wanted, nil
+}
+
+// show prints the differences for people.
+func (r resource[T]) show(s *session, p *plan[T], file string) {
+	if len(p.Steps) > 0 {
+		s.say("To make %s as %s says:\n", s.URL(), file)
+	}
+	for _, one := range p.Steps {
+		action := one.Action
+		if action == actionDelete && one.ZoneID != "" {
+			action = "DELETE, " + places(one.Waiting)
+		}
+		s.say("  %s: %s", one.name, action)
+		for _, text := range one.lines {
+			s.say("    %s", text)
+		}
+	}
+	if len(p.Steps) > 0 {
+		s.say("")
+	}
+	s.say("%s", p.summary())
+}
+
+// places says who loses the place with a zone.
+func places(n int64) string {
+	switch n {
+	case 0:
+		return "in which nobody waits"
+	case 1:
+		return "with the place of 1 who waits"
+	}
+	return "with the places of " + grouped(n) + " who wait"
+}
+
+// confirm asks whether to go on; and again, in other words, before zones are deleted
+// with the people in them.
+func (r resource[T]) confirm(ctx context.Context, s *session, p *plan[T]) error {
+	instead := "change " + r.many + ", or --check to see the differences only"
+	if err := s.confirm(ctx, "yes", instead, "Type yes to do this: "); err != nil {
+		return err
+	}
+	zones, waiting := 0, int64(0)
+	for _, one := range p.Steps {
+		if one.Action == actionDelete && one.ZoneID != "" {
+			zones++
+			waiting += one.Waiting
+		}
+	}
+	if zones == 0 {
+		return nil
+	}
+	lost := grouped(waiting) + " places will"
+	if waiting == 1 {
+		lost = "1 place will"
+	}
+	want := "delete " + counted(zones, "zone", "zones")
+	return s.confirm(ctx, want, instead, "THIS CANNOT BE UNDONE: %s be lost for good.\nType \"%s\" to go on: ", lost, want)
+}
+
+// printPlan prints a plan for scripts, with what became of it.
+func (s *session) printPlan(p any) error {
+	if !s.json {
+		return nil
+	}
+	text, err := json.Marshal(p)
+	return s.printReply(text, err)
+}

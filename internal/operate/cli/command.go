@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Commands returns all commands of operators. fileKeys are the settings that a
+// server's file may hold beside zones and limits.
+func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
+	c := &connection{Terminal: t}
+	return []*cobra.Command{
+		group("zones", "Look at the zones of a running server, and change them.",
+			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.pause(), c.resume(),
+			c.setMode("open", "Let everybody in, and count them: mode open.", zone.ModeOpen),
+			c.setMode("close", "Take no newcomers: mode closed. Those who wait go on being let in.", zone.ModeClosed),
+			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
+		group("limits", "Look at what one client may take, and change it.",
+			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.auditLimits(), c.deleteLimit()),
+		c.stats(), c.audit(), simulateCommand(t), demoCommand(t),
+	}
+}
+
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	all := &cobra.Command{Use: use, Short: short}
+	all.AddCommand(commands...)
+	return all
+}
+
+// The names of arguments in the line of a command's use, by which they are completed.
+// In brackets an argument may be left out, before dots there may be several.
+const (
+	zoneArg    = "ZONE"
+	policyArg  = "POLICY"
+	settingArg = "NAME=VALUE"
+)
+
+// command returns a command that asks a running server. Its arguments are those that
+// use names: "set ZONE NAME=VALUE...".
+func (c *connection) command(use, short string, run func(ctx context.Context, s *session, args []string) error) *cobra.Command {
+	names := strings.Fields(use)[1:]
+	least := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			least++
+		}
+	}
+	takes := cobra.RangeArgs(least, len(names))
+	if strings.Contains(use, "...") {
+		takes = cobra.MinimumNArgs(least)
+	}
+	command := &cobra.Command{
+		Use: use, Short: short, Args: takes,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return c.complete(cmd.Context(), names, args, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.open()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return s.explain(run(cmd.Context(), s, args))
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.adminURL, "admin-url", "", "`URL` of the server's operators' listener; "+defaultAdminURL+" when absent ($"+urlVariable+")")
+	flags.StringVar(&c.as, "as", "", "`NAME` that you have in the record of changes; $USER when absent ($"+operatorVariable+")")
+	flags.BoolVar(&c.json, "json", false, "print what the server answers, as JSON, for scripts")
+	return command
+}
+
+// CompleteFiles has shells complete names of files for a flag.
+func CompleteFiles(command *cobra.Command, flag string) {
+	// The only error is that there is no such flag, or that it is done already.
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+}
+
+// completeTimeout is how long somebody who has pressed a key may be kept waiting
+// for the names of zones.
+const completeTimeout = time.Second
+
+// complete returns what the argument after args may be. What a server answers is run by
+// whoever presses the next key: nothing but a name comes from there, whoever answers.
+func (c *connection) complete(ctx context.Context, names, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	at := min(len(args), len(names)-1)
+	if at < 0 || at < len(args) && !strings.Contains(names[at], "...") {
+		return nil, none
+	}
+	kind := strings.Trim(names[at], "[].")
+	if kind == settingArg {
+		return completeSetting(word)
+	}
+	s, err := c.open()
+	if err != nil {
+		return nil, none
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	defer cancel()
+	var found []string
+	switch kind {
+	case zoneArg:
+		reply, _ := s.Zones(ctx) // whoever presses a key has no use for an error
+		for _, z := range reply.Value.Zones {
+			if zone.ValidID(z.ZoneID) && !slices.Contains(args, z.ZoneID) {
+				found = append(found, cobra.CompletionWithDesc(z.ZoneID, state(z.Mode, z.PerMinute)+", "+grouped(z.PerMinute)+" a minute"))
+			}
+		}
+	case policyArg:
+		reply, _ := s.Limits(ctx)
+		for _, p := range reply.Value.Limits {
+			if limit.ValidName(p.Name) && !slices.Contains(args, p.Name) {
+				found = append(found, cobra.CompletionWithDesc(p.Name, ruleWords(p.Rules)))
+			}
+		}
+	}
+	return found, none
+}
+
+// completeSetting returns the names of settings, and the values of those that have few.
+func completeSetting(word string) ([]string, cobra.ShellCompDirective) {
+	var found []string
+	if name, _, has := strings.Cut(word, "="); has {
+		if x := zone.Table.Find(name); x != nil {
+			for _, choice := range x.Options() {
+				found = append(found, name+"="+choice.Value)
+			}
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, name := range zone.Table.Names() {
+		found = append(found, name+"=")
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
+)
+
+// The picture, made for a terminal of 80 columns.
+const (
+	barWidth = 48
+	// frameLines is how many lines a frame has, to go back over.
+	frameLines = 10
+	// plainEvery is how many simulated seconds lie between two lines where
+	// there is no terminal to draw on.
+	plainEvery = 20
+)
+
+// What a terminal understands (ECMA-48, and xterm's for the cursor).
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	clearRest  = "\x1b[K"
+	bold       = "\x1b[1m"
+	green      = "\x1b[32m"
+	cyan       = "\x1b[36m"
+	grey       = "\x1b[90m"
+	plain      = "\x1b[0m"
+)
+
+// demoCommand is queue-server demo: it shows a simulated crowd going through, then
+// what the room did.
+func demoCommand(t *Terminal) *cobra.Command {
+	var f crowdFlags
+	var frame time.Duration
+	command := f.command("demo", "Watch a simulated crowd go through the room.", func(ctx context.Context, cfg simulate.Config) error {
+		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
+			f.visitors, f.arrive, f.perMinute, f.leave)
+		d := demo{out: t.Stdout, crowd: f.visitors, frame: frame}
+		if _, _, d.live = t.size(); d.live {
+			_, _ = io.WriteString(t.Stdout, hideCursor)
+			defer func() { _, _ = io.WriteString(t.Stdout, showCursor) }()
+		}
+		cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
+		report, err := simulate.Run(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		t.say("")
+		return report.Print(t.Stdout)
+	})
+	command.Flags().DurationVar(&frame, "frame", 45*time.Millisecond, "how long a simulated second takes, on a terminal")
+	return command
+}
+
+// demo draws one frame a simulated second.
+type demo struct {
+	out   io.Writer
+	crowd int
+	live  bool
+	frame time.Duration
+	drawn bool
+}
+
+func (d *demo) show(ctx context.Context, m simulate.Moment) {
+	if !d.live {
+		if m.At%(plainEvery*time.Second) == 0 {
+			_, _ = fmt.Fprintf(d.out, "%6s  in %6d  waiting %6d  left %6d  window %d of %d  who joins now waits %s\n",
+				m.At, m.Admitted, m.Present, m.Left, m.InWindow, m.WindowLimit, estimateOf(m))
+		}
+		return
+	}
+	if d.drawn {
+		_, _ = fmt.Fprintf(d.out, "\x1b[%dA", frameLines)
+	}
+	d.drawn = true
+	_, _ = io.WriteString(d.out, d.picture(m))
+	select {
+	case <-ctx.Done():
+	case <-time.After(d.frame):
+	}
+}
+
+// picture is one frame: frameLines lines, each of which clears what was there.
+// Colours only repeat what the figures say.
+func (d *demo) picture(m simulate.Moment) string {
+	var b strings.Builder
+	row := func(format string, a ...any) { fmt.Fprintf(&b, "  "+format+clearRest+"\n", a...) }
+	row("%s%s%s since it opened", bold, m.At, plain)
+	row("")
+	row("the crowd  %s", bar(d.crowd, part{m.Admitted, green}, part{m.Present, cyan}, part{m.Left, grey}))
+	row("           %s■%s in %-7d %s■%s waiting %-7d %s■%s left %d",
+		green, plain, m.Admitted, cyan, plain, m.Present, grey, plain, m.Left)
+	row("")
+	row("window     %s %d of %d", bar(int(m.WindowLimit), part{int(m.InWindow), green}), m.InWindow, m.WindowLimit)
+	row("")
+	row("in line    %d places, %d of them left behind and not yet noticed", m.Waiting, m.Waiting-int64(m.Present))
+	row("           %d of them near the front, %d on time", m.Released, m.Live)
+	row("           who joins now is told to expect %s", estimateOf(m))
+	return b.String()
+}
+
+func estimateOf(m simulate.Moment) time.Duration {
+	return (time.Duration(m.EstimateLastMillis) * time.Millisecond).Round(time.Second)
+}
+
+// part is a share of a bar.
+type part struct {
+	n      int
+	colour string
+}
+
+// bar draws parts of a whole in barWidth cells. Each boundary is rounded by
+// itself, so that the parts together are as long as their sum.
+func bar(whole int, parts ...part) string {
+	var b strings.Builder
+	sum, at := 0, 0
+	for _, p := range parts {
+		sum += p.n
+		to := min(barWidth, (sum*barWidth+whole/2)/max(1, whole))
+		b.WriteString(p.colour + strings.Repeat("█", to-at))
+		at = to
+	}
+	b.WriteString(grey + strings.Repeat("·", barWidth-at) + plain)
+	return b.String()
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+)
+
+// listLimits is queue-server limits list.
+func (c *connection) listLimits() *cobra.Command {
+	return c.command("list", "All policies.", func(ctx context.Context, s *session, _ []string) error {
+		reply, err := s.Limits(ctx)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
+		}
+		if len(reply.Value.Limits) == 0 {
+			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
+			return nil
+		}
+		t := &table{columns: []column{
+			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
+			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
+		}}
+		for _, p := range reply.Value.Limits {
+			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
+			t.add(p.Name, ruleWords(p.Rules), tiers, keyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
+		}
+		return s.print(t)
+	})
+}
+
+// showLimit is queue-server limits show: one policy, and what was seen of it.
+func (c *connection) showLimit() *cobra.Command {
+	return c.command("show POLICY", "One policy, what the server has seen of it in the last minute, and who was refused most.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.Limit(ctx, args[0])
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, s.aboutPolicy(ctx, args[0], err))
+			}
+			for _, text := range policyLines(&reply.Value) {
+				s.say("%s", text)
+			}
+			stats, err := s.LimitStats(ctx, args[0])
+			if err != nil {
+				return s.aboutPolicy(ctx, args[0], err)
+			}
+			return s.printLimitStats(stats.Value)
+		})
+}
+
+// deleteLimit is queue-server limits delete: if the policy is still the one that was
+// looked at.
+func (c *connection) deleteLimit() *cobra.Command {
+	var yes bool
+	command := c.command("delete POLICY", "Delete a policy: who asks for it is told that there is none.",
+		func(ctx context.Context, s *session, args []string) error {
+			name := args[0]
+			is, err := s.Limit(ctx, name)
+			if err == nil && !yes {
+				if err := s.confirm(ctx, name, "change policies",
+					"Whoever asks for policy %s will be told that there is none. Type its name to delete it: ", name); err != nil {
+					return err
+				}
+			}
+			if err == nil {
+				err = s.DeleteLimit(ctx, name, is.Version)
+			}
+			if err == nil && !s.json {
+				s.say("Deleted policy %s.", name)
+			}
+			return s.aboutPolicy(ctx, name, err)
+		})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
+}
+
+// ruleWords writes rules for people: 100 in 1 m, 20 in 10 s.
+func ruleWords(rules []limit.Rule) string {
+	all := make([]string, len(rules))
+	for i, r := range rules {
+		all[i] = grouped(r.Limit) + " in " + seconds(r.WindowSeconds)
+		if r.Burst > 0 {
+			all[i] += " burst " + grouped(r.Burst)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func keyWords(key []limit.Source) string {
+	all := make([]string, len(key))
+	for i, k := range key {
+		all[i] = string(k)
+	}
+	return strings.Join(all, ",")
+}
+
+// policyLines are all of a policy, for people; none of nil.
+func policyLines(p *limit.Policy) []string {
+	if p == nil {
+		return nil
+	}
+	t := &table{columns: []column{{}, {}}}
+	add := func(name string, rules []limit.Rule) {
+		for _, r := range rules {
+			text := fmt.Sprintf("%s in %s, %s", grouped(r.Limit), seconds(r.WindowSeconds), r.Algorithm)
+			if r.Burst > 0 {
+				text += ", burst " + grouped(r.Burst)
+			}
+			t.add(name, text)
+		}
+	}
+	add("rule", p.Rules)
+	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
+		add("rule of "+name, p.Tiers[name])
+	}
+	t.add("key", keyWords(p.Key))
+	t.add("scope", string(p.Scope))
+	t.add("shards", grouped(p.Shards))
+	t.add("onStoreFailure", string(p.OnStoreFailure))
+	return t.lines(0)[1:]
+}
+
+func (s *session) printLimitStats(stats adminclient.LimitStats) error {
+	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
+	t := &table{columns: []column{
+		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
+		{title: "OF THESE, FROM MEMORY", right: true, spare: 2}, {title: "WITHOUT THE STORE", right: true, spare: 1},
+	}}
+	for _, tier := range stats.Tiers {
+		c := tier.Recent
+		t.add(tier.Tier, grouped(int64(c.Allowed())), grouped(int64(c.Refused())), grouped(int64(c[limiter.RefusedFromMemory])),
+			grouped(int64(c.WithoutStore())))
+	}
+	if err := s.print(t); err != nil {
+		return err
+	}
+	if stats.Failing > 0 {
+		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.Failing)
+	}
+	if len(stats.HeavyHitters) == 0 {
+		return nil
+	}
+	s.say("\nRefused most, as hashes of their keys:\n")
+	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
+	for _, b := range stats.HeavyHitters {
+		busy.add(b.Key, grouped(b.Refused))
+	}
+	return s.print(busy)
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+)
+
+// Variables of commands that ask a running server. The token has no flag: what
+// is on a command line, everybody on the machine can read.
+const (
+	urlVariable       = "QUEUE_ADMIN_URL"
+	operatorVariable  = "QUEUE_OPERATOR"
+	adminVariable     = "QUEUE_ADMIN_TOKEN"
+	adminFileVariable = "QUEUE_ADMIN_TOKEN_FILE"
+	dataDirVariable   = "QUEUE_DATA_DIR"
+	adminAddrVariable = "QUEUE_ADMIN_ADDR"
+	userVariable      = "USER"
+)
+
+// defaultAdminURL is where the operators' listener is by default.
+const defaultAdminURL = "http://127.0.0.1:8081"
+
+// DefaultDataDir is the data folder of a server that is told no other.
+const DefaultDataDir = "./data"
+
+// connection is how commands reach a running server: what their flags say.
+type connection struct {
+	*Terminal
+	adminURL, as string
+	json         bool
+	// timeout bounds a call; 0 is the client's default.
+	timeout time.Duration
+}
+
+// session is a server, and the operator who asks it.
+type session struct {
+	*adminclient.Client
+	*Terminal
+	json bool
+	// tokenFrom says where the operators' token was found.
+	tokenFrom string
+}
+
+// open returns the session. Nothing is asked yet.
+func (c *connection) open() (*session, error) {
+	address := cmp.Or(c.adminURL, c.Getenv(urlVariable))
+	if address == "" {
+		address = defaultAdminURL
+		if addr := c.Getenv(adminAddrVariable); serve.CheckAddr(addr) == nil {
+			address = "http://" + serve.LocalAddr(addr)
+		}
+	}
+	token, from, err := operatorsToken(c.Getenv, address)
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	client, err := adminclient.New(adminclient.Options{
+		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)), Timeout: c.timeout,
+		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Mind: it is %s\n", harmless(said, "")) },
+	})
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	return &session{Client: client, Terminal: c.Terminal, json: c.json, tokenFrom: from}, nil
+}
+
+// operatorsToken finds the token for the server at address, and says where it was.
+func operatorsToken(getenv func(string) string, address string) (token, from string, err error) {
+	if token := getenv(adminVariable); token != "" {
+		return checkedToken(token, adminVariable)
+	}
+	if path := getenv(adminFileVariable); path != "" {
+		token, _, err := secret.ReadFile(path)
+		if err != nil {
+			return "", "", fmt.Errorf("%s: %w", adminFileVariable, err)
+		}
+		return checkedToken(token, adminFileVariable+", "+path)
+	}
+	if !isThisMachine(address) {
+		return "", "", fmt.Errorf("no operators' token for %s: put it into the variable %s, or into a file that %s names",
+			address, adminVariable, adminFileVariable)
+	}
+	dir := getenv(dataDirVariable)
+	if dir == "" {
+		dir = DefaultDataDir
+	}
+	token, err = secret.ReadToken(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return "", "", fmt.Errorf("no operators' token: put it into the variable %s, or into a file that %s names; "+
+			"or name with %s the data folder of the server on this machine, if you may read it (tried: %s)",
+			adminVariable, adminFileVariable, dataDirVariable, dir)
+	case err != nil:
+		return "", "", err
+	}
+	return checkedToken(token, "the data folder "+dir)
+}
+
+// checkedToken refuses what no server has ever taken for a token. One that is easy
+// to guess is the business of the server, which may be older than this rule.
+func checkedToken(token, from string) (string, string, error) {
+	if err := secret.CheckTokenForm(token); err != nil {
+		return "", "", fmt.Errorf("%s: %w", from, err)
+	}
+	return token, from, nil
+}
+
+// isThisMachine reports whether the token that this machine's server keeps in
+// its data folder may be sent there.
+func isThisMachine(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// sentenceError is an error in words for the operator, of the kind of another.
+type sentenceError struct {
+	text string
+	of   error
+}
+
+// sentence says err in other words.
+func sentence(err error, format string, a ...any) error {
+	return &sentenceError{fmt.Sprintf(format, a...), err}
+}
+
+func (e *sentenceError) Error() string { return e.text }
+func (e *sentenceError) Unwrap() error { return e.of }
+
+// explain says what an operator can do about an error of the client.
+func (s *session) explain(err error) error {
+	if _, said := errors.AsType[*sentenceError](err); said {
+		return err
+	}
+	switch {
+	case errors.Is(err, adminclient.ErrUnreachable):
+		return sentence(err, "cannot ask the server at %v\n"+
+			"Does it run, and is this its operators' listener? Name another with --admin-url or QUEUE_ADMIN_URL", err)
+	case errors.Is(err, adminclient.ErrUnauthorized):
+		return sentence(err, "%s refuses the operators' token of %s\n"+
+			"The server's own is the one that it was started with, or in the file admin-token of its data folder", s.URL(), s.tokenFrom)
+	case errors.Is(err, adminclient.ErrUnavailable):
+		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", s.URL(), err)
+	}
+	return err
+}
+
+// aboutZone says an error about a zone; if there is no such zone, which other may be
+// meant.
+func (s *session) aboutZone(ctx context.Context, zoneID string, err error) error {
+	return about(err, "zone", "zones", "get", zoneID, func() ([]string, error) { return s.zoneNames(ctx) })
+}
+
+func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
+	reply, err := s.Zones(ctx)
+	for _, z := range reply.Value.Zones {
+		names = append(names, z.ZoneID)
+	}
+	return names, err
+}
+
+// aboutPolicy does it for a policy.
+func (s *session) aboutPolicy(ctx context.Context, name string, err error) error {
+	return about(err, "policy", "limits", "show", name, func() (names []string, err error) {
+		reply, err := s.Limits(ctx)
+		for _, p := range reply.Value.Limits {
+			names = append(names, p.Name)
+		}
+		return names, err
+	})
+}
+
+// about says an error about something that has a name. all are the names that there
+// are; group and look are the commands that show it.
+func about(err error, kind, group, look, name string, all func() ([]string, error)) error {
+	if errors.Is(err, adminclient.ErrConflict) {
+		return sentence(err, "%s %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server %s %s %s",
+			kind, name, group, look, name)
+	}
+	if !errors.Is(err, adminclient.ErrNotFound) {
+		return err
+	}
+	names, listErr := all()
+	if listErr != nil {
+		return sentence(err, "there is no %s %s", kind, name)
+	}
+	const shown = 10
+	switch near := strictyaml.Suggest(name, names); {
+	case len(names) == 0:
+		return sentence(err, "there is no %s %s; there are none yet", kind, name)
+	case len(names) > shown && !strings.HasPrefix(near, "did"):
+		return sentence(err, "there is no %s %s; all are listed by: queue-server %s list", kind, name, group)
+	default:
+		return sentence(err, "there is no %s %s; %s", kind, name, near)
+	}
+}
+
+// printReply prints what the server answered, on one line, unless there is an error.
+func (s *session) printReply(text []byte, err error) error {
+	if err == nil {
+		_, err = s.Stdout.Write(append(bytes.Clone(text), '\n'))
+	}
+	return err
+}

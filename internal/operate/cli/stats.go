@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+)
+
+// stats is queue-server stats.
+func (c *connection) stats() *cobra.Command {
+	return c.command("stats ZONE", "One zone of a running server at this moment.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Stats(ctx, args[0])
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
+		}
+		_, err = io.WriteString(s.Stdout, statsText(&reply.Value))
+		return err
+	})
+}
+
+// statsText is a zone for people: a figure a line, aligned.
+func statsText(s *adminclient.Stats) string {
+	t := &table{columns: []column{{}, {right: true}, {}}}
+	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
+	figure := func(name, value, more string) { t.add("  "+name, value, more) }
+	t.add(s.ZoneID+": "+state(s.Mode, s.PerMinute), "", "")
+	section("In the line")
+	figure("waiting", grouped(s.Waiting), "")
+	figure("released", grouped(s.Released), "may be let in when they poll")
+	figure("overdue", grouped(s.Overdue), "released, and did not come when told to")
+	figure("one who joins now", millis(s.EstimatedWait), "expected wait")
+	section("Let in")
+	figure("in this window", grouped(s.AdmittedInWindow), fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse)))
+	figure("in the last 60 s", grouped(s.AdmittedInMinute), "of "+grouped(s.PerMinute))
+	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
+		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
+	}
+	if s.EstimateError != nil {
+		figure("first estimate off by", percent(*s.EstimateError), "median")
+	}
+	if s.JoinsPerMinute != nil {
+		section("A minute, over the last 60 s")
+		figure("joined", rate(s.JoinsPerMinute), "")
+		figure("let in", rate(s.AdmittedPerMinute), "")
+		figure("left", rate(s.DeparturesPerMinute), "said so")
+		figure("swept", rate(s.SweptPerMinute), "went away silently")
+		figure("polls a second", rate(s.PollsPerSecond), "")
+	}
+	section("Since the zone's data began")
+	for _, x := range line.TotalTable {
+		figure(x.Words, grouped(*x.At(&s.Totals)), x.Note)
+	}
+	return t.bare()
+}
+
+// bare returns the rows without titles. A row that has but its first cell is a
+// heading, and makes no column wider.
+func (t *table) bare() string {
+	figures := &table{columns: t.columns}
+	for _, row := range t.rows {
+		if row[1] != "" {
+			figures.add(row...)
+		}
+	}
+	aligned := figures.lines(0)[1:]
+	var b strings.Builder
+	for _, row := range t.rows {
+		text := row[0]
+		if row[1] != "" {
+			text, aligned = aligned[0], aligned[1:]
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}

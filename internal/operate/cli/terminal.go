@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Terminal is where a command runs: what it can read, and whom it can ask.
+type Terminal struct {
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Interactive tells that somebody sits there who sees what is printed to Stderr,
+	// and can be asked.
+	Interactive bool
+	// Screen returns the size of the terminal that Stdout is; nil, or ok false, where
+	// it is none, such as a pipe or a file.
+	Screen func() (columns, rows int, ok bool)
+	// answers are the lines of Stdin, from the first question on.
+	answers *bufio.Reader
+}
+
+// ProcessTerminal is the terminal of this process.
+func ProcessTerminal() *Terminal {
+	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+	return &Terminal{
+		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Interactive: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+		Screen: func() (columns, rows int, ok bool) {
+			columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+			return columns, rows, err == nil && columns > 0
+		},
+	}
+}
+
+// size returns the size of the terminal; ok is false where Stdout is none, and
+// lines may be of any length: columns is 0.
+func (t *Terminal) size() (columns, rows int, ok bool) {
+	if t.Screen == nil {
+		return 0, 0, false
+	}
+	return t.Screen()
+}
+
+// say prints a sentence for people.
+func (t *Terminal) say(format string, a ...any) { _, _ = fmt.Fprintf(t.Stdout, format+"\n", a...) }
+
+// print prints a table as wide as the terminal.
+func (t *Terminal) print(rows *table) error {
+	columns, _, _ := t.size()
+	_, err := io.WriteString(t.Stdout, strings.Join(rows.lines(columns), "\n")+"\n")
+	return err
+}
+
+// readFile reads a file, or Stdin where it is named "-".
+func (t *Terminal) readFile(path string) ([]byte, error) {
+	switch {
+	case path != "-":
+		return os.ReadFile(path)
+	case t.Stdin == nil:
+		return nil, nil
+	}
+	return io.ReadAll(t.Stdin)
+}
+
+// errNobody: a question was to be asked, and nobody is there.
+var errNobody = errors.New("there is nobody to ask")
+
+// ask prints a question and returns the answer, a line without the white space
+// around it. It returns errNobody where nobody can answer, and ctx's error when
+// that ends first.
+func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, error) {
+	if !t.Interactive || t.Stdin == nil {
+		return "", errNobody
+	}
+	_, _ = fmt.Fprintf(t.Stderr, format, a...)
+	if t.answers == nil {
+		t.answers = bufio.NewReader(t.Stdin)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	answer := make(chan line, 1)
+	go func() { // it ends with the process, if nobody answers
+		text, err := t.answers.ReadString('\n')
+		answer <- line{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(t.Stderr)
+		return "", ctx.Err()
+	case got := <-answer:
+		if got.err != nil && got.text == "" {
+			_, _ = fmt.Fprintln(t.Stderr)
+			return "", errNobody
+		}
+		return strings.TrimSpace(got.text), nil
+	}
+}
+
+// errNotConfirmed: who was asked did not say yes.
+var errNotConfirmed = errors.New("not confirmed: nothing was changed")
+
+// confirm asks, and returns an error unless want was answered. instead says what to do
+// where nobody can be asked.
+func (t *Terminal) confirm(ctx context.Context, want, instead, format string, a ...any) error {
+	typed, err := t.ask(ctx, format, a...)
+	switch {
+	case errors.Is(err, errNobody):
+		return Usage("%w: say --yes to %s", err, instead)
+	case err != nil:
+		return err
+	case typed != want:
+		return errNotConfirmed
+	}
+	return nil
+}

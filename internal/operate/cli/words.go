@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// How figures are written for people.
+
+// grouped writes 12340 as 12,340.
+func grouped(n int64) string { return setting.Count(n) }
+
+// span writes a duration in its two largest units: 42 s, 20 m 34 s, 2 h 05 m.
+func span(d time.Duration) string { return setting.Span(d) }
+
+func seconds(n int64) string { return span(time.Duration(n) * time.Second) }
+func millis(n int64) string  { return span(time.Duration(n) * time.Millisecond) }
+
+// percent writes a share from 0 to 1.
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// rate writes what happens in a minute or a second; unknown is a dash.
+func rate(r *float64) string {
+	switch {
+	case r == nil:
+		return "-"
+	case *r > 0 && *r < 10:
+		return strings.TrimSuffix(strconv.FormatFloat(*r, 'f', 1, 64), ".0")
+	}
+	return grouped(int64(math.Round(*r)))
+}
+
+// counted writes a number and what is counted: 1 zone, 2 zones.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(int64(n)) + " " + many
+}
+
+// state says in a word or two what a zone does with those who come.
+func state(mode zone.Mode, perMinute int64) string {
+	switch {
+	case mode == zone.ModeOpen:
+		return "open"
+	case mode == zone.ModeClosed && perMinute == 0:
+		return "closed, paused"
+	case mode == zone.ModeClosed:
+		return "closed"
+	case perMinute == 0:
+		return "paused"
+	}
+	return string(mode)
+}
+
+// perMinuteKey is the limit.
+const perMinuteKey = "perMinute"
+
+// cell writes a setting for a table: in short, and a dash for a 0 that means none.
+func cell(x *zone.Setting, z zone.Settings) string {
+	switch n, isNumber := x.Value(z).(int64); {
+	case !isNumber:
+		return x.Text(z)
+	case n == 0 && x.None != "":
+		return "-"
+	case x.Unit == "s":
+		return seconds(n)
+	default:
+		return grouped(n)
+	}
+}
+
+// assign writes settings as zones set takes them: a=1 b=2, with a blank before each,
+// and quotes for a shell about what needs them.
+func assign(all []difference, value func(difference) string) string {
+	var b strings.Builder
+	for _, d := range all {
+		word := d.Name + "=" + value(d)
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("=._,-/:@+", r)
+		}) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		b.WriteString(" " + word)
+	}
+	return b.String()
+}
+
+// difference is one setting that two have otherwise. Was is null for a new zone.
+type difference struct {
+	Name string `json:"name"`
+	Was  any    `json:"was"`
+	Now  any    `json:"now"`
+	// was and now are the values as they would be typed.
+	was, now string
+}
+
+func (d difference) String() string { return d.Name + " " + d.was + " -> " + d.now }
+
+// differences returns what is otherwise in now than in was.
+func differences(was, now zone.Settings) []difference {
+	var all []difference
+	for _, x := range zone.Table.Differences(was, now) {
+		all = append(all, difference{x.Name, x.Value(was), x.Value(now), x.Text(was), x.Text(now)})
+	}
+	return all
+}

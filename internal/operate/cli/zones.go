@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// listZones is queue-server zones list.
+func (c *connection) listZones() *cobra.Command {
+	return c.command("list", "All zones and their settings.", func(ctx context.Context, s *session, _ []string) error {
+		reply, err := s.Zones(ctx)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
+		}
+		if len(reply.Value.Zones) == 0 {
+			s.say("There are no zones yet. To make one: queue-server zones create ZONE perMinute=600")
+			return nil
+		}
+		return s.print(zoneTable(reply.Value.Zones))
+	})
+}
+
+// zoneTable is the zones with those settings that have a column.
+func zoneTable(zones []zone.Settings) *table {
+	t := &table{columns: []column{{title: "ZONE"}, {title: "STATE"}}}
+	for _, x := range zone.Table {
+		if x.Column != "" {
+			_, number := x.Default.(int64)
+			t.columns = append(t.columns, column{title: x.Column, right: number, spare: x.Spare})
+		}
+	}
+	for _, z := range zones {
+		row := []string{z.ZoneID, state(z.Mode, z.PerMinute)}
+		for i := range zone.Table {
+			if x := &zone.Table[i]; x.Column != "" {
+				row = append(row, cell(x, z))
+			}
+		}
+		t.add(row...)
+	}
+	return t
+}
+
+// getZone is queue-server zones get. It prints a zone as zones set takes it.
+func (c *connection) getZone() *cobra.Command {
+	return c.command("get ZONE", "One zone's settings.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Zone(ctx, args[0])
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
+		}
+		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
+		for i := range zone.Table {
+			x := &zone.Table[i]
+			t.add(x.Name, x.Text(reply.Value), x.Meaning(reply.Value))
+		}
+		return s.print(t)
+	})
+}
+
+// assignments reads arguments such as perMinute=600, for the server to check; numbers
+// are numbers, also as people are shown them: 12,340.
+func assignments(args []string) (map[string]any, error) {
+	given := make(map[string]any, len(args))
+	for _, a := range args {
+		name, text, isPair := strings.Cut(a, "=")
+		x := zone.Table.Find(name)
+		_, twice := given[name]
+		var read zone.Settings
+		switch {
+		case !isPair && x != nil:
+			return nil, Usage("%s: give it a value: %s=...", a, a)
+		case !isPair:
+			return nil, Usage("%q is no setting; write name=value, such as perMinute=600", a)
+		case x == nil:
+			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Names()))
+		case twice:
+			return nil, Usage("%s is given twice", name)
+		case x.Parse(&read, text) != nil:
+			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
+		}
+		given[name] = x.Value(read)
+	}
+	return given, nil
+}
+
+// createZone is queue-server zones create.
+func (c *connection) createZone() *cobra.Command {
+	return c.command("create NAME [NAME=VALUE]...", "Make a zone, with settings such as perMinute=600. One that is there already stays as it is.",
+		func(ctx context.Context, s *session, args []string) error {
+			id := args[0]
+			settings, err := assignments(args[1:])
+			if err != nil {
+				return err
+			}
+			if !zone.ValidID(id) {
+				return Usage("%q cannot be the name of a zone: 1 to 64 of A-Z a-z 0-9 . _ -", id)
+			}
+			reply, err := s.Create(ctx, id, settings)
+			if errors.Is(err, adminclient.ErrConflict) {
+				return sentence(err, "zone %s is there already, and stays as it is\nTo change it: queue-server zones set %s NAME=VALUE", id, id)
+			}
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			s.say("%s is made. %s", id, effect(reply.Value))
+			return nil
+		})
+}
+
+// deleteZone is queue-server zones delete: when the operator has typed its name.
+func (c *connection) deleteZone() *cobra.Command {
+	var yes bool
+	command := c.command("delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, args []string) error {
+		id := args[0]
+		was, err := s.Zone(ctx, id)
+		if err != nil {
+			return s.aboutZone(ctx, id, err)
+		}
+		if !yes {
+			stats, err := s.Stats(ctx, id)
+			if err != nil {
+				return s.aboutZone(ctx, id, err)
+			}
+			if err := s.confirm(ctx, id, "delete "+id, "%s has %s waiting, who all lose their places for good.\nType the zone's name to delete it: ",
+				id, grouped(stats.Value.Waiting)); err != nil {
+				return err
+			}
+		}
+		if err := s.Delete(ctx, id, was.Version); err != nil {
+			return s.aboutZone(ctx, id, err)
+		}
+		if s.json {
+			text, err := json.Marshal(map[string]any{zone.IDName: id, "deleted": true})
+			return s.printReply(text, err)
+		}
+		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
+			assign(differences(zone.Defaults(id), was.Value), func(d difference) string { return d.now }))
+		return nil
+	})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
+}

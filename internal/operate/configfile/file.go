@@ -1,0 +1,168 @@
+// Package configfile reads the YAML file of QUEUE_CONFIG: the settings of a server, by
+// the names of their flags, and the zones and limits that it makes when they are
+// absent. The command line applies the same files to a running server.
+package configfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// The keys of the file that are no settings of the server.
+const (
+	zonesKey  = "zones"
+	limitsKey = "limits"
+)
+
+// File is what a file says.
+type File struct {
+	Path string
+	// Shared tells that others on this machine may read or write it.
+	Shared   bool
+	Settings map[string]Setting
+	// Zones and Limits are what a server makes when it is absent.
+	Zones  []zone.Settings
+	Limits []limit.Policy
+}
+
+// Setting is one setting and the line that it is in. A list is joined by commas,
+// as on the command line.
+type Setting struct {
+	Value string
+	Line  int
+}
+
+// Read reads a file. keys are the settings that it may hold. The error lists all
+// that is wrong with it, with line numbers.
+func Read(path string, keys []string) (*File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	f, err := Parse(path, text, keys)
+	if err == nil {
+		f.Shared = secret.IsShared(info.Mode())
+	}
+	return f, err
+}
+
+// Parse reads the text of a file, which is named path in the error.
+func Parse(path string, text []byte, keys []string) (*File, error) {
+	f := &File{Path: path, Settings: make(map[string]Setting)}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return f, nil // nothing but comments
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: holds more than one YAML document; keep the first", path)
+	}
+	r := &reader{File: f, Reader: strictyaml.Reader{Lenient: true}}
+	if root := doc.Content[0]; root.Tag != "!!null" {
+		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey), r.member)
+	}
+	var faults []error
+	for _, fault := range r.Faults {
+		faults = append(faults, fmt.Errorf("%s:%d: %s", path, fault.Line, fault.Text))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return f, nil
+}
+
+// reader fills a File.
+type reader struct {
+	*File
+	strictyaml.Reader
+}
+
+func (r *reader) member(key, value *yaml.Node) {
+	lines := make(map[string]int)
+	once := func(n *yaml.Node, what, name string) bool {
+		first, twice := lines[name]
+		if twice {
+			r.Fault(n, "%s %q is in line %d already", what, name, first)
+		}
+		lines[name] = n.Line
+		return !twice
+	}
+	switch key.Value {
+	case zonesKey:
+		r.List(value, zonesKey, func(n *yaml.Node) {
+			if s, ok := r.zone(n); ok && once(n, "zone", s.ZoneID) {
+				r.Zones = append(r.Zones, s)
+			}
+		})
+	case limitsKey:
+		r.List(value, limitsKey, func(n *yaml.Node) {
+			p, faults := policyset.Read(n, "")
+			r.Faults = append(r.Faults, faults...)
+			if len(faults) == 0 && once(n, "policy", p.Name) {
+				r.Limits = append(r.Limits, p)
+			}
+		})
+		if len(r.Limits) > limit.MaxPolicies {
+			r.Fault(value, "%d policies, at most %d", len(r.Limits), limit.MaxPolicies)
+		}
+	default:
+		r.setting(key, value)
+	}
+}
+
+func (r *reader) setting(key, value *yaml.Node) {
+	items := []*yaml.Node{value}
+	if value.Kind == yaml.SequenceNode {
+		items = value.Content
+	}
+	var values []string
+	for _, item := range items {
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			r.Fault(item, "%s must be one value, or a list of values", key.Value)
+			return
+		}
+		values = append(values, item.Value)
+	}
+	r.Settings[key.Value] = Setting{Value: strings.Join(values, ","), Line: key.Line}
+}
+
+// zone reads one zone; what it does not set has its default.
+func (r *reader) zone(n *yaml.Node) (zone.Settings, bool) {
+	s, before := zone.Defaults(""), len(r.Faults)
+	r.Members(n, "a zone", append([]string{zone.IDName}, zone.Table.Names()...), func(key, value *yaml.Node) {
+		if x := zone.Table.Find(key.Value); x == nil {
+			r.Value(value, key.Value, &s.ZoneID)
+		} else {
+			// A fault is noted by the reader, and what it stands for is not used.
+			_ = x.Decode(&s, func(at any) error { r.Value(value, key.Value, at); return nil })
+		}
+	})
+	if len(r.Faults) > before {
+		return s, false
+	}
+	if err := s.Validate(); err != nil {
+		r.Fault(n, "%v", err)
+		return s, false
+	}
+	return s, true
+}
