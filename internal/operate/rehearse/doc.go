@@ -18,7 +18,8 @@
 // # Times
 //
 // A pause is measured from when the answer was about to be sent until the next request
-// has arrived, so that a slow network or a busy machine makes no client look hasty. All
-// times are the client's: where its clock is made to run ten times as fast, in a test,
-// the rehearsal is told so, and multiplies what it measures.
+// has arrived, so that a slow network or a busy machine makes no client look hasty. In
+// a test a client may make its pauses ten times as short as it is told; the rehearsal
+// is told so, and multiplies what it measures. How long a call is given stays as it is:
+// on a busy machine, less would be no sign of anything.
 package rehearse

@@ -17,7 +17,8 @@ const (
 	// tolerance is how much too early is no fault: timers are that coarse.
 	tolerance = 100 * time.Millisecond
 	// hangUpTolerance is the same where a client hangs up: the server sees a call begin
-	// and end later than the client does.
+	// and end later than the client does. Like all that follows it is real time, whatever
+	// the client's clock.
 	hangUpTolerance = time.Second
 	// settled is how long one who should be silent is watched.
 	settled = 5 * time.Second
@@ -59,7 +60,9 @@ type Finding struct {
 type play struct {
 	act   Act
 	props *props
-	clock func() time.Duration
+	began time.Time
+	// speed is how many times as fast the client makes its pauses.
+	speed float64
 
 	mu sync.Mutex
 	// requests counts those that came, next is the step for the next one in order.
@@ -87,12 +90,19 @@ type play struct {
 	looked map[Rule]int
 }
 
-func newPlay(a Act, props *props, clock func() time.Duration) *play {
+func newPlay(a Act, props *props, speed float64) *play {
+	now := time.Now()
 	return &play{
-		act: a, props: props, clock: clock, given: map[string]bool{}, looked: map[Rule]int{},
-		place: line.Place{ID: token.NewID(), ArrivedAtMicros: time.Now().UnixMicro()},
+		act: a, props: props, began: now, speed: speed, given: map[string]bool{}, looked: map[Rule]int{},
+		place: line.Place{ID: token.NewID(), ArrivedAtMicros: now.UnixMicro()},
 	}
 }
+
+// clock is the time since it began, as the client's pauses are told.
+func (p *play) clock() time.Duration { return p.told(time.Since(p.began)) }
+
+// told is a real time, as the client's pauses are told.
+func (p *play) told(real time.Duration) time.Duration { return time.Duration(float64(real) * p.speed) }
 
 // look notes that a rule could be broken, and whether it was.
 func (p *play) look(r Rule, kept bool, format string, a ...any) {
@@ -114,7 +124,7 @@ func (p *play) ask(q request) (a sent, number int) {
 	a = p.props.prepare(s, p.act.Name, p.place)
 	if s.how == slow {
 		// As if it hung up in time. If it does not, it has the answer later.
-		now += patience
+		now += p.told(patience)
 	}
 	p.gave(s, a, q, now)
 	return a, p.requests
@@ -137,7 +147,7 @@ func (p *play) judge(q request, now time.Duration) {
 	if row.rule != "" {
 		early := tolerance
 		if p.answered.how == slow {
-			early = hangUpTolerance
+			early = p.told(hangUpTolerance)
 		}
 		p.look(row.rule, now >= p.since+p.pause-early, "request %d came %.1f s after %s, not %.1f s",
 			n, max(0, now-p.since).Seconds(), after, p.pause.Seconds())
@@ -250,9 +260,9 @@ func (p *play) over() bool {
 	case p.requests == 0:
 		return false
 	case t == thenStop || t == thenMayJoin || t == thenEnter:
-		return p.clock() >= p.since+settled
+		return p.clock() >= p.since+p.told(settled)
 	default:
-		return p.clock() >= p.since+p.pause+silence
+		return p.clock() >= p.since+p.pause+p.told(silence)
 	}
 }
 

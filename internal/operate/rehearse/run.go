@@ -37,7 +37,8 @@ type Config struct {
 	Addr string
 	// Acts are the names of those to play; all, if empty.
 	Acts []string
-	// Speed is how many times as fast as this machine's clock the client's is: 1 to 100.
+	// Speed is how many times as short as told the client makes its pauses, in a test: 1 to
+	// 100. The time that it gives a call stays 3 s.
 	Speed float64
 	// Command starts a client, which waits once. It is started for each act, all at once,
 	// with URLVariable and ZoneVariable, and with {url} and {zone} replaced in its

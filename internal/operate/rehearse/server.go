@@ -126,24 +126,21 @@ func (a sent) write(w http.ResponseWriter) {
 type Rehearsal struct {
 	plays []*play
 	props *props
-	speed float64
 
 	mu    sync.Mutex
 	stray []Finding // of requests that are of no act
 }
 
-// New returns a rehearsal of these acts for clients whose clocks run so many times as
-// fast as this machine's.
+// New returns a rehearsal of these acts for clients whose pauses are so many times as
+// short as they are told.
 func New(acts []Act, speed float64) (*Rehearsal, error) {
 	props, err := newProps()
 	if err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{props: props, speed: speed}
-	began := time.Now()
-	clock := func() time.Duration { return time.Duration(float64(time.Since(began)) * speed) }
+	r := &Rehearsal{props: props}
 	for _, a := range acts {
-		r.plays = append(r.plays, newPlay(a, props, clock))
+		r.plays = append(r.plays, newPlay(a, props, speed))
 	}
 	return r, nil
 }
@@ -204,9 +201,9 @@ func (r *Rehearsal) serve(w http.ResponseWriter, q *http.Request, joins bool) {
 	}
 	a, number := p.ask(in)
 	if a.step.how == slow {
-		began := p.clock()
-		if sleep(q.Context(), time.Duration(float64(slowAnswer)/r.speed)) != nil {
-			p.hungUp(number, p.clock()-began)
+		began := time.Now()
+		if sleep(q.Context(), slowAnswer) != nil {
+			p.hungUp(number, time.Since(began))
 			panic(http.ErrAbortHandler)
 		}
 		p.waited(number, a)
