@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// The errors of Run. Usage is the caller's fault, and nothing was begun.
+// The errors of Run.
 var (
-	ErrUsage  = errors.New("rehearse: ")
 	ErrBroken = errors.New("the client broke a rule")
 	ErrNobody = errors.New("not every act was played: no client came")
 )
@@ -50,10 +49,16 @@ type Config struct {
 
 const maxSpeed = 100
 
+// Validate says what is wrong with it, if something is.
+func (c Config) Validate() error {
+	_, err := c.acts()
+	return err
+}
+
 // acts returns those that are meant.
 func (c Config) acts() ([]Act, error) {
 	if !(c.Speed >= 1 && c.Speed <= maxSpeed) {
-		return nil, fmt.Errorf("%wspeed is %g, must be 1 to %d", ErrUsage, c.Speed, maxSpeed)
+		return nil, fmt.Errorf("speed is %g, must be 1 to %d", c.Speed, maxSpeed)
 	}
 	all := Acts()
 	var names []string
@@ -62,7 +67,7 @@ func (c Config) acts() ([]Act, error) {
 	}
 	for _, name := range c.Acts {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("%wthere is no act %q; there are %s", ErrUsage, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("there is no act %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(a Act) bool { return len(c.Acts) > 0 && !slices.Contains(c.Acts, a.Name) }), nil

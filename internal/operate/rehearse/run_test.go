@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +70,6 @@ while True:
     try: urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/wait", json.dumps({"zoneId": os.environ["REHEARSAL_ZONE"], "clientId": "x"}).encode())
     except OSError: pass
 `}, rehearse.ErrBroken, "stop BROKEN"},
-		"no such act": {[]string{"clam"}, []string{"true"}, rehearse.ErrUsage, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,14 +82,38 @@ while True:
 	}
 }
 
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for config, want := range map[*rehearse.Config]string{
+		{Speed: 1, Acts: []string{"lost", "worst"}}: "",
+		{Speed: 1, Acts: []string{"clam"}}:          `there is no act "clam"; there are calm, `,
+		{Speed: 0}:                                  "speed is 0, must be 1 to 100",
+		{Speed: math.NaN()}:                         "speed is NaN, must be 1 to 100",
+	} {
+		if err := config.Validate(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", *config, err, want)
+		}
+	}
+}
+
+// ender ends the run once something is printed.
+type ender struct {
+	bytes.Buffer
+	end context.CancelFunc
+}
+
+func (e *ender) Write(p []byte) (int, error) {
+	e.end()
+	return e.Buffer.Write(p)
+}
+
 // TestRunByHand: without a command, the verdict comes when somebody ends it.
 func TestRunByHand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var stdout bytes.Buffer
-	err := rehearse.Run(ctx, rehearse.Config{Addr: "127.0.0.1:0", Speed: 1, Stdout: &stdout})
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, rehearse.ErrNobody) {
-		t.Errorf("%v\n%s", err, stdout.String())
+	stdout := &ender{end: cancel}
+	err := rehearse.Run(ctx, rehearse.Config{Addr: "127.0.0.1:0", Speed: 1, Stdout: stdout})
+	if told := stdout.String(); !errors.Is(err, rehearse.ErrNobody) || !strings.Contains(told, "not played") || !strings.Contains(told, "  calm ") {
+		t.Errorf("%v\n%s", err, told)
 	}
 }
