@@ -3,7 +3,6 @@ package fault
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,8 +51,5 @@ func TestTheCrowdKeepsAllRules(t *testing.T) {
 			over = c.visit(ctx, one)
 		}
 	})
-	var told strings.Builder
-	if err := v.Print(&told); err != nil || !v.Kept() || len(v.Missing) > 0 {
-		t.Errorf("%v\n%s", err, told.String())
-	}
+	rehearsed.WantKept(t, v)
 }

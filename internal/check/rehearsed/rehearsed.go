@@ -1,5 +1,6 @@
-// Package rehearsed has Go clients play the acts of package rehearse in virtual time: over
-// connections in memory, so that a minute of waiting takes no time.
+// Package rehearsed has the clients of this project play the acts of package rehearse. Go
+// clients do so in virtual time, over connections in memory, so that a minute of waiting
+// takes no time; programs make shorter pauses.
 package rehearsed
 
 import (
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +61,40 @@ func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *
 		serving.Wait()
 	})
 	return v
+}
+
+// Serve is Judge for a client that is a program: play has it wait in all of the zones, with
+// pauses that are Speed times as short as it is told.
+func Serve(t *testing.T, play func(url string, zones []string)) rehearse.Verdict {
+	t.Helper()
+	r, err := rehearse.New(rehearse.Acts(), Speed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := r.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := httptest.NewServer(handler)
+	defer room.Close()
+	var zones []string
+	for _, a := range rehearse.Acts() {
+		zones = append(zones, a.Name)
+	}
+	play(room.URL, zones)
+	return r.Verdict()
+}
+
+// Speed is that of Serve.
+const Speed = 10
+
+// WantKept fails the test unless all acts were played, all rules seen, and none broken.
+func WantKept(t *testing.T, v rehearse.Verdict) {
+	t.Helper()
+	var told strings.Builder
+	if err := v.Print(&told); err != nil || !v.Kept() || len(v.Missing) > 0 || strings.Contains(told.String(), "not seen") {
+		t.Errorf("%v; the verdict is\n%s", err, told.String())
+	}
 }
 
 // described fails the test for answers that are not as they are described.

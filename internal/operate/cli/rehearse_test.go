@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 func TestRehearse(t *testing.T) {
@@ -22,13 +19,9 @@ func TestRehearse(t *testing.T) {
 		{"--help", ExitOK, "503 for the join"},
 	}
 	for _, tt := range tests {
-		var out bytes.Buffer
-		term := &Terminal{Getenv: func(string) string { return "" }, Stdout: &out, Stderr: &out}
-		root := &cobra.Command{Use: "queue-server"}
-		root.AddCommand(rehearseCommand(term))
-		status := Execute(t.Context(), root, append([]string{"rehearse"}, strings.Fields(tt.line)...), term)
-		if printed := strings.Join(strings.Fields(out.String()), " "); status != tt.status || !strings.Contains(printed, tt.says) {
-			t.Errorf("%s: %d, want %d, and %q in\n%s", tt.line, status, tt.status, tt.says, out.String())
+		status, out, errs := command(t, append([]string{"rehearse"}, strings.Fields(tt.line)...)...)
+		if printed := strings.Join(strings.Fields(out+errs), " "); status != tt.status || !strings.Contains(printed, tt.says) {
+			t.Errorf("%s: %d, want %d, and %q in\n%s\n%s", tt.line, status, tt.status, tt.says, out, errs)
 		}
 	}
 }

@@ -161,13 +161,7 @@ func TestTheREADMEsAppKeepsAllRules(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	var told strings.Builder
-	if err := v.Print(&told); err != nil {
-		t.Fatal(err)
-	}
-	if !v.Kept() || len(v.Missing) > 0 || strings.Contains(told.String(), "not seen") {
-		t.Errorf("the verdict is\n%s", told.String())
-	}
+	rehearsed.WantKept(t, v)
 }
 
 func TestTheREADMEIsWhatWasRehearsed(t *testing.T) {
