@@ -7,6 +7,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 func TestConformance(t *testing.T) {
@@ -26,7 +27,7 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	s := openStore(t, now)
 	return conformance.Harness{
 		Store: s,
-		Lose: func(t conformance.TB) conformance.Store {
+		Lose: func(t conformance.TB) store.Store {
 			t.Helper()
 			s.forgetAll(t)
 			return s
@@ -37,7 +38,7 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 
 func openEmbedded(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
-	open := func() conformance.Store {
+	open := func() store.Store {
 		s, err := embedded.Open(embedded.Options{Now: now})
 		if err != nil {
 			t.Fatalf("open: %v", err)
@@ -49,7 +50,7 @@ func openEmbedded(t conformance.TB, now func() time.Time) conformance.Harness {
 		})
 		return s
 	}
-	return conformance.Harness{Store: open(), Lose: func(conformance.TB) conformance.Store { return open() }}
+	return conformance.Harness{Store: open(), Lose: func(conformance.TB) store.Store { return open() }}
 }
 
 // footprint names the zone's keys, and how many members each has. Settings and

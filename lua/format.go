@@ -2,7 +2,6 @@ package lua
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -65,15 +64,21 @@ func readEntry(of, text string, entry any) error {
 // withUnknown is settings as JSON, with those of the kept text that this version does
 // not know: a newer one has put them there, and has not gone for good.
 func withUnknown(kept string, z zone.Settings) (string, error) {
-	text, err := marshal(z)
-	if err != nil || kept == "" {
-		return text, err
+	b, err := z.Kept()
+	if err != nil {
+		return "", fmt.Errorf("lua: %w", err)
 	}
-	var unknown, known map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal([]byte(kept), &unknown), json.Unmarshal([]byte(text), &known)); err != nil {
+	text := string(b)
+	if kept == "" {
+		return text, nil
+	}
+	var unknown map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(kept), &unknown); err != nil {
 		return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
 	}
-	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool { _, is := known[name]; return is })
+	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool {
+		return name == zone.IDName || zone.Table.Find(name) != nil
+	})
 	if len(unknown) == 0 {
 		return text, nil
 	}

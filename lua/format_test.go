@@ -142,7 +142,7 @@ func TestNewerZone(t *testing.T) {
 	})
 	zones, err := s.Zones(ctx)
 	sc.fails(err, line.ErrFormat)
-	if len(zones) != 1 || zones[0] != other {
+	if len(zones) != 1 || !zones[0].Equal(other) {
 		t.Errorf("zones: %+v", zones)
 	}
 	err = s.Ping(ctx)
@@ -210,7 +210,7 @@ func TestUnknownSettingsAreKept(t *testing.T) {
 	changed.PerMinute++
 	_, err = s.PutZone(ctx, changed, nil, "Ada")
 	sc.fails(err, nil)
-	if z, err := s.Zone(ctx, "Z"); err != nil || z != changed {
+	if z, err := s.Zone(ctx, "Z"); err != nil || !z.Equal(changed) {
 		t.Errorf("%+v, %v, want %+v", z, err, changed)
 	}
 	sc.writesNothing(func() {
@@ -221,6 +221,31 @@ func TestUnknownSettingsAreKept(t *testing.T) {
 		if is := s.client.HGet(ctx, key, field).Val(); !strings.Contains(is, want) {
 			t.Errorf("%s is %s, want %s", field, is, want)
 		}
+	}
+}
+
+// TestAbsentSettingsHaveTheirDefaults: those that an older version of the same format did
+// not write are in nobody's way.
+func TestAbsentSettingsHaveTheirDefaults(t *testing.T) {
+	t.Parallel()
+	sc := newScene(t)
+	s, ctx := sc.store, t.Context()
+	key := s.keys("Z")[0]
+	was := zone.Defaults("Z")
+	was.PerMinute = 7
+	put(t, s, was)
+	s.client.HSet(ctx, key, "json", `{"zoneId":"Z","perMinute":7}`)
+	sc.writesNothing(func() {
+		_, err := s.PutZone(ctx, was, &was, "Ada")
+		sc.fails(err, nil)
+	})
+	now := was
+	now.Burst = 3
+	_, err := s.PutZone(ctx, now, &was, "Ada")
+	sc.fails(err, nil)
+	changes, err := s.Changes(ctx, "Z")
+	if err != nil || !changes[0].Was.Equal(was) || !changes[0].Now.Equal(now) {
+		t.Errorf("%+v, %v", changes, err)
 	}
 }
 

@@ -15,9 +15,8 @@ const probes = 64
 // errNoMaster: the cluster's state names no master.
 var errNoMaster = errors.New("lua: no master is known")
 
-// Ping asks whether Redis answers; in a cluster, whether some master does: the
-// zones of the others can be served. It returns an error that wraps line.ErrSecrets
-// or line.ErrFormat while this server must not serve what is there.
+// Ping implements store.Store. In a cluster it asks whether some master answers: the
+// zones of that one can be served.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.unfit(); err != nil {
 		return err

@@ -103,8 +103,7 @@ func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Ans
 	return q.answer, nil
 }
 
-// Join takes a place for the visitor, or lets it straight in; or returns the
-// place or the admission that it has under its id or a former one.
+// Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	ids := slices.Clone(id[:])
 	for _, f := range former {
@@ -113,18 +112,18 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids)})
 }
 
-// Poll asks for a place. See line.Status for the outcomes.
+// Poll implements store.Visitors.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	return s.answer(ctx, zoneID, &request{op: opPoll, place: p})
 }
 
-// Leave gives the place up. It is no error if there is none.
+// Leave implements store.Visitors.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	_, err := s.answer(ctx, zoneID, &request{op: opLeave, place: p})
 	return err
 }
 
-// Stats is the zone as operators see it.
+// Stats implements store.Viewer.
 func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	q := &request{op: opStats}
 	a, err := s.answer(ctx, zoneID, q)
@@ -134,7 +133,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, Waits: q.waited}, nil
 }
 
-// Recall takes in departures that the store may have lost. It can be repeated.
+// Recall implements store.Healer.
 func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
 	for some := range slices.Chunk(departed, recallBatch) {
 		args := []any{s.clock()}
@@ -160,15 +159,15 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
 	now := s.wall()
 	s.metrics.touches.Add(float64(b.ranks.answerAll(now, requests)))
-	missed, err := s.sendWithinMemory(ctx, b, requests, now)
-	if err != nil || len(missed) == 0 {
+	untouched, err := s.sendWithinMemory(ctx, b, requests, now)
+	if err != nil || len(untouched) == 0 {
 		return err
 	}
-	for _, q := range missed {
+	for _, q := range untouched {
 		q.touch = false
 	}
-	if _, err := s.sendWithinMemory(ctx, b, missed, now); err != nil {
-		for _, q := range missed {
+	if _, err := s.sendWithinMemory(ctx, b, untouched, now); err != nil {
+		for _, q := range untouched {
 			q.err = err
 		}
 	}
@@ -179,20 +178,20 @@ func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request
 // joins takes memory. The others go on then, for each who enters, leaves or is swept
 // gives some back. So a call without joins is allowed when memory is out. One that was
 // refused for its joins did nothing, and is sent again without them.
-func (s *Store) sendWithinMemory(ctx context.Context, b *zoneBatch, requests []*request, now time.Time) (missed []*request, err error) {
+func (s *Store) sendWithinMemory(ctx context.Context, b *zoneBatch, requests []*request, now time.Time) (untouched []*request, err error) {
 	slices.SortStableFunc(requests, func(a, b *request) int { return cmp.Compare(a.order(), b.order()) })
 	joins := slices.IndexFunc(requests, func(q *request) bool { return q.op == opJoin })
 	if joins < 0 {
 		return s.send(ctx, pollFullScript, b, requests, now)
 	}
-	missed, err = s.send(ctx, pollScript, b, requests, now)
+	untouched, err = s.send(ctx, pollScript, b, requests, now)
 	if joins > 0 && redis.HasErrorPrefix(err, "OOM") {
 		for _, q := range requests[joins:] {
 			q.err = err
 		}
-		missed, err = s.send(ctx, pollFullScript, b, requests[:joins], now)
+		untouched, err = s.send(ctx, pollFullScript, b, requests[:joins], now)
 	}
-	return missed, err
+	return untouched, err
 }
 
 // order is where a request stands in a call.
@@ -250,12 +249,12 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 		q.answer.State = r.state
 		q.answer.Renew()
 	}
-	missed := make([]*request, len(r.missed))
-	for i, n := range r.missed {
+	untouched := make([]*request, len(r.untouched))
+	for i, n := range r.untouched {
 		if n < 1 || n > int64(touches) {
-			return nil, fmt.Errorf("lua: poll: missed number %d of %d", n, touches)
+			return nil, fmt.Errorf("lua: poll: untouched number %d of %d", n, touches)
 		}
-		missed[i] = requests[n-1]
+		untouched[i] = requests[n-1]
 	}
 	for moved := (reader{left: r.moved}); moved.more(); {
 		n, arrived := moved.next(), moved.next()
@@ -268,7 +267,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	for _, q := range requests[touches:] {
 		q.read(&answers, r)
 	}
-	return missed, answers.end("poll", "answers")
+	return untouched, answers.end("poll", "answers")
 }
 
 // seenBucket names the seen bucket of an id, by its first 14 bits; keys.lua
@@ -287,9 +286,9 @@ func freshness(p line.Place) string {
 type pollReply struct {
 	state line.State
 	// clock has what AheadMillis needs.
-	clock                                 window.Clock
-	answers, missed, rounded, pace, moved []int64
-	waits                                 []int64 // by window.WaitBucket
+	clock                                    window.Clock
+	answers, untouched, rounded, pace, moved []int64
+	waits                                    []int64 // by window.WaitBucket
 }
 
 // readPolls reads a reply. The error of a zone that is not there is line's.
@@ -299,7 +298,7 @@ func readPolls(reply any) (r pollReply, err error) {
 		return r, fmt.Errorf("lua: poll: reply is %T", reply)
 	}
 	var state, waits []int64
-	parts := []*[]int64{&state, &r.answers, &r.missed, &r.rounded, &r.pace, &r.moved, &waits}
+	parts := []*[]int64{&state, &r.answers, &r.untouched, &r.rounded, &r.pace, &r.moved, &waits}
 	if list[0] != int64(0) || len(list) != 1+len(parts) {
 		return r, zoneError(list[0])
 	}
@@ -332,8 +331,8 @@ func readPolls(reply any) (r pollReply, err error) {
 func (q *request) read(v *reader, r pollReply) {
 	q.answer = line.Answer{State: r.state}
 	if q.op == opStats {
-		q.totals = line.Totals{
-			Joined: v.next(), Admitted: v.next(), Left: v.next(), Swept: v.next(), Restored: v.next(), Polls: v.next(),
+		for _, x := range line.TotalTable {
+			*x.At(&q.totals) = v.next()
 		}
 		q.answer.EstimateMillis = v.next()
 		q.waited = slices.Clone(r.waits)

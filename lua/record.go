@@ -13,10 +13,8 @@ import (
 // recordBatch is how many zones' records are read in one exchange: at most 10 MB.
 const recordBatch = 100
 
-// Changes returns the record of a zone's changes, or of all zones' for "", the
-// newest first. A deleted zone's is kept for 400 days. When a node does not
-// answer it returns those of the other nodes, and an error that wraps
-// line.ErrStoreUnavailable.
+// Changes implements store.Editor. When a node does not answer it returns the changes of
+// the other nodes, and an error.
 func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()

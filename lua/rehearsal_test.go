@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
 	"github.com/openqueue/waitingroom/internal/check/infrastructure"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // TestConformanceOnInstances tells every story, of lines and of limits, to the cluster
@@ -36,7 +37,7 @@ func TestConformanceOnInstances(t *testing.T) {
 		s, keys := fresh(t, queue, admin, now)
 		return conformance.Harness{
 			Store: s,
-			Lose: func(t conformance.TB) conformance.Store {
+			Lose: func(t conformance.TB) store.Store {
 				t.Helper()
 				keys.forgetAll(t)
 				return s

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Options of a store.
@@ -68,7 +69,9 @@ const (
 // store answers, for the machine they run on may have other work.
 type timeouts struct{ call, change time.Duration }
 
-// Store is the Redis store. All methods are safe for concurrent use.
+var _ store.Store = (*Store)(nil)
+
+// Store is the Redis store: what its methods promise, package store says.
 type Store struct {
 	client   redis.UniversalClient
 	prefix   string

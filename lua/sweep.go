@@ -21,10 +21,7 @@ const (
 // statusBusy is sweep.lua's: another server has the lease.
 const statusBusy = 3
 
-// Sweep examines at most 5,000 tokens and removes those of them who have not
-// polled for longer than the idle timeout. The cursor is 0 to begin with, then
-// what the last call returned. The owner names this server: of many, one sweeps
-// a zone.
+// Sweep implements store.Sweeper.
 func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()

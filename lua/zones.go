@@ -54,9 +54,7 @@ func zoneError(code any) error {
 	}
 }
 
-// PutZone makes a zone or changes its settings; with was, only if they are
-// still as the caller read them (else line.ErrZoneChanged). The record says that
-// it was done by the one of that name.
+// PutZone implements store.Editor.
 func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
@@ -68,12 +66,12 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	}
 	before := ""
 	if was != nil {
-		if absent || kept != *was {
+		if absent || !kept.Equal(*was) {
 			return false, line.ErrZoneChanged
 		}
 		before = text
 	}
-	if absent || kept != settings {
+	if absent || !kept.Equal(settings) {
 		if text, err = withUnknown(text, settings); err != nil {
 			return false, err
 		}
@@ -85,8 +83,7 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	return code == putCreated, err
 }
 
-// RestoreZone puts back a zone that the store has lost. Where it is present it
-// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
+// RestoreZone implements store.Healer.
 func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.Memory) error {
 	if err := settings.Validate(); err != nil {
 		return err
@@ -151,7 +148,7 @@ func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 	}
 }
 
-// DeleteZone removes the zone and its line. The record of its changes stays.
+// DeleteZone implements store.Editor.
 func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
@@ -182,7 +179,7 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	return again
 }
 
-// Zone returns one zone's settings.
+// Zone implements store.Viewer.
 func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	z, _, err := s.read(ctx, zoneID)
 	return z, err
@@ -219,10 +216,8 @@ func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error
 	return z, text, nil
 }
 
-// Zones lists the settings of all zones, by zone id. When a node does not
-// answer it returns those of the other nodes, and an error that wraps
-// line.ErrStoreUnavailable; where some are of a newer format, the others, and one that
-// wraps line.ErrFormat.
+// Zones implements store.Viewer. When a node does not answer it returns the zones of the
+// other nodes, and an error.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()

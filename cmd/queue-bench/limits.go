@@ -67,7 +67,7 @@ type (
 // many is a rule that nobody reaches.
 func many(a limit.Algorithm) limit.Rule {
 	r := limit.Rule{Algorithm: a, Limit: plenty, WindowSeconds: plentyWindow}
-	if a == limit.LeakyBucket {
+	if a.HasBurst() {
 		r.Burst = plenty
 	}
 	return r

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -58,18 +59,13 @@ func (s sweepCost) timed(calls []time.Duration) sweepCost {
 	return s
 }
 
-// sweeper is a store that can be swept.
-type sweeper interface {
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-}
-
 // sweepAll sweeps the zone from its beginning to its end, and times the calls.
-func sweepAll(ctx context.Context, s sweeper, store string, waiting int) (sweepCost, error) {
-	cost, start := sweepCost{Store: store, Waiting: waiting}, time.Now()
+func sweepAll(ctx context.Context, swept store.Sweeper, name string, waiting int) (sweepCost, error) {
+	cost, start := sweepCost{Store: name, Waiting: waiting}, time.Now()
 	var calls []time.Duration
 	for cursor := uint64(0); ; {
 		began := time.Now()
-		batch, err := s.Sweep(ctx, benchZone, "bench", cursor)
+		batch, err := swept.Sweep(ctx, benchZone, "bench", cursor)
 		if err != nil {
 			return cost, err
 		}

@@ -32,7 +32,7 @@ func TestFiguresAreTheSame(t *testing.T) {
 		must(t, err)
 		settings := zone.Defaults("Z")
 		zones := registry.New(registry.Options{
-			Store: metrics.Measure(store), Seeds: []zone.Settings{settings}, SeedFresh: true, Watcher: metrics,
+			Store: store, Seeds: []zone.Settings{settings}, SeedFresh: true, Meter: metrics,
 		})
 		zones.Start(t.Context())
 		defer zones.Stop()

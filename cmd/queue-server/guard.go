@@ -1,17 +1,12 @@
 package main
 
 import (
-	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/registry"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/wait"
 )
 
 // The values of the setting of the guard.
@@ -33,19 +28,6 @@ func guardPolicies(s checked, configured []limit.Policy) []limit.Policy {
 		}
 	}
 	return all
-}
-
-// openGuard puts a guard before the lines, unless there is to be none: then everybody
-// asks the lines themselves, and a nil guard lets everybody in.
-func openGuard(s checked, lines *fallback.Store, zones *registry.Registry, limits guard.Limiter, meter *metric.Metrics, log *slog.Logger) (guard.Lines, wait.Guard) {
-	if s.DoorLimits == guardOff {
-		return lines, nil
-	}
-	d := guard.New(guard.Options{
-		Lines: lines, Remembered: zones.Remembered, Limiter: limits, Trusted: prefixes(s.proxies), Backends: prefixes(s.backends),
-		Meter: meter, Logger: log,
-	})
-	return d, d
 }
 
 func prefixes(networks []*net.IPNet) []netip.Prefix {

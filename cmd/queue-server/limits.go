@@ -22,7 +22,7 @@ type limits struct {
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
 // counts for all servers, else this one counts for itself. seeds are the policies
 // to make when absent.
-func newLimits(s checked, opened store, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
 	meter, err := metrics.LimitMeter()
 	if err != nil {
 		return nil, err

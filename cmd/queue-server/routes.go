@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
@@ -26,6 +27,7 @@ import (
 
 // rooms are all that answer requests.
 type rooms struct {
+	page     *page.HTTP
 	wait     *wait.HTTP
 	entry    *entry.HTTP
 	operator *operator.HTTP
@@ -66,6 +68,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
+	e.GET("/wait/:zoneId", r.page.Get, r.familiar)
+	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)

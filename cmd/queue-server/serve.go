@@ -14,13 +14,12 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -61,8 +60,8 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // runServer wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: listeners, limits, fallback, sweeper, watch,
-// registry, store.
+// deferred here runs from the bottom up: rooms, limits, sweeper, watch, chain, store,
+// listeners.
 func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
 	keys, err := loadKeys(s, log, stderr)
@@ -97,13 +96,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	measured := metrics.Measure(opened)
-
-	zones := registry.New(registry.Options{
-		Store: measured, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, Watcher: metrics, Logger: log,
-	})
-	zones.Start(ctx)
-	defer zones.Stop()
+	limits, err := newLimits(s, opened, guardPolicies(s, from.Limits), keys.secrets[0], metrics, log)
+	if err != nil {
+		return err
+	}
+	links := newChain(s, opened, from.Zones, limits, metrics, log)
+	links.start(ctx)
+	defer links.stop()
+	zones := links.registry
 
 	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
 	if err := metrics.Show(seen); err != nil {
@@ -112,31 +112,22 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Store: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
 	}
 	sweeps.Start(ctx)
 	defer sweeps.Stop()
 
-	lines := fallback.New(fallback.Options{
-		Lines: zones, Meter: metrics, Servers: s.Servers, Within: within(s), Logger: log,
-	})
-	lines.Start(ctx)
-	defer lines.Stop()
-
-	limits, err := newLimits(s, opened, guardPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	if err != nil {
-		return err
-	}
 	limits.start(ctx)
 	defer limits.stop()
 	gates.start(ctx)
 	defer gates.stop()
 
-	visited, guard := openGuard(s, lines, zones, limits, metrics, log)
-
 	issuer := answer.NewIssuer(keys.tokens, keys.passes)
+	visited, guard := links.first()
+	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
+	defer waiting.Stop()
 	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -153,13 +144,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	health := newHealth(measured.Ping, lines.Admits)
+	health := newHealth(zones.Ping, links.fallback.Admits)
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}
+	polling := entry.New(visited, issuer, metrics)
+	pages, err := page.New(waiting, polling, visited)
+	if err != nil {
+		return err
+	}
 	r := rooms{
-		wait:     wait.NewHTTP(wait.New(visited, guard, keys.tokens, issuer, metrics, nil)),
-		entry:    entry.NewHTTP(entry.New(visited, keys.tokens, issuer, metrics), keys.passes.JWKS()),
+		page:     pages,
+		wait:     wait.NewHTTP(waiting),
+		entry:    entry.NewHTTP(polling, keys.passes.JWKS()),
 		operator: operator.NewHTTP(service, limits.book, notKept),
 		limits:   policyset.NewHTTP(limits.book, limits),
 		gate:     gates.room(limits),

@@ -255,7 +255,7 @@ zones:
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {
 		t.Errorf("got %+v", c)
 	}
-	if len(src.file.Zones) != 1 || src.file.Zones[0] != zone.Defaults("A") {
+	if len(src.file.Zones) != 1 || !src.file.Zones[0].Equal(zone.Defaults("A")) {
 		t.Errorf("zones %+v", src.file.Zones)
 	}
 	var proxies []string

@@ -13,14 +13,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/lua"
 )
 
-// store is either of the two.
-type store interface {
-	metric.Calls
+// eitherStore is either of the two stores.
+type eitherStore interface {
+	store.Store
 	policyset.PolicyStore
 	Close() error
 }
@@ -47,7 +47,7 @@ type shared interface {
 }
 
 // strange returns that of a store, which for one in this process is never.
-func strange(opened store) func() error {
+func strange(opened eitherStore) func() error {
 	if s, ok := opened.(shared); ok {
 		return s.Strange
 	}
@@ -68,7 +68,7 @@ func within(s checked) time.Duration {
 }
 
 // openStore opens the store that the settings name.
-func openStore(ctx context.Context, s checked, secrets [][]byte, log *slog.Logger, reg prometheus.Registerer) (store, error) {
+func openStore(ctx context.Context, s checked, secrets [][]byte, log *slog.Logger, reg prometheus.Registerer) (eitherStore, error) {
 	if s.Store == storeEmbedded {
 		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Logger: log})
 		if err != nil {

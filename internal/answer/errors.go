@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -26,13 +28,18 @@ func CheckZoneID(zoneID string) error {
 	return nil
 }
 
-// CheckToken refuses a missing or over-long token. Whether it is genuine is
-// for token.Keys to say.
-func CheckToken(tok string) error {
-	if tok == "" {
-		return invalid("token", "is missing")
+// Outcome names what became of a join or a poll, for a meter: that of the store; early for a
+// poll that was answered from memory, refused by the guard, or error.
+func Outcome(a *line.Answer, err error) string {
+	switch {
+	case errors.Is(err, guard.ErrRefused):
+		return "refused"
+	case err != nil:
+		return "error"
+	case a.Early:
+		return "early"
 	}
-	return CheckLength("token", tok, MaxToken)
+	return a.Status.String()
 }
 
 // CheckLength refuses a field of more than most bytes.

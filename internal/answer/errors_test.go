@@ -7,11 +7,25 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/token"
 )
 
 func TestChecks(t *testing.T) {
 	t.Parallel()
+	tokens, err := token.NewKeys([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(zoneID, tok string) error {
+		_, err := answer.NewIssuer(tokens, nil).Place(zoneID, tok)
+		return err
+	}
+	if err := place("Z", strings.Repeat("x", 256)); !errors.Is(err, token.ErrInvalid) || answer.ZoneOf(err) != "Z" {
+		t.Errorf("a token that is not genuine: %v", err)
+	}
 	tests := map[string]struct {
 		err  error
 		want string // the detail; "" where nothing is wrong
@@ -19,9 +33,9 @@ func TestChecks(t *testing.T) {
 		"zone":             {answer.CheckZoneID("Test.Zone_1-a"), ""},
 		"no zone":          {answer.CheckZoneID(""), "zoneId is missing"},
 		"malformed zone":   {answer.CheckZoneID("{Z}"), "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
-		"token":            {answer.CheckToken(strings.Repeat("x", 256)), ""},
-		"no token":         {answer.CheckToken(""), "token is missing"},
-		"long token":       {answer.CheckToken(strings.Repeat("x", 257)), "token must not be longer than 256 bytes"},
+		"no token":         {place("Z", ""), "token is missing"},
+		"long token":       {place("Z", strings.Repeat("x", 257)), "token must not be longer than 256 bytes"},
+		"token of no zone": {place("", "x"), "zoneId is missing"},
 		"bytes":            {answer.CheckLength("f", "éé", 4), ""},
 		"too many bytes":   {answer.CheckLength("f", "éé", 3), "f must not be longer than 3 bytes"},
 		"characters":       {answer.CheckRunes("f", "éé", 2), ""},
@@ -49,5 +63,27 @@ func TestZoneOf(t *testing.T) {
 	}
 	if got := answer.ZoneOf(cause); got != "" {
 		t.Errorf("an error of no zone is in %q", got)
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	for want, tt := range map[string]struct {
+		a   line.Answer
+		err error
+	}{
+		"waiting": {}, "admitted": {a: line.Answer{Status: line.Admitted}},
+		"admitted_before": {a: line.Answer{Status: line.AdmittedBefore}}, "gone": {a: line.Answer{Status: line.Gone}},
+		"closed": {a: line.Answer{Status: line.Closed}}, "full": {a: line.Answer{Status: line.Full}},
+		"early":   {a: line.Answer{Early: true}},
+		"refused": {err: fmt.Errorf("wrapped: %w", guard.ErrRefused)},
+		"error":   {err: errors.New("surprise")},
+	} {
+		if got := answer.Outcome(&tt.a, tt.err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := answer.Outcome(&line.Answer{Status: line.Full + 1}, nil); got != "error" {
+		t.Errorf("a status that is none: %q", got)
 	}
 }

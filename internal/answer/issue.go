@@ -8,7 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// Issuer turns what a store says to a visitor into what the visitor is told.
+// Issuer turns what a visitor shows into a place, and what a store says to the visitor into
+// what the visitor is told.
 type Issuer struct {
 	tokens *token.Keys
 	passes *pass.Signer
@@ -17,6 +18,26 @@ type Issuer struct {
 // NewIssuer returns an Issuer that signs with these keys.
 func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 	return Issuer{tokens: tokens, passes: passes}
+}
+
+// Place returns the place that a token carries; a *serve.FieldError, or token.ErrInvalid. A
+// genuine token says that the zone's name is well-formed, too: it was when the token was
+// made. So the fields are looked at only to tell a client what is wrong with them.
+func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
+	p, err := i.tokens.Verify(zoneID, tok)
+	if err == nil {
+		return p, nil
+	}
+	if err := CheckZoneID(zoneID); err != nil {
+		return line.Place{}, err
+	}
+	if tok == "" {
+		return line.Place{}, invalid("token", "is missing")
+	}
+	if err := CheckLength("token", tok, MaxToken); err != nil {
+		return line.Place{}, err
+	}
+	return line.Place{}, InZone(zoneID, err)
 }
 
 // Answer adds the token of the place and, for one who is let in, the pass. The

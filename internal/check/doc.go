@@ -8,6 +8,7 @@
 //	openapitest  every answer of a test held against the API's description
 //	acceptance   judges a load test by what its visitors saw
 //	infrastructure  runs here what the instances of deploy/terraform run
+//	snippet      runs the programs that docs/pass.md shows
 //	process      starts the programs that tests and tools need, and ends them
 //	baseline     a redis-server and the least a poll must do: what lua is measured against
 package check

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 func TestConformance(t *testing.T) {
@@ -20,8 +21,8 @@ func TestModel(t *testing.T) {
 
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
-	var store *Store
-	open := func() conformance.Store {
+	var opened *Store
+	open := func() store.Store {
 		s, err := Open(Options{Now: now})
 		if err != nil {
 			t.Fatalf("open: %v", err)
@@ -31,14 +32,14 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 				t.Errorf("close: %v", err)
 			}
 		})
-		store = s
+		opened = s
 		return s
 	}
 	return conformance.Harness{
 		Store: open(),
-		Lose:  func(conformance.TB) conformance.Store { return open() },
+		Lose:  func(conformance.TB) store.Store { return open() },
 		Footprint: func(_ conformance.TB, zoneID string) map[string]int {
-			return store.footprint(zoneID)
+			return opened.footprint(zoneID)
 		},
 	}
 }

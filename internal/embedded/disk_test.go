@@ -83,7 +83,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	}
 	kill(t, s)
 	s = reopen(t, dir, clock.Now)
-	if got := zones(t, s); !slices.Equal(got, []zone.Settings{closed}) {
+	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{closed}, zone.Settings.Equal) {
 		t.Errorf("after a restart: %+v", got)
 	}
 	if b, err := s.Policies(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
@@ -132,7 +132,7 @@ func TestTheBrakeWorksWithADiskThatHangs(t *testing.T) {
 		}
 		kill(t, s)
 		s = reopen(t, dir, nil)
-		if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) {
+		if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) {
 			t.Errorf("after a restart: %+v", got)
 		}
 		stop(t, s)
@@ -166,7 +166,7 @@ func TestStartsWithADiskThatCannotBeWrittenTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(t, s) })
-	if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.NotKept() == nil {
+	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) || s.NotKept() == nil {
 		t.Errorf("zones %+v, NotKept = %v", got, s.NotKept())
 	}
 	s.saveAll()
@@ -258,7 +258,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 		}
 	}
 	s = reopen(t, dir, nil)
-	if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.NotKept() != nil {
+	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) || s.NotKept() != nil {
 		t.Errorf("zones %+v, NotKept = %v", got, s.NotKept())
 	}
 	stop(t, s)

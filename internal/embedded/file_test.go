@@ -85,7 +85,7 @@ func TestZonesSurvive(t *testing.T) {
 			end(t, s)
 
 			s = reopen(t, dir, nil)
-			if got, want := zones(t, s), []zone.Settings{a, b}; !slices.Equal(got, want) {
+			if got, want := zones(t, s), []zone.Settings{a, b}; !slices.EqualFunc(got, want, zone.Settings.Equal) {
 				t.Errorf("zones %+v, want %+v", got, want)
 			}
 		})

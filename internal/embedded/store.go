@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -39,7 +40,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is the embedded store. All methods are safe for concurrent use; none
+var _ store.Store = (*Store)(nil)
+
+// Store is the embedded store: what its methods promise, package store says. None
 // blocks for longer than its own work, so the contexts are not consulted.
 type Store struct {
 	now    func() time.Time
@@ -162,8 +165,7 @@ func (s *Store) queue(zoneID string) (*zoneQueue, error) {
 	return nil, line.ErrZoneUnknown
 }
 
-// Join takes a place for the visitor, or lets it straight in; or returns the
-// place or the admission that it has under its id or a former one.
+// Join implements store.Visitors.
 func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, id, former) })
 	if err == nil && a.Status == line.Admitted {
@@ -172,7 +174,7 @@ func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...lin
 	return a, err
 }
 
-// Poll asks for a place. See line.Status for the outcomes.
+// Poll implements store.Visitors.
 func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer {
 		a := q.poll(t, p)
@@ -187,7 +189,7 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 	return a, err
 }
 
-// Leave gives the place up. It is no error if there is none.
+// Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
 	a, err := s.transact(zoneID, func(q *zoneQueue, _ *transaction) (none line.Answer) {
 		if q.forget(p) {
@@ -219,7 +221,7 @@ func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.A
 	return a, nil
 }
 
-// Recall takes in departures that the store may have lost. It can be repeated.
+// Recall implements store.Healer.
 func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
 	_, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		for _, d := range departed {
@@ -230,7 +232,7 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 	return err
 }
 
-// Stats is the zone as operators see it.
+// Stats implements store.Viewer.
 func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		st.Totals, st.Waits = q.totals, slices.Clone(q.waits)
@@ -241,10 +243,7 @@ func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err erro
 	return st, err
 }
 
-// Sweep removes those among the next SweepBatch tokens who are missed for longer
-// than the idle timeout after the time at which they were told to poll, and forgets
-// expired admissions. The cursor is
-// 0 to begin with, then what the last call returned. The owner does not
+// Sweep implements store.Sweeper. It examines SweepBatch places. The owner does not
 // matter: a store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
 	q, err := s.queue(zoneID)

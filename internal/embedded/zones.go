@@ -32,7 +32,7 @@ type deleted struct {
 	here bool
 }
 
-// Zones lists the settings of all zones, by zone id.
+// Zones implements store.Viewer.
 func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -44,7 +44,7 @@ func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 	return all, nil
 }
 
-// Zone returns one zone's settings.
+// Zone implements store.Viewer.
 func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
 	q, err := s.queue(zoneID)
 	if err != nil {
@@ -59,8 +59,7 @@ func (q *zoneQueue) read() zone.Settings {
 	return q.settings
 }
 
-// Changes returns the record of a zone's changes, or of all zones' for "", the
-// newest first. A deleted zone's is kept for 400 days.
+// Changes implements store.Editor.
 func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -94,9 +93,7 @@ func (s *Store) change(do func() (changed bool, err error)) error {
 	return err
 }
 
-// PutZone makes a zone or changes its settings; with was, only if they are
-// still as the caller read them (else line.ErrZoneChanged). The record says that
-// it was done by the one of that name. It is in force at once; whether it is kept,
+// PutZone implements store.Editor. The change is in force at once; whether it is kept,
 // NotKept tells.
 func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
@@ -108,11 +105,11 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		if exists {
 			before = new(q.read())
 		}
-		if was != nil && (!exists || *before != *was) {
+		if was != nil && (!exists || !before.Equal(*was)) {
 			return false, line.ErrZoneChanged
 		}
 		record := s.record[settings.ZoneID]
-		changed := !exists || *before != settings
+		changed := !exists || !before.Equal(settings)
 		if changed {
 			record = s.noted(settings.ZoneID, by, before, &settings)
 		}
@@ -157,8 +154,7 @@ func (s *Store) made(settings zone.Settings) *zoneQueue {
 	return q
 }
 
-// RestoreZone puts back a zone that the store has lost. Where it is present it
-// changes nothing; a deleted one stays deleted (line.ErrZoneDeleted).
+// RestoreZone implements store.Healer.
 func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Memory) error {
 	if err := settings.Validate(); err != nil {
 		return err
@@ -195,9 +191,8 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	return q
 }
 
-// DeleteZone removes the zone and its line. Its id is remembered as deleted
-// until the process ends or the zone is made again. Whether the deletion is kept,
-// NotKept tells.
+// DeleteZone implements store.Editor. Its id is remembered as deleted until the process
+// ends or the zone is made again. Whether the deletion is kept, NotKept tells.
 func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
 	return s.change(func() (bool, error) {
 		q, err := s.queue(zoneID)

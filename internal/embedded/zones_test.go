@@ -78,7 +78,7 @@ func TestFileWithoutRecord(t *testing.T) {
 	}
 	for range 2 { // it is written anew
 		s := reopen(t, dir, nil)
-		if got := zones(t, s); !slices.Equal(got, []zone.Settings{z}) || s.queues["z"].edge != 5 {
+		if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) || s.queues["z"].edge != 5 {
 			t.Errorf("%+v, edge %d", got, s.queues["z"].edge)
 		}
 		if got := brief(t, s); got != "" {

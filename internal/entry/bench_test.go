@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // BenchmarkPoll compares a poll, all but the store, with a bare echo handler
@@ -32,7 +33,7 @@ func BenchmarkPoll(b *testing.B) {
 		repeat(b, bareRoutes(waiting), body)
 	})
 	b.Run("room", func(b *testing.B) {
-		service := entry.New(always(waiting), r.tokens, answer.NewIssuer(r.tokens, r.passes), deaf{})
+		service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
 		repeat(b, routes(service, nil, slog.New(slog.DiscardHandler), deaf{}), body)
 	})
 }
@@ -71,11 +72,14 @@ func (d *discard) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// always is a store with one answer.
-type always line.Answer
+// always is a store with one answer to all polls.
+type always struct {
+	store.Visitors
+	answer line.Answer
+}
 
 func (a always) Poll(context.Context, string, line.Place) (line.Answer, error) {
-	return line.Answer(a), nil
+	return a.answer, nil
 }
 
 // deaf is a meter that does nothing.

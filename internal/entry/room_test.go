@@ -34,7 +34,7 @@ var (
 // room is the whole of the room: over the embedded store, behind echo.
 type room struct {
 	clock  *clock
-	store  *store
+	store  *recorded
 	tokens *token.Keys
 	passes *pass.Signer
 	meter  *meter
@@ -55,12 +55,12 @@ func newRoom(tb testing.TB) *room {
 	settings.PerMinute = 10
 	_, err = lines.PutZone(tb.Context(), settings, nil, "")
 	must(tb, err)
-	r.store = &store{Store: lines}
+	r.store = &recorded{Store: lines}
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	service := entry.New(r.store, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter)
+	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes), r.meter)
 	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
 	return r
 }
@@ -112,7 +112,7 @@ func (c *clock) forward(d time.Duration) {
 }
 
 // store counts the polls, and answers err or status instead of polling if told to.
-type store struct {
+type recorded struct {
 	*embedded.Store
 	polls  int
 	err    error
@@ -120,7 +120,7 @@ type store struct {
 	early  *line.Answer
 }
 
-func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	s.polls++
 	switch {
 	case s.err != nil:

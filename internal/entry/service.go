@@ -7,19 +7,13 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
 // left, or its admission has expired. The visitor has to join again.
 var ErrGone = errors.New("entry: token expired")
-
-// Store is what this room asks of a store.
-type Store interface {
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-}
 
 // Meter counts what the store says in this room; what does not get as far is
 // counted where it is refused, by package problem. A zoneID is well-formed, but
@@ -35,15 +29,14 @@ type Meter interface {
 
 // Service answers polls. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	tokens *token.Keys
+	store  store.Visitors
 	issuer answer.Issuer
 	meter  Meter
 }
 
 // New returns the room over this store.
-func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Service {
-	return &Service{store: store, tokens: tokens, issuer: issuer, meter: meter}
+func New(store store.Visitors, issuer answer.Issuer, meter Meter) *Service {
+	return &Service{store: store, issuer: issuer, meter: meter}
 }
 
 // Poll says that the visitor is still here, and asks whether it is the
@@ -53,12 +46,12 @@ func New(store Store, tokens *token.Keys, issuer answer.Issuer, meter Meter) *Se
 // It returns a *serve.FieldError or token.ErrInvalid before the store is
 // asked, guard.ErrRefused, ErrGone, or an error of the store.
 func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
-	p, err := s.place(zoneID, tok)
+	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.store.Poll(ctx, zoneID, p)
-	s.meter.Poll(zoneID, outcome(&a, err))
+	s.meter.Poll(zoneID, answer.Outcome(&a, err))
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
@@ -74,45 +67,4 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
 	return out, nil
-}
-
-// outcome names what became of a poll, for the meter.
-func outcome(a *line.Answer, err error) string {
-	switch {
-	case errors.Is(err, guard.ErrRefused):
-		return "refused"
-	case err != nil:
-		return "error"
-	case a.Early:
-		return "early"
-	}
-	switch a.Status {
-	case line.Waiting:
-		return "waiting"
-	case line.Admitted:
-		return "admitted"
-	case line.AdmittedBefore:
-		return "admitted_before"
-	case line.Gone:
-		return "gone"
-	default:
-		return "error"
-	}
-}
-
-// place returns the place that the token carries. A genuine token says that the
-// zone's name is well-formed, too: it was when the token was made. So the
-// fields are looked at only to tell a client what is wrong with them.
-func (s *Service) place(zoneID, tok string) (line.Place, error) {
-	p, err := s.tokens.Verify(zoneID, tok)
-	if err == nil {
-		return p, nil
-	}
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return line.Place{}, err
-	}
-	if err := answer.CheckToken(tok); err != nil {
-		return line.Place{}, err
-	}
-	return line.Place{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 }

@@ -128,7 +128,7 @@ func TestSettle(t *testing.T) {
 	for _, tt := range tests {
 		s := admitting(tt.perMinute)
 		s.WindowSeconds, s.Burst = tt.windowSeconds, tt.burst
-		if got := settle(s); got != tt.wantSeconds*1000 {
+		if got := holdMillis(s); got != tt.wantSeconds*1000 {
 			t.Errorf("%+v: %d ms", tt, got)
 		}
 	}

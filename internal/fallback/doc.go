@@ -89,7 +89,7 @@
 //     them each). So a server admits nobody until one window after away began.
 //   - What the servers admitted, the store learns from each when that one finds it
 //     again, or never, and some may ask it before others have told. So all of them
-//     hold when it is back, from one window to a minute (settle): until no interval
+//     hold when it is back, from one window to a minute (holdMillis): until no interval
 //     can have both their admissions and so many of the store's that together
 //     they exceed a limit. After an outage no longer than a window, nobody was
 //     let in, and there is no such pause.

@@ -198,7 +198,7 @@ func (m *meter) AdmitLocally(string)                 { m.local.Add(1) }
 
 // server is one of those that share a store.
 type server struct {
-	*Store
+	*Policy
 	link  *link
 	meter *meter
 }
@@ -234,7 +234,7 @@ func newRoom(t testing.TB, servers int, s zone.Settings) *room {
 		l.remember(&s)
 		m := &meter{}
 		r.servers = append(r.servers, &server{
-			Store: New(Options{Lines: l, Meter: m, Servers: int64(servers), Now: r.clock.now}), link: l, meter: m,
+			Policy: New(Options{Lines: l, Meter: m, Servers: int64(servers), Now: r.clock.now}), link: l, meter: m,
 		})
 	}
 	return r
@@ -272,9 +272,8 @@ func (r *room) pass(d time.Duration) {
 		r.clock.advance(step)
 		d -= step
 		for _, s := range r.servers {
-			var probes sync.WaitGroup
-			s.probeAll(r.t.Context(), &probes)
-			probes.Wait()
+			s.probeAll(r.t.Context())
+			s.Stop() // waits for the probes
 			if err := s.link.tell(r.t.Context()); err != nil && !errors.Is(err, line.ErrZoneDeleted) {
 				r.t.Error(err)
 			}

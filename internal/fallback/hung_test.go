@@ -79,7 +79,7 @@ func (silent) AdmitLocally(string)       {}
 
 // open returns a server over a store that can hang, as cmd wires it, with a
 // zone for each policy. To be called in a bubble.
-func open(t *testing.T) (*hanging, *fallback.Store) {
+func open(t *testing.T) (*hanging, *fallback.Policy) {
 	t.Helper()
 	kept, err := embedded.Open(embedded.Options{})
 	if err != nil {
@@ -102,7 +102,7 @@ func open(t *testing.T) (*hanging, *fallback.Store) {
 }
 
 // serve returns one more server over a store. It hears of the zone that admits.
-func serve(t *testing.T, store *hanging) *fallback.Store {
+func serve(t *testing.T, store *hanging) *fallback.Policy {
 	t.Helper()
 	zones := registry.New(registry.Options{Store: store})
 	zones.Start(t.Context())
@@ -117,7 +117,7 @@ func serve(t *testing.T, store *hanging) *fallback.Store {
 }
 
 // hear has a server hear of the line, as it does once a second.
-func hear(t *testing.T, lines *fallback.Store) {
+func hear(t *testing.T, lines *fallback.Policy) {
 	t.Helper()
 	if _, err := lines.Stats(t.Context(), string(zone.FailureAdmit)); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func hear(t *testing.T, lines *fallback.Store) {
 }
 
 // wait takes two places and returns that of the one who waits.
-func wait(t *testing.T, lines *fallback.Store, zoneID string) line.Place {
+func wait(t *testing.T, lines *fallback.Policy, zoneID string) line.Place {
 	t.Helper()
 	for i := range 2 {
 		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})
@@ -253,7 +253,7 @@ func TestTheStoreIsToldWhoWentIn(t *testing.T) {
 		place := wait(t, lines, "admit")
 		hear(t, lines)
 		store.hangs.Store(true)
-		poll := func(at *fallback.Store) line.Answer {
+		poll := func(at *fallback.Policy) line.Answer {
 			a, err := at.Poll(t.Context(), "admit", place)
 			if err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
 				t.Fatal(err)

@@ -1,292 +1,268 @@
 package fallback
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// contactEveryMillis is how much later an answer must be for the contact to be
-// noted anew: often enough to date the beginning of an outage, too seldom to
-// cost a poll anything.
-const contactEveryMillis = 100
-
-// phase is where a zone is in an outage. See the package's drawing.
-type phase uint8
-
 const (
-	calm phase = iota
-	failing
-	away
-	settling
+	// Within is how long a visitor's call may wait for the store: the 500 ms of
+	// the contract, less what HTTP takes on a busy server. It ends the wait for
+	// a place in a call, too, on which the stores' own limits have no say.
+	Within = 400 * time.Millisecond
+	// AwayAfter is how long calls must have failed, with no success between
+	// them, before this server admits by itself. Above Apart, so that the store
+	// is gone for every server when the first begins; and so long that at the
+	// default window nobody is let in, and no pause follows, if a fail-over
+	// takes no more than 5 s.
+	AwayAfter = 3 * time.Second
+	// Apart is how much earlier one server may notice than another that the
+	// store is away, or back: a probe's period and time limit, and some.
+	Apart = time.Second
+	// Stale is how old the latest failure may be for a server to believe that
+	// the store is still away: also a probe's period and time limit, and some.
+	Stale = time.Second
 )
 
-// guard knows how one zone's store is doing, and what was done without it.
-type guard struct {
-	store  *Store
-	zoneID string
+// errHeld: no call was made, or none that was answered.
+var errHeld = fmt.Errorf("fallback: held: %w", line.ErrStoreUnavailable)
 
-	// troubled: calls must look at what mu guards before they go to the store.
-	// It is false on all days but the bad ones.
-	troubled atomic.Bool
-	// contact is the latest answer that was noted. Nil: there was none yet.
-	contact atomic.Pointer[contact]
-
-	mu    sync.Mutex
-	phase phase
-	// failedAt is when the first call failed since the last that succeeded,
-	// seenAway when the latest of those that failed was begun.
-	failedAt, seenAway int64
-	// refusedAt is when a token holder was last refused.
-	refusedAt int64
-	// settled is when settling ends.
-	settled int64
-	bucket  bucket
-	local   admitted
-	askers  askers
-	probing bool
+// Lines is what this package asks: the registry.
+type Lines interface {
+	store.Lines
+	Memory
 }
 
-// contact is an answer of the store.
-type contact struct {
-	// atMillis is when it came, zoneMillis what the zone's clock said.
-	atMillis, zoneMillis int64
+// Memory is what is known without the store, and takes in what it has to learn.
+type Memory interface {
+	// Remembered returns a zone's settings without asking the store, if they
+	// are known.
+	Remembered(zoneID string) (zone.Settings, bool)
+	// Memory returns what is known of a zone's line without asking the store. The
+	// zero value: nothing.
+	Memory(zoneID string) line.Memory
+	// Departed returns how a place ended, if this server saw that lately. A place
+	// without an arrival is any of that visitor's.
+	Departed(zoneID string, p line.Place) (line.Departure, bool)
+	// Depart takes in that a visitor was admitted without the store, which is told
+	// when it is back.
+	Depart(zoneID string, d line.Departure)
 }
 
-// note remembers an answer that came now.
-func (g *guard) note(s line.State) {
-	if c := g.contact.Load(); c != nil {
-		if d := s.NowMillis - c.zoneMillis; d >= 0 && d < contactEveryMillis {
-			return
+// Meter shows what happens here. Its methods are called from any goroutine.
+type Meter interface {
+	// StoreFailing says whether the latest call to the zone's store failed.
+	StoreFailing(zoneID string, failing bool)
+	// AdmitLocally counts one visitor whom this server let in by itself.
+	AdmitLocally(zoneID string)
+}
+
+// Options of a Policy. Lines and Meter are required.
+type Options struct {
+	Lines Lines
+	Meter Meter
+	// Servers is the most servers that share the store, this one included; the
+	// limits are divided by it. 1 when less.
+	Servers int64
+	// Within bounds a visitor's call. 0 sets no bound: for a store that lies in
+	// this process, whose calls do not wait.
+	Within time.Duration
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Policy passes calls on to Lines, and answers them by each zone's onStoreFailure when
+// they fail. It is the second link of the chain. Its methods may be called from any number
+// of goroutines.
+type Policy struct {
+	store.Viewer // who only looks needs no answer
+
+	lines   Lines
+	meter   Meter
+	servers int64
+	limits  deadlines
+	log     *slog.Logger
+	clock   clock
+
+	// breakers is replaced, never changed, so that a poll reads it without a
+	// lock; mu guards its replacement.
+	breakers atomic.Pointer[map[string]*breaker]
+	mu       sync.Mutex
+
+	probes background.Group
+}
+
+// New returns a Policy. Call Start before use and Stop after.
+func New(o Options) *Policy {
+	p := &Policy{
+		Viewer: o.Lines, lines: o.Lines, meter: o.Meter, servers: max(1, o.Servers),
+		limits: deadlines{within: o.Within}, log: o.Logger, clock: newClock(o.Now),
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	p.breakers.Store(&map[string]*breaker{})
+	return p
+}
+
+// Admits returns how many zones this server admits to while the store is away.
+func (p *Policy) Admits(ctx context.Context) int {
+	zones, err := p.lines.Zones(ctx)
+	if err != nil {
+		return 0 // never heard of: they are held
+	}
+	n := 0
+	for _, z := range zones {
+		if admits(z, p.servers) {
+			n++
 		}
 	}
-	g.contact.Store(&contact{atMillis: g.store.clock.millis(), zoneMillis: s.NowMillis})
+	return n
 }
 
-// succeeded takes in that the store answered.
-func (g *guard) succeeded(s line.State) {
-	if g.troubled.Load() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		switch g.phase {
-		case calm, settling:
-		case failing:
-			g.calmDown()
-			g.store.meter.StoreFailing(g.zoneID, false)
-		case away:
-			g.comeBack()
-			g.store.meter.StoreFailing(g.zoneID, false)
+// visitor is one whom a call is about.
+type visitor struct {
+	// place is that of the token. A newcomer has only the id yet.
+	place line.Place
+	// former ids are further ones under which a newcomer may be known.
+	former   []line.ID
+	newcomer bool
+}
+
+// Join implements store.Visitors; while the store is away, it lets in or refuses. One who is
+// let in then gets an arrival that the store gave out before: a later one would
+// have the store believe that it lost data.
+func (p *Policy) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return p.ask(ctx, zoneID, visitor{place: line.Place{ID: id}, former: former, newcomer: true})
+}
+
+// Poll implements store.Visitors; while the store is away, it lets in or refuses.
+func (p *Policy) Poll(ctx context.Context, zoneID string, place line.Place) (line.Answer, error) {
+	return p.ask(ctx, zoneID, visitor{place: place})
+}
+
+// Leave implements store.Visitors: only the store can do it.
+func (p *Policy) Leave(ctx context.Context, zoneID string, place line.Place) error {
+	err := p.lines.Leave(p.limits.bound(ctx), zoneID, place)
+	if unanswered(ctx, err) {
+		return unavailable(err)
+	}
+	return err
+}
+
+// ask answers a visitor: with the store, or without.
+func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answer, err error) {
+	b := p.breaker(zoneID)
+	if b != nil && b.troubled.Load() {
+		if a, handled, err := b.handle(v); handled {
+			return a, err
 		}
 	}
-	g.note(s)
-}
-
-// comeBack ends away. It must run before the answer is noted: the contact is
-// that of before the outage.
-func (g *guard) comeBack() {
-	now := g.store.clock.millis()
-	// By then the last server knows that the store is back.
-	last := now + (Apart + Stale).Milliseconds()
-	settings, ok := g.store.lines.Remembered(g.zoneID)
-	if ok && settings.Mode != zone.ModeOpen && last > g.earliest(settings) {
-		g.phase, g.settled = settling, last+settle(settings)+1
+	began, bounded := p.clock.millis(), p.limits.bound(ctx)
+	if v.newcomer {
+		a, err = p.lines.Join(bounded, zoneID, v.place.ID, v.former...)
 	} else {
-		g.settled = now
-		g.calmDown()
-	}
-	g.bucket, g.askers = bucket{}, askers{}
-	g.store.log.Info("the zone's store is back", "zone", g.zoneID, "heldForMillis", g.settled-now)
-}
-
-// earliest is until when no server can have let anybody in, in this outage.
-func (g *guard) earliest(s zone.Settings) int64 {
-	c := g.contact.Load()
-	if c == nil {
-		return 0
-	}
-	return c.atMillis + (AwayAfter - Apart + s.Window()).Milliseconds()
-}
-
-// calmDown ends an outage, but for what is remembered of it.
-func (g *guard) calmDown() {
-	g.phase, g.askers = calm, askers{}
-	if g.local.prune(g.store.clock.millis()) {
-		g.troubled.Store(false)
-	}
-}
-
-// handle answers a visitor of a troubled zone, if the store is not to be asked.
-func (g *guard) handle(v visitor) (a line.Answer, handled bool, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.store.clock.millis()
-	if found, ok := g.local.find(v, now); ok {
-		return found.answer(line.AdmittedBefore), true, nil
+		a, err = p.lines.Poll(bounded, zoneID, v.place)
 	}
 	switch {
-	case g.phase == away:
-		a, err = g.admit(v, now)
-		return a, true, err
-	case g.phase == settling && now < g.settled:
-		return line.Answer{}, true, errHeld
-	case g.phase == settling, g.phase == calm:
-		g.calmDown()
-	}
-	return line.Answer{}, false, nil
-}
-
-// failed takes in that the store did not answer a visitor's call, and answers
-// in its place if the zone is away.
-func (g *guard) failed(v visitor, began int64) (a line.Answer, handled bool, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.store.clock.millis()
-	g.fail(now, began)
-	if g.phase != away {
-		if settings, ok := g.store.lines.Remembered(g.zoneID); ok && admits(settings, g.store.servers) {
-			g.refuse(v, now, g.standing(v, now, settings))
+	case err == nil:
+		if b == nil {
+			b = p.newBreaker(zoneID)
 		}
-		return line.Answer{}, false, nil
+		b.succeeded(a.State)
+		return a, nil
+	case unanswered(ctx, err):
+		return p.fail(zoneID, v, began, err)
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		p.forget(zoneID)
 	}
-	if found, ok := g.local.find(v, now); ok {
-		return found.answer(line.AdmittedBefore), true, nil
-	}
-	a, err = g.admit(v, now)
-	return a, true, err
+	return a, err
 }
 
-// fail moves the zone towards away.
-func (g *guard) fail(now, began int64) {
-	g.seenAway = max(g.seenAway, began)
-	if g.phase == calm {
-		g.phase, g.failedAt, g.askers = failing, now, askers{since: now}
-		g.troubled.Store(true)
-		g.store.meter.StoreFailing(g.zoneID, true)
+// fail answers a visitor whose call the store did not answer.
+func (p *Policy) fail(zoneID string, v visitor, began int64, err error) (line.Answer, error) {
+	b := p.breaker(zoneID)
+	if b == nil {
+		if _, ok := p.lines.Remembered(zoneID); !ok {
+			return line.Answer{}, unavailable(err)
+		}
+		b = p.newBreaker(zoneID)
 	}
-	if g.phase != failing || now-g.failedAt < AwayAfter.Milliseconds() {
+	if a, handled, err := b.failed(v, began); handled {
+		return a, err
+	}
+	return line.Answer{}, unavailable(err)
+}
+
+// unanswered reports whether err says that the store did not answer, rather
+// than that the caller, whose context is ctx, did not wait.
+func unanswered(ctx context.Context, err error) bool {
+	return (errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
+}
+
+// unavailable returns err as one that wraps line.ErrStoreUnavailable.
+func unavailable(err error) error {
+	if errors.Is(err, line.ErrStoreUnavailable) {
+		return err
+	}
+	return fmt.Errorf("fallback: %w: %w", line.ErrStoreUnavailable, err)
+}
+
+// breaker returns that of a zone, or nil.
+func (p *Policy) breaker(zoneID string) *breaker { return (*p.breakers.Load())[zoneID] }
+
+// newBreaker returns the breaker of a zone that exists.
+func (p *Policy) newBreaker(zoneID string) *breaker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.breaker(zoneID); b != nil {
+		return b
+	}
+	b := &breaker{policy: p, zoneID: zoneID}
+	breakers := maps.Clone(*p.breakers.Load())
+	breakers[zoneID] = b
+	p.breakers.Store(&breakers)
+	return b
+}
+
+// forget drops a zone that does not exist (any more).
+func (p *Policy) forget(zoneID string) {
+	if p.breaker(zoneID) == nil {
 		return
 	}
-	settings, ok := g.store.lines.Remembered(g.zoneID)
-	if !ok || !admits(settings, g.store.servers) {
-		return
-	}
-	g.phase = away
-	g.bucket = bucket{lost: lostTo(settings, g.store.servers, now)}
-	r := share(settings, g.store.servers)
-	g.store.log.Warn("the zone's store is away: this server admits its share by itself",
-		"zone", g.zoneID, "servers", g.store.servers, "perMinute", r.PerMinute, "windowLimit", r.Limit)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	breakers := maps.Clone(*p.breakers.Load())
+	delete(breakers, zoneID)
+	p.breakers.Store(&breakers)
 }
 
-// standing is what this server knows of a visitor's place.
-type standing uint8
-
-const (
-	// stands: nothing speaks against it.
-	stands standing = iota
-	// doubtful: the store has to say. The visitor may have been swept, or holds a pass
-	// of which the store knows.
-	doubtful
-	// ended: the visitor left, or the admission has expired.
-	ended
-)
-
-// standing judges a token by the same rule as a store that lost its place.
-func (g *guard) standing(v visitor, now int64, s zone.Settings) standing {
-	m := g.store.lines.Memory(g.zoneID)
-	if m.SeenAtMillis == 0 {
-		return doubtful // nothing was ever heard of this line
-	}
-	zoneNow := g.zoneMillis(now)
-	for i := -1; i < len(v.former); i++ {
-		p := v.place
-		if i >= 0 {
-			p.ID = v.former[i]
-		}
-		d, known := g.store.lines.Departed(g.zoneID, p)
-		switch {
-		case !known:
-		case d.AdmittedAtMillis > 0 && d.AdmittedAtMillis+s.PassTTL().Milliseconds() > zoneNow:
-			return doubtful
-		case !v.newcomer:
-			return ended
-		}
-	}
-	if v.newcomer || m.Epoch == 0 || v.place.Epoch == m.Epoch && !window.Silent(v.place.DueMillis, m.SeenAtMillis, s) {
-		return stands
-	}
-	return doubtful
+// clock counts milliseconds that no change of the wall clock reaches.
+type clock struct {
+	now   func() time.Time
+	epoch time.Time
 }
 
-// zoneMillis is the zone's clock, as far as the store told what it says.
-func (g *guard) zoneMillis(now int64) int64 {
-	if c := g.contact.Load(); c != nil {
-		now += c.zoneMillis - c.atMillis
+func newClock(now func() time.Time) clock {
+	if now == nil {
+		now = time.Now
 	}
-	return now
+	return clock{now: now, epoch: now()}
 }
 
-// refuse notes that a visitor of that standing is refused. Only whose place stands
-// counts among those who wait.
-func (g *guard) refuse(v visitor, now int64, how standing) {
-	if !v.newcomer && how == stands {
-		g.refusedAt = now
-		g.askers.hear(v.place, now)
-	}
-}
-
-// admit lets a visitor in who was not let in before, or refuses.
-func (g *guard) admit(v visitor, now int64) (line.Answer, error) {
-	settings, ok := g.store.lines.Remembered(g.zoneID)
-	if !ok {
-		return line.Answer{}, errHeld
-	}
-	how := g.standing(v, now, settings)
-	if how == ended {
-		return line.Answer{Status: line.Gone, Local: true}, nil
-	}
-	if how == doubtful || !g.mayEnter(v, now, settings) {
-		g.refuse(v, now, how)
-		return line.Answer{}, errHeld
-	}
-	if v.newcomer {
-		v.place.ArrivedAtMicros = g.store.lines.Memory(g.zoneID).LastArrivalMicros
-	}
-	at, ttl := g.zoneMillis(now), settings.PassTTL().Milliseconds()
-	one := admission{place: v.place, atMillis: at, expiresMillis: at + ttl, untilMillis: now + ttl}
-	g.bucket.add(now)
-	g.askers.enter(v.place)
-	g.local.prune(now)
-	g.local.add(one)
-	g.store.lines.Depart(g.zoneID, line.Departure{Place: v.place, AdmittedAtMillis: at})
-	g.store.meter.AdmitLocally(g.zoneID)
-	return one.answer(line.Admitted), nil
-}
-
-func (g *guard) mayEnter(v visitor, now int64, s zone.Settings) bool {
-	if !admits(s, g.store.servers) || now-g.seenAway > Stale.Milliseconds() {
-		return false
-	}
-	m := g.store.lines.Memory(g.zoneID)
-	if v.newcomer && !g.mayJoin(now, s, m) {
-		return false
-	}
-	if s.Mode == zone.ModeOpen {
-		return true
-	}
-	r := share(s, g.store.servers)
-	room := g.bucket.room(now, r)
-	turn := v.newcomer || g.askers.within(v.place.ArrivedAtMicros, m.EdgeMicros, now, room, r, g.store.servers)
-	return turn && room > 0
-}
-
-// mayJoin reports whether newcomers may try: the zone takes them, no token
-// holder was refused for one polling round, and there is an arrival to give.
-func (g *guard) mayJoin(now int64, s zone.Settings, m line.Memory) bool {
-	if m.LastArrivalMicros == 0 || s.Mode == zone.ModeClosed {
-		return false
-	}
-	return s.Mode == zone.ModeOpen || now-g.refusedAt > window.MaxPeriodMillis
-}
+// millis is the time in Unix milliseconds, as the wall clock would have it, had
+// nobody set it since this process began.
+func (c clock) millis() int64 { return c.epoch.UnixMilli() + c.now().Sub(c.epoch).Milliseconds() }

@@ -3,10 +3,10 @@ package fallback
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
 // ProbeEvery is how often a store that is away is asked whether it is back.
@@ -16,86 +16,58 @@ const ProbeEvery = 250 * time.Millisecond
 
 // Start begins to look after zones whose store does not answer, until Stop. To
 // be called once.
-func (s *Store) Start(ctx context.Context) {
-	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.done = make(chan struct{})
-	go func() {
-		defer close(s.done)
-		s.loop(ctx)
-	}()
+func (p *Policy) Start(ctx context.Context) {
+	p.probes.Start(ctx, background.Every(ProbeEvery, p.probeAll))
 }
 
-// Stop ends the probes and waits for them. A Store that was not started need
-// not be stopped.
-func (s *Store) Stop() {
-	if s.cancel == nil {
-		return
-	}
-	s.cancel()
-	<-s.done
-}
-
-// loop probes at every tick until ctx ends.
-func (s *Store) loop(ctx context.Context) {
-	tick := time.NewTicker(ProbeEvery)
-	defer tick.Stop()
-	var probes sync.WaitGroup
-	defer probes.Wait()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.probeAll(ctx, &probes)
-		}
-	}
-}
+// Stop ends the probes and waits for them.
+func (p *Policy) Stop() { p.probes.Stop() }
 
 // probeAll begins one probe of each zone that needs one and has none under way.
 // Zones do not wait for one another: each may lie on another node.
-func (s *Store) probeAll(ctx context.Context, probes *sync.WaitGroup) {
-	for _, g := range *s.guards.Load() {
-		if g.claimProbe() {
-			probes.Go(func() { s.probe(ctx, g) })
+func (p *Policy) probeAll(ctx context.Context) {
+	for _, b := range *p.breakers.Load() {
+		if b.claimProbe() {
+			p.probes.Go(func() { p.probe(ctx, b) })
 		}
 	}
 }
 
 // claimProbe reports whether the caller is to probe the zone.
-func (g *guard) claimProbe() bool {
-	if !g.troubled.Load() {
+func (b *breaker) claimProbe() bool {
+	if !b.troubled.Load() {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.probing || g.phase != failing && g.phase != away {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.probing || b.phase != failing && b.phase != away {
 		return false
 	}
-	g.probing = true
+	b.probing = true
 	return true
 }
 
 // probe asks the store for something that changes nothing.
-func (s *Store) probe(ctx context.Context, g *guard) {
+func (p *Policy) probe(ctx context.Context, b *breaker) {
 	bounded, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
-	began := s.clock.millis()
-	stats, err := s.lines.Stats(bounded, g.zoneID)
+	began := p.clock.millis()
+	stats, err := p.lines.Stats(bounded, b.zoneID)
 	switch {
 	case err == nil:
-		g.succeeded(stats.State)
+		b.succeeded(stats.State)
 	case unanswered(ctx, err):
-		g.probeFailed(began)
+		b.probeFailed(began)
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
-		s.forget(g.zoneID)
+		p.forget(b.zoneID)
 	}
-	g.mu.Lock()
-	g.probing = false
-	g.mu.Unlock()
+	b.mu.Lock()
+	b.probing = false
+	b.mu.Unlock()
 }
 
-func (g *guard) probeFailed(began int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.fail(g.store.clock.millis(), began)
+func (b *breaker) probeFailed(began int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail(b.policy.clock.millis(), began)
 }

@@ -35,7 +35,7 @@ func lostTo(s zone.Settings, servers, now int64) window.Phantoms {
 	}
 }
 
-// settle is how long after the last local admission the store may admit again,
+// holdMillis is how long after the last local admission the store may admit again,
 // in milliseconds: from one window to a minute.
 //
 // Let a batch be as many as one window may hold, burst included, and let n of
@@ -47,7 +47,7 @@ func lostTo(s zone.Settings, servers, now int64) window.Phantoms {
 //
 // A minute that reaches from before the outage to after it has a third side,
 // and a second pause, of one window: still no more than n.
-func settle(s zone.Settings) int64 {
+func holdMillis(s zone.Settings) int64 {
 	r := window.RatesOf(s)
 	n := max(1, r.PerMinute/(r.Limit+s.Burst))
 	return window.MinuteMillis - (n-1)*r.WindowMillis

@@ -13,11 +13,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // quick is a store that costs nothing.
-type quick struct{ says line.Answer }
+type quick struct {
+	store.Lines
+	says line.Answer
+}
 
 func (q *quick) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
 	a := q.says
@@ -31,12 +35,6 @@ func (q *quick) Join(_ context.Context, _ string, id line.ID, _ ...line.ID) (lin
 	return a, nil
 }
 
-func (*quick) Leave(context.Context, string, line.Place) error   { return nil }
-func (*quick) Stats(context.Context, string) (line.Stats, error) { return line.Stats{}, nil }
-func (*quick) Zone(_ context.Context, id string) (zone.Settings, error) {
-	return zone.Defaults(id), nil
-}
-
 // bench is a guard before a store that costs nothing, with many visitors.
 type bench struct {
 	store    *quick
@@ -47,7 +45,7 @@ type bench struct {
 }
 
 func newBench(visitors int) *bench {
-	b := &bench{store: &quick{newStore().says}, visitors: make([]line.Place, visitors)}
+	b := &bench{store: &quick{says: newStore().says}, visitors: make([]line.Place, visitors)}
 	for i := range b.visitors {
 		b.visitors[i].ArrivedAtMicros = 1_795_223_300_000_000
 		binary.LittleEndian.PutUint64(b.visitors[i].ID[:], rand.Uint64())

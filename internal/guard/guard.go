@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -29,7 +30,7 @@ type Meter interface {
 // Options of a Guard. Lines, Remembered and Limiter are required.
 type Options struct {
 	// Lines is asked for what the guard does not know.
-	Lines Lines
+	Lines store.Lines
 	// Remembered returns a zone's settings without asking the store, if they are
 	// known.
 	Remembered func(zoneID string) (zone.Settings, bool)
@@ -48,12 +49,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Guard stands before the rooms. Its methods may be called from any number of
-// goroutines.
+// Guard is the first link of the chain: the rooms ask it. Its methods may be called from
+// any number of goroutines.
 type Guard struct {
-	lines    Lines
+	store.Viewer // who only looks is not guarded
+	visitors     store.Visitors
+
 	zones    *zones
-	memory   *memory
+	polls    *pollCache
 	limiter  Limiter
 	trusted  []netip.Prefix
 	backends []netip.Prefix
@@ -73,7 +76,7 @@ type Guard struct {
 // New returns a Guard.
 func New(o Options) *Guard {
 	g := &Guard{
-		lines: o.Lines, zones: newZones(o.Remembered), memory: newMemory(), limiter: o.Limiter,
+		Viewer: o.Lines, visitors: o.Lines, zones: newZones(o.Remembered), polls: newPollCache(), limiter: o.Limiter,
 		trusted: o.Trusted, backends: o.Backends, meter: o.Meter, log: o.Logger, now: o.Now,
 	}
 	if g.meter == nil {

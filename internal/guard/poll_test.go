@@ -100,7 +100,7 @@ func TestAChangeLetsEverybodyTryOnce(t *testing.T) {
 			r, v := newRoom(t), visitor(1)
 			r.passes("", 0, v)
 			r.early("", time.Second, v)
-			r.store.set(func(s *store) { tt.change(&s.settings) })
+			r.store.set(func(s *scripted) { tt.change(&s.settings) })
 			r.early("seen a tenth of a second later", 50*milli, v)
 			if !tt.passes {
 				r.early("it concerns nobody who waits", time.Second, v)
@@ -120,16 +120,16 @@ func TestAZoneThatIsGone(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, v)
-	r.store.set(func(s *store) { s.known = false })
+	r.store.set(func(s *scripted) { s.known = false })
 	r.passes("the registry does not know it any more", time.Second, v)
-	r.store.set(func(s *store) { s.known = true })
+	r.store.set(func(s *scripted) { s.known = true })
 	r.passes("made anew", time.Second, v)
 	r.early("", time.Second, v)
-	r.store.set(func(s *store) { s.err = line.ErrZoneDeleted })
+	r.store.set(func(s *scripted) { s.err = line.ErrZoneDeleted })
 	if _, err := r.guard.Poll(t.Context(), zoneID, visitor(2)); !errors.Is(err, line.ErrZoneDeleted) {
 		t.Fatal(err)
 	}
-	r.store.set(func(s *store) { s.err = nil })
+	r.store.set(func(s *scripted) { s.err = nil })
 	r.passes("deleted, as the store says", time.Second, v)
 }
 
@@ -162,13 +162,13 @@ func TestAPollThatWasUnderWayWhenItLeft(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, visitor(2)) // the zone is known
 	hold := make(chan struct{})
-	r.store.set(func(s *store) { s.hold = hold })
+	r.store.set(func(s *scripted) { s.hold = hold })
 	var polling sync.WaitGroup
 	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
 	for r.store.count() < 2 {
 		runtime.Gosched()
 	}
-	r.store.set(func(s *store) { s.hold = nil })
+	r.store.set(func(s *scripted) { s.hold = nil })
 	if err := r.guard.Leave(t.Context(), zoneID, v); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestAFloodAsksOnce(t *testing.T) {
 	r.passes("", 0, v)
 	r.clock.forward(10 * time.Second)
 	hold := make(chan struct{})
-	r.store.set(func(s *store) { s.hold, s.asked = hold, 0 })
+	r.store.set(func(s *scripted) { s.hold, s.asked = hold, 0 })
 	var first, others sync.WaitGroup
 	poll := func() {
 		if _, err := r.guard.Poll(t.Context(), zoneID, v); err != nil {
@@ -269,13 +269,13 @@ func TestOfTwoAtOnceTheLowerPositionCounts(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, visitor(2))
 	hold := make(chan struct{})
-	r.store.set(func(s *store) { s.hold, s.says.Position = hold, 70 })
+	r.store.set(func(s *scripted) { s.hold, s.says.Position = hold, 70 })
 	var polling sync.WaitGroup
 	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
 	for r.store.count() < 2 {
 		runtime.Gosched()
 	}
-	r.store.set(func(s *store) { s.hold, s.says.Position = nil, 71 })
+	r.store.set(func(s *scripted) { s.hold, s.says.Position = nil, 71 })
 	r.passes("the other one, not known yet", 10*milli, v)
 	close(hold)
 	polling.Wait()

@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -27,7 +28,7 @@ const zoneID = "TEST_ZONE"
 type room struct {
 	t     testing.TB
 	guard *guard.Guard
-	store *store
+	store *scripted
 	clock *clock
 	meter *meter
 	logs  *bytes.Buffer
@@ -115,8 +116,10 @@ func (c *clock) forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// store says to everybody what it is told to.
-type store struct {
+// scripted is a store that says to everybody what it is told to.
+type scripted struct {
+	store.Viewer
+
 	mu       sync.Mutex
 	asked    int
 	shown    line.Place // by the last poll
@@ -129,8 +132,8 @@ type store struct {
 	left int
 }
 
-func newStore() *store {
-	return &store{
+func newStore() *scripted {
+	return &scripted{
 		says: line.Answer{
 			Position: 100, EstimateMillis: 60_000, PeriodMillis: 10_000,
 			State: line.State{NowMillis: 1_795_223_373_000, EdgeMicros: 1_795_223_200_000_000, Waiting: 500},
@@ -139,19 +142,19 @@ func newStore() *store {
 	}
 }
 
-func (s *store) set(change func(*store)) {
+func (s *scripted) set(change func(*scripted)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-func (s *store) count() int {
+func (s *scripted) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
 }
 
-func (s *store) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
+func (s *scripted) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
 	s.mu.Lock()
 	s.asked++
 	s.shown = p
@@ -164,22 +167,18 @@ func (s *store) Poll(_ context.Context, _ string, p line.Place) (line.Answer, er
 	return a, err
 }
 
-func (s *store) Join(ctx context.Context, zoneID string, id line.ID, _ ...line.ID) (line.Answer, error) {
+func (s *scripted) Join(ctx context.Context, zoneID string, id line.ID, _ ...line.ID) (line.Answer, error) {
 	return s.Poll(ctx, zoneID, line.Place{ID: id, ArrivedAtMicros: 1_795_223_373_000_000})
 }
 
-func (s *store) Leave(context.Context, string, line.Place) error {
+func (s *scripted) Leave(context.Context, string, line.Place) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left++
 	return s.err
 }
 
-func (s *store) Stats(context.Context, string) (line.Stats, error) { return line.Stats{}, nil }
-
-func (s *store) Zone(context.Context, string) (zone.Settings, error) { return s.settings, nil }
-
-func (s *store) remembered(string) (zone.Settings, bool) {
+func (s *scripted) remembered(string) (zone.Settings, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settings, s.known

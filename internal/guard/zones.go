@@ -10,12 +10,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// lookEvery is how old the settings may be that the memory goes by, in
+// lookEvery is how old the settings may be that the cache goes by, in
 // milliseconds. The registry reads them twice a second.
 const lookEvery = 100
 
-// zoneMemory is what the guard knows of one zone.
-type zoneMemory struct {
+// cachedZone is what the guard knows of one zone.
+type cachedZone struct {
 	id string
 	// generation is another one after each change that concerns those who wait. No
 	// two zones have the same.
@@ -49,19 +49,19 @@ func paceOf(s zone.Settings) pace {
 type zones struct {
 	remembered func(zoneID string) (zone.Settings, bool)
 	// all is replaced, never changed; mu guards its replacement.
-	all  atomic.Pointer[map[string]*zoneMemory]
+	all  atomic.Pointer[map[string]*cachedZone]
 	mu   sync.Mutex
 	last uint32
 }
 
 func newZones(remembered func(string) (zone.Settings, bool)) *zones {
 	z := &zones{remembered: remembered}
-	z.all.Store(&map[string]*zoneMemory{})
+	z.all.Store(&map[string]*cachedZone{})
 	return z
 }
 
 // of returns what is known of a zone, or nil.
-func (s *zones) of(zoneID string, now int64) *zoneMemory {
+func (s *zones) of(zoneID string, now int64) *cachedZone {
 	z := (*s.all.Load())[zoneID]
 	if z == nil || now-z.looked.Load() < lookEvery {
 		return z
@@ -71,7 +71,7 @@ func (s *zones) of(zoneID string, now int64) *zoneMemory {
 
 // look takes in a zone's settings. It returns nil for a zone that the registry
 // does not know (any more).
-func (s *zones) look(zoneID string, now int64) *zoneMemory {
+func (s *zones) look(zoneID string, now int64) *cachedZone {
 	settings, known := s.remembered(zoneID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *zones) look(zoneID string, now int64) *zoneMemory {
 		return nil
 	}
 	if z == nil {
-		z = &zoneMemory{id: zoneID}
+		z = &cachedZone{id: zoneID}
 		next := maps.Clone(*s.all.Load())
 		next[zoneID] = z
 		s.all.Store(&next)
@@ -97,7 +97,7 @@ func (s *zones) look(zoneID string, now int64) *zoneMemory {
 }
 
 // drop forgets a zone. The caller holds mu.
-func (s *zones) drop(z *zoneMemory) {
+func (s *zones) drop(z *cachedZone) {
 	if z == nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (s *zones) failed(zoneID string, err error) {
 }
 
 // learn takes in what an answer says of the zone, to one who was there at a time.
-func (z *zoneMemory) learn(s *line.State, asked int64) {
+func (z *cachedZone) learn(s *line.State, asked int64) {
 	if s.NowMillis == 0 {
 		return // let in without the store
 	}

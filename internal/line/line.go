@@ -1,5 +1,5 @@
 // Package line is the vocabulary that the rooms and both stores share: who
-// waits, where, and what a store answers. It holds no logic and does no I/O.
+// waits, where, and what a store answers. It does no I/O.
 package line
 
 import "errors"
@@ -73,6 +73,19 @@ const (
 	Full
 )
 
+// statuses name the outcomes, as metrics write them.
+var statuses = [...]string{
+	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
+}
+
+// String returns the outcome's name; "error" for one that is none.
+func (s Status) String() string {
+	if int(s) < len(statuses) {
+		return statuses[s]
+	}
+	return "error"
+}
+
 // Answer is what a store says to one visitor's join or poll.
 type Answer struct {
 	Status Status
@@ -141,17 +154,6 @@ type State struct {
 	// LostAtMillis is when the store last noticed that it may have lost something.
 	// A server to which it is news tells the store the departures it remembers.
 	LostAtMillis int64
-}
-
-// Totals count what happened in a zone since its data began.
-type Totals struct {
-	Joined   int64 `json:"joined"`
-	Admitted int64 `json:"admitted"`
-	Left     int64 `json:"left"`
-	Swept    int64 `json:"swept"`
-	Restored int64 `json:"restored"`
-	// Polls are those that found a place: answered Waiting or Admitted.
-	Polls int64 `json:"polls"`
 }
 
 // Stats is what operators see of a zone.

@@ -53,7 +53,7 @@ func newRoom(t *testing.T, perMinute int64) *room {
 	must(t, err)
 	issuer := answer.NewIssuer(tokens, passes)
 	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
-	r.entry = entry.New(r, tokens, issuer, unmetered{})
+	r.entry = entry.New(r, issuer, unmetered{})
 	h, err := page.New(r.wait, r.entry, r)
 	must(t, err)
 	r.echo = echo.New()

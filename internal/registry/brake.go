@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -35,8 +35,9 @@ type brake struct {
 	since    time.Time
 	// why is what the store said to it. Nil: nothing yet.
 	why atomic.Pointer[error]
-	// keeping: one who tries is enough.
-	keeping flight
+	// keeping: one who tries is enough. trying: the background does.
+	keeping background.Shared
+	trying  atomic.Bool
 }
 
 // holds reports whether the store is to be asked nothing more about the zone.
@@ -47,27 +48,15 @@ func (b *brake) holds(now time.Time) bool {
 // on is what the brake makes of what the store has now, which others may have
 // changed meanwhile: of two limits or modes the tighter, of all else theirs.
 func (b *brake) on(s zone.Settings) zone.Settings {
-	next := b.now
+	next, _ := zone.Table.Merge(s, b.was, b.now)
+	next.PerMinute, next.Mode = b.now.PerMinute, b.now.Mode
 	if s.PerMinute != b.was.PerMinute && (b.now.PerMinute == b.was.PerMinute || s.PerMinute < b.now.PerMinute) {
 		next.PerMinute = s.PerMinute
 	}
 	if s.Mode != b.was.Mode && (b.now.Mode == b.was.Mode || tightness(s.Mode) > tightness(b.now.Mode)) {
 		next.Mode = s.Mode
 	}
-	theirs(&next.WindowSeconds, b.was.WindowSeconds, s.WindowSeconds)
-	theirs(&next.Burst, b.was.Burst, s.Burst)
-	theirs(&next.IdleTimeoutSeconds, b.was.IdleTimeoutSeconds, s.IdleTimeoutSeconds)
-	theirs(&next.PassTTLSeconds, b.was.PassTTLSeconds, s.PassTTLSeconds)
-	theirs(&next.MaxWaiting, b.was.MaxWaiting, s.MaxWaiting)
-	theirs(&next.OnStoreFailure, b.was.OnStoreFailure, s.OnStoreFailure)
 	return next
-}
-
-// theirs sets what others have changed to what they have made of it.
-func theirs[T comparable](next *T, was, is T) {
-	if is != was {
-		*next = is
-	}
 }
 
 // tightness orders modes by how few they let in.
@@ -129,14 +118,14 @@ func refused(err error) bool {
 func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by string, pending *brake) (*brake, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was != nil && *was != *z.settings.Load() {
+	if was != nil && !was.Equal(*z.settings.Load()) {
 		if pending != nil {
 			return nil, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
 		}
 		return nil, nil // the store knows
 	}
 	base := *z.stored.Load()
-	if s.Validate() != nil || !tightens(base, s) && (pending == nil || s != base) {
+	if s.Validate() != nil || !tightens(base, s) && (pending == nil || !s.Equal(base)) {
 		return nil, nil
 	}
 	b := &brake{was: base, now: s, by: by, since: r.now()}
@@ -155,11 +144,11 @@ func (r *Registry) release(z *remembered, b *brake) {
 
 // keep has the store take a brake, on top of what others have changed meanwhile.
 func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
-	return b.keeping.do(ctx, func(ctx context.Context) error {
+	return r.share(ctx, &b.keeping, func(ctx context.Context) error {
 		id := b.now.ZoneID
 		is, err := r.present(ctx, z)
-		if next := b.on(is); err == nil && next != is {
-			_, err = r.store.PutZone(ctx, next, &is, b.by)
+		if next := b.on(is); err == nil && !next.Equal(is) {
+			_, err = r.write(ctx, next, &is, b.by)
 			is = next
 		}
 		switch {
@@ -178,23 +167,15 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	})
 }
 
-// keepLoop tries again what the store has not taken, until ctx ends. Zones do not
-// wait for one another: each may lie on another node.
-func (r *Registry) keepLoop(ctx context.Context) {
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	var trying sync.WaitGroup
-	defer trying.Wait()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			for _, z := range *r.zones.Load() {
-				if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.keeping.busy() {
-					trying.Go(func() { _ = r.keep(ctx, z, b) }) // NotKept tells
-				}
-			}
+// keepAll tries again what the store has not taken. Zones do not wait for one another: each
+// may lie on another node.
+func (r *Registry) keepAll(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.trying.Swap(true) {
+			r.background.Go(func() {
+				defer b.trying.Store(false)
+				_ = r.keep(ctx, z, b) // NotKept tells
+			})
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("NotKept = %v", err)
 				}
 				_ = r.read(t.Context()) // what the store has does not win over it
-				if got, ok := r.Remembered("a"); !ok || got != s {
+				if got, ok := r.Remembered("a"); !ok || !got.Equal(s) {
 					t.Errorf("in force: %+v", got)
 				}
 				f.counted()
@@ -54,7 +54,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 				if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
 					t.Fatal(err)
 				}
-				if f.zones["a"] != s || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
+				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
 					t.Errorf("in the store: %+v, NotKept = %v, record %v", f.zones["a"], r.NotKept(), f.record)
 				}
 				if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
@@ -84,7 +84,7 @@ func TestOnlyABrakeWorksWithoutTheStore(t *testing.T) {
 			if _, err := r.PutZone(t.Context(), now, &was, ""); !errors.Is(err, line.ErrStoreUnavailable) {
 				t.Errorf("PutZone = %v, want ErrStoreUnavailable", err)
 			}
-			if got, _ := r.Zone(t.Context(), "a"); got != was || r.NotKept() != nil {
+			if got, _ := r.Zone(t.Context(), "a"); !got.Equal(was) || r.NotKept() != nil {
 				t.Errorf("in force: %+v, %v", got, r.NotKept())
 			}
 		})
@@ -108,10 +108,10 @@ func TestABrakeCanBeTakenBack(t *testing.T) {
 		t.Errorf("from what it is not: %v, want ErrZoneChanged", err)
 	}
 	f.do(func() { f.away = false })
-	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || f.zones["a"] != was {
+	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
 		t.Errorf("in the store: %+v, %v", f.zones["a"], err)
 	}
-	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || f.zones["a"] != paused {
+	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || !f.zones["a"].Equal(paused) {
 		t.Errorf("afterwards: %+v, %v, %v", f.zones["a"], err, r.NotKept())
 	}
 }
@@ -170,7 +170,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 			if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := r.Zone(t.Context(), "a"); f.zones["a"] != with(tt.want) || got != with(tt.want) {
+			if got, _ := r.Zone(t.Context(), "a"); !f.zones["a"].Equal(with(tt.want)) || !got.Equal(with(tt.want)) {
 				t.Errorf("in the store %+v,\nin force %+v,\nwant %+v", f.zones["a"], got, with(tt.want))
 			}
 		})

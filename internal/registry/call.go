@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -13,24 +16,21 @@ import (
 // way, and returns errors that wrap line.ErrZoneUnknown, line.ErrZoneDeleted
 // or line.ErrStoreUnavailable.
 
-// Join takes a place, or finds the one that id or one of the former ids has.
-func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (a line.Answer, err error) {
+// Join implements store.Visitors.
+func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Answer{}, err
 	}
-	err = r.healing(ctx, z, func() (err error) {
-		a, err = r.store.Join(ctx, zoneID, id, former...)
-		return err
-	})
+	a, err := ask(ctx, r, z, store.Join, func() (line.Answer, error) { return r.store.Join(ctx, zoneID, id, former...) })
 	if err == nil {
 		r.answered(z, a)
 	}
 	return a, err
 }
 
-// Poll records that the visitor is still there, and admits when it is time.
-func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a line.Answer, err error) {
+// Poll implements store.Visitors.
+func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Answer{}, err
@@ -38,10 +38,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // nothing vouches for it, unless its visitor joined anew
 	}
-	err = r.healing(ctx, z, func() (err error) {
-		a, err = r.store.Poll(ctx, zoneID, p)
-		return err
-	})
+	a, err := ask(ctx, r, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, p) })
 	if err == nil {
 		r.answered(z, a)
 	}
@@ -50,6 +47,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (a lin
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
+	r.meter.Heard(z.id, a)
 	z.learn(a.State, r.now().Sub(r.began))
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
@@ -60,62 +58,80 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 }
 
-// Leave gives a place up. It is no error when the place is gone already; that is not
-// remembered once more, lest who repeats it pushes out what others did.
+// Leave implements store.Visitors. A place that is gone already is not remembered once more,
+// lest who repeats it pushes out what others did.
 func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
-	err = r.healing(ctx, z, func() error { return r.store.Leave(ctx, zoneID, p) })
+	_, err = ask(ctx, r, z, store.Leave, func() (none, error) { return none{}, r.store.Leave(ctx, zoneID, p) })
 	if _, ended := z.departures.find(p); err == nil && !ended {
 		r.departed(z, p, 0)
 	}
 	return err
 }
 
-// Stats returns what operators see of the zone, from the store.
-func (r *Registry) Stats(ctx context.Context, zoneID string) (s line.Stats, err error) {
+// Stats implements store.Viewer.
+func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Stats{}, err
 	}
-	err = r.healing(ctx, z, func() (err error) {
-		s, err = r.store.Stats(ctx, zoneID)
-		return err
+	var began time.Time
+	s, err := ask(ctx, r, z, store.Stats, func() (line.Stats, error) {
+		began = r.now()
+		return r.store.Stats(ctx, zoneID)
 	})
 	if err == nil {
-		z.learn(s.State, r.now().Sub(r.began))
+		now := r.now()
+		z.learn(s.State, now.Sub(r.began))
+		// The store said it in between, as far as is known half-way.
+		half := began.Add(now.Sub(began) / 2)
+		r.meter.ClockAhead(zoneID, time.UnixMilli(s.State.NowMillis).Sub(half))
 	}
 	return s, err
 }
 
-// Sweep removes one batch of idle visitors; cursor is 0 at first, then the
-// Next of the batch before.
-func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (s line.Sweep, err error) {
+// Sweep implements store.Sweeper.
+func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Sweep{}, err
 	}
-	err = r.healing(ctx, z, func() (err error) {
-		s, err = r.store.Sweep(ctx, zoneID, owner, cursor)
-		return err
-	})
-	return s, err
+	return ask(ctx, r, z, store.Sweep, func() (line.Sweep, error) { return r.store.Sweep(ctx, zoneID, owner, cursor) })
 }
 
-// healing makes a call to the store for a zone that is remembered. When the
+// Ping asks whether the store is there: see store.Store.
+func (r *Registry) Ping(ctx context.Context) error {
+	_, err := measured(r, store.Ping, func() (none, error) { return none{}, r.store.Ping(ctx) })
+	return err
+}
+
+// none is the answer of a call that has none.
+type none struct{}
+
+// measured makes one call to the store, and has the meter take its time.
+func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, error) {
+	began := r.now()
+	answer, err := do()
+	r.meter.Called(call, r.now().Sub(began), err)
+	return answer, err
+}
+
+// ask makes a call to the store for a zone that is remembered. When the
 // store does not know the zone, it is put back and the call made once more.
-func (r *Registry) healing(ctx context.Context, z *remembered, call func() error) error {
+func ask[T any](ctx context.Context, r *Registry, z *remembered, call store.Call, do func() (T, error)) (T, error) {
 	if b := z.brake.Load(); b != nil && b.holds(r.now()) {
 		// The store would go by the settings of before the brake.
-		return fmt.Errorf("registry: a change is not in the store yet: %w", line.ErrStoreUnavailable)
+		var nothing T
+		return nothing, fmt.Errorf("registry: a change is not in the store yet: %w", line.ErrStoreUnavailable)
 	}
 	before := z.heals.Load()
-	err := call()
+	answer, err := measured(r, call, do)
 	if errors.Is(err, line.ErrZoneUnknown) {
 		if err = r.heal(ctx, z, before); err == nil {
-			err = call()
+			answer, err = measured(r, call, do)
 		}
 		if errors.Is(err, line.ErrZoneUnknown) {
 			// Lost twice in a moment. It is remembered, so "unknown" would be
@@ -123,12 +139,34 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 			err = fmt.Errorf("registry: zone lost again: %w", line.ErrStoreUnavailable)
 		}
 	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, line.ErrZoneDeleted):
+	if errors.Is(err, line.ErrZoneDeleted) {
 		r.forget(z)
 	}
+	return answer, err
+}
+
+// share has all who want the same at the same time share one call. Whoever gives up
+// meanwhile gets an error that wraps line.ErrStoreUnavailable.
+func (r *Registry) share(ctx context.Context, s *background.Shared, call func(context.Context) error) error {
+	err := s.Do(ctx, &r.background, "", sharedTimeout, call)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("registry: %w: %w", line.ErrStoreUnavailable, err)
+	}
+	return err
+}
+
+// readZone, write and restore are calls to the store, measured.
+
+func (r *Registry) readZone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	return measured(r, store.Zone, func() (zone.Settings, error) { return r.store.Zone(ctx, zoneID) })
+}
+
+func (r *Registry) write(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+	return measured(r, store.PutZone, func() (bool, error) { return r.store.PutZone(ctx, s, was, by) })
+}
+
+func (r *Registry) restore(ctx context.Context, s zone.Settings, m line.Memory) error {
+	_, err := measured(r, store.RestoreZone, func() (none, error) { return none{}, r.store.RestoreZone(ctx, s, m) })
 	return err
 }
 
@@ -136,7 +174,7 @@ func (r *Registry) healing(ctx context.Context, z *remembered, call func() error
 // who want that now. before is z.heals as it was before the store was asked.
 // The store has said that it does not know the zone.
 func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error {
-	return z.healing.do(ctx, func(ctx context.Context) error {
+	return r.share(ctx, &z.healing, func(ctx context.Context) error {
 		if z.heals.Load() != before {
 			return nil // somebody did, after this caller had asked
 		}
@@ -145,7 +183,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 		if err != nil {
 			return fmt.Errorf("registry: restore zone: %w", err)
 		}
-		id, m := z.settings.Load().ZoneID, z.memory()
+		id, m := z.id, z.memory()
 		switch {
 		case present:
 		case !seen:
@@ -167,11 +205,11 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 // present returns the zone's settings in the store, into which it is put back if it was
 // lost.
 func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings, err error) {
-	before, id := z.heals.Load(), z.settings.Load().ZoneID
-	is, err = r.store.Zone(ctx, id)
+	before, id := z.heals.Load(), z.id
+	is, err = r.readZone(ctx, id)
 	if errors.Is(err, line.ErrZoneUnknown) {
 		if err = r.heal(ctx, z, before); err == nil {
-			is, err = r.store.Zone(ctx, id)
+			is, err = r.readZone(ctx, id)
 		}
 	}
 	return is, err
@@ -186,17 +224,17 @@ func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err er
 		if !z.seen.Load() {
 			m.MadeBy = zone.ByConfig
 		}
-		err = r.store.RestoreZone(ctx, s, m)
+		err = r.restore(ctx, s, m)
 	} else {
 		// PutZone would overwrite and undelete; only an unknown zone may begin.
 		var kept zone.Settings
-		kept, err = r.store.Zone(ctx, s.ZoneID)
+		kept, err = r.readZone(ctx, s.ZoneID)
 		switch {
 		case err == nil:
 			r.remember(kept, false)
 			return true, nil
 		case errors.Is(err, line.ErrZoneUnknown):
-			_, err = r.store.PutZone(ctx, s, nil, zone.ByConfig)
+			_, err = r.write(ctx, s, nil, zone.ByConfig)
 		}
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
@@ -122,7 +123,7 @@ func (ds *departures) dropOldest() {
 // tell has the store take in the departures that this server remembers of a zone, if
 // the store has noticed a loss since it was last told, or was not told of all.
 func (r *Registry) tell(ctx context.Context, z *remembered) error {
-	lost, id := z.lostAt.Load(), z.settings.Load().ZoneID
+	lost, id := z.lostAt.Load(), z.id
 	if z.told.Load() == lost {
 		// In an outage nothing is forgotten: the tokens of those who departed before it
 		// are as fresh after it as those of the ones who waited.
@@ -132,7 +133,7 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	before := z.outside.Load()
 	all, more := z.departures.upTo(z.seenAt.Load())
 	if len(all) > 0 {
-		if err := r.store.Recall(ctx, id, all); err != nil {
+		if _, err := measured(r, store.Recall, func() (none, error) { return none{}, r.store.Recall(ctx, id, all) }); err != nil {
 			return fmt.Errorf("registry: recall: %w", err)
 		}
 		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
@@ -148,7 +149,7 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 func (r *Registry) tellAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
-			r.log.Warn("the store cannot be told yet who had departed", "zone", z.settings.Load().ZoneID, "error", err)
+			r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
 		} else if err == nil {
 			z.silent.Store(false)
 		}

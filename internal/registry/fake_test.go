@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -143,7 +145,7 @@ func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settin
 		return false, err
 	}
 	present, ok := f.zones[s.ZoneID]
-	if was != nil && (!ok || present != *was) {
+	if was != nil && (!ok || !present.Equal(*was)) {
 		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
 	}
 	f.zones[s.ZoneID] = s
@@ -197,6 +199,12 @@ func (f *fakeStore) Changes(_ context.Context, zoneID string) ([]zone.Change, er
 	return f.record, err
 }
 
+func (f *fakeStore) Ping(context.Context) error {
+	leave, err := f.enter("Ping", "")
+	defer leave()
+	return err
+}
+
 // do changes the store as another server, or an accident, would.
 func (f *fakeStore) do(change func()) {
 	f.mu.Lock()
@@ -224,11 +232,41 @@ func (f *fakeStore) wantCalls(t *testing.T, want map[string]int) {
 	}
 }
 
-// watched is a Watcher that knows what it was told.
+// watched is a Meter that knows what it was told.
 type watched struct {
-	mu    sync.Mutex
-	zones map[string]bool
+	mu     sync.Mutex
+	zones  map[string]bool
+	called map[store.Call]tally
+	heard  int
+	ahead  time.Duration
 }
+
+type tally struct {
+	calls, failures int
+	took            time.Duration
+}
+
+func (w *watched) Called(call store.Call, took time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.called == nil {
+		w.called = map[store.Call]tally{}
+	}
+	n := w.called[call]
+	n.calls, n.took = n.calls+1, n.took+took
+	if err != nil && !errors.Is(err, line.ErrZoneUnknown) {
+		n.failures++
+	}
+	w.called[call] = n
+}
+
+func (w *watched) Heard(string, line.Answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard++
+}
+
+func (w *watched) ClockAhead(_ string, by time.Duration) { w.ahead = by }
 
 func (w *watched) Know(ids ...string) {
 	w.mu.Lock()

@@ -5,26 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// loop reads the zones at every tick until ctx ends.
-func (r *Registry) loop(ctx context.Context) {
-	tick := time.NewTicker(r.interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.readAndLog(ctx)
-			r.tellAll(ctx)
-		}
-	}
-}
 
 // freshen returns nil if the list of zones is fresh, or can be made so.
 func (r *Registry) freshen(ctx context.Context) error {
@@ -50,7 +35,7 @@ func (r *Registry) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 // read takes in the store's zones, or shares the reading that is under way. A
 // failure is logged when it begins and when it ends.
 func (r *Registry) read(ctx context.Context) error {
-	return r.reading.do(ctx, func(ctx context.Context) error {
+	return r.share(ctx, &r.reading, func(ctx context.Context) error {
 		began := r.now()
 		err := r.readOnce(ctx)
 
@@ -79,7 +64,7 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	clear(r.touched)
 	r.mu.Unlock()
 
-	list, err := r.store.Zones(ctx)
+	list, err := measured(r, store.Zones, func() ([]zone.Settings, error) { return r.store.Zones(ctx) })
 	r.mu.Lock()
 	r.adopt(list)
 	var missing []*remembered
@@ -110,7 +95,7 @@ func (r *Registry) adopt(list []zone.Settings) {
 			news = append(news, s)
 			continue
 		}
-		if !z.seen.Load() && *z.settings.Load() != s {
+		if !z.seen.Load() && !z.settings.Load().Equal(s) {
 			r.log.Info("zone exists already: the configuration's settings are not applied", "zone", s.ZoneID)
 		}
 		z.set(s)
@@ -142,15 +127,15 @@ func (r *Registry) notIn(list []zone.Settings) []*remembered {
 // list.
 func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	before := z.heals.Load()
-	id := z.settings.Load().ZoneID
-	present, err := r.store.Zone(ctx, id)
+	id := z.id
+	present, err := r.readZone(ctx, id)
 	switch {
 	case err == nil:
 		r.remember(present, false)
 		// The list is lost, not the zone: with Redis Cluster they may lie on
 		// different nodes. To restore a zone that is there writes the list;
 		// else a server that starts would not know the zone.
-		err = r.store.RestoreZone(ctx, present, z.memory())
+		err = r.restore(ctx, present, z.memory())
 	case errors.Is(err, line.ErrZoneUnknown):
 		err = r.heal(ctx, z, before)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -28,42 +30,27 @@ const (
 	minGap = 100 * time.Millisecond
 )
 
-// Lines is what the store offers to visitors.
-type Lines interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
-}
+// sharedTimeout bounds a call that many wait for. It is above the stores' own time limits and
+// below what a visitor's client waits for.
+const sharedTimeout = 3 * time.Second
 
-// Settings is where the store keeps zones.
-type Settings interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
-	DeleteZone(ctx context.Context, zoneID, by string) error
-	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
-}
-
-// Store is what the registry wraps.
-type Store interface {
-	Lines
-	Settings
-}
-
-// Watcher hears which zones this server knows. Its methods are called from any
-// goroutine, one at a time; Know may be called again for a zone that is known.
-type Watcher interface {
+// Meter shows what happens here. Its methods are called from any goroutine.
+type Meter interface {
+	// Know hears which zones this server knows, perhaps more than once; Forget which it
+	// knows no more. They are called one at a time.
 	Know(zoneIDs ...string)
 	Forget(zoneID string)
+	// Called measures a call to the store: how long it took, and how it ended.
+	Called(call store.Call, took time.Duration, err error)
+	// Heard takes in what the store said to a visitor.
+	Heard(zoneID string, a line.Answer)
+	// ClockAhead is by how much the zone's clock is ahead of this server's.
+	ClockAhead(zoneID string, by time.Duration)
 }
 
 // Options of a Registry. Store is required.
 type Options struct {
-	Store Store
+	Store store.Store
 	// Seeds are the zones to create when absent, valid and with distinct ids.
 	Seeds []zone.Settings
 	// SeedFresh has absent seeds begin with an empty window. Right only for a
@@ -71,21 +58,22 @@ type Options struct {
 	SeedFresh bool
 	// Interval between two readings of all settings. DefaultInterval when 0.
 	Interval time.Duration
-	// Watcher hears of every zone that becomes known or is forgotten. May be nil.
-	Watcher Watcher
+	// Meter may be nil.
+	Meter Meter
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
-	// Now defaults to time.Now. Only differences count.
+	// Now defaults to time.Now.
 	Now func() time.Time
 }
 
-// Registry remembers the zones of a store and heals the store from memory. Its
-// methods may be called from any number of goroutines.
+// Registry remembers the zones of a store and heals the store from memory. It is the last
+// link of the chain, and the only one that asks the store. Its methods may be called from
+// any number of goroutines.
 type Registry struct {
-	store     Store
+	store     store.Store
 	seedFresh bool
 	interval  time.Duration
-	watcher   Watcher
+	meter     Meter
 	log       *slog.Logger
 	now       func() time.Time
 	// began is when the registry was made.
@@ -104,10 +92,9 @@ type Registry struct {
 	listedAt, triedAt time.Time
 	listErr           error
 
-	reading flight
+	reading background.Shared
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	background background.Group
 }
 
 // New returns a registry that knows its seeds. Call Start before use and Stop
@@ -115,14 +102,14 @@ type Registry struct {
 func New(o Options) *Registry {
 	r := &Registry{
 		store: o.Store, seedFresh: o.SeedFresh, interval: o.Interval,
-		watcher: o.Watcher, log: o.Logger, now: o.Now,
+		meter: o.Meter, log: o.Logger, now: o.Now,
 		touched: make(map[string]struct{}),
 	}
 	if r.interval <= 0 {
 		r.interval = DefaultInterval
 	}
-	if r.watcher == nil {
-		r.watcher = nobody{}
+	if r.meter == nil {
+		r.meter = noMeter{}
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -136,35 +123,25 @@ func New(o Options) *Registry {
 		zones[s.ZoneID] = newRemembered(s, false)
 	}
 	r.zones.Store(&zones)
-	r.watcher.Know(slices.Collect(maps.Keys(zones))...)
+	r.meter.Know(slices.Collect(maps.Keys(zones))...)
 	return r
 }
 
-// Start reads the zones once, creates the seeds that are absent, and goes on
-// reading in the background, and keeping what the store did not take, until Stop. A store that is away does not fail it:
-// reading goes on, and the log says so. To be called once.
+// Start reads the zones once and creates the seeds that are absent. Until Stop it goes on
+// reading in the background, and has the store take what that did not take. A store that is
+// away does not fail it: reading goes on, and the log says so. To be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
-	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.done = make(chan struct{})
-	go func() {
-		defer close(r.done)
-		var brakes sync.WaitGroup
-		brakes.Go(func() { r.keepLoop(ctx) })
-		r.loop(ctx)
-		brakes.Wait()
-	}()
+	r.background.Start(ctx,
+		background.Every(r.interval, func(ctx context.Context) {
+			r.readAndLog(ctx)
+			r.tellAll(ctx)
+		}),
+		background.Every(keepEvery, r.keepAll))
 }
 
-// Stop ends the background reading and waits for it. A registry that was not
-// started need not be stopped.
-func (r *Registry) Stop() {
-	if r.cancel == nil {
-		return
-	}
-	r.cancel()
-	<-r.done
-}
+// Stop ends the background reading and waits for it.
+func (r *Registry) Stop() { r.background.Stop() }
 
 // lookup returns the zone if it is remembered, else nil.
 func (r *Registry) lookup(zoneID string) *remembered {
@@ -231,9 +208,8 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	return *z.settings.Load(), true
 }
 
-// PutZone creates or changes a zone: see the store's method of that name. After
-// line.ErrZoneChanged, Zone returns the settings that were in the way. A change that
-// only tightens a known zone is made on this server even if the store does not take
+// PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings
+// that were in the way. A change that only tightens a known zone is made on this server even if the store does not take
 // it; NotKept tells.
 func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	z := r.lookup(s.ZoneID)
@@ -259,9 +235,9 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 			return false, err
 		}
 	}
-	created, err := r.store.PutZone(ctx, s, was, by)
+	created, err := r.write(ctx, s, was, by)
 	if errors.Is(err, line.ErrZoneChanged) {
-		if present, readErr := r.store.Zone(ctx, s.ZoneID); readErr == nil {
+		if present, readErr := r.readZone(ctx, s.ZoneID); readErr == nil {
 			r.remember(present, false)
 		}
 	}
@@ -272,15 +248,14 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	return created, nil
 }
 
-// DeleteZone deletes a zone and its line. One that the store has lost is put
-// back first, so that the store learns of the deletion and no other server
+// DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the deletion and no other server
 // restores it.
 func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
 	}
-	err = r.healing(ctx, z, func() error { return r.store.DeleteZone(ctx, zoneID, by) })
+	_, err = ask(ctx, r, z, store.DeleteZone, func() (none, error) { return none{}, r.store.DeleteZone(ctx, zoneID, by) })
 	if err != nil {
 		return fmt.Errorf("registry: delete zone: %w", err)
 	}
@@ -288,10 +263,9 @@ func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 	return nil
 }
 
-// Changes returns the record of a zone's changes, or of all zones', the newest
-// first: see the store's method of that name.
+// Changes implements store.Editor.
 func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
-	all, err := r.store.Changes(ctx, zoneID)
+	all, err := measured(r, store.Changes, func() ([]zone.Change, error) { return r.store.Changes(ctx, zoneID) })
 	if err != nil {
 		return nil, fmt.Errorf("registry: changes: %w", err)
 	}
@@ -324,14 +298,14 @@ func (r *Registry) add(news ...zone.Settings) {
 		ids = append(ids, s.ZoneID)
 	}
 	r.zones.Store(&zones)
-	r.watcher.Know(ids...)
+	r.meter.Know(ids...)
 }
 
 // forget drops a zone, unless another of the same name has taken its place.
 func (r *Registry) forget(z *remembered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id := z.settings.Load().ZoneID
+	id := z.id
 	r.touched[id] = struct{}{}
 	if r.lookup(id) != z {
 		return
@@ -339,11 +313,13 @@ func (r *Registry) forget(z *remembered) {
 	zones := maps.Clone(*r.zones.Load())
 	delete(zones, id)
 	r.zones.Store(&zones)
-	r.watcher.Forget(id)
+	r.meter.Forget(id)
 }
 
-// nobody watches.
-type nobody struct{}
+type noMeter struct{}
 
-func (nobody) Know(...string) {}
-func (nobody) Forget(string)  {}
+func (noMeter) Know(...string)                          {}
+func (noMeter) Forget(string)                           {}
+func (noMeter) Called(store.Call, time.Duration, error) {}
+func (noMeter) Heard(string, line.Answer)               {}
+func (noMeter) ClockAhead(string, time.Duration)        {}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -127,7 +129,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 			if f.memory["a"] != want {
 				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
 			}
-			if f.zones["a"] != settings("a", 60) {
+			if !f.zones["a"].Equal(settings("a", 60)) {
 				t.Errorf("restored as %+v", f.zones["a"])
 			}
 		})
@@ -155,13 +157,13 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 			z := r.lookup("a")
 			before := z.heals.Load()
 			first := true
-			err := r.healing(t.Context(), z, func() error {
-				_, err := f.visit("Poll", "a")
+			_, err := ask(t.Context(), r, z, store.Poll, func() (line.Answer, error) {
+				a, err := f.visit("Poll", "a")
 				if first {
 					first = false
 					refused.Done()
 				}
-				return err
+				return a, err
 			})
 			if err != nil {
 				polls.Store(i, err)
@@ -205,7 +207,7 @@ func TestZoneLostTwiceIsUnavailableNotUnknown(t *testing.T) {
 func TestDeletedZoneIsForgotten(t *testing.T) {
 	f := newFakeStore(settings("a", 60), settings("b", 60))
 	w := &watched{}
-	r, _ := newTest(t, f, Options{Watcher: w})
+	r, _ := newTest(t, f, Options{Meter: w})
 	f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true }) // by another server
 
 	if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrZoneDeleted) {
@@ -217,7 +219,7 @@ func TestDeletedZoneIsForgotten(t *testing.T) {
 	}
 	f.wantCalls(t, map[string]int{})
 	if got := w.list(); !slices.Equal(got, []string{"b"}) {
-		t.Errorf("watcher knows %v", got)
+		t.Errorf("the meter knows %v", got)
 	}
 }
 
@@ -265,14 +267,14 @@ func TestRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFakeStore(a, b)
 			w := &watched{}
-			r, _ := newTest(t, f, Options{Watcher: w})
+			r, _ := newTest(t, f, Options{Meter: w})
 			f.do(func() { tt.change(f) })
 			if err := r.read(t.Context()); (err != nil) != tt.fails {
 				t.Errorf("read = %v, fails: %v", err, tt.fails)
 			}
 			f.wantCalls(t, tt.calls)
 			got, err := r.Zones(t.Context())
-			if err != nil || !slices.Equal(got, tt.zones) {
+			if err != nil || !slices.EqualFunc(got, tt.zones, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, %v\nwant %+v", got, err, tt.zones)
 			}
 			var ids []string
@@ -280,7 +282,7 @@ func TestRead(t *testing.T) {
 				ids = append(ids, s.ZoneID)
 			}
 			if !slices.Equal(w.list(), ids) {
-				t.Errorf("watcher knows %v, want %v", w.list(), ids)
+				t.Errorf("the meter knows %v, want %v", w.list(), ids)
 			}
 		})
 	}
@@ -318,7 +320,7 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 			if err := r.read(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
 		})
@@ -349,7 +351,7 @@ func TestPutZone(t *testing.T) {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
 		f.wantCalls(t, map[string]int{"PutZone": 1})
-		if s, err := r.Zone(t.Context(), "a"); err != nil || s != put {
+		if s, err := r.Zone(t.Context(), "a"); err != nil || !s.Equal(put) {
 			t.Errorf("Zone = %+v, %v", s, err)
 		}
 	})
@@ -411,7 +413,7 @@ func TestPutZone(t *testing.T) {
 		if _, err := r.PutZone(t.Context(), put, nil, ""); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Errorf("PutZone = %v", err)
 		}
-		if s, _ := r.Zone(t.Context(), "a"); s != old {
+		if s, _ := r.Zone(t.Context(), "a"); !s.Equal(old) {
 			t.Errorf("a change that may not have happened is remembered: %+v", s)
 		}
 	})
@@ -459,7 +461,7 @@ func TestSeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.wantCalls(t, tt.calls)
-			if got, _ := r.Zones(t.Context()); !slices.Equal(got, tt.want) {
+			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
 		})
@@ -488,7 +490,7 @@ func TestSeeds(t *testing.T) {
 		if present, err := r.put(t.Context(), r.lookup("a")); err != nil || !present {
 			t.Fatalf("put = %v, %v", present, err)
 		}
-		if got := *r.lookup("a").settings.Load(); got != other {
+		if got := *r.lookup("a").settings.Load(); !got.Equal(other) {
 			t.Errorf("settings = %+v, want the store's", got)
 		}
 	})
@@ -509,7 +511,7 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	}
 	f.do(func() { f.away = true })
 	f.counted()
-	if got, ok := r.Remembered("a"); !ok || got != settings("a", 1) {
+	if got, ok := r.Remembered("a"); !ok || !got.Equal(settings("a", 1)) {
 		t.Errorf("Remembered = %+v, %t, want the store's", got, ok)
 	}
 	if got, ok := r.Remembered("b"); ok {
@@ -528,66 +530,70 @@ func TestLoopReadsWithinASecond(t *testing.T) {
 		<-time.After(time.Second) // of the bubble's clock
 		synctest.Wait()
 		want := []zone.Settings{settings("a", 2), settings("b", 3)}
-		if got, err := r.Zones(t.Context()); err != nil || !slices.Equal(got, want) {
+		if got, err := r.Zones(t.Context()); err != nil || !slices.EqualFunc(got, want, zone.Settings.Equal) {
 			t.Errorf("Zones = %+v, %v", got, err)
 		}
 	})
 }
 
-func TestWaiterLeavesASharedCallAtItsOwnDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f flight
-		release := make(chan struct{})
-		begun := make(chan struct{})
-		leader := make(chan error, 1)
-		go func() {
-			// The leader's own context ends too; the call goes on for the rest.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			defer cancel()
-			leader <- f.do(ctx, func(ctx context.Context) error {
-				close(begun)
-				<-release
-				return ctx.Err()
-			})
-		}()
-		<-begun
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		err := f.do(ctx, func(context.Context) error { return errors.New("ran twice") })
-		if !errors.Is(err, line.ErrStoreUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waiter: %v", err)
+// TestEveryCallIsMeasured: whatever calls the store, the meter hears of each call, of how
+// long it took and of how it ended.
+func TestEveryCallIsMeasured(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		f, m := newFakeStore(settings("a", 1), settings("b", 1)), &watched{}
+		r, clock := newTest(t, f, Options{Meter: m})
+		f.before = func(string, string) { clock.advance(2 * time.Second) }
+		ctx := t.Context()
+		m.called = nil // what newTest did
+		f.do(func() { f.away = away; delete(f.zones, "b"); f.answer.Status = line.Admitted })
+		_, _ = r.Join(ctx, "a", line.ID{1})
+		_, _ = r.Poll(ctx, "a", line.Place{})
+		_ = r.Leave(ctx, "a", line.Place{})
+		_, _ = r.Stats(ctx, "a")
+		_, _ = r.Sweep(ctx, "a", "me", 0)
+		_, _ = r.Changes(ctx, "a")
+		_, _ = r.Poll(ctx, "b", line.Place{}) // lost
+		_, _ = r.PutZone(ctx, settings("a", 2), nil, "test")
+		_ = r.DeleteZone(ctx, "a", "test")
+		_ = r.Ping(ctx)
+		r.Depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
+		r.tellAll(ctx)
+		r.readAndLog(ctx)
+		got := map[string]int{}
+		for name, n := range f.counted() {
+			got[strings.ToLower(name)] = n
 		}
-		close(release)
-		if err := <-leader; err != nil {
-			t.Errorf("leader: %v", err)
+		m.mu.Lock()
+		for call, name := range store.Calls {
+			n, failures := got[strings.ReplaceAll(name, "_", "")], 0
+			if away {
+				failures = n
+			}
+			want := tally{n, failures, time.Duration(n) * 2 * time.Second}
+			if heard := m.called[store.Call(call)]; heard != want || n == 0 && !away {
+				t.Errorf("away %v: %s: the meter heard %+v, want %+v", away, name, heard, want)
+			}
 		}
-	})
+		if m.heard == 0 != away {
+			t.Errorf("away %v: the meter heard %d answers", away, m.heard)
+		}
+		m.mu.Unlock()
+	}
 }
 
-func TestPanicInASharedCallIsAnErrorForTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f flight
-		begun, release := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer func() { _ = recover() }()
-			_ = f.do(t.Context(), func(context.Context) error {
-				close(begun)
-				<-release
-				panic("boom")
-			})
-		}()
-		<-begun
-		waiter := make(chan error, 1)
-		go func() { waiter <- f.do(t.Context(), nil) }()
-		synctest.Wait()
-		close(release)
-		if err := <-waiter; !errors.Is(err, errUnfinished) {
-			t.Errorf("waiter: %v, want errUnfinished", err)
-		}
-		if err := f.do(t.Context(), func(context.Context) error { return nil }); err != nil {
-			t.Errorf("the flight after a panic: %v", err)
-		}
-	})
+// TestClocks: each look at a zone says how far its clock is ahead of the server's.
+func TestClocks(t *testing.T) {
+	f, m := newFakeStore(settings("a", 1)), &watched{}
+	r, clock := newTest(t, f, Options{Meter: m})
+	f.do(func() { f.answer.State.NowMillis = clock.now().Add(time.Hour + time.Second).UnixMilli() })
+	f.before = func(string, string) { clock.advance(2 * time.Second) }
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	// Half-way through a call of two seconds.
+	if want := time.Hour; m.ahead != want {
+		t.Errorf("the zone is %v ahead, want %v", m.ahead, want)
+	}
 }
 
 func TestPollAllocatesNothing(t *testing.T) {
@@ -606,7 +612,7 @@ func TestPollAllocatesNothing(t *testing.T) {
 }
 
 // constantStore answers polls without work.
-type constantStore struct{ Store }
+type constantStore struct{ store.Store }
 
 func (constantStore) Poll(context.Context, string, line.Place) (line.Answer, error) {
 	return line.Answer{State: line.State{EdgeMicros: 1}}, nil

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // remembered is one zone in memory. All of it may be read and written by any
 // number of polls at once, without a lock.
 type remembered struct {
+	id string
 	// settings are in force on this server. stored are those of the store, as it
 	// was last seen: the same, unless there is a brake.
 	settings, stored atomic.Pointer[zone.Settings]
@@ -37,7 +39,7 @@ type remembered struct {
 	// heals counts the times this zone was put back. A caller that reads it
 	// before asking the store can tell whether somebody healed it since.
 	heals   atomic.Uint64
-	healing flight
+	healing background.Shared
 	// troubled: the log says already that the zone cannot be put back.
 	troubled atomic.Bool
 }
@@ -51,7 +53,7 @@ const untold = -1
 const seenWithin = time.Second
 
 func newRemembered(s zone.Settings, seen bool) *remembered {
-	z := &remembered{}
+	z := &remembered{id: s.ZoneID}
 	z.settings.Store(&s)
 	z.stored.Store(&s)
 	z.seen.Store(seen)
@@ -60,7 +62,7 @@ func newRemembered(s zone.Settings, seen bool) *remembered {
 
 // set takes in the settings that the store has. The caller holds the registry's mu.
 func (z *remembered) set(s zone.Settings) {
-	if *z.stored.Load() != s {
+	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
 	}
 	z.seen.Store(true)
@@ -75,7 +77,7 @@ func (z *remembered) apply(b *brake) {
 	if b != nil {
 		s = b.on(s)
 	}
-	if *z.settings.Load() != s {
+	if !z.settings.Load().Equal(s) {
 		z.settings.Store(&s)
 	}
 }

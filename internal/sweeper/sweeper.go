@@ -12,6 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -23,16 +24,15 @@ const (
 	MinEvery = time.Second
 )
 
-// Store is what the sweeper asks of a store.
-type Store interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+// Lines is what is swept: the registry.
+type Lines interface {
+	store.Viewer
+	store.Sweeper
 }
 
-// Options of a Sweeper. Store and Registerer are required.
+// Options of a Sweeper. Lines and Registerer are required.
 type Options struct {
-	Store      Store
+	Lines      Lines
 	Registerer prometheus.Registerer
 	// Every is the period, at least MinEvery and in whole seconds: cron rounds
 	// down. DefaultEvery when 0.
@@ -46,7 +46,7 @@ type Options struct {
 
 // Sweeper sweeps all zones on a schedule.
 type Sweeper struct {
-	store   Store
+	lines   Lines
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
@@ -75,7 +75,7 @@ func New(o Options) (*Sweeper, error) {
 	}
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
-		store: o.Store, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
+		lines: o.Lines, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch),
 	}
 	if s.log == nil {
@@ -134,7 +134,7 @@ func (s *Sweeper) runOnce(ctx context.Context) {
 }
 
 func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
-	zones, err := s.store.Zones(ctx)
+	zones, err := s.lines.Zones(ctx)
 	if err != nil {
 		// No zone was looked at; the next look begins anew.
 		clear(s.watches)
@@ -160,7 +160,7 @@ func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
 // mayBeSwept looks at the zone's clock. Only a zone that could be looked at
 // stays watched.
 func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *watch) bool {
-	stats, err := s.store.Stats(ctx, z.ZoneID)
+	stats, err := s.lines.Stats(ctx, z.ZoneID)
 	if err != nil {
 		s.failed(ctx, r, z.ZoneID, err)
 		return false
@@ -183,7 +183,7 @@ func (s *Sweeper) sweepZone(ctx context.Context, r *run, zoneID string) {
 	var removed int64
 	for cursor := uint64(0); ctx.Err() == nil; {
 		begun := s.now()
-		batch, err := s.store.Sweep(ctx, zoneID, s.owner, cursor)
+		batch, err := s.lines.Sweep(ctx, zoneID, s.owner, cursor)
 		r.longest = max(r.longest, s.now().Sub(begun))
 		if err != nil {
 			s.failed(ctx, r, zoneID, err)

@@ -32,6 +32,8 @@ type batch struct {
 
 // fakeStore hands out prepared batches and writes down what it was asked.
 type fakeStore struct {
+	Lines
+
 	mu       sync.Mutex
 	zones    []zone.Settings
 	zonesErr error
@@ -105,7 +107,7 @@ func newHarness(t *testing.T, zones ...string) *harness {
 		h.store.zones = append(h.store.zones, zone.Defaults(id))
 	}
 	s, err := New(Options{
-		Store: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
+		Lines: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
 		Logger: slog.New(slog.NewTextHandler(&h.log, nil)),
 	})
 	if err != nil {
@@ -382,7 +384,7 @@ func scheduled(t *testing.T) (*Sweeper, *fakeStore) {
 		batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
 	}
 	f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
-	s, err := New(Options{Store: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
+	s, err := New(Options{Lines: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
@@ -30,14 +31,6 @@ const (
 	// MaxClientAgent is in characters.
 	MaxClientAgent = 256
 )
-
-// Store is what this room asks of a store.
-type Store interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-}
 
 // Guard keeps those out who ask too much.
 type Guard interface {
@@ -59,25 +52,30 @@ type Meter interface {
 
 // Service takes and gives up places. It is safe for concurrent use.
 type Service struct {
-	store  Store
+	store  store.Lines
 	guard  Guard
 	tokens *token.Keys
 	issuer answer.Issuer
 	meter  Meter
 	states states
+
+	background background.Group
 }
 
 // New returns the room over this store, behind this guard; a nil guard lets
 // everybody in. now is the clock of the cache behind State; a nil now is time.Now.
-func New(store Store, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
+func New(store store.Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
 	return &Service{
 		store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter,
-		states: states{now: now, zones: make(map[string]*snapshot)},
+		states: states{now: now, zones: make(map[string]snapshot)},
 	}
 }
+
+// Stop waits for what goes on without a request: readings of a state whose reader gave up.
+func (s *Service) Stop() { s.background.Stop() }
 
 // Newcomer is one who asks for a place. All but ZoneID are optional.
 type Newcomer struct {
@@ -126,30 +124,18 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
-	if errors.Is(err, guard.ErrRefused) {
-		s.meter.Join(n.ZoneID, "refused")
-		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
-	}
+	s.meter.Join(n.ZoneID, answer.Outcome(&a, err))
 	if err != nil {
-		s.meter.Join(n.ZoneID, "error")
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}
 	switch a.Status {
-	case line.Waiting:
-		s.meter.Join(n.ZoneID, "waiting")
 	case line.Admitted:
-		s.meter.Join(n.ZoneID, "admitted")
 		s.meter.Admit(n.ZoneID, answer.Waited(a))
-	case line.AdmittedBefore:
-		s.meter.Join(n.ZoneID, "admitted_before")
 	case line.Closed:
-		s.meter.Join(n.ZoneID, "closed")
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrClosed)
 	case line.Full:
-		s.meter.Join(n.ZoneID, "full")
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrFull)
-	default:
-		s.meter.Join(n.ZoneID, "error")
+	default: // nothing more to count
 	}
 	out, err := s.issuer.Answer(n.ZoneID, a)
 	if err != nil {
@@ -178,15 +164,9 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 // place that is already gone is no error. It returns a *serve.FieldError or
 // token.ErrInvalid before the store is asked, or an error of the store.
 func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return err
-	}
-	if err := answer.CheckToken(tok); err != nil {
-		return err
-	}
-	p, err := s.tokens.Verify(zoneID, tok)
+	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
-		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
+		return err
 	}
 	if err := s.store.Leave(ctx, zoneID, p); err != nil {
 		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))

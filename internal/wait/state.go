@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -16,7 +17,7 @@ import (
 const (
 	// StateMaxAge is how old a state may be: what the answer's max-age says.
 	StateMaxAge = time.Second
-	// stateTimeout bounds one refresh, since it is not its caller's alone and
+	// stateTimeout bounds one reading, since it is not its caller's alone and
 	// does not end with the caller's request.
 	stateTimeout = 2 * time.Second
 	// stateForgotten is when a zone that nobody asks about leaves the cache.
@@ -33,31 +34,27 @@ type State struct {
 	EstimatedWait int64 `json:"estimatedWait"`
 }
 
-// errStateLost is what is left of a refresh that panicked.
-var errStateLost = errors.New("wait: state: the refresh did not end")
+// errStateLost is what is left of a reading that panicked.
+var errStateLost = errors.New("wait: state: the reading did not end")
 
 // states remembers, for each zone that exists, its state for StateMaxAge. A
 // crowd that has no cache in front costs one question to the store a second
 // and zone, the failing ones included. A name that has not once been found to
-// be a zone's is remembered only while the store is being asked, so that
-// made-up names fill no memory.
+// be a zone's is not remembered, so that made-up names fill no memory.
 type states struct {
-	now   func() time.Time
-	mu    sync.Mutex
-	zones map[string]*snapshot
+	now     func() time.Time
+	reading background.Shared
+	mu      sync.Mutex
+	zones   map[string]snapshot
 	// cleared is when forget last ran.
 	cleared time.Time
 }
 
-// snapshot is one zone's state, or the failure to get it. All but done is
-// written before done is closed and never after.
+// snapshot is one zone's state at a time, or the failure to get it.
 type snapshot struct {
-	done  chan struct{}
 	at    time.Time
 	state State
 	err   error
-	// exists: the store has known the zone, now or at an earlier refresh.
-	exists bool
 }
 
 // State returns the zone's public state, at most StateMaxAge old. It returns a
@@ -66,45 +63,42 @@ func (s *Service) State(ctx context.Context, zoneID string) (State, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return State{}, err
 	}
-	snap, mine := s.states.claim(zoneID)
-	if mine {
-		s.refresh(ctx, zoneID, snap)
-	}
-	select {
-	case <-snap.done:
-		if snap.err != nil {
-			return State{}, answer.InZone(zoneID, snap.err)
+	snap, fresh := s.states.get(zoneID)
+	if !fresh {
+		err := s.states.reading.Do(ctx, &s.background, zoneID, stateTimeout, func(ctx context.Context) error {
+			return s.refresh(ctx, zoneID)
+		})
+		if err != nil {
+			return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
 		}
-		return snap.state, nil
-	case <-ctx.Done():
-		return State{}, fmt.Errorf("wait: state: %w", ctx.Err())
+		snap, _ = s.states.get(zoneID)
 	}
+	if snap.err != nil {
+		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", snap.err))
+	}
+	return snap.state, nil
 }
 
-// refresh fills the snapshot and lets those go who wait for it.
-func (s *Service) refresh(ctx context.Context, zoneID string, snap *snapshot) {
-	defer s.states.settle(zoneID, snap)
+// refresh reads the zone's state, unless another just did.
+func (s *Service) refresh(ctx context.Context, zoneID string) error {
+	if snap, fresh := s.states.get(zoneID); fresh {
+		return snap.err
+	}
+	snap := snapshot{at: s.states.now(), err: errStateLost}
+	defer func() { s.states.keep(zoneID, snap) }()
 	snap.state, snap.err = s.readState(ctx, zoneID)
-	switch {
-	case snap.err == nil:
-		snap.exists = true
-	case errors.Is(snap.err, line.ErrZoneUnknown), errors.Is(snap.err, line.ErrZoneDeleted):
-		snap.exists = false
-	}
+	return snap.err
 }
 
-// readState asks the store. It outlives the caller's request: others wait for
-// the same answer.
+// readState asks the store.
 func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
-	defer cancel()
 	settings, err := s.store.Zone(ctx, zoneID)
 	if err != nil {
-		return State{}, fmt.Errorf("wait: state: %w", err)
+		return State{}, err
 	}
 	stats, err := s.store.Stats(ctx, zoneID)
 	if err != nil {
-		return State{}, fmt.Errorf("wait: state: %w", err)
+		return State{}, err
 	}
 	return State{
 		ZoneID: zoneID, Mode: settings.Mode,
@@ -112,39 +106,29 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	}, nil
 }
 
-// claim returns the snapshot to wait for and, to one caller at a time, that it
-// is this caller's to make.
-func (c *states) claim(zoneID string) (snap *snapshot, mine bool) {
-	now := c.now()
+// get returns what is remembered of a zone, and whether it is younger than StateMaxAge.
+func (c *states) get(zoneID string) (snap snapshot, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, known := c.zones[zoneID]
-	if known {
-		select {
-		case <-old.done:
-			if now.Sub(old.at) < StateMaxAge {
-				return old, false
-			}
-		default:
-			return old, false
-		}
-	} else {
-		c.forget(now)
-	}
-	snap = &snapshot{done: make(chan struct{}), at: now, err: errStateLost, exists: known && old.exists}
-	c.zones[zoneID] = snap
-	return snap, true
+	snap, known := c.zones[zoneID]
+	return snap, known && c.now().Sub(snap.at) < StateMaxAge
 }
 
-// settle publishes the snapshot, and drops it where no zone of that name has
-// been found.
-func (c *states) settle(zoneID string, snap *snapshot) {
+// keep remembers a snapshot of a zone that exists, as far as is known.
+func (c *states) keep(zoneID string, snap snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(snap.done)
-	if !snap.exists && c.zones[zoneID] == snap {
+	_, known := c.zones[zoneID]
+	switch {
+	case errors.Is(snap.err, line.ErrZoneUnknown), errors.Is(snap.err, line.ErrZoneDeleted):
 		delete(c.zones, zoneID)
+		return
+	case !known && snap.err != nil:
+		return
+	case !known:
+		c.forget(snap.at)
 	}
+	c.zones[zoneID] = snap
 }
 
 // forget drops, at most once in stateForgotten, the zones that nobody has

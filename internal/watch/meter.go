@@ -16,24 +16,6 @@ const (
 	slack = span + 500*time.Millisecond
 )
 
-// tally counts what happened since the meter began. Unlike the store's totals
-// it never falls.
-type tally struct{ joined, admitted, left, swept, restored, polls int64 }
-
-// plus returns the tally and what happened between two readings of the totals.
-// Where one has fallen, the store has begun anew meanwhile, and what happened up
-// to then is not known.
-func (t tally) plus(was, now line.Totals) tally {
-	return tally{
-		joined:   t.joined + max(0, now.Joined-was.Joined),
-		admitted: t.admitted + max(0, now.Admitted-was.Admitted),
-		left:     t.left + max(0, now.Left-was.Left),
-		swept:    t.swept + max(0, now.Swept-was.Swept),
-		restored: t.restored + max(0, now.Restored-was.Restored),
-		polls:    t.polls + max(0, now.Polls-was.Polls),
-	}
-}
-
 // waited counts those admitted between two readings whose waits fall in a bucket
 // of window.WaitBucket.
 type waited struct {
@@ -41,10 +23,11 @@ type waited struct {
 	n      uint32
 }
 
-// reading is the tally at one moment.
+// reading is what has happened since the meter began, at one moment. Unlike the store's
+// totals it never falls.
 type reading struct {
 	at time.Time
-	tally
+	line.Totals
 	// waits are those of the time since the reading before.
 	waits []waited
 }
@@ -66,7 +49,7 @@ func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
 	m.forget(now)
 	r := reading{at: now}
 	if n := len(m.readings); n > 0 {
-		r.tally = m.readings[n-1].plus(m.totals, stats.Totals)
+		r.Totals = m.readings[n-1].Plus(m.totals, stats.Totals)
 		r.waits = m.since(stats.Waits)
 		m.count(r.waits, 1)
 	}
@@ -80,14 +63,14 @@ func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
 	}
 	perMinute := func(n int64) float64 { return float64(n) * span.Seconds() / seconds }
 	out.RateSeconds = max(1, int64(seconds+0.5))
-	out.JoinsPerMinute = perMinute(r.joined - base.joined)
+	out.JoinsPerMinute = perMinute(r.Joined - base.Joined)
 	// The store counts the last minute's admissions itself. A window that was
 	// used up in the first seconds must not look like ten times the limit.
-	out.AdmittedPerMinute = min(perMinute(r.admitted-base.admitted), float64(out.InMinute))
-	out.DeparturesPerMinute = perMinute(r.left - base.left)
-	out.SweptPerMinute = perMinute(r.swept - base.swept)
-	out.PollsPerSecond = float64(r.polls-base.polls) / seconds
-	out.Restored = r.restored - base.restored
+	out.AdmittedPerMinute = min(perMinute(r.Admitted-base.Admitted), float64(out.InMinute))
+	out.DeparturesPerMinute = perMinute(r.Left - base.Left)
+	out.SweptPerMinute = perMinute(r.Swept - base.Swept)
+	out.PollsPerSecond = float64(r.Polls-base.Polls) / seconds
+	out.Restored = r.Restored - base.Restored
 	for _, n := range m.inMinute {
 		out.WaitCount += n
 	}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -33,12 +35,6 @@ const (
 // ErrStopped: the watch was stopped, and no further round will come.
 var ErrStopped = errors.New("watch: stopped")
 
-// Lines is what is sampled: the registry.
-type Lines interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-}
-
 // Estimates says how good this server's estimates were lately: the median
 // relative error of so many. 0 of 0 when none was measured.
 type Estimates interface {
@@ -47,7 +43,8 @@ type Estimates interface {
 
 // Options of a Watch. Lines is required.
 type Options struct {
-	Lines Lines
+	// Lines is what is sampled: the registry.
+	Lines store.Viewer
 	// Estimates measures the estimates. May be nil.
 	Estimates Estimates
 	// Logger defaults to one that discards.
@@ -58,7 +55,7 @@ type Options struct {
 
 // Watch samples all zones. Its methods may be called from any goroutine.
 type Watch struct {
-	lines     Lines
+	lines     store.Viewer
 	estimates Estimates
 	log       *slog.Logger
 	now       func() time.Time
@@ -71,11 +68,10 @@ type Watch struct {
 	// full: the log has said that there are too many zones.
 	full bool
 
-	// stop is closed by Stop. cancel and done are nil before Start.
+	// stop is closed by Stop.
 	stop    chan struct{}
 	stopped sync.Once
-	cancel  context.CancelFunc
-	done    chan struct{}
+	rounds  background.Group
 }
 
 // track is what is kept of one zone.
@@ -109,12 +105,7 @@ func New(o Options) *Watch {
 // called once.
 func (w *Watch) Start(ctx context.Context) {
 	w.runOnce(ctx)
-	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	w.done = make(chan struct{})
-	go func() {
-		defer close(w.done)
-		w.loop(ctx)
-	}()
+	w.rounds.Start(ctx, w.loop)
 }
 
 func (w *Watch) loop(ctx context.Context) {
@@ -135,11 +126,7 @@ func (w *Watch) loop(ctx context.Context) {
 // way has ended. It may be called more than once.
 func (w *Watch) Stop() {
 	w.stopped.Do(func() { close(w.stop) })
-	if w.cancel == nil {
-		return
-	}
-	w.cancel()
-	<-w.done
+	w.rounds.Stop()
 }
 
 // Latest returns the newest sample of a zone, at most two seconds old; false for
@@ -222,7 +209,7 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
-		w.take(at, results)
+		w.keep(at, results)
 	} else {
 		for _, t := range w.zones {
 			t.fail(at)
@@ -287,8 +274,8 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	}
 }
 
-// take keeps what a round has heard. The caller holds mu.
-func (w *Watch) take(at time.Time, results []result) {
+// keep remembers what a round has heard. The caller holds mu.
+func (w *Watch) keep(at time.Time, results []result) {
 	before := w.zones
 	w.zones = make(map[string]*track, len(results))
 	for i := range results {

@@ -2,11 +2,9 @@ package zone
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // Change is one entry of a zone's record of changes. A change that changes
@@ -36,23 +34,9 @@ const (
 )
 
 // CheckBy returns an error, a sentence without its subject, for what cannot be
-// the name of who changes a zone: it must be UTF-8 of at most MaxByLength bytes,
-// with no control characters and nothing that turns or breaks a line of text,
-// lest one entry of the record look like another. An empty name is none.
-func CheckBy(name string) error {
-	switch {
-	case len(name) > MaxByLength:
-		return fmt.Errorf("must not be longer than %d bytes", MaxByLength)
-	case !utf8.ValidString(name):
-		return errors.New("must be UTF-8")
-	}
-	for _, r := range name {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
-			return errors.New("must not hold control characters")
-		}
-	}
-	return nil
-}
+// the name of who changes a zone: a line of text of at most MaxByLength bytes. An
+// empty name is none.
+func CheckBy(name string) error { return setting.CheckText(name, MaxByLength) }
 
 // NewestFirst merges the records of several zones, each the newest first, into
 // one of at most MaxChangesListed. Within a zone the order stays as it is, also

@@ -65,36 +65,37 @@ const (
 // ErrInvalid is wrapped by every error of Validate.
 var ErrInvalid = errors.New("zone: invalid settings")
 
-// Settings are all that an operator sets for one zone.
+// Settings are all that an operator sets for one zone. Table says of each field what
+// it is called, its bounds, and how it is shown. Compare with Equal: a setting may be a
+// list.
 type Settings struct {
+	_ [0]func() // no ==
 	// ZoneID names the zone: 1-64 of A-Z a-z 0-9 . _ -
-	ZoneID string `json:"zoneId" yaml:"zoneId"`
+	ZoneID string
 	// PerMinute is the limit: the most admissions in any 60 s. 0 holds everybody.
-	PerMinute int64 `json:"perMinute" yaml:"perMinute"`
+	PerMinute int64
 	// Mode is queue, open or closed.
-	Mode Mode `json:"mode" yaml:"mode"`
+	Mode Mode
 	// WindowSeconds is the length of the sliding window, 1-60 s.
-	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds"`
+	WindowSeconds int64
 	// Burst is how many more than the window's limit one window may admit
 	// while nobody waits. The limit of the minute still holds.
-	Burst int64 `json:"burst" yaml:"burst"`
+	Burst int64
 	// IdleTimeoutSeconds is how long a visitor may be silent, 5-3600 s.
-	IdleTimeoutSeconds int64 `json:"idleTimeoutSeconds" yaml:"idleTimeoutSeconds"`
+	IdleTimeoutSeconds int64
 	// PassTTLSeconds is how long a pass is good for, 10-86400 s.
-	PassTTLSeconds int64 `json:"passTtlSeconds" yaml:"passTtlSeconds"`
+	PassTTLSeconds int64
 	// MaxWaiting refuses newcomers at this many waiting. 0 sets no bound.
-	MaxWaiting int64 `json:"maxWaiting" yaml:"maxWaiting"`
+	MaxWaiting int64
 	// OnStoreFailure is hold or admit.
-	OnStoreFailure FailurePolicy `json:"onStoreFailure" yaml:"onStoreFailure"`
+	OnStoreFailure FailurePolicy
 }
 
 // Defaults returns the settings of a new zone.
 func Defaults(zoneID string) Settings {
-	return Settings{
-		ZoneID: zoneID, PerMinute: DefaultPerMinute, Mode: ModeQueue,
-		WindowSeconds: DefaultWindowSeconds, IdleTimeoutSeconds: DefaultIdleTimeoutSeconds,
-		PassTTLSeconds: DefaultPassTTLSeconds, OnStoreFailure: FailureHold,
-	}
+	s := Settings{ZoneID: zoneID}
+	Table.Fill(&s)
+	return s
 }
 
 // Window is the length of the sliding window.
@@ -131,33 +132,13 @@ func ValidID(id string) bool {
 // Validate reports every setting that is out of its range, in one error that
 // wraps ErrInvalid and says for each what is allowed.
 func (s Settings) Validate() error {
-	var errs []error
-	bad := func(format string, a ...any) {
-		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))
-	}
-	between := func(name string, v, lo, hi int64) {
-		if v < lo || v > hi {
-			bad("%s is %d, must be between %d and %d", name, v, lo, hi)
-		}
-	}
+	faults := Table.Check(s)
 	if !ValidID(s.ZoneID) {
-		bad("zoneId %q must be 1 to 64 of A-Z a-z 0-9 . _ -", s.ZoneID)
+		faults = append([]string{fmt.Sprintf("zoneId %q must be 1 to 64 of A-Z a-z 0-9 . _ -", s.ZoneID)}, faults...)
 	}
-	between("perMinute", s.PerMinute, 0, MaxPerMinute)
-	between("windowSeconds", s.WindowSeconds, 1, MaxWindowSeconds)
-	between("burst", s.Burst, 0, MaxPerMinute)
-	between("idleTimeoutSeconds", s.IdleTimeoutSeconds, MinIdleTimeoutSeconds, MaxIdleTimeoutSeconds)
-	between("passTtlSeconds", s.PassTTLSeconds, MinPassTTLSeconds, MaxPassTTLSeconds)
-	between("maxWaiting", s.MaxWaiting, 0, MaxMaxWaiting)
-	switch s.Mode {
-	case ModeQueue, ModeOpen, ModeClosed:
-	default:
-		bad("mode %q must be queue, open or closed", s.Mode)
-	}
-	switch s.OnStoreFailure {
-	case FailureHold, FailureAdmit:
-	default:
-		bad("onStoreFailure %q must be hold or admit", s.OnStoreFailure)
+	errs := make([]error, len(faults))
+	for i, fault := range faults {
+		errs[i] = fmt.Errorf("%w: %s", ErrInvalid, fault)
 	}
 	return errors.Join(errs...)
 }

@@ -17,15 +17,15 @@
 --               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, answers, missed, rounded, pace, moved, waits}
+--          {0, state, answers, untouched, rounded, pace, moved, waits}
 --   state    now, edge, last arrival, waiting, released, live, in window, in
 --            minute, window limit, edge passed, edge live, epoch, lost at; when the
 --            clock was last set back, and by how much the zone's was ahead then
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
---            s: joined, admitted, left, swept, restored, polls, estimate
---   missed   which of those touched, from 1, are not in the line or may be near
+--            s: TOTALS of include/zone.lua, estimate
+--   untouched which of those touched, from 1, are not in the line or may be near
 --            the door: nothing is noted of them, and they have to poll
 --   rounded  for whose position lies between two marks: both, and the position
 --   pace     live released expected to come, room, per minute, longest period
@@ -53,7 +53,7 @@ end
 local r = rates_of(z.per_minute, z.window, z.idle)
 local t = begin(z, r, ARGV[1])
 
-local missed = touch_all(z, t, ARGV, 5, touched, tonumber(ARGV[3]))
+local untouched = touch_all(z, t, ARGV, 5, touched, tonumber(ARGV[3]))
 local answers, moved = answer_all(z, r, t, ARGV, first_poll, first_other - 1)
 local n, wants_stats = #answers, false
 for i = first_other, #ARGV, 2 do
@@ -67,10 +67,12 @@ for i = first_other, #ARGV, 2 do
     n = n + 4
   else
     local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
-    for _, v in ipairs({ z.joined, z.admitted, z.left, z.swept, z.restored, z.polls, est }) do
+    for _, total in ipairs(TOTALS) do
       n = n + 1
-      answers[n] = v
+      answers[n] = z[total]
     end
+    n = n + 1
+    answers[n] = est
     wants_stats = true
   end
 end
@@ -87,7 +89,7 @@ return {
     max(0, z.heal_until - HEAL), z.set_micros, z.ahead_micros,
   },
   answers,
-  missed,
+  untouched,
   t.rounded,
   { expect(z, r, t.live), t.room, z.per_minute, r.cap },
   moved,

@@ -168,7 +168,7 @@ func (w *fixture) put(s zone.Settings) {
 	if !created {
 		was = new(w.model.settings)
 	}
-	if created || *was != s {
+	if created || !was.Equal(s) {
 		w.note(by, was, &s)
 	}
 	for _, h := range w.stores {

@@ -76,10 +76,7 @@ func (w *invariants) passed(d time.Duration) { w.now += d.Microseconds() }
 // a loss the store can only assume that they held for the last minute.
 func (w *invariants) changed() {
 	s := w.w.model.settings
-	same := s // but for what has to do with no limit
-	same.IdleTimeoutSeconds, same.PassTTLSeconds, same.MaxWaiting =
-		w.rule.IdleTimeoutSeconds, w.rule.PassTTLSeconds, w.rule.MaxWaiting
-	if same != w.rule {
+	if s.PerMinute != w.rule.PerMinute || s.Mode != w.rule.Mode || s.WindowSeconds != w.rule.WindowSeconds || s.Burst != w.rule.Burst {
 		w.changedAt = w.now
 	}
 	w.rule = s

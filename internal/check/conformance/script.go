@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -245,10 +244,11 @@ func (s *story) edited(changes []string) zone.Settings {
 	}
 	for _, c := range changes {
 		name, value, _ := strings.Cut(c, "=")
-		if _, err := strconv.Atoi(value); err != nil {
-			value = strconv.Quote(value)
+		x := zone.Table.Find(name)
+		if x == nil {
+			s.t.Fatalf("%s: there is no such setting", c)
 		}
-		s.fails(c, json.Unmarshal(fmt.Appendf(nil, "{%q: %s}", name, value), &z), nil)
+		s.fails(c, x.Parse(&z, value), nil)
 	}
 	return z
 }

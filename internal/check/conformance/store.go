@@ -7,39 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/store"
 )
-
-// Store is what the rooms ask of a store. For each method's meaning see the
-// embedded store's.
-type Store interface {
-	visits
-	settings
-	upkeep
-}
-
-type visits interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
-	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
-}
-
-type settings interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
-	DeleteZone(ctx context.Context, zoneID, by string) error
-	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
-}
-
-type upkeep interface {
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-	Ping(ctx context.Context) error
-}
 
 // TB is a test, or one run of a property.
 type TB interface {
@@ -51,10 +20,10 @@ type TB interface {
 // Harness is an empty store under test.
 type Harness struct {
 	// Store is the store.
-	Store Store
+	Store store.Store
 	// Lose takes all data from the store, as a crash would, and returns the
 	// store to go on with. Places and settings are gone; nothing is restored.
-	Lose func(t TB) Store
+	Lose func(t TB) store.Store
 	// Footprint says what the store holds of a zone besides its settings and
 	// counters: how many of what. A name with nothing to it is left out.
 	Footprint func(t TB, zoneID string) map[string]int

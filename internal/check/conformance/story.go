@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -215,7 +216,7 @@ func (s *story) fails(what string, err, want error) {
 }
 
 // store is the one under test.
-func (s *story) store() Store { return s.stores[0].Store }
+func (s *story) store() store.Store { return s.stores[0].Store }
 
 // names are so many of them: letter0, letter1, ...
 func names(letter string, n int) []string {

@@ -34,7 +34,7 @@ var zoneStories = map[string]func(*story){
 			return 1
 		})
 		got, err := s.store().Zones(s.t.Context())
-		if err != nil || !slices.Equal(got, all) {
+		if err != nil || !slices.EqualFunc(got, all, zone.Settings.Equal) {
 			s.t.Fatalf("zones %+v, %v, want %+v", got, err, all)
 		}
 	},
@@ -126,12 +126,12 @@ func (s *story) allFail(want error) {
 func (s *story) list(want ...zone.Settings) {
 	s.t.Helper()
 	got, err := s.store().Zones(s.t.Context())
-	if err != nil || !slices.Equal(got, want) {
+	if err != nil || !slices.EqualFunc(got, want, zone.Settings.Equal) {
 		s.t.Fatalf("zones %+v, %v, want %+v", got, err, want)
 	}
 	for _, z := range want {
 		got, err := s.store().Zone(s.t.Context(), z.ZoneID)
-		if err != nil || got != z {
+		if err != nil || !got.Equal(z) {
 			s.t.Fatalf("zone %+v, %v, want %+v", got, err, z)
 		}
 	}

@@ -51,14 +51,14 @@ func labelZone(s *step[zone.Settings]) {
 	case actionChange:
 		s.Settings = differences(*s.Was, *s.Now)
 		for _, d := range s.Settings {
-			t.add("  "+d.Name, fmt.Sprintf("%v -> %v", d.Was, d.Now))
+			t.add("  "+d.Name, d.was+" -> "+d.now)
 		}
 	case actionMake:
-		usual := settingsOf(zone.Defaults(s.name))
-		for i, one := range settingsOf(*s.Now) {
-			if one.name == perMinuteKey || one.value != usual[i].value {
-				s.Settings = append(s.Settings, difference{Name: one.name, Now: one.value})
-				t.add("  "+one.name, fmt.Sprint(one.value))
+		usual := zone.Defaults(s.name)
+		for i := range zone.Table {
+			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.Now, usual) {
+				s.Settings = append(s.Settings, difference{Name: x.Name, Now: x.Value(*s.Now)})
+				t.add("  "+x.Name, x.Text(*s.Now))
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func zoneChange(c adminclient.Change) []string {
 		made := []string{"made with perMinute " + grouped(c.Now.PerMinute)}
 		for _, d := range differences(zone.Defaults(c.ZoneID), *c.Now) {
 			if d.Name != perMinuteKey {
-				made = append(made, fmt.Sprintf("%s %v", d.Name, d.Now))
+				made = append(made, d.Name+" "+d.now)
 			}
 		}
 		return []string{strings.Join(made, ", ")}

@@ -63,7 +63,7 @@ func (s *session) tell(c change) error {
 	for _, d := range changed {
 		s.say("  %v", d)
 	}
-	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) any { return d.Was }))
+	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) string { return d.was }))
 	return nil
 }
 

@@ -128,19 +128,17 @@ func (c *connection) complete(ctx context.Context, names, args []string, word st
 
 // completeSetting returns the names of settings, and the values of those that have few.
 func completeSetting(word string) ([]string, cobra.ShellCompDirective) {
-	few := map[string][]string{
-		"mode":           {string(zone.ModeQueue), string(zone.ModeOpen), string(zone.ModeClosed)},
-		"onStoreFailure": {string(zone.FailureHold), string(zone.FailureAdmit)},
-	}
 	var found []string
 	if name, _, has := strings.Cut(word, "="); has {
-		for _, value := range few[name] {
-			found = append(found, name+"="+value)
+		if x := zone.Table.Find(name); x != nil {
+			for _, choice := range x.Options() {
+				found = append(found, name+"="+choice.Value)
+			}
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, s := range settingsOf(zone.Settings{}) {
-		found = append(found, s.name+"=")
+	for _, name := range zone.Table.Names() {
+		found = append(found, name+"=")
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

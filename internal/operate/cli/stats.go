@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
 
@@ -52,12 +53,9 @@ func statsText(s *adminclient.Stats) string {
 		figure("polls a second", rate(s.PollsPerSecond), "")
 	}
 	section("Since the zone's data began")
-	figure("joined", grouped(s.Totals.Joined), "")
-	figure("let in", grouped(s.Totals.Admitted), "")
-	figure("left", grouped(s.Totals.Left), "")
-	figure("swept", grouped(s.Totals.Swept), "")
-	figure("restored", grouped(s.Totals.Restored), "put back after a loss")
-	figure("polls", grouped(s.Totals.Polls), "")
+	for _, x := range line.TotalTable {
+		figure(x.Words, grouped(*x.At(&s.Totals)), x.Note)
+	}
 	return t.bare()
 }
 

@@ -3,46 +3,22 @@ package cli
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // How figures are written for people.
 
 // grouped writes 12340 as 12,340.
-func grouped(n int64) string {
-	const group = 3
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for at := len(digits) - group; at > 0; at -= group {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return sign + digits
-}
+func grouped(n int64) string { return setting.Count(n) }
 
 // span writes a duration in its two largest units: 42 s, 20 m 34 s, 2 h 05 m.
-func span(d time.Duration) string {
-	const sixty = 60
-	s := int64(math.Round(d.Seconds()))
-	switch {
-	case s < sixty:
-		return fmt.Sprintf("%d s", s)
-	case s < sixty*sixty && s%sixty == 0:
-		return fmt.Sprintf("%d m", s/sixty)
-	case s < sixty*sixty:
-		return fmt.Sprintf("%d m %02d s", s/sixty, s%sixty)
-	case s/sixty%sixty == 0:
-		return fmt.Sprintf("%d h", s/(sixty*sixty))
-	}
-	return fmt.Sprintf("%d h %02d m", s/(sixty*sixty), s/sixty%sixty)
-}
+func span(d time.Duration) string { return setting.Span(d) }
 
 func seconds(n int64) string { return span(time.Duration(n) * time.Second) }
 func millis(n int64) string  { return span(time.Duration(n) * time.Millisecond) }
@@ -84,43 +60,35 @@ func state(mode zone.Mode, perMinute int64) string {
 	return string(mode)
 }
 
-// setting is one setting of a zone by its name in JSON and YAML.
-type setting struct {
-	name  string
-	value any // int64 or a string
-}
+// perMinuteKey is the limit.
+const perMinuteKey = "perMinute"
 
-const (
-	// zoneIDKey is the one that is no setting but the zone's name.
-	zoneIDKey = "zoneId"
-	// perMinuteKey is the limit.
-	perMinuteKey = "perMinute"
-)
-
-// settingsOf returns all settings of a zone but its name, in the order of the
-// type. Being read off the type, it cannot miss one.
-func settingsOf(s zone.Settings) []setting {
-	v := reflect.ValueOf(s)
-	all := make([]setting, 0, v.NumField())
-	for i := range v.NumField() {
-		name, field := v.Type().Field(i).Tag.Get("json"), v.Field(i)
-		switch {
-		case name == zoneIDKey:
-		case field.Kind() == reflect.String:
-			all = append(all, setting{name, field.String()})
-		default:
-			all = append(all, setting{name, field.Interface()})
-		}
+// cell writes a setting for a table: in short, and a dash for a 0 that means none.
+func cell(x *zone.Setting, z zone.Settings) string {
+	switch n, isNumber := x.Value(z).(int64); {
+	case !isNumber:
+		return x.Text(z)
+	case n == 0 && x.None != "":
+		return "-"
+	case x.Unit == "s":
+		return seconds(n)
+	default:
+		return grouped(n)
 	}
-	return all
 }
 
-// assign writes settings as zones set takes them: a=1 b=2, with a blank before
-// each.
-func assign(all []difference, value func(difference) any) string {
+// assign writes settings as zones set takes them: a=1 b=2, with a blank before each,
+// and quotes for a shell about what needs them.
+func assign(all []difference, value func(difference) string) string {
 	var b strings.Builder
 	for _, d := range all {
-		fmt.Fprintf(&b, " %s=%v", d.Name, value(d))
+		word := d.Name + "=" + value(d)
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("=._,-/:@+", r)
+		}) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		b.WriteString(" " + word)
 	}
 	return b.String()
 }
@@ -130,18 +98,17 @@ type difference struct {
 	Name string `json:"name"`
 	Was  any    `json:"was"`
 	Now  any    `json:"now"`
+	// was and now are the values as they would be typed.
+	was, now string
 }
 
-func (d difference) String() string { return fmt.Sprintf("%s %v -> %v", d.Name, d.Was, d.Now) }
+func (d difference) String() string { return d.Name + " " + d.was + " -> " + d.now }
 
 // differences returns what is otherwise in now than in was.
 func differences(was, now zone.Settings) []difference {
 	var all []difference
-	before := settingsOf(was)
-	for i, s := range settingsOf(now) {
-		if s.value != before[i].value {
-			all = append(all, difference{s.name, before[i].value, s.value})
-		}
+	for _, x := range zone.Table.Differences(was, now) {
+		all = append(all, difference{x.Name, x.Value(was), x.Value(now), x.Text(was), x.Text(now)})
 	}
 	return all
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,26 +28,23 @@ func (c *connection) listZones() *cobra.Command {
 	})
 }
 
-// zoneTable is the zones with those settings that are looked at most.
+// zoneTable is the zones with those settings that have a column.
 func zoneTable(zones []zone.Settings) *table {
-	t := &table{columns: []column{
-		{title: "ZONE"},
-		{title: "STATE"},
-		{title: "PER MINUTE", right: true},
-		{title: "WINDOW", right: true},
-		{title: "BURST", right: true, spare: 3},
-		{title: "IDLE", right: true, spare: 2},
-		{title: "PASS", right: true, spare: 4},
-		{title: "MAX WAITING", right: true, spare: 1},
-		{title: "OUTAGE", spare: 5},
-	}}
-	for _, z := range zones {
-		most := "-"
-		if z.MaxWaiting > 0 {
-			most = grouped(z.MaxWaiting)
+	t := &table{columns: []column{{title: "ZONE"}, {title: "STATE"}}}
+	for _, x := range zone.Table {
+		if x.Column != "" {
+			_, number := x.Default.(int64)
+			t.columns = append(t.columns, column{title: x.Column, right: number, spare: x.Spare})
 		}
-		t.add(z.ZoneID, state(z.Mode, z.PerMinute), grouped(z.PerMinute), seconds(z.WindowSeconds), grouped(z.Burst),
-			seconds(z.IdleTimeoutSeconds), seconds(z.PassTTLSeconds), most, string(z.OnStoreFailure))
+	}
+	for _, z := range zones {
+		row := []string{z.ZoneID, state(z.Mode, z.PerMinute)}
+		for i := range zone.Table {
+			if x := &zone.Table[i]; x.Column != "" {
+				row = append(row, cell(x, z))
+			}
+		}
+		t.add(row...)
 	}
 	return t
 }
@@ -63,81 +57,36 @@ func (c *connection) getZone() *cobra.Command {
 			return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 		}
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
-		for _, one := range settingsOf(reply.Value) {
-			t.add(one.name, fmt.Sprint(one.value), meaning(reply.Value, one.name))
+		for i := range zone.Table {
+			x := &zone.Table[i]
+			t.add(x.Name, x.Text(reply.Value), x.Meaning(reply.Value))
 		}
 		return s.print(t)
 	})
-}
-
-// meaning says what a setting does.
-func meaning(z zone.Settings, name string) string {
-	switch name {
-	case "perMinute":
-		if z.PerMinute == 0 {
-			return "nobody is let in"
-		}
-		return "most admissions in any 60 s"
-	case "mode":
-		return map[zone.Mode]string{
-			zone.ModeQueue:  "let in at the limit, line up the rest",
-			zone.ModeOpen:   "everybody is let in, and counted",
-			zone.ModeClosed: "no newcomers; those who wait go on",
-		}[z.Mode]
-	case "windowSeconds":
-		limit := (z.PerMinute*z.WindowSeconds + 59) / 60
-		return fmt.Sprintf("most in any %s: %s", seconds(z.WindowSeconds), grouped(limit))
-	case "burst":
-		return "more in a window, while nobody waits"
-	case "idleTimeoutSeconds":
-		return "who is silent for longer loses the place"
-	case "passTtlSeconds":
-		return "how long a pass is good for: " + seconds(z.PassTTLSeconds)
-	case "maxWaiting":
-		if z.MaxWaiting == 0 {
-			return "as many may wait as come"
-		}
-		return "newcomers get 429 at so many waiting"
-	case "onStoreFailure":
-		if z.OnStoreFailure == zone.FailureAdmit {
-			return "each server lets in its share"
-		}
-		return "answer 503, keep the place"
-	}
-	return ""
 }
 
 // assignments reads arguments such as perMinute=600, for the server to check; numbers
 // are numbers, also as people are shown them: 12,340.
 func assignments(args []string) (map[string]any, error) {
 	given := make(map[string]any, len(args))
-	var names []string
-	known := make(map[string]any)
-	for _, s := range settingsOf(zone.Settings{}) {
-		known[s.name] = s.value
-		names = append(names, s.name)
-	}
 	for _, a := range args {
 		name, text, isPair := strings.Cut(a, "=")
+		x := zone.Table.Find(name)
 		_, twice := given[name]
+		var read zone.Settings
 		switch {
-		case !isPair && slices.Contains(names, a):
+		case !isPair && x != nil:
 			return nil, Usage("%s: give it a value: %s=...", a, a)
 		case !isPair:
 			return nil, Usage("%q is no setting; write name=value, such as perMinute=600", a)
-		case !slices.Contains(names, name):
-			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, names))
+		case x == nil:
+			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Names()))
 		case twice:
 			return nil, Usage("%s is given twice", name)
+		case x.Parse(&read, text) != nil:
+			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
 		}
-		given[name] = text
-		if _, number := known[name].(int64); number {
-			n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
-			if err != nil {
-				return nil, Usage("%s is %q, must be a whole number", name, text)
-			}
-			given[name] = n
-		}
+		given[name] = x.Value(read)
 	}
 	return given, nil
 }
@@ -189,11 +138,11 @@ func (c *connection) deleteZone() *cobra.Command {
 			return s.aboutZone(ctx, id, err)
 		}
 		if s.json {
-			text, err := json.Marshal(map[string]any{zoneIDKey: id, "deleted": true})
+			text, err := json.Marshal(map[string]any{zone.IDName: id, "deleted": true})
 			return s.printReply(text, err)
 		}
 		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
-			assign(differences(zone.Defaults(id), was.Value), func(d difference) any { return d.Now }))
+			assign(differences(zone.Defaults(id), was.Value), func(d difference) string { return d.now }))
 		return nil
 	})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

@@ -84,7 +84,7 @@ func TestParse(t *testing.T) {
 				t.Fatalf("%d zones, want %d", len(got.Zones), len(tt.zones))
 			}
 			for i := range tt.zones {
-				if got.Zones[i] != tt.zones[i] {
+				if !got.Zones[i].Equal(tt.zones[i]) {
 					t.Errorf("zone %d = %+v, want %+v", i, got.Zones[i], tt.zones[i])
 				}
 			}

@@ -17,7 +17,7 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 	return &editor[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		now: c.Zones.Get, frame: c.zoneFrame,
-		table: func(...zone.Settings) []setting[zone.Settings] { return settings }, blank: zone.Defaults,
+		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
 		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
@@ -66,7 +66,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 			return next, []string{"The record does not say what the limit was. Type one."}
 		}
 	default:
-		return readSettings(settings, q, "", current)
+		return readSettings(zone.Table, q, "", current)
 	}
 	return next, nil
 }
@@ -127,7 +127,7 @@ const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
-	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(settings, zone.Defaults(""))})
+	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) err
 // is wrong with it. It never changes a zone that is there.
 func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) error {
 	zoneID := strings.TrimSpace(r.PostForm.Get("zoneId"))
-	wanted, faults := readSettings(settings, r.PostForm, "", zone.Defaults(zoneID))
+	wanted, faults := readSettings(zone.Table, r.PostForm, "", zone.Defaults(zoneID))
 	if !zone.ValidID(zoneID) {
 		faults = append([]string{"Name: 1 to 64 letters A-Z a-z, digits, dots, dashes and underscores."}, faults...)
 	}
@@ -150,7 +150,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		faults = []string{"There is a zone with this name already."}
 	}
-	v := newView{ZoneID: zoneID, Fields: fieldsOf(settings, wanted), Faults: faults}
+	v := newView{ZoneID: zoneID, Fields: fieldsOf(zone.Table, wanted), Faults: faults}
 	for i, f := range v.Fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
 			v.Fields[i].Value = typed[0]

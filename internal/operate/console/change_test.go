@@ -96,7 +96,7 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	r.pass(time.Second)
 	back := anna.follow(anna.post("zones/Z/undo", formOf(t, done, "zones/Z/undo")))
 	shows(t, back, "Limit 900 a minute → to 600 a minute Undo : back to 900 a minute")
-	if got := r.zone("Z"); got != zone.Defaults("Z") {
+	if got := r.zone("Z"); !got.Equal(zone.Defaults("Z")) {
 		t.Errorf("undone to %+v", got)
 	}
 	changes, err := r.desk.Changes(t.Context(), "Z", 10)
@@ -173,7 +173,7 @@ func TestProposals(t *testing.T) {
 	shows(t, p.get("zones/Z/change?step=-10"), "Nothing to change")
 	w := p.post("zones/Z/change", url.Values{"was.perMinute": {"1"}, "perMinute": {"-1"}})
 	shows(t, w, "Limit: write a whole number")
-	if w.Code != http.StatusUnprocessableEntity || r.zone("Z") != tiny {
+	if w.Code != http.StatusUnprocessableEntity || !r.zone("Z").Equal(tiny) {
 		t.Errorf("a form that was not made here: %d %+v", w.Code, r.zone("Z"))
 	}
 }
@@ -205,7 +205,7 @@ func TestWhoIsFasterWins(t *testing.T) {
 	} {
 		w := anna.post(path, form)
 		shows(t, w, "Not changed", "Bea was faster, at 11:59:03 UTC . Nothing of yours was set.", "700 a minute")
-		if w.Code != http.StatusConflict || r.zone("Z") != bea {
+		if w.Code != http.StatusConflict || !r.zone("Z").Equal(bea) {
 			t.Errorf("%s: %d, %+v", path, w.Code, r.zone("Z"))
 		}
 	}
@@ -233,11 +233,11 @@ func TestCreate(t *testing.T) {
 	shows(t, made, "shop.v1_a-B", "Made the zone: Limit 1,200 a minute ; Mode closed to newcomers")
 	want := zone.Defaults("shop.v1_a-B")
 	want.PerMinute, want.Mode = 1200, zone.ModeClosed
-	if got := r.zone("shop.v1_a-B"); got != want {
+	if got := r.zone("shop.v1_a-B"); !got.Equal(want) {
 		t.Errorf("made %+v", got)
 	}
 	shows(t, p.post("new", url.Values{"zoneId": {"shop.v1_a-B"}, "perMinute": {"5"}}), "There is a zone with this name already.")
-	if got := r.zone("shop.v1_a-B"); got != want {
+	if got := r.zone("shop.v1_a-B"); !got.Equal(want) {
 		t.Errorf("set to %+v", got)
 	}
 	shows(t, p.get(""), "shop.v1_a-B ■ Closed to newcomers")

@@ -33,7 +33,7 @@ func TestDryRun(t *testing.T) {
 	}
 	after, err := r.store.Stats(t.Context(), "Z")
 	must(t, err)
-	if after.State != before.State || r.zone("Z") != was {
+	if after.State != before.State || !r.zone("Z").Equal(was) {
 		t.Errorf("the dry run has changed the zone from %+v to %+v", before, after)
 	}
 	shows(t, p.get("zones/Z/forecast?perMinute=0"), "At 0 a minute nobody of the 1,000 waiting enters.")

@@ -26,7 +26,7 @@ type editor[T any] struct {
 	frame func(T) frame
 	// table is what can be set of all of these. clone copies so that nothing is
 	// shared; nil where plain copies do not.
-	table func(all ...T) []setting[T]
+	table func(all ...T) table[T]
 	// blank is what a new one is compared with.
 	blank func(name string) T
 	clone func(T) T
@@ -162,13 +162,13 @@ func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	table := e.table(current)
-	if !knows(table, r.PostForm) { // what was confirmed is not even there any more
+	known := e.table(current)
+	if !knows(known, r.PostForm) { // what was confirmed is not even there any more
 		e.conflict(w, r, s, name, nil)
 		return nil
 	}
-	was, faults := readSettings(table, r.PostForm, wasPrefix, e.own(current))
-	now, more := readSettings(table, r.PostForm, "", e.own(was))
+	was, faults := readSettings(known, r.PostForm, wasPrefix, e.own(current))
+	now, more := readSettings(known, r.PostForm, "", e.own(was))
 	if faults = append(faults, more...); len(faults) > 0 {
 		v := confirmView{Path: e.path(name), Title: "This cannot be set", Faults: faults}
 		e.render(w, r, http.StatusUnprocessableEntity, "confirm", s, v.Title, v)
@@ -182,13 +182,9 @@ func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session) er
 const wasPrefix = "was."
 
 // knows reports whether all that a form was shown to change from is in the table.
-func knows[T any](table []setting[T], form url.Values) bool {
-	known := map[string]bool{}
-	for i := range table {
-		known[table[i].Name] = true
-	}
+func knows[T any](t table[T], form url.Values) bool {
 	for field := range form {
-		if name, ok := strings.CutPrefix(field, wasPrefix); ok && !known[name] {
+		if name, ok := strings.CutPrefix(field, wasPrefix); ok && t.Find(name) == nil {
 			return false
 		}
 	}

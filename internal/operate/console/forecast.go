@@ -39,7 +39,7 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 	if err != nil {
 		return err
 	}
-	proposed, faults := readSettings(settings, r.URL.Query(), "", current)
+	proposed, faults := readSettings(zone.Table, r.URL.Query(), "", current)
 	v := dryView{Zone: proposed, Typed: count(proposed.PerMinute), Faults: faults}
 	status := http.StatusOK
 	switch typed := r.URL.Query().Get("perMinute"); {

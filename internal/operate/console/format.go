@@ -11,19 +11,6 @@ import (
 // unknown stands where there is no figure.
 const unknown = "–"
 
-// count writes 12340 as 12,340.
-func count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	from := 0
-	if n < 0 {
-		from = 1
-	}
-	for i := len(digits) - 3; i > from; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // rate writes a rate with as many decimals as mean something.
 func rate(v float64) string {
 	if v >= 0.05 && v < 9.95 {

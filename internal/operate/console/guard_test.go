@@ -127,7 +127,7 @@ func TestEverythingNeedsASession(t *testing.T) {
 			}
 		}
 	}
-	if got := r.zone("Z"); got != want {
+	if got := r.zone("Z"); !got.Equal(want) {
 		t.Errorf("the zone is %+v", got)
 	}
 	if list, err := r.desk.List(t.Context()); err != nil || len(list) != 1 {
@@ -156,7 +156,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			t.Errorf("%q: log in: %d", header, w.Code)
 		}
 	}
-	if got := r.zone("Z"); got != want {
+	if got := r.zone("Z"); !got.Equal(want) {
 		t.Errorf("the zone is %+v", got)
 	}
 	if n := r.meter.all()["cross_origin"]; n == 0 {

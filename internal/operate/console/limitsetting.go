@@ -8,32 +8,33 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // policySetting is a setting of a policy.
-type policySetting = setting[limit.Policy]
+type policySetting = setting.Setting[limit.Policy]
 
 // policyTable is what differs between policies that have the same rules but for
 // their figures: each figure. Where one has other tiers, rules or algorithms, all
 // rules of a tier are one setting.
-func policyTable(all ...limit.Policy) []policySetting {
-	var table []policySetting
+func policyTable(all ...limit.Policy) table[limit.Policy] {
+	var rows table[limit.Policy]
 	if len(all) > 0 && alike(all) {
 		for _, tier := range tiersOf(all[0]) {
 			for i := range rulesIn(&all[0], tier.Name) {
-				table = append(table, ruleSettings(all[0], tier.Name, i)...)
+				rows = append(rows, ruleSettings(all[0], tier.Name, i)...)
 			}
 		}
 	} else {
 		for _, tier := range tierNames(all) {
-			table = append(table, policySetting{
+			rows = append(rows, policySetting{
 				Name: "tier." + tier, Label: tierLabel(tier),
-				whole: func(to *limit.Policy, from limit.Policy) { setRules(to, tier, rulesIn(&from, tier)) },
-				say:   func(p limit.Policy) string { return cmp.Or(exactly(rulesIn(&p, tier)), "none") },
+				Copy: func(to *limit.Policy, from limit.Policy) { setRules(to, tier, rulesIn(&from, tier)) },
+				Say:  func(p limit.Policy) string { return cmp.Or(exactly(rulesIn(&p, tier)), "none") },
 			})
 		}
 	}
-	return append(table, policySettings...)
+	return append(rows, policySettings...)
 }
 
 // policySettings are those besides the rules.
@@ -41,26 +42,26 @@ var policySettings = []policySetting{
 	{
 		Name: "onStoreFailure", Label: "When the store is away",
 		Hint:    "Local has each server allow its share of the limit; open lets all through; closed refuses all.",
-		Choices: []choice{{"local", "local: each server its share"}, {"open", "open: let all through"}, {"closed", "closed: refuse all"}},
-		text:    func(p *limit.Policy) *string { return (*string)(&p.OnStoreFailure) },
-		say:     func(p limit.Policy) string { return string(p.OnStoreFailure) },
+		Choices: []setting.Choice{{Value: "local", Label: "local: each server its share"}, {Value: "open", Label: "open: let all through"}, {Value: "closed", Label: "closed: refuse all"}},
+		At:      func(p *limit.Policy) any { return (*string)(&p.OnStoreFailure) },
+		Say:     func(p limit.Policy) string { return string(p.OnStoreFailure) },
 	},
 	{
 		Name: "scope", Label: "Counted", Hint: "Shared counts for all servers together; server has each count for itself, without the store.",
-		Choices: []choice{{"shared", "shared: by the store"}, {"server", "server: each for itself"}},
-		text:    func(p *limit.Policy) *string { return (*string)(&p.Scope) },
-		say:     func(p limit.Policy) string { return string(p.Scope) },
+		Choices: []setting.Choice{{Value: "shared", Label: "shared: by the store"}, {Value: "server", Label: "server: each for itself"}},
+		At:      func(p *limit.Policy) any { return (*string)(&p.Scope) },
+		Say:     func(p limit.Policy) string { return string(p.Scope) },
 	},
 	{
 		Name: "shards", Label: "Shards", Hint: "Parts that each key is split in, for keys too hot for one node, 1 to 64.",
 		Least: 1, Most: limit.MaxShards,
-		number: func(p *limit.Policy) *int64 { return &p.Shards },
-		say:    func(p limit.Policy) string { return count(p.Shards) },
+		At:  func(p *limit.Policy) any { return &p.Shards },
+		Say: func(p limit.Policy) string { return count(p.Shards) },
 	},
 	{
 		Name: "key", Label: "Told apart by",
-		whole: func(to *limit.Policy, from limit.Policy) { to.Key = slices.Clone(from.Key) },
-		say:   func(p limit.Policy) string { return keyWord(p.Key) },
+		Copy: func(to *limit.Policy, from limit.Policy) { to.Key = slices.Clone(from.Key) },
+		Say:  func(p limit.Policy) string { return keyWord(p.Key) },
 	},
 }
 
@@ -80,7 +81,7 @@ func ruleSettings(p limit.Policy, tier string, i int) []policySetting {
 		number := func(p *limit.Policy) *int64 { return at(&rulesIn(p, tier)[i]) }
 		return policySetting{
 			Name: fmt.Sprintf("%s.%d.%s.%s", tier, i+1, r.Algorithm, name), Label: label + of, Hint: hint,
-			Least: least, Most: most, number: number, say: func(p limit.Policy) string { return word(*number(&p)) },
+			Least: least, Most: most, At: func(p *limit.Policy) any { return number(p) }, Say: func(p limit.Policy) string { return word(*number(&p)) },
 		}
 	}
 	most := r.Algorithm.MaxLimit()
@@ -121,7 +122,7 @@ func groupsOf(p limit.Policy) []group {
 			all = append(all, group{path, title, fieldsOf(ruleSettings(p, tier.Name, i), p)})
 		}
 	}
-	forms := slices.DeleteFunc(slices.Clone(policySettings), func(x policySetting) bool { return x.whole != nil })
+	forms := slices.DeleteFunc(slices.Clone(policySettings), func(x policySetting) bool { return x.At == nil })
 	return append(all, group{path, "For all of it", fieldsOf(forms, p)})
 }
 

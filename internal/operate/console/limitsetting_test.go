@@ -18,7 +18,7 @@ func TestEveryFigureOfAPolicyIsInTheTable(t *testing.T) {
 	names := " "
 	for _, x := range policyTable(p) {
 		names += x.Name + " "
-		if x.Label == "" || x.say(p) == "" || x.whole == nil && x.Hint == "" {
+		if x.Label == "" || x.Words(p) == "" || x.At != nil && x.Hint == "" {
 			t.Errorf("%s: no label, hint or words", x.Name)
 		}
 	}

@@ -102,7 +102,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	v := zoneView{Zone: current, Fields: fieldsOf(settings, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
+	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(changes)

@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 		was := r.put(zoneID)
 		is := was
 		set(&is)
-		if is != was {
+		if !is.Equal(was) {
 			must(t, r.desk.Replace(t.Context(), was, is, "Bea Winter"))
 		}
 	}

@@ -125,7 +125,7 @@ func TestOperatorsNameIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if r.store.writes != 0 || r.zone(t, "Z") != before {
+	if r.store.writes != 0 || !r.zone(t, "Z").Equal(before) {
 		t.Errorf("%d writes, the zone is %+v", r.store.writes, r.zone(t, "Z"))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -22,24 +21,25 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 		return zone.Settings{}, err
 	}
 	var faults []string
-	zoneID, targets, given := s.ZoneID, targetsOf(&s), make(map[string]bool, len(members))
+	zoneID, given := s.ZoneID, make(map[string]bool, len(members))
 	for _, m := range members {
-		target, known := targets[m.name]
+		x := zone.Table.Find(m.name)
 		switch {
-		case !known:
+		case x == nil && m.name != zone.IDName:
 			faults = append(faults, fmt.Sprintf("%q is not a setting", m.name))
 		case given[m.name]:
 			faults = append(faults, m.name+" is given twice")
 		case bytes.Equal(m.value, []byte("null")):
 			faults = append(faults, m.name+" must not be null: leave it out")
-		case json.Unmarshal(m.value, target) != nil:
-			faults = append(faults, m.name+" must be "+kindOf(target))
+		case x == nil && json.Unmarshal(m.value, &zoneID) != nil:
+			faults = append(faults, m.name+" must be a string")
+		case x != nil && x.Decode(&s, func(at any) error { return json.Unmarshal(m.value, at) }) != nil:
+			faults = append(faults, m.name+" must be "+x.Kind())
 		}
 		given[m.name] = true
 	}
 	if s.ZoneID != zoneID {
 		faults = append(faults, "zoneId must be that of the path, or left out")
-		s.ZoneID = zoneID
 	}
 	faults = append(faults, rangeFaults(s)...)
 	if len(faults) > 0 {
@@ -79,25 +79,6 @@ func readMembers(body []byte) ([]member, error) {
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-// targetsOf returns where each setting is kept in s, by its name in JSON. Being
-// read off the type, it cannot miss a setting.
-func targetsOf(s *zone.Settings) map[string]any {
-	v := reflect.ValueOf(s).Elem()
-	all := make(map[string]any, v.NumField())
-	for i := range v.NumField() {
-		all[v.Type().Field(i).Tag.Get("json")] = v.Field(i).Addr().Interface()
-	}
-	return all
-}
-
-// kindOf names what a setting must be, for the operator.
-func kindOf(target any) string {
-	if _, number := target.(*int64); number {
-		return "a whole number"
-	}
-	return "a string"
 }
 
 // rangeFaults returns what Validate finds, one sentence each, without the

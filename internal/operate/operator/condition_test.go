@@ -30,7 +30,7 @@ func TestIfMatch(t *testing.T) {
 			}
 		}
 	}
-	if r.zone(t, "Z") != before || r.store.writes != writes {
+	if !r.zone(t, "Z").Equal(before) || r.store.writes != writes {
 		t.Errorf("changed: %+v", r.zone(t, "Z"))
 	}
 	for _, step := range []struct{ method, match, body string }{

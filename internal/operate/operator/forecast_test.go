@@ -29,7 +29,7 @@ func TestForecast(t *testing.T) {
 	settings := r.put(t, "Z")
 	r.lineUp(t, "Z", 1260)
 	slow := read[operator.Forecast](t, r.send("POST", "/admin/zones/Z/forecast", `{}`))
-	if slow.Settings != settings || slow.Waiting != 1200 || slow.Present != 1200 || slow.At != 1_795_223_373_123 || slow.Factor != 1 {
+	if !slow.Settings.Equal(settings) || slow.Waiting != 1200 || slow.Present != 1200 || slow.At != 1_795_223_373_123 || slow.Factor != 1 {
 		t.Errorf("%+v", slow)
 	}
 	if s := time.Duration(*slow.LastInMillis) * time.Millisecond; s < 115*time.Second || s > 130*time.Second {
@@ -42,7 +42,7 @@ func TestForecast(t *testing.T) {
 	if len(fast.Series.AtMillis) == 0 || fast.Series.Waiting[0] != 1200 {
 		t.Errorf("%+v", fast.Series)
 	}
-	if r.zone(t, "Z") != settings || r.store.writes != 0 || r.logs.Len() != 0 {
+	if !r.zone(t, "Z").Equal(settings) || r.store.writes != 0 || r.logs.Len() != 0 {
 		t.Errorf("the zone is %+v after %d writes, logged %s", r.zone(t, "Z"), r.store.writes, r.logs)
 	}
 }

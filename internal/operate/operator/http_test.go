@@ -128,7 +128,7 @@ func TestList(t *testing.T) {
 	w := r.send("GET", "/admin/zones", "")
 	got := read[struct{ Zones []zone.Settings }](t, w).Zones
 	want := []zone.Settings{zone.Defaults("C"), zone.Defaults("a"), zone.Defaults("b")}
-	if w.Code != 200 || !slices.Equal(got, want) {
+	if w.Code != 200 || !slices.EqualFunc(got, want, zone.Settings.Equal) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
@@ -154,14 +154,14 @@ func TestPutAndGet(t *testing.T) {
 	}
 	for _, step := range steps {
 		w := r.send("PUT", "/admin/zones/Z", step.body)
-		if w.Code != step.status || read[zone.Settings](t, w) != step.want || r.zone(t, "Z") != step.want {
+		if w.Code != step.status || !read[zone.Settings](t, w).Equal(step.want) || !r.zone(t, "Z").Equal(step.want) {
 			t.Errorf("%s: got %d %s", step.name, w.Code, w.Body)
 		}
 		if got := w.Header().Get("Location"); (got == "/admin/zones/Z") != (step.status == 201) {
 			t.Errorf("%s: Location %q", step.name, got)
 		}
 		w = r.send("GET", "/admin/zones/Z", "")
-		if w.Code != 200 || read[zone.Settings](t, w) != step.want {
+		if w.Code != 200 || !read[zone.Settings](t, w).Equal(step.want) {
 			t.Errorf("%s: GET got %d %s", step.name, w.Code, w.Body)
 		}
 	}
@@ -185,7 +185,7 @@ func TestPatch(t *testing.T) {
 	} {
 		step.change()
 		w := r.send("PATCH", "/admin/zones/Z", step.body)
-		if w.Code != 200 || read[zone.Settings](t, w) != want || r.zone(t, "Z") != want {
+		if w.Code != 200 || !read[zone.Settings](t, w).Equal(want) || !r.zone(t, "Z").Equal(want) {
 			t.Errorf("%s: got %d %s", step.body, w.Code, w.Body)
 		}
 	}
@@ -201,13 +201,13 @@ func TestPatchWhileOthersDo(t *testing.T) {
 		w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":60}`)
 		if others < 5 {
 			want.PerMinute = 60
-			if w.Code != 200 || read[zone.Settings](t, w) != want {
+			if w.Code != 200 || !read[zone.Settings](t, w).Equal(want) {
 				t.Errorf("%d others: got %d %s", others, w.Code, w.Body)
 			}
 		} else if w.Code != 409 || read[refusal](t, w).Code != "conflict" {
 			t.Errorf("%d others: got %d %s", others, w.Code, w.Body)
 		}
-		if got := r.zone(t, "Z"); got != want || r.store.writes != min(others+1, 5) {
+		if got := r.zone(t, "Z"); !got.Equal(want) || r.store.writes != min(others+1, 5) {
 			t.Errorf("%d others: after %d writes the zone is %+v, want %+v", others, r.store.writes, got, want)
 		}
 	}
@@ -304,7 +304,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 			t.Errorf("%s of a name that is none: got %d %s", request, w.Code, w.Body)
 		}
 	}
-	if r.store.writes != 0 || r.zone(t, "Z") != before {
+	if r.store.writes != 0 || !r.zone(t, "Z").Equal(before) {
 		t.Errorf("%d writes, the zone is %+v", r.store.writes, r.zone(t, "Z"))
 	}
 }
@@ -378,7 +378,7 @@ func TestWhenTheStoreFails(t *testing.T) {
 			t.Errorf("%s: no Retry-After", name)
 		}
 	}
-	if r.zone(t, "Z") != before || r.logs.Len() != 0 {
+	if !r.zone(t, "Z").Equal(before) || r.logs.Len() != 0 {
 		t.Errorf("the zone is %+v, logged %s", r.zone(t, "Z"), r.logs)
 	}
 }
@@ -399,11 +399,11 @@ func FuzzPut(f *testing.F) {
 		after := r.zone(t, "Z")
 		switch w.Code {
 		case 200:
-			if after.Validate() != nil || read[zone.Settings](t, w) != after {
+			if after.Validate() != nil || !read[zone.Settings](t, w).Equal(after) {
 				t.Fatalf("%q made %+v and was answered %s", body, after, w.Body)
 			}
 		case 400, 413:
-			if after != before || r.store.writes != 0 {
+			if !after.Equal(before) || r.store.writes != 0 {
 				t.Fatalf("%q was refused, and made %+v", body, after)
 			}
 		default:

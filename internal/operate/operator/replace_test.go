@@ -20,7 +20,7 @@ func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
 	must(t, s.Create(t.Context(), settings, "Anna"))
 	other := settings
 	other.PerMinute = 1
-	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrPrecondition) || r.zone(t, "Z") != settings {
+	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrPrecondition) || !r.zone(t, "Z").Equal(settings) {
 		t.Errorf("a second one: %v, %+v", err, r.zone(t, "Z"))
 	}
 	other.ZoneID, other.PerMinute = "Y", -1
@@ -44,17 +44,17 @@ func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
 	now := was
 	now.PerMinute = 900
 	must(t, s.Replace(t.Context(), was, now, "Anna"))
-	if got := r.zone(t, "Z"); got != now {
+	if got := r.zone(t, "Z"); !got.Equal(now) {
 		t.Errorf("got %+v, want %+v", got, now)
 	}
 	changes, err := s.Changes(t.Context(), "Z", 1)
 	must(t, err)
-	if len(changes) != 1 || changes[0].By != "Anna" || *changes[0].Was != was || *changes[0].Now != now {
+	if len(changes) != 1 || changes[0].By != "Anna" || !changes[0].Was.Equal(was) || !changes[0].Now.Equal(now) {
 		t.Errorf("record: %+v", changes)
 	}
 	third := was
 	third.Burst = 5
-	if err := s.Replace(t.Context(), was, third, "Bea"); !errors.Is(err, line.ErrZoneChanged) || r.zone(t, "Z") != now {
+	if err := s.Replace(t.Context(), was, third, "Bea"); !errors.Is(err, line.ErrZoneChanged) || !r.zone(t, "Z").Equal(now) {
 		t.Errorf("from what it is no more: %v, %+v", err, r.zone(t, "Z"))
 	}
 	third.Mode = "ajar"

@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,7 +26,14 @@ var ErrConflict = errors.New("operator: zone is being changed by others")
 var ErrPrecondition = errors.New("operator: zone is not as it was seen")
 
 // Version names settings: see serve.Version.
-func Version(s zone.Settings) string { return serve.Version(fmt.Appendf(nil, "%+v", s)) }
+// One that has its default is left out: a server that does not know it says the same.
+func Version(s zone.Settings) string {
+	text := []byte(s.ZoneID)
+	for _, x := range zone.Table.Differences(s, zone.Defaults(s.ZoneID)) {
+		text = fmt.Appendf(text, " %s=%q", x.Name, x.Text(s))
+	}
+	return serve.Version(text)
+}
 
 // maxTries bounds a Patch. Operators are people: whoever loses five times in a
 // row has met a script, and should know.
@@ -33,12 +41,8 @@ const maxTries = 5
 
 // Store is what this room asks of a store.
 type Store interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	DeleteZone(ctx context.Context, zoneID, by string) error
-	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	store.Viewer
+	store.Editor
 }
 
 // Seen is what was sampled of the zones: the watch.

@@ -163,7 +163,7 @@ const round = window.FreezeMillis * 1000
 
 // lineUp has the store restore the zone, letting nobody in, and everybody poll:
 // those who are there within their period before now, and those who are not, and
-// have not been missed yet, for the last time. As many are let in meanwhile as the
+// have not been swept yet, for the last time. As many are let in meanwhile as the
 // zone has let in lately.
 func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 	d.now = d.start - round
@@ -202,7 +202,7 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 			return err
 		}
 		if g.state == left {
-			// It will be missed when it has been silent for so long.
+			// It will be swept when it has been silent for so long.
 			d.gone.push(event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.v})
 			continue
 		}

@@ -75,7 +75,7 @@ type Forecast struct {
 	Series Series `json:"series"`
 }
 
-// Series are points in time: how many wait, newcomers and those not yet missed
+// Series are points in time: how many wait, newcomers and those not yet swept
 // included, how many have been admitted since now, and polls a second.
 type Series struct {
 	AtMillis       []int64   `json:"atMillis"`

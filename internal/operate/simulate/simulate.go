@@ -44,6 +44,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -76,11 +77,9 @@ type Config struct {
 
 // Store is what a run asks of a store.
 type Store interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
+	store.Lines
+	store.Sweeper
+	store.Editor
 	Close() error
 }
 

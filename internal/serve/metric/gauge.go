@@ -78,12 +78,11 @@ func zoneGauges() []gauge {
 				return (time.Duration(s.EstimateMillis) * time.Millisecond).Seconds()
 			},
 		},
-		total("queue_zone_admitted_total", "Visitors let in, as the store counts them; the same on every server.",
-			func(t line.Totals) int64 { return t.Admitted }),
-		total("queue_zone_left_total", "Visitors who gave their place up, as the store counts them.",
-			func(t line.Totals) int64 { return t.Left }),
-		total("queue_zone_swept_total", "Visitors removed because they were silent, as the store counts them.",
-			func(t line.Totals) int64 { return t.Swept }),
+	}
+	for _, x := range line.TotalTable {
+		if x.Help != "" {
+			all = append(all, total("queue_zone_"+x.Snake()+"_total", x.Help, x.At))
+		}
 	}
 	mode := prometheus.NewDesc("queue_zone_mode", "1 for the mode that the zone is in, else 0.", []string{"zone", "mode"}, nil)
 	for _, m := range []zone.Mode{zone.ModeQueue, zone.ModeOpen, zone.ModeClosed} {
@@ -114,10 +113,10 @@ func ofSettings(name, help string, value func(zone.Settings) int64) gauge {
 }
 
 // total is a counter that the store keeps: it begins anew where data is lost.
-func total(name, help string, value func(line.Totals) int64) gauge {
+func total(name, help string, at func(*line.Totals) *int64) gauge {
 	return gauge{
 		desc: describe(name, help), kind: prometheus.CounterValue,
-		value: func(_ zone.Settings, s line.Stats) float64 { return float64(value(s.Totals)) },
+		value: func(_ zone.Settings, s line.Stats) float64 { return float64(*at(&s.Totals)) },
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Native histograms: buckets a tenth wide, few enough to bound memory, and set
@@ -54,6 +56,7 @@ type Metrics struct {
 	waits, estimateErrors  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
+	byCall                 [len(store.Calls)]callMeter
 	guard                  guardMeter
 
 	// zones is replaced, never changed; mu guards its replacement.
@@ -109,6 +112,9 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("metric: %w", err)
 		}
+	}
+	for call, name := range store.Calls {
+		m.byCall[call] = callMeter{m.calls.WithLabelValues(name), m.failures.WithLabelValues(name)}
 	}
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -129,29 +130,11 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// hourAhead is a store whose zones are an hour ahead of the server.
-type hourAhead struct {
-	Calls
-	now func() time.Time
-}
-
-func (s hourAhead) Stats(context.Context, string) (line.Stats, error) {
-	return line.Stats{State: line.State{NowMillis: s.now().Add(time.Hour).UnixMilli()}}, nil
-}
-
-// TestClocks: each look at the zone says how far its clock is from the server's.
-func TestClocks(t *testing.T) {
+func TestClockAhead(t *testing.T) {
 	m, _ := newTest(t)
 	m.Know("a")
-	now := time.UnixMilli(1_795_223_373_000)
-	m.now = func() time.Time { // a look at the clock takes 10 ms
-		now = now.Add(10 * time.Millisecond)
-		return now
-	}
-	if _, err := m.Measure(hourAhead{now: func() time.Time { return now }}).Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if got := testutil.ToFloat64(m.clock.WithLabelValues("a")); math.Abs(got-3600) > 0.02 {
+	m.ClockAhead("a", time.Hour)
+	if got := testutil.ToFloat64(m.clock.WithLabelValues("a")); got != 3600 {
 		t.Errorf("the zone is %v s ahead, want 3600", got)
 	}
 }
@@ -337,126 +320,56 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	m.Know("a")
 	now := time.UnixMilli(1_800_000_000_000)
 	m.Gave("a", id(1), time.Second, now)
-	s := m.Measure(answering{line.Answer{Place: line.Place{ID: id(1)}, EstimateMillis: 5}})
-	ctx := t.Context()
+	a := line.Answer{Place: line.Place{ID: id(1)}, EstimateMillis: 5}
 	got := testing.AllocsPerRun(100, func() {
 		m.Poll("a", "waiting")
 		m.Join("a", "waiting")
 		m.Refuse("a", "line_full")
-		_, _ = s.Poll(ctx, "a", line.Place{})
+		m.Called(store.Poll, time.Millisecond, nil)
+		m.Heard("a", a)
 	})
 	if got != 0 {
 		t.Errorf("%v allocations, want 0", got)
 	}
 }
 
-// answering is a store that gives everybody the same answer.
-type answering struct{ answer line.Answer }
-
-func (s answering) err() error {
-	if s.answer.Status == line.Gone {
-		return fmt.Errorf("test: %w", line.ErrStoreUnavailable)
+// TestCallsAreMeasured: each kind of call has its series from the start; what is an answer
+// of the store, though not the one that was wanted, is no failure.
+func TestCallsAreMeasured(t *testing.T) {
+	m, reg := newTest(t)
+	if n := testutil.CollectAndCount(m.failures); n != len(store.Calls) {
+		t.Errorf("%d kinds of call from the start, want %d", n, len(store.Calls))
 	}
-	return nil
-}
-
-func (s answering) Join(context.Context, string, line.ID, ...line.ID) (line.Answer, error) {
-	return s.answer, s.err()
-}
-func (s answering) Poll(context.Context, string, line.Place) (line.Answer, error) {
-	return s.answer, s.err()
-}
-func (s answering) Leave(context.Context, string, line.Place) error { return s.err() }
-func (s answering) Stats(context.Context, string) (line.Stats, error) {
-	return line.Stats{State: s.answer.State}, s.err()
-}
-func (s answering) Sweep(context.Context, string, string, uint64) (line.Sweep, error) {
-	return line.Sweep{Next: 7}, s.err()
-}
-func (s answering) Zones(context.Context) ([]zone.Settings, error) {
-	return []zone.Settings{zone.Defaults("a")}, s.err()
-}
-func (s answering) Zone(context.Context, string) (zone.Settings, error) {
-	return zone.Defaults("a"), s.err()
-}
-func (s answering) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
-	return true, s.err()
-}
-func (s answering) RestoreZone(context.Context, zone.Settings, line.Memory) error { return s.err() }
-func (s answering) Recall(context.Context, string, []line.Departure) error        { return s.err() }
-func (s answering) DeleteZone(context.Context, string, string) error              { return s.err() }
-func (s answering) Changes(context.Context, string) ([]zone.Change, error) {
-	return nil, s.err()
-}
-func (s answering) Ping(context.Context) error { return s.err() }
-
-func TestStoreMeasuresEveryCall(t *testing.T) {
-	ctx := t.Context()
-	calls := map[string]func(s *Store) error{
-		"join":         func(s *Store) error { _, err := s.Join(ctx, "a", id(1)); return err },
-		"poll":         func(s *Store) error { _, err := s.Poll(ctx, "a", line.Place{}); return err },
-		"leave":        func(s *Store) error { return s.Leave(ctx, "a", line.Place{}) },
-		"stats":        func(s *Store) error { _, err := s.Stats(ctx, "a"); return err },
-		"sweep":        func(s *Store) error { _, err := s.Sweep(ctx, "a", "me", 0); return err },
-		"zones":        func(s *Store) error { _, err := s.Zones(ctx); return err },
-		"zone":         func(s *Store) error { _, err := s.Zone(ctx, "a"); return err },
-		"put_zone":     func(s *Store) error { _, err := s.PutZone(ctx, zone.Defaults("a"), nil, ""); return err },
-		"restore_zone": func(s *Store) error { return s.RestoreZone(ctx, zone.Defaults("a"), line.Memory{}) },
-		"recall":       func(s *Store) error { return s.Recall(ctx, "a", nil) },
-		"delete_zone":  func(s *Store) error { return s.DeleteZone(ctx, "a", "") },
-		"changes":      func(s *Store) error { _, err := s.Changes(ctx, "a"); return err },
-		"ping":         func(s *Store) error { return s.Ping(ctx) },
-	}
-	for _, status := range []line.Status{line.Waiting, line.Gone} {
-		m, reg := newTest(t)
-		m.Know("a")
-		var clock sync.Mutex
-		now := time.UnixMilli(0)
-		m.now = func() time.Time { // every look at the clock takes 2 s
-			clock.Lock()
-			defer clock.Unlock()
-			now = now.Add(2 * time.Second)
-			return now
-		}
-		s := m.Measure(answering{line.Answer{Status: status}})
-		for name, call := range calls {
-			err := call(s)
-			fails := status == line.Gone
-			if errors.Is(err, line.ErrStoreUnavailable) != fails {
-				t.Errorf("%s = %v", name, err)
+	for call, name := range store.Calls {
+		for err, fails := range map[error]float64{
+			nil: 0, context.Canceled: 0, line.ErrZoneUnknown: 0, line.ErrZoneDeleted: 0, line.ErrZoneChanged: 0,
+			line.ErrFormat: 0, line.ErrSecrets: 0, line.ErrStoreUnavailable: 1, errors.New("surprise"): 1,
+		} {
+			before := testutil.ToFloat64(m.failures.WithLabelValues(name))
+			if err != nil {
+				err = fmt.Errorf("wrapped: %w", err)
 			}
-			if n, sum, both := observed(t, reg, "queue_store_call_seconds", "call", name); n != 1 || sum != 2 || !both {
-				t.Errorf("%s: %d observations, sum %v, classic and native: %v", name, n, sum, both)
-			}
-			want := 0.0
-			if fails {
-				want = 1
-			}
-			if got := testutil.ToFloat64(m.failures.WithLabelValues(name)); got != want {
-				t.Errorf("%s: %v failures, want %v", name, got, want)
+			m.Called(store.Call(call), 2*time.Second, err)
+			if got := testutil.ToFloat64(m.failures.WithLabelValues(name)) - before; got != fails {
+				t.Errorf("%s: %v counts as %v failures", name, err, got)
 			}
 		}
-		if n := testutil.CollectAndCount(m.calls); n != len(calls) {
-			t.Errorf("%d kinds of call, want %d", n, len(calls))
+		if n, sum, both := observed(t, reg, "queue_store_call_seconds", "call", name); n != 9 || sum != 18 || !both {
+			t.Errorf("%s: %d observations, sum %v, classic and native: %v", name, n, sum, both)
 		}
 	}
 }
 
-func TestStoreHearsEstimatesAndRestoredPlaces(t *testing.T) {
+func TestEstimatesAndRestoredPlacesAreHeard(t *testing.T) {
 	m, reg := newTest(t)
 	m.Know("a")
-	hear := func(a line.Answer) {
-		if _, err := m.Measure(answering{a}).Poll(t.Context(), "a", line.Place{}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	place := line.Place{ID: id(1)}
-	hear(line.Answer{
+	m.Heard("a", line.Answer{
 		Status: line.Waiting, Place: place, EstimateMillis: 15_000, Restored: true,
 		State: line.State{NowMillis: 1_000},
 	})
-	hear(line.Answer{Status: line.Admitted, Place: place, AdmittedAtMillis: 11_000})
-	hear(line.Answer{Status: line.AdmittedBefore, Place: place, AdmittedAtMillis: 11_000})
+	m.Heard("a", line.Answer{Status: line.Admitted, Place: place, AdmittedAtMillis: 11_000})
+	m.Heard("a", line.Answer{Status: line.AdmittedBefore, Place: place, AdmittedAtMillis: 11_000})
 	if n, sum, _ := observed(t, reg, "queue_estimate_error_ratio", "zone", "a"); n != 1 || sum != 0.5 {
 		t.Errorf("%d errors, sum %v", n, sum)
 	}
@@ -650,11 +563,11 @@ func BenchmarkMeasuredPoll(b *testing.B) {
 		b.Fatal(err)
 	}
 	m.Know("a")
-	s := m.Measure(answering{line.Answer{Place: line.Place{ID: line.ID{7: 1}}}})
-	ctx := b.Context()
+	a := line.Answer{Place: line.Place{ID: line.ID{7: 1}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _ = s.Poll(ctx, "a", line.Place{})
+		m.Called(store.Poll, time.Millisecond, nil)
+		m.Heard("a", a)
 		m.Poll("a", "waiting")
 	}
 }

@@ -46,6 +46,8 @@ func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 			return err
 		}
 		return writeValue(b, v)
+	case yaml.AliasNode:
+		return writeNode(b, n.Alias)
 	default:
 		return fmt.Errorf("line %d: neither a mapping nor a sequence nor a scalar", n.Line)
 	}

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
@@ -26,6 +27,17 @@ var told = []*kind{
 		detail:   ratelimit.ClosedDetail,
 		retryMin: 1, retryMax: maxRetry,
 	},
+}
+
+// Ordered are the codes of what operators order, in the order of the alphabet.
+func Ordered() (codes []string) {
+	for _, row := range table {
+		if row.kind.ordered && !slices.Contains(codes, row.kind.code) {
+			codes = append(codes, row.kind.code)
+		}
+	}
+	slices.Sort(codes)
+	return codes
 }
 
 // Kind is a row of the table, for tests.

@@ -32,6 +32,8 @@ type kind struct {
 	retryMin, retryMax int
 	// challenge is the WWW-Authenticate that a 401 has to carry.
 	challenge string
+	// ordered: an operator has said so. What alerts watch leaves it out.
+	ordered bool
 }
 
 // The problems of the contract, and those that any HTTP server has.
@@ -117,8 +119,9 @@ var (
 	}
 	zoneClosed = kind{
 		status: http.StatusLocked, code: "zone_closed",
-		title:  "The zone takes no newcomers",
-		detail: "The operator has closed it. Those who wait keep their places.",
+		title:   "The zone takes no newcomers",
+		detail:  "The operator has closed it. Those who wait keep their places.",
+		ordered: true,
 	}
 	tooManyRequests = kind{
 		status: http.StatusTooManyRequests, code: "too_many_requests",

@@ -100,6 +100,11 @@ func Names(of any) []string {
 	return names
 }
 
+// Value reads what the key name has into what target points to.
+func (r *Reader) Value(n *yaml.Node, name string, target any) {
+	r.value(n, name, reflect.ValueOf(target).Elem())
+}
+
 // value reads what the key name has.
 func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 	n = behind(n)
@@ -121,6 +126,10 @@ func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 			all.SetMapIndex(reflect.ValueOf(key.Value).Convert(target.Type().Key()), one)
 		})
 		target.Set(all)
+	case reflect.Bool:
+		if !scalar || n.Tag != "!!bool" || n.Decode(target.Addr().Interface()) != nil {
+			r.Fault(n, "%s must be true or false", name)
+		}
 	case reflect.Int64:
 		if !scalar || n.Tag != "!!int" || n.Decode(target.Addr().Interface()) != nil {
 			r.Fault(n, "%s must be a whole number", name)

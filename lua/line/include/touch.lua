@@ -7,7 +7,7 @@
 -- see poll.lua. It returns which of them it could not: those who are not in the line,
 -- and all if the least of their arrivals may be near the front.
 local function touch_all(z, t, args, first, n, least)
-  local missed, call, base = {}, redis.call, struct.pack('>I6', t.now)
+  local untouched, call, base = {}, redis.call, struct.pack('>I6', t.now)
   local far = z.mode ~= 'open' and least > z.edge_micros
   for i = 1, n do
     if far then
@@ -16,12 +16,12 @@ local function touch_all(z, t, args, first, n, least)
       -- Whoever waits has a last poll, and nobody else.
       if call('HSET', key, id, base .. args[at + 2]) == 1 then
         call('HDEL', key, id)
-        missed[#missed + 1] = i
+        untouched[#untouched + 1] = i
       end
     else
-      missed[i] = i
+      untouched[i] = i
     end
   end
-  z.polls = z.polls + n - #missed
-  return missed
+  z.polls = z.polls + n - #untouched
+  return untouched
 end

@@ -6,17 +6,22 @@
 -- from before there were numbers. NEWER is the status of one whose number is higher.
 local FORMAT, NEWER = 1, 4
 
--- Settings, then state. All are integers; milliseconds and counts, but for
+-- TOTALS count what happened, as line.TotalTable has them, in its order.
+local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
+
+-- Settings, then state, then totals. All are integers; milliseconds and counts, but for
 -- the *_micros. An absent one is 0. Behind them, words.
 local FIELDS = {
   'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
-  'joined', 'admitted', 'left', 'swept', 'restored', 'polls',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
 }
+for _, total in ipairs(TOTALS) do
+  FIELDS[#FIELDS + 1] = total
+end
 local NUMBERS = #FIELDS
 local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format' }, {}
 for i, word in ipairs(WORDS) do

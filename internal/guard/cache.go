@@ -9,7 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// The rules of the memory, in milliseconds.
+// When a poll is answered from the cache, in milliseconds.
 const (
 	// apart is how far the polls of one visitor are from each other at the store,
 	// whatever the visitor does: below the shortest period that is ever told, by
@@ -32,7 +32,7 @@ const (
 	overlap = 1_000
 )
 
-// The size of the memory: 262,144 visitors in 15 MB.
+// The size of the cache: 262,144 visitors in 15 MB.
 const (
 	ways    = 4
 	places  = 1 << 16
@@ -74,9 +74,9 @@ type entry struct {
 	crossed bool
 }
 
-// memory holds entries. It has a fixed size: of more visitors than it has places
-// for, those are forgotten who always came in time, and of these, who is due first.
-type memory struct {
+// pollCache holds the latest answer to each visitor. It has a fixed size. Of more visitors
+// than fit, those are forgotten who always came in time, and of these, who is due first.
+type pollCache struct {
 	table []place
 	locks [stripes]stripe
 }
@@ -90,13 +90,13 @@ type stripe struct {
 	_ [56]byte
 }
 
-func newMemory() *memory { return &memory{table: make([]place, places)} }
+func newPollCache() *pollCache { return &pollCache{table: make([]place, places)} }
 
 // at returns where the visitor is, if anywhere, and the lock to hold meanwhile.
-func (m *memory) at(id line.ID) (*place, *stripe) {
+func (c *pollCache) at(id line.ID) (*place, *stripe) {
 	// Ids are random, or hashes; nobody can choose one.
 	n := binary.LittleEndian.Uint64(id[:]) * 0x9e3779b97f4a7c15 >> 32
-	return &m.table[n%places], &m.locks[n%stripes]
+	return &c.table[n%places], &c.locks[n%stripes]
 }
 
 func (p *place) find(id line.ID) *entry {
@@ -141,8 +141,8 @@ func (e *entry) worth(now int64) int64 {
 
 // early returns what is known of a visitor, if anything, and whether the poll came
 // ahead of its time. If not, the store is expected to be asked at once.
-func (m *memory) early(z *zoneMemory, p line.Place, now int64) (known entry, early bool) {
-	at, lock := m.at(p.ID)
+func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, early bool) {
+	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)
@@ -162,7 +162,7 @@ func (m *memory) early(z *zoneMemory, p line.Place, now int64) (known entry, ear
 }
 
 // passes reports whether the store is to be asked.
-func (e *entry) passes(z *zoneMemory, p line.Place, now int64) bool {
+func (e *entry) passes(z *cachedZone, p line.Place, now int64) bool {
 	since := now - e.asked
 	switch {
 	case since < apart:
@@ -206,7 +206,7 @@ func (e *entry) estimate(now int64) int64 {
 // vouch has a token that is older than what the visitor was told say when it was
 // told to poll: this server knows. So who keeps its first token is believed as one who
 // keeps the newest, by the servers that it polls.
-func (e *entry) vouch(z *zoneMemory, p line.Place) line.Place {
+func (e *entry) vouch(z *cachedZone, p line.Place) line.Place {
 	if due := e.due + z.ahead.Load(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
 		p.DueMillis, p.Epoch = due, z.epoch.Load()
 	}
@@ -235,8 +235,8 @@ func (e *entry) answer(p line.Place, now int64) line.Answer {
 
 // keep remembers what the store answered to a visitor who was there at a time. The
 // place is the one that was asked for.
-func (m *memory) keep(z *zoneMemory, p line.Place, a *line.Answer, asked int64) {
-	at, lock := m.at(p.ID)
+func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int64) {
+	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.room(p.ID, asked)
@@ -293,8 +293,8 @@ func follows(next, e *entry) bool {
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
 // leave remembers that the visitor has given the place up.
-func (m *memory) leave(z *zoneMemory, p line.Place, now int64) {
-	at, lock := m.at(p.ID)
+func (c *pollCache) leave(z *cachedZone, p line.Place, now int64) {
+	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.room(p.ID, now)
@@ -303,8 +303,8 @@ func (m *memory) leave(z *zoneMemory, p line.Place, now int64) {
 }
 
 // left reports whether the visitor is known to have given up this place just now.
-func (m *memory) left(z *zoneMemory, p line.Place, now int64) bool {
-	at, lock := m.at(p.ID)
+func (c *pollCache) left(z *cachedZone, p line.Place, now int64) bool {
+	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)

@@ -88,7 +88,7 @@ func TestAdmitLetsTheShareInAndGoesBackToNormal(t *testing.T) {
 	r.poll(r.servers[1], places[0], "before") // the store was told
 
 	r.pass(5 * time.Minute)
-	if r.poll(s, places[4], "admitted"); s.guard(testZone).troubled.Load() {
+	if r.poll(s, places[4], "admitted"); s.breaker(testZone).troubled.Load() {
 		t.Error("the passes have expired, and the zone is still troubled")
 	}
 }
@@ -122,7 +122,7 @@ func TestAnOutageNoLongerThanAWindowEndsAtOnce(t *testing.T) {
 	r.poll(s, places[0], "held")
 	r.pass(5500 * time.Millisecond)
 	r.poll(s, places[0], "held")
-	if g := s.guard(testZone); g.phase != away {
+	if g := s.breaker(testZone); g.phase != away {
 		t.Fatalf("phase %d, want away", g.phase)
 	}
 	r.cut(false)
@@ -249,7 +249,7 @@ func TestAServerThatStartsDuringTheOutage(t *testing.T) {
 		r.poll(s, place, "held")
 		r.pass(ProbeEvery)
 	}
-	if n := s.Admits(t.Context()); n != 0 || s.guard(testZone) != nil {
+	if n := s.Admits(t.Context()); n != 0 || s.breaker(testZone) != nil {
 		t.Errorf("admits to %d zones of which it has never heard", n)
 	}
 
@@ -267,7 +267,7 @@ func TestAServerThatStartsDuringTheOutage(t *testing.T) {
 	}
 	r.cut(false)
 	r.pass(ProbeEvery)
-	if got := s.guard(testZone).phase; got != settling {
+	if got := s.breaker(testZone).phase; got != settling {
 		t.Errorf("phase %d, want settling: other servers may have admitted", got)
 	}
 }
@@ -304,7 +304,7 @@ func TestAPassThatHasExpiredIsNoAdmission(t *testing.T) {
 	if a, err := s.Join(t.Context(), testZone, p.ID); outcome(a, err) != "admitted locally" {
 		t.Errorf("joined anew: %s", outcome(a, err))
 	}
-	if g := s.guard(testZone); len(g.local.byID) != 1 {
+	if g := s.breaker(testZone); len(g.local.byID) != 1 {
 		t.Errorf("%d admissions are remembered", len(g.local.byID))
 	}
 }
@@ -334,7 +334,7 @@ func TestTimesAreTheStores(t *testing.T) {
 	ahead.micros.Store(r.clock.micros.Load())
 	l := r.servers[0].link
 	m := &meter{}
-	s := &server{Store: New(Options{Lines: l, Meter: m, Now: ahead.now}), link: l, meter: m}
+	s := &server{Policy: New(Options{Lines: l, Meter: m, Now: ahead.now}), link: l, meter: m}
 	r.servers = []*server{s}
 	// Whatever the clock of the server says, and whoever sets it.
 	ahead.advance(10 * time.Second)
@@ -366,7 +366,7 @@ func TestWhatIsNoFailure(t *testing.T) {
 		if _, got := s.Poll(gone, testZone, p); !errors.Is(got, err) {
 			t.Errorf("poll: %v, want %v", got, err)
 		}
-		if s.meter.failing.Load() || s.guard(testZone).phase != calm {
+		if s.meter.failing.Load() || s.breaker(testZone).phase != calm {
 			t.Errorf("%v is taken for a failure of the store", err)
 		}
 	}
@@ -396,7 +396,7 @@ func TestADeletedZoneIsForgotten(t *testing.T) {
 			} else if _, err := s.Poll(t.Context(), testZone, p); !errors.Is(err, line.ErrZoneDeleted) {
 				t.Errorf("poll: %v", err)
 			}
-			if g := s.guard(testZone); g != nil {
+			if g := s.breaker(testZone); g != nil {
 				t.Errorf("the zone is remembered: %+v", g)
 			}
 		})
@@ -412,7 +412,7 @@ func TestADeletedZoneIsForgotten(t *testing.T) {
 				}
 			}
 		}
-		if n := len(*s.guards.Load()); n != 0 {
+		if n := len(*s.breakers.Load()); n != 0 {
 			t.Errorf("%d are", n)
 		}
 	})

@@ -5,22 +5,12 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// Lines is what the rooms ask, and what this package asks for them.
-type Lines interface {
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-}
 
 // Join takes a place.
 func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	now := g.millis()
-	a, err := g.lines.Join(ctx, zoneID, id, former...)
+	a, err := g.visitors.Join(ctx, zoneID, id, former...)
 	if err != nil {
 		g.zones.failed(zoneID, err)
 		return a, err
@@ -39,14 +29,14 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	now := g.millis()
 	z := g.zones.of(zoneID, now)
 	if z != nil {
-		e, early := g.memory.early(z, p, now)
+		e, early := g.polls.early(z, p, now)
 		if early {
 			a := e.answer(p, now)
 			return a, g.flood(ctx, p, &a)
 		}
 		p = e.vouch(z, p)
 	}
-	a, err := g.lines.Poll(ctx, zoneID, p)
+	a, err := g.visitors.Poll(ctx, zoneID, p)
 	if err != nil {
 		g.zones.failed(zoneID, err)
 		return a, err
@@ -58,39 +48,29 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 // Leave gives a place up. Repeated at once, it is answered from memory.
 func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z := g.zones.of(zoneID, g.millis())
-	if z != nil && g.memory.left(z, p, g.millis()) {
+	if z != nil && g.polls.left(z, p, g.millis()) {
 		return nil
 	}
-	if err := g.lines.Leave(ctx, zoneID, p); err != nil {
+	if err := g.visitors.Leave(ctx, zoneID, p); err != nil {
 		g.zones.failed(zoneID, err)
 		return err
 	}
 	if z != nil {
-		g.memory.leave(z, p, g.millis())
+		g.polls.leave(z, p, g.millis())
 	}
 	return nil
 }
 
-// Stats describes a zone's line.
-func (g *Guard) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	return g.lines.Stats(ctx, zoneID)
-}
-
-// Zone returns a zone's settings.
-func (g *Guard) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	return g.lines.Zone(ctx, zoneID)
-}
-
 // heard remembers an answer of the store to one who was there at a time; z is nil for
 // a zone that was not known then.
-func (g *Guard) heard(zoneID string, z *zoneMemory, p line.Place, a *line.Answer, asked int64) {
+func (g *Guard) heard(zoneID string, z *cachedZone, p line.Place, a *line.Answer, asked int64) {
 	if z == nil {
 		if z = g.zones.look(zoneID, asked); z == nil {
 			return
 		}
 	}
 	z.learn(&a.State, asked)
-	g.memory.keep(z, p, a, asked)
+	g.polls.keep(z, p, a, asked)
 }
 
 // millis is this process's monotonic time.

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/openqueue/waitingroom/internal/fallback"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// chain is what a visitor's call passes on its way from a room to the store, in the order of
+// these fields. Each link offers store.Lines to the one before it, and asks the next.
+// Operators, the watch and the sweeper look at zones from the registry on.
+//
+// TestChainIsWhatAPollPasses holds the fields and the drawing in docs/architecture.md to the
+// frames of a poll.
+type chain struct {
+	guard    *guard.Guard       // answers polls before their time, limits joins; nil where it is off
+	fallback *fallback.Policy   // gives a call its deadline; answers while the store is away
+	registry *registry.Registry // remembers zones, heals the store, brakes; measures each call
+	store    store.Store        // embedded or Redis
+}
+
+// newChain puts the links together, from the last to the first.
+func newChain(s checked, opened store.Store, seeds []zone.Settings, limits guard.Limiter, meter *metric.Metrics, log *slog.Logger) *chain {
+	c := &chain{store: opened}
+	c.registry = registry.New(registry.Options{
+		Store: c.store, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, Meter: meter, Logger: log,
+	})
+	c.fallback = fallback.New(fallback.Options{
+		Lines: c.registry, Meter: meter, Servers: s.Servers, Within: within(s), Logger: log,
+	})
+	if s.DoorLimits != guardOff {
+		c.guard = guard.New(guard.Options{
+			Lines: c.fallback, Remembered: c.registry.Remembered, Limiter: limits,
+			Trusted: prefixes(s.proxies), Backends: prefixes(s.backends), Meter: meter, Logger: log,
+		})
+	}
+	return c
+}
+
+// start begins what the links do in the background; stop ends it.
+func (c *chain) start(ctx context.Context) {
+	c.registry.Start(ctx)
+	c.fallback.Start(ctx)
+}
+
+func (c *chain) stop() {
+	c.fallback.Stop()
+	c.registry.Stop()
+}
+
+// first returns the link that the rooms ask, and who keeps out those who ask too much:
+// nil where the guard is off, which lets everybody in.
+func (c *chain) first() (store.Lines, wait.Guard) {
+	if c.guard == nil {
+		return c.fallback, nil
+	}
+	return c.guard, c.guard
+}

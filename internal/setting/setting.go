@@ -1,0 +1,315 @@
+package setting
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Setting is one setting of a T.
+type Setting[T any] struct {
+	// Name is the setting's in JSON, YAML, forms and on the command line.
+	Name string
+	// At returns where it is kept: an *int64, *bool, *string or *[]string. It is nil
+	// for what is no single value: that has Copy and Say, and no form sets it.
+	At   func(*T) any
+	Copy func(to *T, from T)
+	// Default is what it is in a new T, of the type that At points to.
+	Default any
+	// Later says that servers of a version before do not know it: see zone.Settings.Kept.
+	Later bool
+
+	// Least and Most bound a number. Most is also how many texts a list may have.
+	Least, Most int64
+	// MaxLength bounds a text, or each of a list, in bytes.
+	MaxLength int
+	// Choices are all values of a text that has few.
+	Choices []Choice
+
+	// Label and Hint tell a person what it is, in a form.
+	Label, Hint string
+	// Unit stands behind a number: "s".
+	Unit string
+	// None says what a 0, an empty text or an empty list means: "no bound". Without,
+	// a 0 is a number like others.
+	None string
+	// Say writes the value for a person, where Words does not do it well enough.
+	Say func(T) string
+	// Means says what the value does, in a few words; Hint does without.
+	Means func(T) string
+	// Column is its title in a table of many Ts, "" to leave it out. Where there is no
+	// room for all, the column with the highest Spare goes first; 0 stays.
+	Column string
+	Spare  int
+}
+
+// Choice is a value of a setting that has few, how a form calls it, and what it does.
+type Choice struct{ Value, Label, Means string }
+
+// Value is what it is in s: an int64, a bool, a string, or a []string that is not nil
+// and is the caller's own.
+func (x *Setting[T]) Value(s T) any {
+	if list, is := x.At(&s).(*[]string); is {
+		return append([]string{}, *list...)
+	}
+	return reflect.ValueOf(x.At(&s)).Elem().Interface()
+}
+
+// set makes it v, which is of the type that Value returns.
+func (x *Setting[T]) set(s *T, v any) { reflect.ValueOf(x.At(s)).Elem().Set(reflect.ValueOf(v)) }
+
+// Take sets it in s to what it is in another.
+func (x *Setting[T]) Take(s *T, from T) {
+	if x.At == nil {
+		x.Copy(s, from)
+		return
+	}
+	x.set(s, x.Value(from))
+}
+
+// Same reports whether it is the same in both.
+func (x *Setting[T]) Same(a, b T) bool {
+	if x.At == nil {
+		return x.Say(a) == x.Say(b)
+	}
+	return reflect.DeepEqual(x.Value(a), x.Value(b))
+}
+
+// Decode sets it in s to what decode writes to where it is told: json.Unmarshal of a
+// value, say. With an error, s is as it was.
+func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
+	at := reflect.ValueOf(x.At(s)).Elem()
+	fresh := reflect.New(at.Type())
+	err := decode(fresh.Interface())
+	if err == nil {
+		at.Set(fresh.Elem())
+	}
+	return err
+}
+
+// Kind names what a value must be, for whoever sent another: "a whole number".
+func (x *Setting[T]) Kind() string {
+	switch x.Default.(type) {
+	case int64:
+		return "a whole number"
+	case bool:
+		return "true or false"
+	case []string:
+		return "a list of strings"
+	default:
+		return "a string"
+	}
+}
+
+// Text is the value as Parse takes it. That of a list has commas between, or is JSON.
+func (x *Setting[T]) Text(s T) string {
+	if x.At == nil {
+		return x.Say(s)
+	}
+	list, ok := x.Value(s).([]string)
+	if !ok {
+		return fmt.Sprint(x.Value(s))
+	}
+	text := strings.Join(list, ",")
+	if slices.Equal(split(text), list) && !strings.HasPrefix(text, "[") {
+		return text
+	}
+	b, err := json.Marshal(list)
+	if err != nil { // encoding/json has no error for strings
+		return text
+	}
+	return string(b)
+}
+
+// split returns the texts of a list that was typed: a comma or a new line ends each.
+func split(text string) []string {
+	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' })
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
+// errKind is all that is wrong with a text that is no value of the setting's kind.
+var errKind = errors.New("setting: another kind of value")
+
+// Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, and a
+// list is texts with commas between, or JSON. It returns an error for what is of
+// another kind. Check knows the bounds.
+func (x *Setting[T]) Parse(s *T, text string) error {
+	return x.Decode(s, func(at any) (err error) {
+		switch at := at.(type) {
+		case *int64:
+			*at, err = strconv.ParseInt(ungroup.Replace(strings.TrimSpace(text)), 10, 64)
+		case *bool:
+			*at, err = strconv.ParseBool(strings.TrimSpace(text))
+		case *string:
+			*at = strings.TrimSpace(text)
+		case *[]string:
+			if !strings.HasPrefix(strings.TrimSpace(text), "[") {
+				*at = split(text)
+				return nil
+			}
+			err = json.Unmarshal([]byte(text), at)
+		}
+		if err != nil {
+			return errKind
+		}
+		return nil
+	})
+}
+
+// ungroup takes the digits of a number together.
+var ungroup = strings.NewReplacer(",", "", " ", "", "\u00a0", "", "\u202f", "")
+
+// Check says what is wrong with the value, in a sentence that begins with the name; ""
+// for one that may be.
+func (x *Setting[T]) Check(s T) string {
+	switch v := x.Value(s).(type) {
+	case int64:
+		if v < x.Least || v > x.Most {
+			return fmt.Sprintf("%s is %d, must be between %d and %d", x.Name, v, x.Least, x.Most)
+		}
+	case string:
+		if x.Choices != nil {
+			if !slices.ContainsFunc(x.Choices, func(c Choice) bool { return c.Value == v }) {
+				return fmt.Sprintf("%s %q must be %s", x.Name, v, x.choices())
+			}
+		} else if err := CheckText(v, x.MaxLength); err != nil {
+			return x.Name + " " + err.Error()
+		}
+	case []string:
+		if int64(len(v)) > x.Most {
+			return fmt.Sprintf("%s has %d texts, must have at most %d", x.Name, len(v), x.Most)
+		}
+		for i, text := range v {
+			err := CheckText(text, x.MaxLength)
+			if strings.TrimSpace(text) == "" {
+				err = errors.New("must not be empty")
+			}
+			if err != nil {
+				return fmt.Sprintf("%s: text %d %v", x.Name, i+1, err)
+			}
+		}
+	}
+	return ""
+}
+
+// choices lists them: "queue, open or closed".
+func (x *Setting[T]) choices() string {
+	var b strings.Builder
+	for i, c := range x.Choices {
+		switch i {
+		case 0:
+		case len(x.Choices) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(c.Value)
+	}
+	return b.String()
+}
+
+// CheckText returns an error, a sentence without its subject, for what is no line of
+// text of at most so many bytes: it must be UTF-8, with no control characters and
+// nothing that turns or breaks a line, lest it look like another one where it is shown.
+func CheckText(text string, most int) error {
+	switch {
+	case len(text) > most:
+		return fmt.Errorf("must not be longer than %d bytes", most)
+	case !utf8.ValidString(text):
+		return errors.New("must be UTF-8")
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return errors.New("must not hold control characters")
+		}
+	}
+	return nil
+}
+
+// Type sets it in s to what somebody typed into a form. If that may not be, s is as it
+// was, and the fault is a sentence for who typed it.
+func (x *Setting[T]) Type(s *T, text string) (fault string) {
+	if x.At == nil {
+		return x.Label + ": choose one of the list."
+	}
+	was := x.Value(*s)
+	if x.Parse(s, text) == nil && x.Check(*s) == "" {
+		return ""
+	}
+	x.set(s, was)
+	ask := fmt.Sprintf("write a text of at most %d bytes.", x.MaxLength)
+	switch was.(type) {
+	case int64:
+		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))
+	case []string:
+		ask = fmt.Sprintf("write at most %d texts of at most %d bytes each, with commas between.", x.Most, x.MaxLength)
+	case bool:
+		ask = "choose one of the list."
+	default:
+		if x.Choices != nil {
+			ask = "choose one of the list."
+		}
+	}
+	return x.Label + ": " + ask
+}
+
+// Options are the values of a setting that a form has a list for; else nil.
+func (x *Setting[T]) Options() []Choice {
+	if _, flag := x.Default.(bool); flag {
+		return []Choice{{Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
+	}
+	return x.Choices
+}
+
+// Words is the value for a person.
+func (x *Setting[T]) Words(s T) string {
+	if x.Say != nil {
+		return x.Say(s)
+	}
+	switch v := x.Value(s).(type) {
+	case int64:
+		if v == 0 && x.None != "" {
+			return x.None
+		}
+		return strings.TrimSuffix(Count(v)+" "+x.Unit, " ")
+	case []string:
+		if len(v) > 0 {
+			return strings.Join(v, ", ")
+		}
+	default:
+		for _, c := range x.Options() {
+			if c.Value == fmt.Sprint(v) {
+				return c.Label
+			}
+		}
+		if v != "" {
+			return fmt.Sprint(v)
+		}
+	}
+	if x.None == "" {
+		return "none"
+	}
+	return x.None
+}
+
+// Meaning says what the value does.
+func (x *Setting[T]) Meaning(s T) string {
+	if x.Means != nil {
+		return x.Means(s)
+	}
+	for _, c := range x.Choices {
+		if c.Value == x.Value(s) && c.Means != "" {
+			return c.Means
+		}
+	}
+	return x.Hint
+}
