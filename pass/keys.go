@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
@@ -37,21 +36,15 @@ type keyCache struct {
 	log    *slog.Logger
 	keys   atomic.Pointer[map[string]ed25519.PublicKey] // by kid
 
-	// start begins a goroutine that ends with the cache; false: the cache has ended.
-	start   func(func(context.Context)) bool
-	stop    func()
-	mu      sync.Mutex // of latest and start
-	latest  *renewal
-	running sync.WaitGroup
+	group  background.Group
+	shared background.Shared
+	stop   context.CancelFunc
+	// renew reads the set, unless that was done within a minute, and returns what has
+	// come of it. It is called through shared alone, one at a time.
+	renew func(context.Context) error
 }
 
-// renewal is one fetch of the key set.
-type renewal struct {
-	begun time.Time
-	done  chan struct{} // closed at the end
-	err   error         // written before done is closed
-}
-
+// openKeys reads a file before it returns, and a URL in the background.
 func openKeys(ctx context.Context, o Options) (*keyCache, error) {
 	source, err := keyset.NewSource(o.KeySet, o.HTTP, "http")
 	if err != nil {
@@ -60,43 +53,43 @@ func openKeys(ctx context.Context, o Options) (*keyCache, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	ctx, stop := context.WithCancel(ctx)
+	// A renewal ends at close, and not with the request that has asked for it.
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k := &keyCache{source: source, log: o.Logger, stop: stop}
-	k.start = func(run func(context.Context)) bool {
-		if ctx.Err() != nil {
-			return false
+	var begun time.Time
+	var latest error
+	k.renew = func(context.Context) error {
+		if now := time.Now(); begun.IsZero() || now.Sub(begun) >= renewAfter {
+			begun, latest = now, k.fetch(ctx)
 		}
-		k.running.Go(func() { run(ctx) })
-		return true
+		return latest
 	}
-	first := k.renew()
 	if !source.Remote() {
-		if <-first.done; first.err != nil {
+		if err := k.wait(ctx); err != nil {
 			k.close()
-			return nil, first.err
+			return nil, err
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.start(k.run)
+	k.group.Start(ctx, k.run)
 	return k, nil
 }
 
 // close ends all goroutines, and waits for them.
 func (k *keyCache) close() {
-	k.mu.Lock()
-	k.stop() // none begins from now on
-	k.mu.Unlock()
-	k.running.Wait()
+	k.stop()
+	k.group.Stop()
+}
+
+// wait renews the keys, or waits for the renewal that is under way.
+func (k *keyCache) wait(ctx context.Context) error {
+	return k.shared.Do(ctx, &k.group, "", renewAfter, k.renew)
 }
 
 // run renews the keys every now and then, sooner if that has failed.
 func (k *keyCache) run(ctx context.Context) {
 	for {
-		r := k.renew()
-		<-r.done
 		pause := renewEvery
-		if r.err != nil {
+		if err := k.wait(ctx); err != nil {
 			pause = renewAfter
 		}
 		select {
@@ -119,57 +112,24 @@ func (k *keyCache) known(id string) (ed25519.PublicKey, bool) {
 // find waits for a renewal, and returns the key that it has brought. The error wraps
 // ErrInvalid if there is no such key, and ErrUnverified if nobody knows.
 func (k *keyCache) find(ctx context.Context, id string) (ed25519.PublicKey, error) {
-	r := k.renew()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: the key set is being fetched: %w", ErrUnverified, ctx.Err())
-	}
+	err := k.wait(ctx)
 	if key, known := k.known(id); known {
 		return key, nil
 	}
-	if r.err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnverified, r.err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the key set could not be fetched: %w", ErrUnverified, err)
 	}
 	return nil, fmt.Errorf("%w: the key set has no key %q", ErrInvalid, id)
 }
 
-// renew returns the renewal that is under way or is less than a minute old, or else begins
-// one.
-func (k *keyCache) renew() *renewal {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now()
-	if r := k.latest; r != nil && (!r.ended() || now.Sub(r.begun) < renewAfter) {
-		return r
-	}
-	r := &renewal{begun: now, done: make(chan struct{})}
-	if !k.start(func(ctx context.Context) { k.fetch(ctx, r) }) {
-		r.err = context.Canceled
-		close(r.done)
-	}
-	k.latest = r
-	return r
-}
-
-func (r *renewal) ended() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // fetch puts the keys of the set into force. Those before stay if it cannot be read.
-func (k *keyCache) fetch(ctx context.Context, r *renewal) {
-	defer close(r.done)
+func (k *keyCache) fetch(ctx context.Context) error {
 	all, skipped, err := k.source.Read(ctx, false)
 	keys := make(map[string]ed25519.PublicKey, len(all))
 	for _, key := range all {
-		if public, ok := key.Verifier.(ed25519.PublicKey); ok && key.ID != "" && slices.Contains(key.Algorithms, algorithm) {
+		if public, ok := key.Verifier.(ed25519.PublicKey); ok && key.ID != "" {
 			keys[key.ID] = public
 		}
 	}
@@ -178,7 +138,8 @@ func (k *keyCache) fetch(ctx context.Context, r *renewal) {
 	}
 	if err == nil {
 		k.keys.Store(&keys)
-	} else if r.err = err; ctx.Err() == nil {
+	} else if ctx.Err() == nil {
 		k.log.WarnContext(ctx, "the key set could not be fetched: passes are verified with the keys fetched before, if any", "error", err)
 	}
+	return err
 }

@@ -161,8 +161,8 @@ func TestNoLoop(t *testing.T) {
 	old := issue(t, newSigner(t, 1), func(g *signer.Grant) { g.AdmittedAtMillis -= 600_000; g.ExpiresAtMillis -= 600_000 })
 	for _, p := range []string{used, other, "x"} {
 		w := serve(v, get(`/a?b="<&waiting_room_pass=`+p, "Accept", browser, "Cookie", "room="+old),
-			pass.Room("https://queue.example"), pass.Cookie("room"))
-		if w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), `<a href="https://queue.example/wait/TEST_ZONE?to=http%3A%2F%2Fexample.com%2Fa%3Fb%3D%22%3C">`) {
+			pass.Room("https://queue.example/a&b"), pass.Cookie("room"))
+		if w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), `<a href="https://queue.example/a&amp;b/wait/TEST_ZONE?to=http%3A%2F%2Fexample.com%2Fa%3Fb%3D%22%3C">`) {
 			t.Errorf("%s: %d %s", p, w.Code, w.Body)
 		}
 	}
@@ -171,7 +171,7 @@ func TestNoLoop(t *testing.T) {
 // TestUnverified: while nobody knows, nobody is sent away for good.
 func TestUnverified(t *testing.T) {
 	t.Parallel()
-	v := verifier(t, brokenOnce{})
+	v := verifier(t, brokenOnce)
 	w := serve(v, get("/?waiting_room_pass="+issue(t, newSigner(t, 1)), "Accept", browser), pass.Room("https://queue.example"))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":"pass_unverified"`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -191,11 +191,16 @@ func TestProblem(t *testing.T) {
 	for _, w := range []*httptest.ResponseRecorder{
 		serve(v, get("/"), pass.Room("https://queue.example")), serve(v, get("/", "Authorization", "Bearer x")),
 		serve(v, get("/", "Authorization", "Bearer "+used)), serve(v, get("/", "Authorization", "Bearer "+old)),
-		serve(verifier(t, brokenOnce{}), get("/", "Authorization", "Bearer "+used)),
+		serve(verifier(t, brokenOnce), get("/", "Authorization", "Bearer "+used)),
 	} {
 		var p struct {
-			Type, Title, Detail, Code, ZoneID, WaitingPage string
-			Status                                         int
+			Type        string `json:"type"`
+			Title       string `json:"title"`
+			Status      int    `json:"status"`
+			Detail      string `json:"detail"`
+			Code        string `json:"code"`
+			ZoneID      string `json:"zoneId"`
+			WaitingPage string `json:"waitingPage"`
 		}
 		must(t, json.Unmarshal(w.Body.Bytes(), &p))
 		codes[p.Code] = true

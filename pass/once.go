@@ -25,17 +25,11 @@ var ErrFull = errors.New("pass: as many are remembered as may be")
 func InMemory(most int) Once { return &memory{most: most, until: make(map[string]time.Time)} }
 
 type memory struct {
-	most  int
-	mu    sync.Mutex
-	until map[string]time.Time
-	// sweptAt is when those that are over were last forgotten, and full how many there
-	// may be until that is done again.
+	most    int
+	mu      sync.Mutex
+	until   map[string]time.Time
 	sweptAt time.Time
-	full    int
 }
-
-// minSwept is how many it takes for forgetting to be worth its while.
-const minSwept = 1024
 
 // Use implements Once.
 func (m *memory) Use(_ context.Context, id string, until time.Time) (first bool, err error) {
@@ -44,15 +38,18 @@ func (m *memory) Use(_ context.Context, id string, until time.Time) (first bool,
 	if _, used := m.until[id]; used {
 		return false, nil
 	}
-	// What is left at least doubles from one sweep to the next, or a second passes: so many
-	// that are good cost little.
-	if now := time.Now(); len(m.until) >= min(m.full, m.most) && now.Sub(m.sweptAt) >= time.Second {
-		maps.DeleteFunc(m.until, func(_ string, until time.Time) bool { return !now.Before(until) })
-		m.sweptAt, m.full = now, max(2*len(m.until), minSwept)
-	}
-	if len(m.until) >= m.most {
+	if len(m.until) >= m.most && !m.sweep() {
 		return false, ErrFull
 	}
 	m.until[id] = until
 	return true, nil
+}
+
+// sweep forgets what is over, at most once a second, and reports whether there is room.
+func (m *memory) sweep() bool {
+	if now := time.Now(); now.Sub(m.sweptAt) >= time.Second {
+		maps.DeleteFunc(m.until, func(_ string, until time.Time) bool { return !now.Before(until) })
+		m.sweptAt = now
+	}
+	return len(m.until) < m.most
 }

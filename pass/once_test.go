@@ -60,17 +60,30 @@ func TestOnceCountsGoodPassesOnly(t *testing.T) {
 	})
 }
 
-type brokenOnce struct{}
+type onceFunc func(id string, until time.Time) (bool, error)
 
 // Use implements pass.Once.
-func (brokenOnce) Use(context.Context, string, time.Time) (bool, error) {
-	return true, errors.New("the store is away")
-}
+func (f onceFunc) Use(_ context.Context, id string, until time.Time) (bool, error) { return f(id, until) }
 
-func TestOnceFails(t *testing.T) {
+// brokenOnce is a store that is away.
+var brokenOnce = onceFunc(func(string, time.Time) (bool, error) { return true, errors.New("away") })
+
+// TestOnceOfOnesOwn is told which pass to remember, and for how long; while it cannot, none
+// is good.
+func TestOnceOfOnesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newRoom(t, newSigner(t, 1)).open(t, func(o *pass.Options) { o.Once = brokenOnce{} })
-		refused(t, v, issue(t, newSigner(t, 1)), pass.ErrUnverified)
+		room := newRoom(t, newSigner(t, 1))
+		var id string
+		var end time.Time
+		v := room.open(t, func(o *pass.Options) {
+			o.Leeway = time.Minute
+			o.Once = onceFunc(func(i string, until time.Time) (bool, error) { id, end = i, until; return true, nil })
+		})
+		got, err := v.Verify(t.Context(), testZone, issue(t, newSigner(t, 1)))
+		if err != nil || got.ID == "" || id != got.ID || !end.Equal(time.Now().Add(6*time.Minute)) {
+			t.Errorf("%q until %v, for %+v, %v", id, end, got, err)
+		}
+		refused(t, room.open(t, func(o *pass.Options) { o.Once = brokenOnce }), issue(t, newSigner(t, 1)), pass.ErrUnverified)
 	})
 }
 
@@ -91,10 +104,12 @@ func TestInMemory(t *testing.T) {
 			t.Errorf("one more than there may be: %v, %v", first, err)
 		}
 		<-time.After(time.Minute)
-		for i := range most {
-			// Those of one minute may be forgotten, those of two may not.
-			if first, _ := use(fmt.Sprint(i), time.Minute); first && i%2 == 1 {
-				t.Fatalf("%d is forgotten", i)
+		if first, err := use("one more", time.Minute); err != nil || !first {
+			t.Errorf("one more when half are over: %v, %v", first, err)
+		}
+		for i := 1; i < most; i += 2 {
+			if first, err := use(fmt.Sprint(i), time.Minute); err != nil || first {
+				t.Fatalf("%d, which is good for two minutes, is forgotten: %v", i, err)
 			}
 		}
 		<-time.After(time.Minute)

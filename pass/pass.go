@@ -92,8 +92,7 @@ type Verifier struct {
 }
 
 // Open returns a verifier, which is to be closed. It does not wait for a key set behind a
-// URL, and fetches that until Close or until ctx ends; a file is read at once. An error wraps
-// ErrOptions.
+// URL; a file is read at once. An error wraps ErrOptions.
 func Open(ctx context.Context, o Options) (*Verifier, error) {
 	if o.Leeway < 0 || o.Leeway > MaxLeeway {
 		return nil, fmt.Errorf("%w: a leeway of %v is not between 0 and %v", ErrOptions, o.Leeway, MaxLeeway)
@@ -114,7 +113,7 @@ func Open(ctx context.Context, o Options) (*Verifier, error) {
 	}, nil
 }
 
-// Close ends what Open began. Passes are verified with the keys that are known then.
+// Close ends what Open began. It is to be called when no more passes come.
 func (v *Verifier) Close() { v.keys.close() }
 
 // Verify returns what a pass of the zone says. Its errors wrap ErrMissing, ErrInvalid,

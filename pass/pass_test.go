@@ -123,6 +123,7 @@ func TestOtherClaims(t *testing.T) {
 			"no iat":              func(c jwt.MapClaims) { delete(c, "iat") },
 			"no sub":              func(c jwt.MapClaims) { delete(c, "sub") },
 			"no jti":              func(c jwt.MapClaims) { delete(c, "jti") },
+			"too many":            func(c jwt.MapClaims) { c["more"] = strings.Repeat("a", 4096) },
 			"not yet":             func(c jwt.MapClaims) { c["nbf"] = time.Now().Unix() + 10 },
 		} {
 			t.Log(name)
@@ -167,10 +168,21 @@ func TestForged(t *testing.T) {
 				}
 			}
 		}
+		// The last character has 4 bits to spare: these decode to the same bytes.
+		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+		last := strings.IndexByte(alphabet, good[len(good)-1])
+		for spare := 1; spare < 16; spare++ {
+			refused(t, v, good[:len(good)-1]+alphabet[last+spare:last+spare+1], pass.ErrInvalid)
+		}
 		for _, p := range []string{".", "..", good + ".", good + "\n", " " + good, good + "==", good[:strings.LastIndexByte(good, '.')+1], strings.Repeat("a", 1<<20)} {
 			refused(t, v, p, pass.ErrInvalid)
 		}
-		var set struct{ Keys []struct{ X, Kid string } }
+		var set struct {
+			Keys []struct {
+				X   string `json:"x"`
+				Kid string `json:"kid"`
+			} `json:"keys"`
+		}
 		must(t, json.Unmarshal(s.JWKS(), &set))
 		public, err := base64.RawURLEncoding.DecodeString(set.Keys[0].X)
 		must(t, err)

@@ -126,10 +126,6 @@ func (r *room) say(answer http.HandlerFunc) {
 	r.answer = answer
 }
 
-func (r *room) text(text string) {
-	r.say(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) })
-}
-
 // away answers nothing but an error.
 func (r *room) away() {
 	r.say(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })

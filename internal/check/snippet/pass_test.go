@@ -128,7 +128,12 @@ func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []b
 		t.Fatal(err)
 	}
 	changed := encode(bytes.Replace(claims, []byte("0102030405060708"), []byte("ffffffffffffffff"), 1))
-	var set struct{ Keys []struct{ Kid, X string } }
+	var set struct {
+		Keys []struct {
+			Kid string `json:"kid"`
+			X   string `json:"x"`
+		} `json:"keys"`
+	}
 	if err := json.Unmarshal(room.JWKS(), &set); err != nil {
 		t.Fatal(err)
 	}
