@@ -63,7 +63,9 @@ func TestOnceCountsGoodPassesOnly(t *testing.T) {
 type onceFunc func(id string, until time.Time) (bool, error)
 
 // Use implements pass.Once.
-func (f onceFunc) Use(_ context.Context, id string, until time.Time) (bool, error) { return f(id, until) }
+func (f onceFunc) Use(_ context.Context, id string, until time.Time) (bool, error) {
+	return f(id, until)
+}
 
 // brokenOnce is a store that is away.
 var brokenOnce = onceFunc(func(string, time.Time) (bool, error) { return true, errors.New("away") })
