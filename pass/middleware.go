@@ -22,7 +22,10 @@ type Option func(*guard)
 // room at this address, such as https://queue.example, with a way back. Without it they
 // get the problem document, as all others do.
 func Room(address string) Option {
-	return func(g *guard) { g.page = strings.TrimRight(address, "/") + "/wait/" + url.PathEscape(g.zone) }
+	return func(g *guard) {
+		address = strings.TrimRight(address, "/")
+		g.page, g.join = address+"/wait/"+url.PathEscape(g.zone), address+"/traffic/wait"
+	}
 }
 
 // Origin is how visitors reach this service, such as https://shop.example, for the way
@@ -32,7 +35,7 @@ func Origin(address string) Option {
 	return func(g *guard) { g.origin = strings.TrimRight(address, "/") }
 }
 
-// Header looks for the pass in this header, too.
+// Header looks for the pass in this header, too: the gate's is X-Waiting-Room-Pass.
 func Header(name string) Option {
 	return func(g *guard) { g.headers = append(g.headers, name) }
 }
@@ -46,7 +49,8 @@ func Cookie(name string) Option {
 type guard struct {
 	verifier         *Verifier
 	zone             string
-	page, origin     string
+	page, join       string
+	origin           string
 	headers, cookies []string
 }
 
@@ -84,8 +88,10 @@ func WithoutPass(r *http.Request) string {
 	if err != nil {
 		u = r.URL
 	}
-	// Not //host, which is another site.
-	to := "/" + strings.TrimLeft(u.EscapedPath(), "/")
+	to := u.EscapedPath()
+	if strings.HasPrefix(to, "//") { // that would be another site
+		to = "/." + to
+	}
 	var kept []string
 	for part := range strings.SplitSeq(u.RawQuery, "&") { // the rest stays as it was written
 		name, _, _ := strings.Cut(part, "=")
@@ -148,8 +154,9 @@ type problem struct {
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
 	ZoneID string `json:"zoneId"`
-	// Page is the waiting page, if there is one.
-	Page string `json:"waitingPage,omitempty"`
+	// Join is where an app joins, and Page the waiting page, if Room has said so.
+	Join string `json:"join,omitempty"`
+	Page string `json:"page,omitempty"`
 }
 
 // problems says what a client is told: the first whose error is among those of its passes.
@@ -188,6 +195,9 @@ const typeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/pass.m
 // retryAfter is when a pass that could not be verified may be tried again, in seconds.
 const retryAfter = "5"
 
+// again asks the waiting page for a new place, instead of the one that ended with the pass.
+const again = "&again=1"
+
 // backPage is for a browser whose pass is no good, and which the waiting page may have sent.
 const backPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -204,18 +214,18 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, wrong *refusal) {
 	h.Set("Cache-Control", "no-store")
 	unverified := p.status != http.StatusUnauthorized
 	if g.page != "" && !unverified && isNavigation(r) {
-		to := g.page + "?to=" + url.QueryEscape(g.originOf(r)+WithoutPass(r))
+		to := g.page + "?to=" + url.QueryEscape(g.target(r))
 		if !wrong.inAddress {
 			http.Redirect(w, r, to, http.StatusFound)
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(p.status)
-		fmt.Fprintf(w, backPage, p.title, html.EscapeString(to))
+		fmt.Fprintf(w, backPage, p.title, html.EscapeString(to+again))
 		return
 	}
 	body, err := json.Marshal(problem{
-		Type: typeBase + p.code, Title: p.title, Status: p.status, Detail: p.detail, Code: p.code, ZoneID: g.zone, Page: g.page,
+		Type: typeBase + p.code, Title: p.title, Status: p.status, Detail: p.detail, Code: p.code, ZoneID: g.zone, Join: g.join, Page: g.page,
 	})
 	if err != nil {
 		http.Error(w, http.StatusText(p.status), p.status)
@@ -231,15 +241,25 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, wrong *refusal) {
 	_, _ = w.Write(body) // to one who may have hung up
 }
 
-// originOf is how the visitor reached this service.
-func (g *guard) originOf(r *http.Request) string {
-	switch {
-	case g.origin != "":
-		return g.origin
-	case r.TLS != nil:
-		return "https://" + r.Host
+// maxTarget bounds where the waiting page is told to lead, in bytes: proxies take addresses
+// of a few kilobytes.
+const maxTarget = 2048
+
+// target is where the visitor is to go after the wait.
+func (g *guard) target(r *http.Request) string {
+	origin, to := g.origin, WithoutPass(r)
+	if origin == "" && r.TLS != nil {
+		origin = "https://" + r.Host
+	} else if origin == "" {
+		origin = "http://" + r.Host
 	}
-	return "http://" + r.Host
+	if len(to) > maxTarget {
+		to, _, _ = strings.Cut(to, "?")
+	}
+	if len(to) > maxTarget {
+		to = "/"
+	}
+	return origin + to
 }
 
 // isNavigation reports whether a browser asks for a page to show. Older ones do not say, but

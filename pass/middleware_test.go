@@ -123,7 +123,9 @@ func TestToTheWaitingPage(t *testing.T) {
 		"with an old pass":  {get("/a?b=c&waiting_room_pass="+old+"&d", "Accept", browser), nil, "http://example.com/a?b=c&d"},
 		"an old pass alone": {get("/a?waiting_room_pass="+old, "Accept", browser), nil, "http://example.com/a"},
 		"a bad cookie":      {get("/a", "Accept", browser, "Cookie", "room=x"), []pass.Option{pass.Cookie("room")}, "http://example.com/a"},
-		"not //":            {get("//evil.example/a", "Accept", browser), nil, "http://example.com/evil.example/a"},
+		"long":              {get("/a?"+strings.Repeat("b", 2048), "Accept", browser), nil, "http://example.com/a"},
+		"longer":            {get("/"+strings.Repeat("b", 2048), "Accept", browser), nil, "http://example.com/"},
+		"not //":            {get("//evil.example/a", "Accept", browser), nil, "http://example.com/.//evil.example/a"},
 		"a script's":        {get("/", "Sec-Fetch-Mode", "cors", "Accept", browser), nil, ""},
 		"an app's":          {get("/", "Accept", "application/json"), nil, ""},
 		"a form's":          {post, nil, ""},
@@ -162,7 +164,7 @@ func TestNoLoop(t *testing.T) {
 	for _, p := range []string{used, other, "x"} {
 		w := serve(v, get(`/a?b="<&waiting_room_pass=`+p, "Accept", browser, "Cookie", "room="+old),
 			pass.Room("https://queue.example/a&b"), pass.Cookie("room"))
-		if w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), `<a href="https://queue.example/a&amp;b/wait/TEST_ZONE?to=http%3A%2F%2Fexample.com%2Fa%3Fb%3D%22%3C">`) {
+		if w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), `<a href="https://queue.example/a&amp;b/wait/TEST_ZONE?to=http%3A%2F%2Fexample.com%2Fa%3Fb%3D%22%3C&amp;again=1">`) {
 			t.Errorf("%s: %d %s", p, w.Code, w.Body)
 		}
 	}
@@ -194,13 +196,14 @@ func TestProblem(t *testing.T) {
 		serve(verifier(t, brokenOnce), get("/", "Authorization", "Bearer "+used)),
 	} {
 		var p struct {
-			Type        string `json:"type"`
-			Title       string `json:"title"`
-			Status      int    `json:"status"`
-			Detail      string `json:"detail"`
-			Code        string `json:"code"`
-			ZoneID      string `json:"zoneId"`
-			WaitingPage string `json:"waitingPage"`
+			Type   string `json:"type"`
+			Title  string `json:"title"`
+			Status int    `json:"status"`
+			Detail string `json:"detail"`
+			Code   string `json:"code"`
+			ZoneID string `json:"zoneId"`
+			Join   string `json:"join"`
+			Page   string `json:"page"`
 		}
 		must(t, json.Unmarshal(w.Body.Bytes(), &p))
 		codes[p.Code] = true
@@ -210,8 +213,8 @@ func TestProblem(t *testing.T) {
 		if challenge := w.Header().Get("WWW-Authenticate"); (challenge == `Bearer realm="TEST_ZONE"`) != (w.Code == http.StatusUnauthorized) {
 			t.Errorf("%s: a challenge of %q", p.Code, challenge)
 		}
-		if (p.WaitingPage == "https://queue.example/wait/TEST_ZONE") != (p.Code == "pass_required") {
-			t.Errorf("%s: the waiting page is %q", p.Code, p.WaitingPage)
+		if told := p.Page == "https://queue.example/wait/TEST_ZONE" && p.Join == "https://queue.example/traffic/wait"; told != (p.Code == "pass_required") {
+			t.Errorf("%s: the waiting page is %q, to join %q", p.Code, p.Page, p.Join)
 		}
 		if file, heading, _ := strings.Cut(p.Type, "#"); !strings.HasSuffix(file, "/docs/pass.md") ||
 			!regexp.MustCompile(`(?m)^#+ `+heading+`$`).Match(page) {
@@ -233,9 +236,9 @@ func TestWithoutPass(t *testing.T) {
 		"/a?b=c&waiting_room_pass&d=e":       "/a?b=c&d=e",
 		"/a?waiting%5Froom_pass=a":           "/a",
 		"/a?my_waiting_room_pass=a":          "/a?my_waiting_room_pass=a",
-		"//evil.example/?a":                  "/evil.example/?a",
+		"//evil.example/?a":                  "/.//evil.example/?a",
 		"/%2F/a%20b?c=%20":                   "/%2F/a%20b?c=%20",
-		"http://shop.example//evil.example/": "/evil.example/",
+		"http://shop.example//evil.example/": "/.//evil.example/",
 	} {
 		if got := pass.WithoutPass(get(address)); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)

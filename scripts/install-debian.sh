@@ -26,11 +26,11 @@ for program in "$@"; do
 	prometheus | promtool) missing+=(prometheus) ;;
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
-	node) missing+=(nodejs) ;; # this and the next three: for the programs of docs/pass.md
-	php) missing+=(php-cli) ;;
+	php) missing+=(php-cli) ;; # this and the next two: for the programs of docs/pass.md
 	javac) missing+=(default-jdk-headless) ;;
 	python3-cryptography) missing+=(python3-cryptography) ;;
 	systemd-analyze) missing+=(systemd) ;;
+	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
