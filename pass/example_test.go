@@ -5,14 +5,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"time"
 
 	signer "github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/pass"
 )
 
-// exampleRoom stands for the waiting room: its address, and a pass of TEST_ZONE.
-func exampleRoom() (server *httptest.Server, good string) {
+// exampleRoom stands for the waiting room: a file with its keys, and a pass of TEST_ZONE.
+func exampleRoom() (keys, good string, remove func()) {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
 	s, err := signer.NewSigner(signer.DefaultIssuer, secret(1))
 	if err != nil {
 		panic(err)
@@ -22,15 +28,21 @@ func exampleRoom() (server *httptest.Server, good string) {
 	if err != nil {
 		panic(err)
 	}
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(s.JWKS()) })), good
+	keys = filepath.Join(folder, "jwks.json")
+	if err := os.WriteFile(keys, s.JWKS(), 0o600); err != nil {
+		panic(err)
+	}
+	return keys, good, func() { _ = os.RemoveAll(folder) }
 }
 
 // A shop lets in whoever has waited. Browsers are sent to the waiting page.
 func Example() {
-	room, good := exampleRoom()
-	defer room.Close()
+	keys, good, remove := exampleRoom()
+	defer remove()
 
-	passes, err := pass.Open(context.Background(), pass.Options{KeySet: room.URL + "/.well-known/jwks.json"})
+	passes, err := pass.Open(context.Background(), pass.Options{
+		KeySet: keys, // or https://queue.example/.well-known/jwks.json
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,11 +68,11 @@ func Example() {
 // A pass lasts for minutes, a visit for longer: each pass begins one session, and is taken
 // out of the address.
 func ExampleVerifier_Middleware() {
-	room, good := exampleRoom()
-	defer room.Close()
+	keys, good, remove := exampleRoom()
+	defer remove()
 
 	passes, err := pass.Open(context.Background(), pass.Options{
-		KeySet: room.URL + "/.well-known/jwks.json",
+		KeySet: keys,
 		Once:   pass.InMemory(100_000), // a store that all servers share, if there are several
 	})
 	if err != nil {
@@ -109,10 +121,10 @@ func ExampleVerifier_Middleware() {
 
 // Where there is no HTTP, such as for a job or a socket, ask.
 func ExampleVerifier_Verify() {
-	room, good := exampleRoom()
-	defer room.Close()
+	keys, good, remove := exampleRoom()
+	defer remove()
 
-	passes, err := pass.Open(context.Background(), pass.Options{KeySet: room.URL, Leeway: 5 * time.Second})
+	passes, err := pass.Open(context.Background(), pass.Options{KeySet: keys, Leeway: 5 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -46,7 +46,11 @@ func TestOverTLS(t *testing.T) {
 	must(t, err)
 	defer v.Close()
 	g := grant()
-	got, err := v.Verify(t.Context(), testZone, issue(t, newSigner(t, 1)))
+	p := issue(t, newSigner(t, 1))
+	got, err := v.Verify(t.Context(), testZone, p)
+	for errors.Is(err, pass.ErrUnverified) { // on a busy machine
+		got, err = v.Verify(t.Context(), testZone, p)
+	}
 	if err != nil || got.Zone != testZone || got.Visitor != hex.EncodeToString(g.ID[:]) || got.ID == "" || got.Local ||
 		got.ExpiresAt.Sub(got.AdmittedAt) != 5*time.Minute {
 		t.Errorf("%+v, %v", got, err)
