@@ -79,6 +79,10 @@ type Store struct {
 	logger   *slog.Logger
 	metrics  *metrics
 	timeouts timeouts
+	// noteAfter is when notes are sent: noteAfter, but longer in tests of what happens until
+	// then. closing is closed when the store is, and they are sent at once.
+	noteAfter time.Duration
+	closing   chan struct{}
 
 	mu      sync.RWMutex
 	batches map[string]*zoneBatch
@@ -125,8 +129,8 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, changeTimeout},
-		linger:   lingerFor,
-		batches:  make(map[string]*zoneBatch),
+		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
+		batches: make(map[string]*zoneBatch),
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
@@ -139,8 +143,10 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	return s, nil
 }
 
-// Close waits for the calls in flight and closes the connections.
+// Close sends the notes that are in hand, waits for the calls in flight, and closes the
+// connections. To be called once.
 func (s *Store) Close() error {
+	close(s.closing)
 	if s.announced != nil {
 		s.withdraw()
 	}
