@@ -46,6 +46,8 @@ export type Update = {
       pollingPeriod: number;
       /** When the place was taken, in Unix microseconds. */
       arrivedAtMicros: number;
+      /** There while the operator has a message to all who wait; another message has another number. Its text: GET /traffic/zones/{zone}. */
+      notice?: number;
     }
   | {
       /**

@@ -25,6 +25,26 @@ function set(id, text) {
   if ($(id).textContent !== text) $(id).textContent = text;
 }
 
+// The operator's message: answers have its number, and its text is asked for when that is
+// another one.
+let notice = data.notice;
+
+async function readMessage(wanted, again = true) {
+  if (wanted === notice) return;
+  let told = {};
+  try {
+    if (wanted) told = await (await fetch(`/traffic/zones/${data.zone}`)).json();
+  } catch {
+    return; // the next answer has the number, too
+  }
+  notice = told.notice ?? 0;
+  set('notice', told.message ?? '');
+  $('message').hidden = !told.message;
+  if (told.message) say(`${$('organiser').textContent}: ${told.message}`);
+  // What is told may be a second old.
+  if (notice !== wanted && again) setTimeout(readMessage, 1.1 * SECOND, wanted, false);
+}
+
 let state = data.state;
 // What was said last: the live region speaks when something matters, not at each poll.
 let said = { position: data.position, wait: data.estimate };
@@ -55,6 +75,7 @@ function update(u) {
     return;
   }
   const { position, estimatedWait: wait } = u;
+  readMessage(u.notice ?? 0);
   set('place', number.format(position));
   set('wait', expected(wait));
   show(wait >= DAY ? 'paused' : 'inLine');
@@ -80,6 +101,18 @@ const storage = {
     document.cookie = `${cookie}=${clientId}.${token}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
   },
 };
+
+// Browsers slow the timers of a page in the background to one a minute, which keeps no
+// place. Those of a worker go on.
+function onWake(woke) {
+  const end = wakeOfPage(woke);
+  const clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  clock.onmessage = woke;
+  return () => {
+    clock.terminate();
+    end();
+  };
+}
 
 const room = { url: location.origin, zone: data.zone, storage };
 const stop = new AbortController();
@@ -147,7 +180,7 @@ window.addEventListener('offline', () => { if (state === 'inLine' || state === '
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !('Notification' in window);
 
-wait({ ...room, agent: 'PAGE', signal: stop.signal, pollAfter: data.pollAfter, onUpdate: update }).then(enter, (error) => {
+wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter: data.pollAfter, onUpdate: update }).then(enter, (error) => {
   if (error.name === 'AbortError') return;
   const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
   show(known[error.code] ?? 'away');
