@@ -50,7 +50,7 @@ let state = data.state;
 let said = { position: data.position, wait: data.estimate };
 
 function show(next, text = texts[`${next}Text`] ?? '') {
-  const before = state;
+  const changed = next !== state;
   state = next;
   const waits = ['inLine', 'paused', 'away', 'offline', 'full'].includes(next);
   $('main').dataset.state = next;
@@ -63,7 +63,7 @@ function show(next, text = texts[`${next}Text`] ?? '') {
   $('go').hidden = next !== 'turn';
   $('rejoin').hidden = next !== 'lost' && next !== 'left';
   document.title = `${next === 'turn' ? '★ ' : ''}${texts[next]}${title}`;
-  if (next !== before) say(`${texts[next]}. ${text}`);
+  if (changed) say(`${texts[next]}. ${text}`);
 }
 
 const say = (text) => set('spoken', text);
@@ -176,7 +176,15 @@ $('options').addEventListener('submit', async (event) => {
   show('left');
   $('heading').focus();
 });
-window.addEventListener('offline', () => { if (state === 'inLine' || state === 'away') show('offline'); });
+// Without a connection the page says so, and what it said before when there is one again:
+// the room is asked when it wants to be.
+let before = state;
+window.addEventListener('offline', () => {
+  if (!['inLine', 'paused', 'away', 'full'].includes(state)) return;
+  before = state;
+  show('offline');
+});
+window.addEventListener('online', () => { if (state === 'offline') show(before); });
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !('Notification' in window);
 
