@@ -182,7 +182,9 @@ func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answ
 		if b == nil {
 			b = p.newBreaker(zoneID)
 		}
-		b.succeeded(a.State)
+		if !a.Remembered {
+			b.succeeded(a.State)
+		}
 		return a, nil
 	case unanswered(ctx, err):
 		return p.fail(zoneID, v, began, err)
