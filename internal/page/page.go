@@ -83,13 +83,11 @@ type view struct {
 	Text    string
 	// Place and Wait are what stands there until the script goes on; "" for none.
 	Place, Wait string
-	// RefreshSeconds is when the page is to be loaded again; 0 for never. Where the script
-	// goes on by itself, that is only for browsers without.
+	// RefreshSeconds is when a browser without scripts is to load the page again; 0 for
+	// never.
 	RefreshSeconds int64
-	// Scripted: the script polls.
-	Scripted bool
-	Again    string // the address that joins again
-	Data     data
+	Again          string // the address that joins again
+	Data           data
 
 	Lang, Dir, Nonce string
 	Texts            *Texts
@@ -109,6 +107,9 @@ type data struct {
 	PassParameter string `json:"passParameter"`
 	// Notice is the number of the message that is shown; see zone.Settings.Notice.
 	Notice int64 `json:"notice"`
+	// Reload: the page does not know where it leads. When it is the visitor's turn, it is
+	// loaded again.
+	Reload bool `json:"reload,omitempty"`
 	// PollAfter is in how many milliseconds the room is to be asked first.
 	PollAfter int64  `json:"pollAfter"`
 	Position  int64  `json:"position"`
@@ -129,6 +130,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
 		h.refuse(v, err)
+		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
 	to := target(c.QueryParam("to"), settings.Sites)
@@ -155,7 +157,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return h.show(c, l, v, settings)
 	}
 	estimate := time.Duration(a.Line.EstimateMillis) * time.Millisecond
-	v.State, v.Scripted = inLine, true
+	v.State = inLine
 	if settings.PerMinute == 0 {
 		v.State = paused
 	}
@@ -223,7 +225,11 @@ func (h *HTTP) refuse(v *view, err error) {
 	default:
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
 	}
+	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
 }
+
+// Scripted reports whether the script goes on.
+func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 
 // show sends the page.
 func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) error {

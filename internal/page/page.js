@@ -59,7 +59,7 @@ function show(next, text = texts[`${next}Text`] ?? '') {
   $('text').hidden = text === '';
   $('figures').hidden = !waits || $('place').textContent === '';
   $('keep').hidden = $('figures').hidden;
-  $('options').hidden = !waits;
+  $('options').hidden = $('figures').hidden;
   $('go').hidden = next !== 'turn';
   $('rejoin').hidden = next !== 'lost' && next !== 'left';
   document.title = `${next === 'turn' ? '★ ' : ''}${texts[next]}${title}`;
@@ -119,6 +119,10 @@ const stop = new AbortController();
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
 function enter({ pass, expiresAt }) {
+  if (data.reload) {
+    location.reload();
+    return;
+  }
   const to = data.target && new URL(data.target, location.origin);
   if (to) {
     to.search += `${to.search ? '&' : '?'}${data.passParameter}=${encodeURIComponent(pass)}`;
@@ -188,9 +192,18 @@ window.addEventListener('online', () => { if (state === 'offline') show(before);
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !('Notification' in window);
 
-wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter: data.pollAfter, onUpdate: update }).then(enter, (error) => {
-  if (error.name === 'AbortError') return;
-  const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
-  show(known[error.code] ?? 'away');
-  $('heading').focus();
-});
+// CLOSED_AFTER is when a line that was closed is asked for again.
+const CLOSED_AFTER = 30 * SECOND;
+
+function begin(pollAfter) {
+  wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter, onUpdate: update }).then(enter, (error) => {
+    if (error.name === 'AbortError') return;
+    const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
+    const again = state === 'closed';
+    show(known[error.code] ?? 'away');
+    if (state === 'closed') begin(CLOSED_AFTER);
+    if (!again) $('heading').focus();
+  });
+}
+
+begin(data.pollAfter);
