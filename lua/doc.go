@@ -50,9 +50,9 @@
 // script would survive it. When Redis has reached maxmemory, only calls in which
 // somebody joins are refused: those who wait go on, and are swept.
 //
-// Of those far from the front, most are answered with what the server remembers of
-// the line between two marks, and Redis only notes that they were there
-// (rank_cache.go; docs/decisions/0010-marks.md).
+// Of those far from the front, most are answered at once with what the server remembers
+// of the line between two marks, and nobody waits for Redis. It hears that they were there
+// within noteAfter, in calls of up to noteBatch (notes.go; docs/decisions/0010-marks.md).
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
 // those that arrive while a call is in flight travel in one pipeline, in partitions by

@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secrets
 		reloaded:  counter("queue_redis_script_reloads_total", "Script calls that found the script missing on the node."),
 		overflows: counter("queue_redis_overflows_total", "Requests refused because too many waited for a call."),
 		touches: counter("queue_redis_touches_total",
-			"Polls from far away that only touched the visitor's last poll: they were answered with the position that others between the same marks had."),
+			"Polls from far away that Redis was told of afterwards: they were answered with the position that others between the same marks had."),
 	}
 	all = append(all, m.seconds, m.failures)
 	for _, sc := range scripts {
@@ -61,7 +61,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secrets
 	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
-	for _, sc := range []*script{pollScript, sweepScript, allowScript} {
+	for _, sc := range []*script{pollScript, touchScript, sweepScript, allowScript} {
 		m.seconds.WithLabelValues(sc.name)
 	}
 	gauge("queue_redis_connections", "Open connections.",

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -46,9 +45,6 @@ type request struct {
 	place line.Place // of one who polls or leaves
 	ids   string     // of one who joins: those that it may have a place under
 
-	// touch: the answer is worked out already, and good if the visitor is in
-	// the line.
-	touch  bool
 	answer line.Answer
 	totals line.Totals
 	// waited is how long the admitted had waited, by window.WaitBucket.
@@ -61,6 +57,7 @@ type zoneBatch struct {
 	zoneID string
 	keys   []string
 	ranks  rankCache
+	notes  notes
 }
 
 func (s *Store) batch(zoneID string) *zoneBatch {
@@ -73,7 +70,7 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b = s.batches[zoneID]; b == nil {
-		b = &zoneBatch{zoneID: zoneID, keys: s.keys(zoneID)}
+		b = &zoneBatch{zoneID: zoneID, keys: s.keys(zoneID), notes: notes{full: make(chan struct{}, 1)}}
 		b.batch = batch[*request]{
 			store: s, send: func(ctx context.Context, all []*request) error { return s.sendBatch(ctx, b, all) },
 			most: maxBatch, maxPending: maxPending, full: line.ErrStoreUnavailable,
@@ -112,8 +109,12 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids)})
 }
 
-// Poll implements store.Visitors.
+// Poll implements store.Visitors. From far away it may be answered by what this server
+// remembers, and Redis hears of it later: see notes.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	if a, ok := s.pollFar(s.batch(zoneID), p); ok {
+		return a, nil
+	}
 	return s.answer(ctx, zoneID, &request{op: opPoll, place: p})
 }
 
@@ -153,121 +154,81 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 	return nil
 }
 
-// sendBatch sends requests and gives each its answer. Those who turn out to be near
-// the door, or gone, though their answer was worked out from what is remembered of
-// their neighbours, poll in a second call, whose error is theirs alone.
-func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
-	now := s.wall()
-	s.metrics.touches.Add(float64(b.ranks.answerAll(now, requests)))
-	untouched, err := s.sendWithinMemory(ctx, b, requests, now)
-	if err != nil || len(untouched) == 0 {
-		return err
-	}
-	for _, q := range untouched {
-		q.touch = false
-	}
-	if _, err := s.sendWithinMemory(ctx, b, untouched, now); err != nil {
-		for _, q := range untouched {
-			q.err = err
-		}
-	}
-	return nil
-}
-
-// sendWithinMemory makes one call; or two, when Redis has no memory left. Only who
+// sendBatch makes one call; or two, when Redis has no memory left. Only who
 // joins takes memory. The others go on then, for each who enters, leaves or is swept
 // gives some back. So a call without joins is allowed when memory is out. One that was
 // refused for its joins did nothing, and is sent again without them.
-func (s *Store) sendWithinMemory(ctx context.Context, b *zoneBatch, requests []*request, now time.Time) (untouched []*request, err error) {
+func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
 	slices.SortStableFunc(requests, func(a, b *request) int { return cmp.Compare(a.order(), b.order()) })
 	joins := slices.IndexFunc(requests, func(q *request) bool { return q.op == opJoin })
 	if joins < 0 {
-		return s.send(ctx, pollFullScript, b, requests, now)
+		return s.send(ctx, pollFullScript, b, requests)
 	}
-	untouched, err = s.send(ctx, pollScript, b, requests, now)
+	err := s.send(ctx, pollScript, b, requests)
 	if joins > 0 && redis.HasErrorPrefix(err, "OOM") {
 		for _, q := range requests[joins:] {
 			q.err = err
 		}
-		untouched, err = s.send(ctx, pollFullScript, b, requests[:joins], now)
+		err = s.send(ctx, pollFullScript, b, requests[:joins])
 	}
-	return untouched, err
+	return err
 }
 
 // order is where a request stands in a call.
 func (q *request) order() int {
-	switch {
-	case q.touch:
+	switch q.op {
+	case opPoll:
 		return 0
-	case q.op == opPoll:
-		return 1
-	case q.op == opJoin:
-		return 3
-	default:
+	case opJoin:
 		return 2
+	default:
+		return 1
 	}
 }
 
-// send makes one call of requests in order. It returns those to be touched whom the
-// script did not find far from the front.
-func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*request, now time.Time) ([]*request, error) {
-	const fixed = 4
+// send makes one call of requests in order.
+func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*request) error {
+	const fixed = 2
+	now := s.wall()
 	args := make([]any, fixed, fixed+4*len(requests))
-	touches, polls, least := 0, 0, int64(0)
+	polls := 0
 	for _, q := range requests {
-		id, arrived := string(q.place.ID[:]), q.place.ArrivedAtMicros
-		switch {
-		case q.touch:
-			args = append(args, id, seenBucket(q.place.ID), string(binary.BigEndian.AppendUint16(nil, uint16(q.answer.PeriodMillis))))
-			if touches == 0 || arrived < least {
-				least = arrived
-			}
-			touches++
-		case q.op == opPoll:
-			args = append(args, id, seenBucket(q.place.ID), strconv.FormatInt(arrived, 10), freshness(q.place))
+		id, arrived := string(q.place.ID[:]), strconv.FormatInt(q.place.ArrivedAtMicros, 10)
+		switch q.op {
+		case opPoll:
+			args = append(args, id, seenBucket(q.place.ID), arrived, freshness(q.place))
 			polls++
-		case q.op == opLeave:
-			args = append(args, string(q.op), id+strconv.FormatInt(arrived, 10))
+		case opLeave:
+			args = append(args, string(q.op), id+arrived)
 		default:
 			args = append(args, string(q.op), q.ids)
 		}
 	}
-	args[0], args[1], args[2], args[3] = s.clock(), touches, strconv.FormatInt(least, 10), polls
+	args[0], args[1] = s.clock(), polls
 	reply, err := s.run(ctx, sc, b.keys, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r, err := readPolls(reply)
 	if err != nil {
 		s.forget(b)
-		return nil, err
+		return err
 	}
 	if err := b.ranks.learn(now, r.state, r.rounded, r.pace); err != nil {
-		return nil, err
-	}
-	for _, q := range requests[:touches] {
-		q.answer.State = r.state
-		q.answer.Renew()
-	}
-	untouched := make([]*request, len(r.untouched))
-	for i, n := range r.untouched {
-		if n < 1 || n > int64(touches) {
-			return nil, fmt.Errorf("lua: poll: untouched number %d of %d", n, touches)
-		}
-		untouched[i] = requests[n-1]
+		return err
 	}
 	for moved := (reader{left: r.moved}); moved.more(); {
 		n, arrived := moved.next(), moved.next()
 		if n < 1 || n > int64(polls) {
-			return nil, fmt.Errorf("lua: poll: moved number %d of %d", n, polls)
+			return fmt.Errorf("lua: poll: moved number %d of %d", n, polls)
 		}
-		requests[touches+int(n)-1].place.ArrivedAtMicros = arrived
+		requests[n-1].place.ArrivedAtMicros = arrived
 	}
 	answers := reader{left: r.answers}
-	for _, q := range requests[touches:] {
+	for _, q := range requests {
 		q.read(&answers, r)
 	}
-	return untouched, answers.end("poll", "answers")
+	return answers.end("poll", "answers")
 }
 
 // seenBucket names the seen bucket of an id, by its first 14 bits; keys.lua
@@ -286,36 +247,20 @@ func freshness(p line.Place) string {
 type pollReply struct {
 	state line.State
 	// clock has what AheadMillis needs.
-	clock                                    window.Clock
-	answers, untouched, rounded, pace, moved []int64
-	waits                                    []int64 // by window.WaitBucket
+	clock                         window.Clock
+	answers, rounded, pace, moved []int64
+	waits                         []int64 // by window.WaitBucket
 }
 
 // readPolls reads a reply. The error of a zone that is not there is line's.
 func readPolls(reply any) (r pollReply, err error) {
-	list, ok := reply.([]any)
-	if !ok || len(list) == 0 {
-		return r, fmt.Errorf("lua: poll: reply is %T", reply)
-	}
 	var state, waits []int64
-	parts := []*[]int64{&state, &r.answers, &r.untouched, &r.rounded, &r.pace, &r.moved, &waits}
-	if list[0] != int64(0) || len(list) != 1+len(parts) {
-		return r, zoneError(list[0])
+	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved, &waits); err != nil {
+		return r, err
 	}
-	for i, part := range parts {
-		if *part, err = numbers(list[1+i]); err != nil {
-			return r, err
-		}
+	if r.state, r.clock, err = readState(state); err != nil {
+		return r, err
 	}
-	st := reader{left: state}
-	r.state = line.State{
-		NowMillis: st.next(), EdgeMicros: st.next(), LastArrivalMicros: st.next(),
-		Waiting: st.next(), Released: st.next(), Live: st.next(),
-		InWindow: st.next(), InMinute: st.next(), WindowLimit: st.next(),
-		EdgePassed: st.next(), EdgeLive: st.next(),
-		Epoch: uint32(st.next()), LostAtMillis: st.next(),
-	}
-	r.clock = window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
 	for w := (reader{left: waits}); w.more(); {
 		bucket, n := w.next(), w.next()
 		if bucket < 0 || bucket >= window.WaitBuckets {
@@ -324,7 +269,42 @@ func readPolls(reply any) (r pollReply, err error) {
 		r.waits = append(r.waits, make([]int64, max(0, int(bucket)+1-len(r.waits)))...)
 		r.waits[bucket] = n
 	}
-	return r, st.end("poll", "a state")
+	return r, nil
+}
+
+// readParts reads a reply of a status and lists of numbers. The error of a zone that is not
+// there is line's.
+func readParts(reply any, parts ...*[]int64) (err error) {
+	list, ok := reply.([]any)
+	if !ok || len(list) == 0 {
+		return fmt.Errorf("lua: a zone's reply is %T", reply)
+	}
+	if err := zoneError(list[0]); err != nil {
+		return err
+	}
+	if len(list) != 1+len(parts) {
+		return fmt.Errorf("lua: a zone's reply has %d parts", len(list))
+	}
+	for i, part := range parts {
+		if *part, err = numbers(list[1+i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readState reads a zone as include/reply.lua has it, and what AheadMillis needs.
+func readState(list []int64) (line.State, window.Clock, error) {
+	st := reader{left: list}
+	state := line.State{
+		NowMillis: st.next(), EdgeMicros: st.next(), LastArrivalMicros: st.next(),
+		Waiting: st.next(), Released: st.next(), Live: st.next(),
+		InWindow: st.next(), InMinute: st.next(), WindowLimit: st.next(),
+		EdgePassed: st.next(), EdgeLive: st.next(),
+		Epoch: uint32(st.next()), LostAtMillis: st.next(),
+	}
+	clock := window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
+	return state, clock, st.end("reply", "a state")
 }
 
 // read takes the request's answer from those of its call.

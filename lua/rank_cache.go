@@ -3,6 +3,7 @@ package lua
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,17 +25,21 @@ const (
 	// edgeMargin is how many windows' worth of visitors lie between the edge and
 	// those whose position is remembered: more than it moves in stateAge.
 	edgeMargin = 2
-	// spanLife is when spans that nobody asks for are forgotten.
+	// spanLife is when spans that nobody asks for are forgotten, and who has to ask:
+	// by then the token of such a one is late.
 	spanLife = time.Minute
+	// lossMillis is for how long after a loss everybody has to ask: until who is in time has
+	// done so once. So it is known of each who comes in time later that it was not lost.
+	lossMillis = window.MaxPeriodMillis + 5_000
 )
 
 // rankCache is what a server remembers of a zone to answer those who are far from the
-// door without looking up their place: a position is looked up for one of those
-// between two marks, and good for all of them for spanAge. See
-// position.lua.
+// door without asking Redis: a position is looked up for one of those between two marks,
+// and good for all of them for spanAge. See position.lua. That they were there, Redis
+// hears later: see notes.
 //
-// At a million waiting this is what nineteen polls of twenty come to, and it
-// halves what a poll costs Redis (docs/decisions/0010-marks.md).
+// At a million waiting this is what nineteen polls of twenty come to
+// (docs/decisions/0010-marks.md).
 type rankCache struct {
 	mu    sync.Mutex
 	state line.State
@@ -42,6 +47,10 @@ type rankCache struct {
 	// expect of the live released will come, and there is room for so many.
 	expect, room int64
 	rates        window.Rates
+	// wait: in an open zone nobody does.
+	wait bool
+	// doubted have to ask, and since when.
+	doubted map[line.ID]time.Time
 	// spans lie in the order of arrivals, and do not overlap.
 	spans  []span
 	pruned time.Time
@@ -54,26 +63,20 @@ type span struct {
 	at                    time.Time
 }
 
-// answerAll works out the answers of those who poll from far away, whose last poll
-// Redis then only has to touch, and returns how many they are.
-func (v *rankCache) answerAll(now time.Time, requests []*request) (n int) {
+// answer works out the answer to one who polls from far away.
+func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.spans) == 0 || now.Sub(v.at) > stateAge {
-		return 0
-	}
 	nowMillis := v.state.NowMillis + now.Sub(v.at).Milliseconds()
-	for _, q := range requests {
-		if q.op == opPoll {
-			if q.answer, q.touch = v.answer(now, nowMillis, q.place); q.touch {
-				n++
-			}
-		}
+	switch {
+	case !v.wait, len(v.spans) == 0, now.Sub(v.at) > stateAge:
+		return line.Answer{}, false
+	case nowMillis < v.state.LostAtMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxNotes:
+		return line.Answer{}, false
 	}
-	return n
-}
-
-func (v *rankCache) answer(now time.Time, nowMillis int64, p line.Place) (line.Answer, bool) {
+	if _, doubted := v.doubted[p.ID]; doubted {
+		return line.Answer{}, false
+	}
 	i, found := slices.BinarySearchFunc(v.spans, p.ArrivedAtMicros, func(s span, arrived int64) int {
 		return cmp.Compare(s.upto, arrived)
 	})
@@ -91,10 +94,32 @@ func (v *rankCache) answer(now time.Time, nowMillis int64, p line.Place) (line.A
 	}
 	estimate := v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed)
 	period := v.rates.FarPeriod(estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
-	return line.Answer{
-		Status: line.Waiting, Place: p,
+	a := line.Answer{
+		Status: line.Waiting, Place: p, Remembered: true, State: v.state,
 		Position: s.position, EstimateMillis: estimate, PeriodMillis: period,
-	}, period >= minTouchPeriodMillis
+	}
+	a.State.NowMillis = nowMillis
+	a.Renew()
+	return a, period >= minTouchPeriodMillis
+}
+
+// doubt has visitors ask the next time.
+func (v *rankCache) doubt(now time.Time, ids []line.ID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.doubted == nil {
+		v.doubted = make(map[line.ID]time.Time)
+	}
+	for _, id := range ids {
+		v.doubted[id] = now
+	}
+}
+
+// forget has everybody ask, until Redis has said how the zone is from now on.
+func (v *rankCache) forget(now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wait, v.at = false, now
 }
 
 // learn remembers what a call that was sent at that time said of the zone.
@@ -108,12 +133,14 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	v.state, v.at = state, sent
 	v.expect, v.room = rates.next(), rates.next()
 	v.rates = window.Rates{PerMinute: rates.next(), PeriodCapMillis: rates.next()}
+	v.wait = rates.next() != 0
 	for marks.more() {
 		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent})
 	}
 	if sent.Sub(v.pruned) > spanLife {
 		v.pruned = sent
 		v.spans = slices.DeleteFunc(v.spans, func(s span) bool { return sent.Sub(s.at) > spanLife })
+		maps.DeleteFunc(v.doubted, func(_ line.ID, since time.Time) bool { return sent.Sub(since) > spanLife })
 	}
 	return errors.Join(marks.end("poll", "marks"), rates.end("poll", "the pace"))
 }

@@ -31,6 +31,7 @@ var (
 	// pollFullScript is poll.lua as it runs when Redis has no memory left.
 	pollFullScript = pollScript.allowOOM()
 
+	touchScript       = newScript("line/touch.lua")
 	sweepScript       = newScript("line/sweep.lua")
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
@@ -44,7 +45,7 @@ var (
 	allowScripts = singleAllowScripts()
 
 	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, sweepScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
+		pollScript, pollFullScript, touchScript, sweepScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
 		allowScript, putPoliciesScript,
 	}, maps.Values(allowScripts))
 )

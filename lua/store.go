@@ -79,6 +79,10 @@ type Store struct {
 	logger   *slog.Logger
 	metrics  *metrics
 	timeouts timeouts
+	// noteAfter is when notes are sent: noteAfter, but longer in tests of what happens until
+	// then. closing is closed when the store is, and they are sent at once.
+	noteAfter time.Duration
+	closing   chan struct{}
 
 	mu      sync.RWMutex
 	batches map[string]*zoneBatch
@@ -125,22 +129,24 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
 		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, changeTimeout},
-		linger:   lingerFor,
-		batches:  make(map[string]*zoneBatch),
+		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
+		batches: make(map[string]*zoneBatch),
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
-	if s.metrics, err = newMetrics(o.Registerer, client, s.secretsDiffer); err != nil {
+	if s.metrics, err = newMetrics(o.Registerer, client, s.SecretsDiffer); err != nil {
 		return nil, err
 	}
 	s.openPartitions()
 	return s, nil
 }
 
-// Close waits for the calls in flight and closes the connections.
+// Close sends the notes that are in hand, waits for the calls in flight, and closes the
+// connections. To be called once.
 func (s *Store) Close() error {
+	close(s.closing)
 	if s.announced != nil {
 		s.withdraw()
 	}

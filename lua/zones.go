@@ -129,6 +129,7 @@ func (s *Store) putZone(
 	case code == statusNewer:
 		return 0, zoneError(code)
 	case code != putDiffers && code != putDeleted:
+		s.batch(z.ZoneID).ranks.forget(s.wall()) // it went by the settings of before
 		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())
 	}
 	return code, nil

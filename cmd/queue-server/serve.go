@@ -84,7 +84,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, gates.close()) }()
-	siteListener, err := openSite(ctx, s, log)
+	siteListener, err := listenSite(ctx, s, log)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	gates.start(ctx)
 	defer gates.stop()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes)
+	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithNotices(zones.Notice)
 	visited, guard := links.first()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
 	defer waiting.Stop()
@@ -142,8 +142,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
+	polling := entry.New(visited, issuer, metrics)
+	pages, err := page.New(waiting, polling, visited)
+	if err != nil {
+		return err
+	}
 	consoles, err := console.New(console.Parts{
-		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits,
+		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
@@ -153,28 +158,23 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}
-	polling := entry.New(visited, issuer, metrics)
-	pages, err := page.New(waiting, polling, visited)
-	if err != nil {
-		return err
-	}
 	r := rooms{
-		page:     pages,
-		wait:     wait.NewHTTP(waiting),
-		entry:    entry.NewHTTP(polling, keys.passes.JWKS()),
-		operator: operator.NewHTTP(service, limits.book, notKept),
-		limits:   policyset.NewHTTP(limits.book, limits),
-		gate:     gates.room(limits),
-		site:     newSite(s, waiting, zones, keys, limits, metrics, log),
-		console:  consoles.Handler(),
-		entrance: entrance,
-		health:   health,
-		strange:  strange(opened),
-		registry: reg,
-		meter:    metrics,
-		clientIP: clientIP(s),
-		origins:  s.origins,
-		log:      log,
+		page:          pages,
+		wait:          wait.NewHTTP(waiting),
+		entry:         entry.NewHTTP(polling, keys.passes.JWKS()),
+		operator:      operator.NewHTTP(service, limits.book, notKept),
+		limits:        policyset.NewHTTP(limits.book, limits),
+		gate:          gates.room(limits),
+		site:          newSite(s, waiting, zones, keys, limits, metrics, log),
+		console:       consoles.Handler(),
+		entrance:      entrance,
+		health:        health,
+		secretsDiffer: secretsDiffer(opened),
+		registry:      reg,
+		meter:         metrics,
+		clientIP:      clientIP(s),
+		origins:       s.origins,
+		log:           log,
 	}
 
 	if err := boundConnections(s, reg, publicListener, operatorListener, gates.optional, siteListener); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
-// openSite opens the gate's listener, if there is to be one. Connections wait until serve.
-func openSite(ctx context.Context, s checked, log *slog.Logger) (optional, error) {
+// listenSite opens the gate's listener, if there is to be one. Connections wait until serve.
+func listenSite(ctx context.Context, s checked, log *slog.Logger) (optional, error) {
 	l, err := listenOptional(ctx, "site's", s.SiteAddr, gatewayHeaderBytes)
 	if err != nil || l.listener == nil {
 		return l, err

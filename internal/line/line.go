@@ -112,6 +112,10 @@ type Answer struct {
 	// Early: the poll came before its time, and a server answered it from memory.
 	// Of State, only Waiting is set.
 	Early bool
+	// Remembered: the visitor waits far from the front, and a server answered by what the
+	// store had said at most a second before. State is of then, but for NowMillis. It does
+	// not say that the store is there.
+	Remembered bool
 	// State is the zone as the call left it.
 	State State
 }

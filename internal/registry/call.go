@@ -48,7 +48,9 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
 	r.meter.Heard(z.id, a)
-	z.learn(a.State, r.now().Sub(r.began))
+	if !a.Remembered {
+		z.learn(a.State, r.now().Sub(r.began))
+	}
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)

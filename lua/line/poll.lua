@@ -3,32 +3,23 @@
 --
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2]     how many of the visitors are only touched; see include/touch.lua
--- ARGV[3]     the least of their arrivals, in microseconds
--- ARGV[4]     how many poll
--- ARGV[5..]   three strings for each who is touched: the id (8 bytes), its
---             seen bucket, and the period that it is told (2 bytes, ms); four for
---             each who polls: the id, its bucket, the arrival in the token, in decimal
---             microseconds, and the token's time to be due and epoch (6 bytes, in ms,
---             and 4, big-endian); and two for each of the others, those who
---             join last: a letter, and
+-- ARGV[2]     how many poll
+-- ARGV[3..]   four strings for each who polls: the id (8 bytes), its seen bucket, the
+--             arrival in the token, in decimal microseconds, and the token's time to be
+--             due and epoch (6 bytes, in ms, and 4, big-endian); and two for each of the
+--             others, those who join last: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
 --               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, answers, untouched, rounded, pace, moved, waits}
---   state    now, edge, last arrival, waiting, released, live, in window, in
---            minute, window limit, edge passed, edge live, epoch, lost at; when the
---            clock was last set back, and by how much the zone's was ahead then
+--          {0, state, answers, rounded, pace, moved, waits}
+--   state, pace  see include/reply.lua
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
 --            s: TOTALS of include/zone.lua, estimate
---   untouched which of those touched, from 1, are not in the line or may be near
---            the door: nothing is noted of them, and they have to poll
 --   rounded  for whose position lies between two marks: both, and the position
---   pace     live released expected to come, room, per minute, longest period
 --   moved    of those who poll with a token that is late: which, from 1, and where
 --            it stands: the arrival
 --   waits    if there is an s: bucket, how many, ... (as strings); else empty
@@ -38,13 +29,11 @@
 
 --@include zone
 --@include begin
---@include touch
 --@include answer_all
 --@include join
+--@include reply
 
-local touched, polls = tonumber(ARGV[2]), tonumber(ARGV[4])
-local first_poll = 5 + 3 * touched
-local first_other = first_poll + 4 * polls
+local first_other = 3 + 4 * tonumber(ARGV[2])
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -53,8 +42,7 @@ end
 local r = rates_of(z.per_minute, z.window, z.idle)
 local t = begin(z, r, ARGV[1])
 
-local untouched = touch_all(z, t, ARGV, 5, touched, tonumber(ARGV[3]))
-local answers, moved = answer_all(z, r, t, ARGV, first_poll, first_other - 1)
+local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)
 local n, wants_stats = #answers, false
 for i = first_other, #ARGV, 2 do
   local op, what = ARGV[i], ARGV[i + 1]
@@ -82,16 +70,6 @@ for b, count in pairs(t.waits) do
   redis.call('HINCRBY', WAITS, b, count)
 end
 return {
-  0,
-  {
-    t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
-    t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
-    max(0, z.heal_until - HEAL), z.set_micros, z.ahead_micros,
-  },
-  answers,
-  untouched,
-  t.rounded,
-  { expect(z, r, t.live), t.room, z.per_minute, r.cap },
-  moved,
+  0, state_of(z, r, t), answers, t.rounded, pace_of(z, r, t), moved,
   wants_stats and redis.call('HGETALL', WAITS) or {},
 }

@@ -73,8 +73,12 @@ var layers = []layer{
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
+		"rehearsal", []string{"internal/operate/rehearse"}, []string{"words", "proofs", "serve", "visitors", "tables"}, false,
+		"it says by a script what the room says, and has no room",
+	},
+	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
@@ -87,6 +91,10 @@ var layers = []layer{
 		"whoever imports limit gets the limiter, its two stores and what they need; nothing here imports it",
 	},
 	{
+		"verifier", []string{"pass"}, []string{"serve", "verifier"}, false,
+		"whoever imports pass gets what verifies passes; how they are made stays here, and nothing here imports it",
+	},
+	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
 			"kinds", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
@@ -96,7 +104,7 @@ var layers = []layer{
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
 		[]string{
-			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},
@@ -176,6 +184,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/wait", own("internal/limits/limiter"), own("internal/embedded")},
 		{"internal/entry", own("internal/answer"), own("internal/operate/operator")},
 		{"internal/operate/simulate", own("internal/embedded"), own("internal/operate/console")},
+		{"internal/operate/rehearse", own("internal/pass"), own("internal/embedded")},
 		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
 		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
 		{"internal/operate/cli", own("internal/operate/simulate"), own("cmd/queue-server")},
@@ -183,6 +192,8 @@ func TestLayersBite(t *testing.T) {
 		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
 		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},
 		{"limit", own("lua"), echo},
+		{"pass", own("internal/serve/keyset"), own("internal/pass")},
+		{"pass/echopass", echo, own("limit")},
 		{"limit/echolimit", echo, own("internal/entry")},
 		{"limit/echolimit", own("limit"), "github.com/labstack/gommon"},
 		{"cmd/queue-server", own("internal/wait"), own("internal/check/openapitest")},

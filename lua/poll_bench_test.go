@@ -1,0 +1,93 @@
+package lua
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// BenchmarkFarPolls polls from beyond the 51,200th place of 200,000, and BenchmarkJoins lines
+// up, with so many at a time. What one costs Redis is in redis-us/op.
+func BenchmarkFarPolls(b *testing.B) {
+	const waiting, polling = 200_000, 20_000
+	s := openStore(b, nil)
+	places := lineUpMany(b, s, waiting)[waiting-polling*6:]
+	var latest [polling]line.Place
+	for i := range latest {
+		latest[i] = places[i*6]
+	}
+	poll := func(i int) {
+		a, err := s.Poll(b.Context(), "Z", latest[i])
+		if err != nil || a.Status != line.Waiting {
+			b.Errorf("%+v, %v", a, err)
+		}
+		latest[i] = a.Place
+	}
+	for _, atOnce := range []int{16, 256} {
+		b.Run(fmt.Sprint(atOnce), func(b *testing.B) {
+			inTurn(atOnce, polling, poll) // by which the tokens are fresh
+			began, before, n := time.Now(), redisCPU(b, s), 0
+			for b.Loop() {
+				n += inTurn(atOnce, polling, poll)
+			}
+			s.flush(s.batch("Z"), 1)
+			b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/poll")
+			b.ReportMetric(float64(time.Since(began).Nanoseconds())/1000/float64(n), "us/poll")
+		})
+	}
+}
+
+func BenchmarkJoins(b *testing.B) {
+	const atOnce, each = 256, 20_000
+	s := openStore(b, nil)
+	lineUpMany(b, s, 200_000)
+	next := atomic.Int64{}
+	next.Store(1 << 30)
+	before, n := redisCPU(b, s), 0
+	for b.Loop() {
+		n += inTurn(atOnce, each, func(int) {
+			if a, err := s.Join(b.Context(), "Z", farID(int(next.Add(1)))); err != nil || a.Status != line.Waiting {
+				b.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+	b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/join")
+}
+
+// lineUpMany makes a paused zone in which so many wait.
+func lineUpMany(b *testing.B, s *Store, n int) []line.Place {
+	b.Helper()
+	z := zone.Defaults("Z")
+	z.PerMinute = 0
+	if _, err := s.PutZone(b.Context(), z, nil, ""); err != nil {
+		b.Fatal(err)
+	}
+	places := make([]line.Place, n)
+	inTurn(256, n, func(i int) {
+		a, err := s.Join(b.Context(), "Z", farID(i))
+		if err != nil {
+			b.Errorf("join: %v", err)
+		}
+		places[i] = a.Place
+	})
+	return places
+}
+
+// inTurn does something for each of n, so many at a time, and returns n.
+func inTurn(atOnce, n int, do func(i int)) int {
+	var all sync.WaitGroup
+	for from := range atOnce {
+		all.Go(func() {
+			for i := from; i < n; i += atOnce {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+	return n
+}
