@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
@@ -22,16 +21,19 @@ type gateway struct {
 
 // openGateway opens the address, if there is one. Connections wait until serve.
 func openGateway(ctx context.Context, s checked, log *slog.Logger) (gateway, error) {
-	l, err := listenOptional(ctx, "limits'", s.LimitsAddr, gatewayHeaderBytes)
-	if err != nil || l.listener == nil {
-		return gateway{}, err
+	if s.LimitsAddr == "" {
+		return gateway{}, nil
 	}
 	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
 	if err != nil {
-		return gateway{}, errors.Join(err, l.close())
+		return gateway{}, err
+	}
+	l, err := listenOptional(ctx, "limits'", s.LimitsAddr, gatewayHeaderBytes)
+	if err != nil {
+		return gateway{}, err
 	}
 	warnOfGateway(log, s, l.address())
 	return gateway{l, identities}, nil
