@@ -113,7 +113,7 @@ func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 		"QUEUE_DATA_DIR":        "/var/lib/queue-server",
 		"QUEUE_REDIS_CA":        "/etc/queue-server/redis-ca.pem",
 		"QUEUE_TRUSTED_PROXIES": "10.0.0.0/8", "QUEUE_CLIENT_IP_FROM": "10.0.3.0/24", "QUEUE_ALLOWED_ORIGINS": "https://shop.example",
-		"QUEUE_ADMIN_HOSTS": "queue.example",
+		"QUEUE_ADMIN_HOSTS": "queue.example", "QUEUE_SITE_ADDR": "127.0.0.1:8083", "QUEUE_SITE_ROOM_URL": "https://queue.shop.example",
 		"QUEUE_LIMITS_ADDR": "127.0.0.1:8082", "QUEUE_LIMITS_API_KEYS": "/etc/queue-server/api-keys",
 		"QUEUE_LIMITS_JWKS":       "https://id.example/.well-known/jwks.json",
 		"QUEUE_LIMITS_JWT_ISSUER": "https://id.example", "QUEUE_LIMITS_JWT_AUDIENCE": "shop",
