@@ -47,13 +47,13 @@ check: format vet lint lint-lua alerts test dates-quick ## the one word: format,
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
 .PHONY: dates
 dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/operate/console)
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx node
 	scripts/dates.sh $(or $(ONLY),./...)
 
 .PHONY: dates-quick

@@ -62,7 +62,7 @@ func (s *Store) keepAnnouncing() {
 	ctx, failing := context.Background(), false
 	for {
 		wait := announceEvery
-		if s.secretsDiffer() != nil {
+		if s.SecretsDiffer() != nil {
 			wait = strangerEvery
 		}
 		select {
@@ -127,10 +127,10 @@ func (s *Store) unfit() error {
 	return errors.Join(s.unready.found[:]...)
 }
 
-// secretsDiffer returns an error that wraps line.ErrSecrets while servers that were here
+// SecretsDiffer returns an error that wraps line.ErrSecrets while servers that were here
 // before have other secrets: visitors' tokens would seem invalid to this one. Else
 // nil. It asks nothing of Redis.
-func (s *Store) secretsDiffer() error {
+func (s *Store) SecretsDiffer() error {
 	s.unready.mu.Lock()
 	defer s.unready.mu.Unlock()
 	return s.unready.found[secretsReason]

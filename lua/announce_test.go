@@ -41,7 +41,7 @@ func (n *peers) announces(s *Store, stranger bool) {
 	if err := s.announce(n.Context()); err != nil {
 		n.Fatal(err)
 	}
-	for name, err := range map[string]error{"strange": s.secretsDiffer(), "ping": s.Ping(n.Context())} {
+	for name, err := range map[string]error{"strange": s.SecretsDiffer(), "ping": s.Ping(n.Context())} {
 		if stranger != errors.Is(err, line.ErrSecrets) || !stranger && err != nil {
 			n.Errorf("%s: %v, stranger %t", name, err, stranger)
 		}

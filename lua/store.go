@@ -136,7 +136,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		s.logger = slog.Default()
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
-	if s.metrics, err = newMetrics(o.Registerer, client, s.secretsDiffer); err != nil {
+	if s.metrics, err = newMetrics(o.Registerer, client, s.SecretsDiffer); err != nil {
 		return nil, err
 	}
 	s.openPartitions()

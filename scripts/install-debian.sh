@@ -2,7 +2,7 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss)
+# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss, node)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -23,6 +23,7 @@ for program in "$@"; do
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
 	systemd-analyze) missing+=(systemd) ;;
+	node) missing+=(nodejs) ;; # for the tests of clients/js
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;

@@ -125,7 +125,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("cut into %d and %d", met.len(), rest.len())
 	}
 	// The baseline knows no such route: each is refused, none is lost.
-	l.question, l.budget, l.every = inTurn("/traffic/leave", benchZone, &rest), int64(rest.len()), 0
+	l.question, l.budget, l.every = inTurn("/traffic/leave", &rest), int64(rest.len()), 0
 	if left := run(l); left.refused != 60 || left.done != 0 {
 		t.Errorf("leave: %+v", left)
 	}
@@ -139,7 +139,7 @@ func TestLoad(t *testing.T) {
 func TestInTurn(t *testing.T) {
 	t.Parallel()
 	met := crowd{[]byte(strings.Repeat("a", tokenSize) + strings.Repeat("b", tokenSize))}
-	q := inTurn("/traffic/leave", benchZone, &met)
+	q := inTurn("/traffic/leave", &met)
 	var asked []string
 	for range 3 {
 		q.next(q.request[q.at:], nil)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -37,7 +37,7 @@ func startCutter(ctx context.Context, target string, share float64) (addr string
 			panic(http.ErrAbortHandler) // which is how net/http closes a connection without an answer
 		}
 		proxy := httputil.ReverseProxy{
-			Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // of what is cut on purpose
+			Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // of what is cut on purpose
 			Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", target },
 			ModifyResponse: func(res *http.Response) error {
 				if cut && kind < cutBefore+cutAfter {

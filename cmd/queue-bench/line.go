@@ -112,7 +112,7 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 		if err != nil {
 			return err
 		}
-		l := b.load(c, inTurn("/traffic/entry", benchZone, &first))
+		l := b.load(c, inTurn("/traffic/entry", &first))
 		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
 		front.Go(func() error {
 			if _, err := l.run(ctx); ctx.Err() == nil {
@@ -170,7 +170,7 @@ func (b *bench) joinsAtEnd(ctx context.Context) (err error) {
 			continue
 		}
 		newcomers := c.crowd.cut(b.plan.largest())
-		l := b.load(c, inTurn("/traffic/leave", benchZone, &newcomers))
+		l := b.load(c, inTurn("/traffic/leave", &newcomers))
 		l.budget = int64(newcomers.len())
 		if _, failed := l.run(ctx); failed != nil {
 			err = fmt.Errorf("%s: leave: %w", c.name, failed)

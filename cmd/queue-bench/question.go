@@ -90,9 +90,9 @@ func polls(zoneID string, of *crowd) question {
 }
 
 // inTurn asks for all of the crowd, one after the other, again and again.
-func inTurn(path, zoneID string, of *crowd) question {
+func inTurn(path string, of *crowd) question {
 	var next atomic.Int64
-	return withToken(path, zoneID, func(*rand.Rand) []byte { return of.token(int(next.Add(1)-1) % of.len()) })
+	return withToken(path, benchZone, func(*rand.Rand) []byte { return of.token(int(next.Add(1)-1) % of.len()) })
 }
 
 var beforeToken = []byte(`"token":"`)

@@ -117,8 +117,8 @@ func TestChainIsWhatAPollPasses(t *testing.T) {
 		}
 	}
 	var links []string
-	for i := range reflect.TypeFor[chain]().NumField() {
-		links = append(links, reflect.TypeFor[chain]().Field(i).Name)
+	for field := range reflect.TypeFor[chain]().Fields() {
+		links = append(links, field.Name)
 	}
 	if want := append(append([]string{"entry"}, links[:len(links)-1]...), "embedded"); !slices.Equal(passed, want) {
 		t.Errorf("a poll passes %q; the fields of chain say %q", passed, want)

@@ -30,7 +30,7 @@ type visitor struct {
 	polls int
 }
 
-// errStop is what the document says of 400, 404, 413 and 423.
+// errStop is what the document says of 400, 403, 404, 405, 413 and 423.
 var errStop = errors.New("stop: there is nothing to wait for")
 
 // told is a 200, as the document has it.
@@ -69,7 +69,7 @@ func (v *visitor) wait(ctx context.Context) (pass string, err error) {
 			token, pause = a.Token, time.Duration(a.Waiting.PollingPeriod)*time.Millisecond
 		case err == nil && (status == http.StatusUnauthorized || status == http.StatusGone):
 			token = ""
-		case err == nil && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable):
+		case err == nil && (status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable):
 			seconds, err := strconv.Atoi(header.Get("Retry-After"))
 			if err != nil {
 				return "", fmt.Errorf("Retry-After of a %d: %w", status, err)

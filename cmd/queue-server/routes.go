@@ -36,10 +36,10 @@ type rooms struct {
 	console  http.Handler
 	entrance *entrance
 	health   *health
-	// strange returns why visitors are to ask other servers, if they are.
-	strange  func() error
-	registry *prometheus.Registry
-	meter    problem.Meter
+	// secretsDiffer returns why visitors are to ask other servers, if they are.
+	secretsDiffer func() error
+	registry      *prometheus.Registry
+	meter         problem.Meter
 	// clientIP finds the visitor's address behind the trusted proxies.
 	clientIP echo.IPExtractor
 	// origins are the sites whose pages may ask.
@@ -93,7 +93,7 @@ func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
 // this server: with 503 they keep their places, with 401 they would join again.
 func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if err := r.strange(); err != nil {
+		if err := r.secretsDiffer(); err != nil {
 			return err
 		}
 		return next(c)

@@ -154,21 +154,21 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	r := rooms{
-		page:     pages,
-		wait:     wait.NewHTTP(waiting),
-		entry:    entry.NewHTTP(polling, keys.passes.JWKS()),
-		operator: operator.NewHTTP(service, limits.book, notKept),
-		limits:   policyset.NewHTTP(limits.book, limits),
-		gate:     gates.room(limits),
-		console:  consoles.Handler(),
-		entrance: entrance,
-		health:   health,
-		strange:  strange(opened),
-		registry: reg,
-		meter:    metrics,
-		clientIP: clientIP(s),
-		origins:  s.origins,
-		log:      log,
+		page:          pages,
+		wait:          wait.NewHTTP(waiting),
+		entry:         entry.NewHTTP(polling, keys.passes.JWKS()),
+		operator:      operator.NewHTTP(service, limits.book, notKept),
+		limits:        policyset.NewHTTP(limits.book, limits),
+		gate:          gates.room(limits),
+		console:       consoles.Handler(),
+		entrance:      entrance,
+		health:        health,
+		secretsDiffer: secretsDiffer(opened),
+		registry:      reg,
+		meter:         metrics,
+		clientIP:      clientIP(s),
+		origins:       s.origins,
+		log:           log,
 	}
 
 	if err := boundConnections(s, reg, publicListener, operatorListener, gates); err != nil {

@@ -39,17 +39,12 @@ func notKept(parts ...any) func() error {
 	}
 }
 
-// shared is a store that other servers use, too.
-type shared interface {
-	// Strange returns why this server must not answer visitors, if other servers
-	// have other secrets: it would refuse good tokens.
-	Strange() error
-}
-
-// strange returns that of a store, which for one in this process is never.
-func strange(opened eitherStore) func() error {
-	if s, ok := opened.(shared); ok {
-		return s.Strange
+// secretsDiffer returns why this server must not answer visitors, if other servers of its
+// store have other secrets: it would refuse good tokens. A store in this process has no
+// other servers.
+func secretsDiffer(opened eitherStore) func() error {
+	if redis, is := opened.(*lua.Store); is {
+		return redis.SecretsDiffer
 	}
 	return func() error { return nil }
 }

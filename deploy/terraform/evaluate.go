@@ -135,7 +135,8 @@ func object(of any) cty.Value {
 		return v
 	}
 	values := make(map[string]cty.Value)
-	for name, v := range of.(map[string]any) {
+	tree, _ := of.(map[string]any)
+	for name, v := range tree {
 		values[name] = object(v)
 	}
 	return cty.ObjectVal(values)

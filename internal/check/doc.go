@@ -6,6 +6,7 @@
 //	conformance/limits  the same for the counts of limits
 //	fault        the servers over HTTP, while Redis, servers and connections break
 //	openapitest  every answer of a test held against the API's description
+//	rehearsed    has the clients of this project play the acts of operate/rehearse
 //	acceptance   judges a load test by what its visitors saw
 //	infrastructure  runs here what the instances of deploy/terraform run
 //	process      starts the programs that tests and tools need, and ends them

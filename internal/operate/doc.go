@@ -6,6 +6,7 @@
 //	adminclient  the operators' API from the other side: what the command line asks with
 //	cli       the command line, which cmd/queue-server hangs into the program
 //	configfile  the YAML file of QUEUE_CONFIG, which a server reads and the command line applies
+//	rehearse  a room on its worst day, by a script, that judges the client which plays along
 //	simulate  the dry run: a crowd in virtual time, on an embedded store of its own
 //	uplot     the one script in our pages that is not our own, which draws curves
 package operate

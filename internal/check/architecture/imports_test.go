@@ -73,8 +73,12 @@ var layers = []layer{
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
+		"rehearsal", []string{"internal/operate/rehearse"}, []string{"words", "proofs", "serve", "visitors", "tables"}, false,
+		"it says by a script what the room says, and has no room",
+	},
+	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "operate", "tables"}, false,
+		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
@@ -96,7 +100,7 @@ var layers = []layer{
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
 		[]string{
-			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "tools",
+			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},
@@ -176,6 +180,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/wait", own("internal/limits/limiter"), own("internal/embedded")},
 		{"internal/entry", own("internal/answer"), own("internal/operate/operator")},
 		{"internal/operate/simulate", own("internal/embedded"), own("internal/operate/console")},
+		{"internal/operate/rehearse", own("internal/pass"), own("internal/embedded")},
 		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
 		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
 		{"internal/operate/cli", own("internal/operate/simulate"), own("cmd/queue-server")},

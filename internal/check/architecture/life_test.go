@@ -17,6 +17,7 @@ var goName = regexp.MustCompile(`^[a-z-]+(\.[A-Za-z]+){1,2}$`)
 // package.Function, package.Type.Method and package.Type. A package has the name of its
 // folder.
 func declared(t *testing.T) map[string]bool {
+	t.Helper()
 	names := map[string]bool{}
 	for _, s := range tree(t) {
 		if s.isTest() {
@@ -59,6 +60,7 @@ func receiver(f *ast.FuncDecl) string {
 
 // luaDeclared are all functions of the scripts and includes, as file.lua:function.
 func luaDeclared(t *testing.T) map[string]bool {
+	t.Helper()
 	function := regexp.MustCompile(`(?m)^local function ([a-z_]+)\(`)
 	names := map[string]bool{}
 	err := filepath.WalkDir("../../../lua", func(file string, _ os.DirEntry, err error) error {

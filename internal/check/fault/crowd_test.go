@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -127,16 +128,30 @@ func (v *visitor) refused(done *call, err error) (over bool) {
 	if r.code != codeUnavailable && r.code != codeBroken {
 		done.text = err.Error()
 	}
-	v.due = done.at.Add(r.after)
+	pause := r.after
+	if r.told {
+		v.broke = 0
+	} else {
+		pause <<= min(v.broke, mostDoubles)
+		v.broke++
+	}
+	v.due = done.at.Add(pause)
 	v.repeats = v.repeats && v.token == "" // with a token, one polls
-	switch r.code {
-	case codeExpired, codeUnknown:
-		// Either has a visitor throw the token away.
+	switch {
+	case r.status == http.StatusUnauthorized:
+		v.token, v.due, v.broke = "", done.at, 0 // it joins again
+	case r.code == codeExpired, r.code == codeUnknown, slices.Contains(stopping, r.status):
+		// Each has a visitor throw the token away.
 		v.lost = err.Error()
 		return true
-	default:
-		return false
 	}
+	return false
+}
+
+// stopping are the statuses after which a visitor does not come back.
+var stopping = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone,
+	http.StatusRequestEntityTooLarge, http.StatusLocked,
 }
 
 // admitted counts those of a zone who were let in so far.

@@ -24,5 +24,6 @@
 // Each visitor joins with a clientId of its own and polls when it was told to,
 // pollingPeriod after an answer and Retry-After after a refusal. Requests go to
 // the servers in turn, as behind a balancer: a server that refuses connections
-// is passed over, an answer that breaks off is the visitor's to repeat.
+// is passed over, an answer that breaks off is the visitor's to repeat. A test has
+// one of them play every act of package rehearse.
 package fault

@@ -16,9 +16,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
-// afterBreak is when a visitor comes back whose connection broke: the wait that
-// clients commonly begin with.
-const afterBreak = time.Second
+// afterBreak is when a visitor comes back whose connection broke, for the first time. The
+// pause doubles each time, so often at most.
+const (
+	afterBreak  = time.Second
+	mostDoubles = 4
+)
 
 // room is what a visitor goes through.
 type room interface {
@@ -43,8 +46,11 @@ type told struct {
 type refusal struct {
 	// code is that of the problem document, or broken for no document.
 	code string
-	// after is when to come back.
+	// status is that of the answer, 0 where none came.
+	status int
+	// after is when to come back, for the first time where the server has not told it.
 	after time.Duration
+	told  bool
 	err   error
 }
 
@@ -141,7 +147,7 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 		return broken(err)
 	}
 	if err := held(openapitest.Public, req, body, res, text); err != nil {
-		return told{}, &refusal{code: codeUndescribed, after: afterBreak, err: err}
+		return told{}, &refusal{code: codeUndescribed, status: res.StatusCode, after: afterBreak, err: err}
 	}
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
@@ -164,10 +170,10 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 // refused reads a problem document. One of an absent store has to say when to
 // come back.
 func refused(res *http.Response, code string, text []byte) error {
-	r := &refusal{code: code, after: afterBreak, err: fmt.Errorf("%d %s", res.StatusCode, text)}
+	r := &refusal{code: code, status: res.StatusCode, after: afterBreak, err: fmt.Errorf("%d %s", res.StatusCode, text)}
 	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
 	if err == nil && seconds > 0 {
-		r.after = time.Duration(seconds) * time.Second
+		r.after, r.told = time.Duration(seconds)*time.Second, true
 	} else if code == codeUnavailable {
 		r.code = "no Retry-After"
 	}

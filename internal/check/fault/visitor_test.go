@@ -37,6 +37,8 @@ type visitor struct {
 	pass     uint64 // of the pass, to know it again
 	// due is when it was told to come back, answered when it was last told.
 	due, answered time.Time
+	// broke counts the requests, one after the other, that had no answer to use.
+	broke int
 	// late: it did not come back when told to.
 	late bool
 	// lost says how the place was lost, if it was.
@@ -65,7 +67,7 @@ func (v *visitor) timed(began, ended time.Time, answered bool) {
 // answer notes an answer. The caller holds crowd.mu.
 func (v *visitor) answer(t told, now time.Time) (over bool) {
 	first := v.token == ""
-	v.answered, v.due = now, now.Add(t.period)
+	v.answered, v.due, v.broke = now, now.Add(t.period), 0
 	if t.admitted {
 		v.token, v.admitted, v.pass = t.token, t.admittedAtMillis, sumOf(t.pass)
 		if v.arrived == 0 {

@@ -17,6 +17,7 @@
 //	audit.go     the records of changes
 //	stats.go     stats
 //	simulate.go  simulate; demo.go draws it
+//	rehearse.go  rehearse
 //	status.go    exit statuses, and how an error is told
 //	table.go     tables; words.go how figures are written
 package cli

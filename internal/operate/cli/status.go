@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
@@ -68,6 +69,7 @@ func statusOf(err error) int {
 		{adminclient.ErrUnavailable, ExitUnreachable},
 		{adminclient.ErrConflict, ExitConflict},
 		{errDiffers, ExitDiffers},
+		{rehearse.ErrNobody, ExitUsage},
 	} {
 		if errors.Is(err, row.err) {
 			return row.status

@@ -50,7 +50,7 @@ func of(err error) Problem {
 	k := kindOf(err)
 	var he *echo.HTTPError
 	if k == &internalError && errors.As(err, &he) {
-		return ofStatus(he.Code)
+		return OfStatus(he.Code)
 	}
 	return describe(k, err)
 }

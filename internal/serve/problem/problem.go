@@ -56,9 +56,9 @@ func kindOf(err error) *kind {
 	return &internalError
 }
 
-// ofStatus returns the problem for a status that echo or a middleware chose.
+// OfStatus returns the problem for a status that echo or a middleware chose.
 // One without a row of its own gets a code made from its name.
-func ofStatus(status int) Problem {
+func OfStatus(status int) Problem {
 	if k, ok := byStatus[status]; ok {
 		return describe(k, nil)
 	}

@@ -4,12 +4,14 @@
 // Environment
 //   BASE_URL   public listener, http://127.0.0.1:8080
 //   ZONE_ID    zone to join; each scenario has one of its own in zones.yaml
+//   SPEED      1    how many times as short as told pauses are, for a rehearsal
 //   SIZE       1    the crowd, and the limits of zones.yaml with it, so many
 //                   times larger
 import http from 'k6/http';
 import exec from 'k6/execution';
 
 export const baseURL = (__ENV.BASE_URL || 'http://127.0.0.1:8080').replace(/\/+$/, '');
+export const speed = Number(__ENV.SPEED || 1);
 export const size = Number(__ENV.SIZE || 1);
 if (!(size > 0)) {
   throw new Error(`SIZE=${__ENV.SIZE} is no size; write it like 1 or 2.5`);

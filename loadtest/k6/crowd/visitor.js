@@ -12,6 +12,7 @@ import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { Trend } from 'k6/metrics';
 import { ask, broken, judge, wrongAnswers } from './room.js';
+import { speed } from './settings.js';
 
 const timeInLine = new Trend('time_in_line', true);
 const pollsPerVisitor = new Trend('polls_per_visitor');
@@ -27,6 +28,9 @@ export const REPEAT = 2;
 // longest pause between requests that get no answer.
 const retrySeconds = 1;
 const mostRetrySeconds = 16;
+
+// stopping are the statuses after which nobody comes back.
+const stopping = [400, 403, 404, 405, 410, 413, 423];
 
 export class Visitor {
   // run is what begin returned, until the time in milliseconds since the run
@@ -59,6 +63,11 @@ export class Visitor {
 
   get in() {
     return this.last !== null && this.last.canEnter;
+  }
+
+  // after is when to come back, where that is in so many milliseconds.
+  after(millis) {
+    return this.now() + millis / speed;
   }
 
   // stay sleeps until the time is due, and returns false if the visitor goes home
@@ -131,16 +140,19 @@ export class Visitor {
       }
       this.arrived = this.arrived || answer.waiting.arrivedAtMicros;
       this.broke = 0;
-      this.due = this.now() + answer.waiting.pollingPeriod;
+      this.due = this.after(answer.waiting.pollingPeriod);
       return;
     }
-    if (broken(res)) {
-      this.due = this.now() + 1000 * Math.min(retrySeconds * 2 ** this.broke++, mostRetrySeconds);
-    } else if ([200, 408, 429, 503].includes(res.status)) {
-      this.due = this.now() + 1000 * (Number(res.headers['Retry-After']) || retrySeconds);
-    } else {
-      // 401, 410 and whatever else: no visitor of these scenarios may see them.
+    // No visitor of the crowds may see a 401, or what is in stopping: judge has noted it.
+    if (stopping.includes(res.status)) {
       this.end = 'lost';
+    } else if ([408, 429, 503].includes(res.status)) {
+      this.broke = 0;
+      this.due = this.after(1000 * (Number(res.headers['Retry-After']) || retrySeconds));
+    } else if (res.status === 401) {
+      [this.last, this.broke, this.due] = [null, 0, this.now()];
+    } else {
+      this.due = this.after(1000 * Math.min(retrySeconds * 2 ** this.broke++, mostRetrySeconds));
     }
   }
 

@@ -1,0 +1,153 @@
+// Package rehearsed has the clients of this project play the acts of package rehearse. Go
+// clients do so in virtual time, over connections in memory, so that a minute of waiting
+// takes no time; programs make shorter pauses.
+package rehearsed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/operate/rehearse"
+)
+
+// URL is where a client finds the room.
+const URL = "http://room.example"
+
+// Judge has a client play the acts, all at once, and returns the verdict. Answers that
+// are meant to be well-formed are held against the API's description. play waits in the
+// zone of that name until it has the pass, or gives up.
+func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *http.Client, zoneID string)) (v rehearse.Verdict) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := rehearse.New(acts, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := r.Handler()
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
+		server := &http.Server{Handler: h}
+		var serving, playing sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(room) })
+		wire := &http.Transport{DialContext: room.dial}
+		client := &http.Client{Transport: openapitest.Public.Transport(&described{TB: t}, wire)}
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, a := range acts {
+			playing.Go(func() {
+				play(ctx, client, a.Name)
+				r.Left(a.Name)
+			})
+		}
+		r.Wait(ctx)
+		cancel()
+		playing.Wait()
+		v = r.Verdict()
+		wire.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		serving.Wait()
+	})
+	return v
+}
+
+// Serve is Judge for a client that is a program: play has it wait in all of the zones, with
+// pauses that are Speed times as short as it is told.
+func Serve(t *testing.T, play func(url string, zones []string)) rehearse.Verdict {
+	t.Helper()
+	r, err := rehearse.New(rehearse.Acts(), Speed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := r.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := httptest.NewServer(handler)
+	defer room.Close()
+	var zones []string
+	for _, a := range rehearse.Acts() {
+		zones = append(zones, a.Name)
+	}
+	play(room.URL, zones)
+	return r.Verdict()
+}
+
+// Speed is that of Serve.
+const Speed = 10
+
+// WantKept fails the test unless all acts were played, all rules seen, and none broken.
+func WantKept(t *testing.T, v rehearse.Verdict) {
+	t.Helper()
+	var told strings.Builder
+	if err := v.Print(&told); err != nil || !v.Kept() || len(v.Missing) > 0 || strings.Contains(told.String(), "not seen") {
+		t.Errorf("%v; the verdict is\n%s", err, told.String())
+	}
+}
+
+// described fails the test for answers that are not as they are described.
+type described struct{ testing.TB }
+
+// foreign are parts of complaints about answers that are not the room's: of the service
+// behind it, of something in between, and to a path or method that it does not have.
+var foreign = []string{"GET /service:", "<!doctype html>", ": 502: ", ": 504: ", ": 405: ", `"code":"not_found"`}
+
+func (d *described) Error(args ...any) {
+	d.Helper()
+	text := fmt.Sprint(args...)
+	if !slices.ContainsFunc(foreign, func(part string) bool { return strings.Contains(text, part) }) {
+		d.TB.Error(text)
+	}
+}
+
+// memory is a listener whose connections never leave the process.
+type memory struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+var errClosed = errors.New("rehearsed: the room is closed")
+
+func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case m.conns <- there:
+		return here, nil
+	case <-m.closed:
+		return nil, errClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements net.Listener.
+func (m *memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.closed:
+		return nil, http.ErrServerClosed
+	}
+}
+
+// Close implements net.Listener.
+func (m *memory) Close() error {
+	m.once.Do(func() { close(m.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }

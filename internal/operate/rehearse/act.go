@@ -1,0 +1,136 @@
+package rehearse
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+)
+
+// Act is a script for one client.
+type Act struct {
+	// Name is the zone that a client joins to play it.
+	Name string
+	// About says what happens.
+	About string
+	// steps answer the requests, one after the other. The last one ends the wait.
+	steps []step
+}
+
+// how an answer reaches the client.
+type how int
+
+const (
+	whole how = iota
+	lost      // not at all: the connection is closed once the request was read
+	cut       // half of the body
+	slow      // after slowAnswer
+)
+
+// slowAnswer is later than a client waits: see patience.
+const slowAnswer = 5 * time.Second
+
+// step is what one request is answered: a place to wait in, unless one of the others is set.
+type step struct {
+	how     how
+	period  time.Duration // pollingPeriod, while waiting
+	enter   bool
+	problem problem.Problem
+	page    int // the status of a page in HTML, of something between client and room
+}
+
+func (s step) but(h how) step {
+	s.how = h
+	return s
+}
+
+func waiting(period time.Duration) step { return step{period: period} }
+
+func page(status int) step { return step{page: status} }
+
+// refused is the problem that the room makes of an error. retry is its Retry-After, in
+// seconds; 0 leaves what the room says.
+func refused(err error, retry int) step {
+	s := step{problem: problem.Of(err)}
+	if retry > 0 {
+		s.problem.RetryAfterSeconds = retry
+	}
+	return s
+}
+
+// busy is the 429 of one who asks too often.
+func busy(retry int) step {
+	s := step{problem: problem.OfStatus(http.StatusTooManyRequests)}
+	s.problem.RetryAfterSeconds = retry
+	return s
+}
+
+func away(retry int) step { return refused(line.ErrStoreUnavailable, retry) }
+
+var (
+	entering = step{enter: true}
+	failed   = refused(errors.New("rehearsed"), 0)
+	stranger = refused(token.ErrInvalid, 0)
+	unknown  = refused(line.ErrZoneUnknown, 0)
+	second   = waiting(time.Second)
+)
+
+// Acts returns all acts.
+func Acts() []Act {
+	acts := []Act{
+		{"calm", "a line that moves; each answer renews the token", []step{waiting(2 * time.Second), waiting(3 * time.Second), waiting(1500 * time.Millisecond), entering}},
+		{"straight", "no line: the join is answered with the pass", []step{entering}},
+		{"busy", "429 for the join, twice; 429 and 408 for polls", []step{busy(3), refused(wait.ErrFull, 5), second, busy(2), refused(serve.ErrTooSlow, 2), second, entering}},
+		{"away", "503 for the join; three 503 one after the other in the middle of the wait", []step{away(2), second, away(3), away(2), away(3), second, entering}},
+		{"failing", "six 500 one after the other", []step{second, failed, failed, failed, failed, failed, failed, entering}},
+		{"lost", "no answer to the join, to a poll, and to the poll that is let in", []step{second.but(lost), second.but(lost), second, second.but(lost), second, entering.but(lost), entering}},
+		{"cut", "bodies that are cut short, that with the pass among them", []step{second.but(cut), second, second.but(cut), second, entering.but(cut), entering}},
+		{"slow", "answers that take 5 s, to two polls", []step{second, second.but(slow), second, second.but(slow), second, entering}},
+		{"gateway", "pages in HTML from something in between: 502, 200, 504", []step{page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), entering}},
+		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
+		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},
+		{"closed", "423 for the join", []step{refused(wait.ErrClosed, 0)}},
+		{"unknown", "404 for the join: there is no such zone", []step{unknown}},
+		{"deleted", "404 for a poll: the zone was deleted", []step{second, unknown}},
+		{"worst", "all of it in one wait", []step{
+			busy(1), second.but(lost), second, away(2), failed, failed, second.but(slow), second.but(cut), second,
+			stranger, away(1), second.but(slow), second, entering.but(lost), page(http.StatusBadGateway), entering,
+		}},
+	}
+	for _, p := range []problem.Problem{
+		problem.Of(serve.ErrInvalid), problem.Of(cors.ErrCrossOrigin), problem.OfStatus(http.StatusNotFound),
+		problem.OfStatus(http.StatusMethodNotAllowed), problem.Of(serve.ErrTooLarge),
+	} {
+		status := strconv.Itoa(p.Status)
+		acts = append(acts, Act{"wrong-" + status, status + " " + p.Code + ": the request itself is wrong", []step{{problem: p}}})
+	}
+	return acts
+}
+
+// String says what a client was answered.
+func (s step) String() string {
+	switch {
+	case s.how == lost:
+		return "no answer"
+	case s.how == cut:
+		return "a body that was cut short"
+	case s.how == slow:
+		return "no answer within 3 s"
+	case s.page != 0:
+		return "a page with status " + strconv.Itoa(s.page)
+	case s.enter:
+		return "the pass"
+	case s.problem.Status != 0:
+		return strconv.Itoa(s.problem.Status) + " " + s.problem.Code
+	default:
+		return "a place"
+	}
+}

@@ -1,0 +1,204 @@
+package rehearse_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/rehearsed"
+	"github.com/openqueue/waitingroom/internal/operate/rehearse"
+)
+
+// client does all as it should, but for its flaw.
+type client struct {
+	flaw           string
+	http           *http.Client
+	zoneID, id     string
+	token, first   string
+	joins, retries int
+}
+
+func (c *client) has(flaw string) bool { return c.flaw == flaw }
+
+func (c *client) wait(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; {
+		a, err := c.ask(ctx)
+		if err != nil {
+			a.status = 0
+		}
+		status := strconv.Itoa(a.status)
+		c.retries++
+		switch a.status {
+		case 200:
+			failures, c.retries, c.token = 0, 0, a.Token
+			if c.first == "" {
+				c.first = a.Token
+			}
+			if a.CanEnter {
+				c.enter(ctx, a.Admission.Pass)
+				return
+			}
+			period := time.Duration(a.Waiting.PollingPeriod) * time.Millisecond
+			if c.has("polls too soon") {
+				period /= 2
+			}
+			sleep(ctx, period)
+			continue
+		case 401, 410:
+			if c.has("gives up at " + status) {
+				return
+			}
+			failures, c.retries = 0, 0
+			if !c.has("polls on after " + status) {
+				c.token, c.first = "", ""
+			} else {
+				sleep(ctx, time.Second)
+			}
+			continue
+		case 408, 429, 503:
+			failures = 0
+			if c.has("ignores Retry-After") {
+				a.retryAfter = time.Second / 2
+			}
+			sleep(ctx, a.retryAfter)
+		case 400, 403, 404, 405, 413, 423:
+			if !c.has("goes on after " + status) {
+				return
+			}
+			sleep(ctx, time.Second)
+		default:
+			failures++
+			pause := time.Second << min(failures-1, 4)
+			if c.has("hammers") {
+				pause = time.Second / 10
+			}
+			if c.has("never waits longer") {
+				pause = time.Second
+			}
+			sleep(ctx, pause)
+		}
+		if c.has("gives up at "+status) || c.has("joins anew after "+status) {
+			c.token = ""
+			if c.has("gives up at " + status) {
+				return
+			}
+		}
+	}
+}
+
+// ask joins or polls.
+func (c *client) ask(ctx context.Context) (answer, error) {
+	patience := 3 * time.Second
+	if c.has("hangs up too soon") {
+		patience = time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	path, body := "/traffic/wait", fields{"zoneId": c.zoneID, "clientId": c.id}
+	if c.token != "" && !c.has("joins instead of polling") {
+		path, body = "/traffic/entry", fields{"zoneId": c.zoneID, "token": c.token}
+		if c.has("keeps an old token") {
+			body["token"] = c.first
+		}
+	} else if c.joins++; c.has("is somebody else each time") {
+		body["clientId"] = rand.Text()
+	} else if c.has("has no clientId") {
+		delete(body, "clientId")
+	}
+	if c.has("sends another body") && c.retries > 0 {
+		body["attempt"] = strconv.Itoa(c.retries)
+	}
+	if c.has("asks at another path") {
+		path = strings.TrimPrefix(path, "/traffic")
+	}
+	if c.has("asks for another zone") {
+		body["zoneId"] += "-2"
+	}
+	return send(ctx, c.http, rehearsed.URL+path, body)
+}
+
+func (c *client) enter(ctx context.Context, pass string) {
+	if c.has("polls on after canEnter") {
+		sleep(ctx, time.Second)
+		_, _ = c.ask(ctx)
+	}
+	if c.has("has no use for the pass") {
+		return
+	}
+	if c.has("shows something else") {
+		pass = c.token
+	}
+	_ = app{c.http, rehearsed.URL, c.zoneID}.enter(ctx, pass)
+}
+
+// TestEachRuleBites shows the rehearsal a client with each flaw, and one with none.
+func TestEachRuleBites(t *testing.T) {
+	tests := []struct {
+		flaw string
+		want []rehearse.Rule
+	}{
+		{"", nil},
+		{"polls too soon", []rehearse.Rule{rehearse.RulePeriod}},
+		{"keeps an old token", []rehearse.Rule{rehearse.RuleToken}},
+		{"joins instead of polling", []rehearse.Rule{rehearse.RuleToken}},
+		{"gives up at 0", []rehearse.Rule{rehearse.RuleGoOn}},
+		{"gives up at 408", []rehearse.Rule{rehearse.RuleGoOn}},
+		{"gives up at 429", []rehearse.Rule{rehearse.RuleGoOn}},
+		{"gives up at 500", []rehearse.Rule{rehearse.RuleGoOn}},
+		{"gives up at 503", []rehearse.Rule{rehearse.RuleGoOn}},
+		{"joins anew after 0", []rehearse.Rule{rehearse.RuleSame}},
+		{"joins anew after 503", []rehearse.Rule{rehearse.RuleSame}},
+		{"sends another body", []rehearse.Rule{rehearse.RuleSame}},
+		{"ignores Retry-After", []rehearse.Rule{rehearse.RuleRetryAfter}},
+		{"hammers", []rehearse.Rule{rehearse.RuleBackoff}},
+		{"never waits longer", []rehearse.Rule{rehearse.RuleBackoff}},
+		{"hangs up too soon", []rehearse.Rule{rehearse.RulePatience}},
+		{"gives up at 401", []rehearse.Rule{rehearse.RuleRejoin}},
+		{"polls on after 401", []rehearse.Rule{rehearse.RuleRejoin}},
+		{"polls on after 410", []rehearse.Rule{rehearse.RuleRejoin}},
+		{"gives up at 410", nil}, // if the user wants no more
+		{"is somebody else each time", []rehearse.Rule{rehearse.RuleClientID, rehearse.RuleSame}},
+		{"has no clientId", []rehearse.Rule{rehearse.RuleClientID}},
+		{"goes on after 400", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 403", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 404", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 405", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 413", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 423", []rehearse.Rule{rehearse.RuleStop}},
+		{"polls on after canEnter", []rehearse.Rule{rehearse.RuleDone}},
+		{"has no use for the pass", []rehearse.Rule{rehearse.RulePass}},
+		{"shows something else", []rehearse.Rule{rehearse.RuleForm, rehearse.RulePass}},
+		{"asks at another path", []rehearse.Rule{rehearse.RuleForm}},
+		{"asks for another zone", []rehearse.Rule{rehearse.RuleForm}},
+	}
+	bitten := map[rehearse.Rule]bool{}
+	for _, tt := range tests {
+		t.Run(tt.flaw, func(t *testing.T) {
+			v := rehearsed.Judge(t, rehearse.Acts(), func(ctx context.Context, c *http.Client, zoneID string) {
+				(&client{flaw: tt.flaw, http: c, zoneID: zoneID, id: "client-" + zoneID}).wait(ctx)
+			})
+			var broken []rehearse.Rule
+			for _, r := range rehearse.Rules {
+				if slices.ContainsFunc(v.Findings, func(f rehearse.Finding) bool { return f.Rule == r.Rule }) {
+					broken = append(broken, r.Rule)
+				}
+			}
+			if !slices.Equal(broken, tt.want) {
+				t.Errorf("broken are %q, want %q: %+v", broken, tt.want, v.Findings)
+			}
+		})
+		for _, r := range tt.want {
+			bitten[r] = true
+		}
+	}
+	for _, r := range rehearse.Rules {
+		if !bitten[r.Rule] {
+			t.Errorf("no client breaks %s", r.Rule)
+		}
+	}
+}

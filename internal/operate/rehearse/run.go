@@ -1,0 +1,168 @@
+package rehearse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The errors of Run.
+var (
+	ErrBroken = errors.New("the client broke a rule")
+	ErrNobody = errors.New("not every act was played: no client came")
+)
+
+// headerTimeout is how long a client has for the headers of a request.
+const headerTimeout = 10 * time.Second
+
+// The environment of a client that Run starts: where the room is, and the zone to join.
+const (
+	URLVariable  = "REHEARSAL_URL"
+	ZoneVariable = "REHEARSAL_ZONE"
+)
+
+// Config is what to rehearse.
+type Config struct {
+	// Addr is where the room listens: 127.0.0.1:8090.
+	Addr string
+	// Acts are the names of those to play; all, if empty.
+	Acts []string
+	// Speed is how many times as short as told the client makes its pauses, in a test: 1 to
+	// 100. The time that it gives a call stays 3 s.
+	Speed float64
+	// Command starts a client, which waits once. It is started for each act, all at once,
+	// with URLVariable and ZoneVariable, and with {url} and {zone} replaced in its
+	// arguments. Without one, clients come by themselves.
+	Command []string
+	// Stdout gets the verdict, Stderr what the clients print.
+	Stdout, Stderr io.Writer
+}
+
+const maxSpeed = 100
+
+// Validate says what is wrong with it, if something is.
+func (c Config) Validate() error {
+	_, err := c.acts()
+	return err
+}
+
+// acts returns those that are meant.
+func (c Config) acts() ([]Act, error) {
+	if !(c.Speed >= 1 && c.Speed <= maxSpeed) {
+		return nil, fmt.Errorf("speed is %g, must be 1 to %d", c.Speed, maxSpeed)
+	}
+	all := Acts()
+	var names []string
+	for _, a := range all {
+		names = append(names, a.Name)
+	}
+	for _, name := range c.Acts {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("there is no act %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(a Act) bool { return len(c.Acts) > 0 && !slices.Contains(c.Acts, a.Name) }), nil
+}
+
+// Run listens until all acts have been played, or ctx ends, and prints the verdict. The
+// error is ErrBroken if a rule was broken, ErrNobody if an act was not played.
+func Run(ctx context.Context, c Config) (err error) {
+	acts, err := c.acts()
+	if err != nil {
+		return err
+	}
+	r, err := New(acts, c.Speed)
+	if err != nil {
+		return err
+	}
+	handler, err := r.Handler()
+	if err != nil {
+		return err
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", c.Addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
+	defer func() { err = errors.Join(err, server.Close()); serving.Wait() }()
+	r.tell(c.Stdout, "http://"+listener.Addr().String(), len(c.Command) > 0)
+	if len(c.Command) > 0 {
+		r.start(ctx, c, "http://"+listener.Addr().String())
+	} else {
+		r.Wait(ctx)
+	}
+	v := r.Verdict()
+	if err := v.Print(c.Stdout); err != nil {
+		return err
+	}
+	switch {
+	case !v.Kept():
+		return ErrBroken
+	case len(v.Missing) > 0:
+		return ErrNobody
+	}
+	return nil
+}
+
+// tell says how the room is reached, and what there is to play.
+func (r *Rehearsal) tell(w io.Writer, url string, started bool) {
+	if started {
+		fmt.Fprintf(w, "%s plays %d acts, each for a client of its own. That takes about a minute.\n\n", url, len(r.plays))
+		return
+	}
+	fmt.Fprintf(w, "The room is at %s. Have your client wait once in each of these zones, one after the other or all at once:\n\n", url)
+	for _, p := range r.plays {
+		fmt.Fprintf(w, "  %-10s %s\n", p.act.Name, p.act.About)
+	}
+	fmt.Fprintf(w, "\nThe verdict comes when all have been played, or when you end it (Ctrl-C).\n\n")
+}
+
+// start starts a client for each act, and returns when they have ended. One that goes on
+// when its act has been played is ended.
+func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	for _, p := range r.plays {
+		fill := strings.NewReplacer("{url}", url, "{zone}", p.act.Name)
+		var args []string
+		for _, arg := range c.Command {
+			args = append(args, fill.Replace(arg))
+		}
+		clients.Go(func() {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			command := exec.CommandContext(ctx, args[0], args[1:]...)
+			command.Env = append(os.Environ(), URLVariable+"="+url, ZoneVariable+"="+p.act.Name)
+			command.Stdout, command.Stderr = c.Stderr, c.Stderr
+			command.WaitDelay = time.Second
+			ended := make(chan error, 1)
+			go func() { ended <- command.Run() }()
+			for {
+				select {
+				case err := <-ended:
+					if err != nil && ctx.Err() == nil {
+						fmt.Fprintf(c.Stderr, "%s: %s: %v\n", p.act.Name, args[0], err)
+					}
+					p.leaves()
+					return
+				case <-time.After(lookEvery):
+					if p.over() {
+						cancel()
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package rehearse_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/operate/rehearse"
+)
+
+// hurried runs what docs/clients.md shows, with pauses ten times as short.
+const hurried = `
+import sys, time, urllib.request
+sleep = time.sleep
+time.sleep = lambda s: sleep(s / 10)
+url, zone = sys.argv[1:]
+try:
+    token = wait(url, zone, "client-" + zone, lambda place: None)
+except RuntimeError:
+    sys.exit()
+urllib.request.urlopen(urllib.request.Request(url + "/service", headers={"Authorization": "Bearer " + token}), timeout=30)
+`
+
+// rehearsal runs commands as clients, ten times as fast.
+func rehearsal(t *testing.T, acts []string, command ...string) (told, printed string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	err = rehearse.Run(t.Context(), rehearse.Config{
+		Addr: "127.0.0.1:0", Acts: acts, Speed: 10, Command: command, Stdout: &stdout, Stderr: &stderr,
+	})
+	return stdout.String(), stderr.String(), err
+}
+
+// TestTheCodeOfThePageKeepsAllRules starts the client of docs/clients.md for each act.
+func TestTheCodeOfThePageKeepsAllRules(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(page), "```python\n")
+	code, _, found := strings.Cut(code, "```")
+	file := filepath.Join(t.TempDir(), "client.py")
+	if err := os.WriteFile(file, []byte(code+hurried), 0o600); err != nil || !found {
+		t.Fatal(err, found)
+	}
+	if told, printed, err := rehearsal(t, nil, "python3", file, "{url}", "{zone}"); err != nil {
+		t.Errorf("%v\n%s\n%s", err, told, printed)
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		acts    []string
+		command []string
+		want    error
+		says    string // in what is printed
+	}{
+		"nobody":         {[]string{"calm", "closed"}, []string{"true"}, rehearse.ErrNobody, "calm not played"},
+		"no such client": {[]string{"calm"}, []string{"./no-such-client"}, rehearse.ErrNobody, "no-such-client"},
+		"broken": {[]string{"closed"}, []string{"python3", "-c", `
+import os, json, urllib.request
+while True:
+    try: urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/wait", json.dumps({"zoneId": os.environ["REHEARSAL_ZONE"], "clientId": "x"}).encode())
+    except OSError: pass
+`}, rehearse.ErrBroken, "stop BROKEN"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told, printed, err := rehearsal(t, tt.acts, tt.command...)
+			if !errors.Is(err, tt.want) || !strings.Contains(strings.Join(strings.Fields(told+printed), " "), tt.says) {
+				t.Errorf("%v, want %v; and %q in\n%s\n%s", err, tt.want, tt.says, told, printed)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for config, want := range map[*rehearse.Config]string{
+		{Speed: 1, Acts: []string{"lost", "worst"}}: "",
+		{Speed: 1, Acts: []string{"clam"}}:          `there is no act "clam"; there are calm, `,
+		{Speed: 0}:                                  "speed is 0, must be 1 to 100",
+		{Speed: math.NaN()}:                         "speed is NaN, must be 1 to 100",
+	} {
+		if err := config.Validate(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", *config, err, want)
+		}
+	}
+}
+
+// ender ends the run once something is printed.
+type ender struct {
+	bytes.Buffer
+	end context.CancelFunc
+}
+
+func (e *ender) Write(p []byte) (int, error) {
+	e.end()
+	return e.Buffer.Write(p)
+}
+
+// TestRunByHand: without a command, the verdict comes when somebody ends it.
+func TestRunByHand(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout := &ender{end: cancel}
+	err := rehearse.Run(ctx, rehearse.Config{Addr: "127.0.0.1:0", Speed: 1, Stdout: stdout})
+	if told := stdout.String(); !errors.Is(err, rehearse.ErrNobody) || !strings.Contains(told, "not played") || !strings.Contains(told, "  calm ") {
+		t.Errorf("%v\n%s", err, told)
+	}
+}

@@ -1,0 +1,244 @@
+package rehearse
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// props are what answers are made with.
+type props struct {
+	issuer answer.Issuer
+	passes *pass.Signer
+}
+
+// issuerName is the iss of the passes.
+const issuerName = "rehearsal"
+
+// passTTL is how long a pass is good.
+const passTTL = 5 * time.Minute
+
+func newProps() (*props, error) {
+	secret := make([]byte, token.MinSecretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	tokens, err := token.NewKeys(secret)
+	if err != nil {
+		return nil, err
+	}
+	passes, err := pass.NewSigner(issuerName, secret)
+	return &props{answer.NewIssuer(tokens, passes), passes}, err
+}
+
+// sent is an answer as it goes out.
+type sent struct {
+	step        step
+	status      int
+	header      map[string]string
+	body        string
+	token, pass string
+}
+
+// prepare makes the answer of a step to whoever has that place.
+func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
+	out := sent{step: s, status: http.StatusOK, header: map[string]string{"Cache-Control": "no-store"}}
+	switch {
+	case s.page != 0:
+		out.status, out.body = s.page, "<!doctype html><title>Gateway</title><p>Something went wrong.\n"
+		out.header["Content-Type"] = "text/html; charset=utf-8"
+		return out
+	case s.problem.Status != 0:
+		text, err := json.Marshal(s.problem)
+		if err != nil {
+			panic(fmt.Errorf("rehearse: a problem cannot be written: %w", err))
+		}
+		out.status, out.body = s.problem.Status, string(text)
+		out.header["Content-Type"] = problem.ContentType
+		if n := s.problem.RetryAfterSeconds; n > 0 {
+			out.header["Retry-After"] = strconv.Itoa(n)
+		}
+		if s.problem.Challenge != "" {
+			out.header["WWW-Authenticate"] = s.problem.Challenge
+		}
+		if s.problem.Status == http.StatusMethodNotAllowed {
+			out.header["Allow"] = "OPTIONS, POST"
+		}
+		return out
+	}
+	told := line.Answer{
+		Status: line.Waiting, Place: place, Position: 1,
+		EstimateMillis: s.period.Milliseconds(), PeriodMillis: s.period.Milliseconds(),
+	}
+	if s.enter {
+		// As if it had been let in when it came: so the pass is the same each time.
+		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
+		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
+	}
+	a, err := ps.issuer.Answer(zoneID, told)
+	if err != nil {
+		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
+	}
+	out.body, out.token, out.pass = string(a.AppendJSON(nil)), a.Token, a.Pass
+	out.header["Content-Type"] = "application/json"
+	if !s.enter {
+		out.header["Retry-After"] = strconv.FormatInt(a.RetryAfterSeconds(), 10)
+	}
+	return out
+}
+
+// write sends the answer, or what arrives of it.
+func (a sent) write(w http.ResponseWriter) {
+	for name, value := range a.header {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Connection", "close")
+	body := a.body
+	switch a.step.how {
+	case lost:
+		panic(http.ErrAbortHandler)
+	case cut:
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		body = body[:len(body)/2]
+	default:
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, body) // to a client that may be gone
+	if a.step.how == cut {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Rehearsal is the room. It may be used by many goroutines.
+type Rehearsal struct {
+	plays []*play
+	props *props
+
+	mu    sync.Mutex
+	stray []Finding // of requests that are of no act
+}
+
+// New returns a rehearsal of these acts for clients whose pauses are so many times as
+// short as they are told.
+func New(acts []Act, speed float64) (*Rehearsal, error) {
+	props, err := newProps()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{props: props}
+	for _, a := range acts {
+		r.plays = append(r.plays, newPlay(a, props, speed))
+	}
+	return r, nil
+}
+
+// play returns that of the zone, nil where there is none.
+func (r *Rehearsal) play(zoneID string) *play {
+	for _, p := range r.plays {
+		if p.act.Name == zoneID {
+			return p
+		}
+	}
+	return nil
+}
+
+// Handler returns the room's routes.
+func (r *Rehearsal) Handler() (http.Handler, error) {
+	anybody, err := cors.New([]string{"*"})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /traffic/wait", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, true) })
+	mux.HandleFunc("POST /traffic/entry", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, false) })
+	mux.HandleFunc("POST /traffic/leave", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /traffic/zones/{zoneId}", r.state)
+	mux.HandleFunc("GET /service", r.service)
+	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/jwk-set+json")
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(r.props.passes.JWKS())
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
+		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
+	})
+	return anybody.Handler(mux), nil
+}
+
+// refuse answers a request that is of no act.
+func (r *Rehearsal) refuse(w http.ResponseWriter, p problem.Problem, format string, a ...any) {
+	r.mu.Lock()
+	r.stray = append(r.stray, Finding{Rule: RuleForm, Text: fmt.Sprintf(format, a...)})
+	r.mu.Unlock()
+	r.props.prepare(step{problem: p}, "", line.Place{}).write(w)
+}
+
+// serve answers a join or a poll.
+func (r *Rehearsal) serve(w http.ResponseWriter, q *http.Request, joins bool) {
+	in := request{joins: joins}
+	body, err := io.ReadAll(io.LimitReader(q.Body, serve.MaxBody+1))
+	if err != nil || len(body) > serve.MaxBody || json.Unmarshal(body, &in.body) != nil {
+		r.refuse(w, problem.Of(serve.ErrInvalid), "the body of a %s is no JSON object of at most %d bytes", in, serve.MaxBody)
+		return
+	}
+	p := r.play(in.text("zoneId"))
+	if p == nil {
+		r.refuse(w, problem.Of(line.ErrZoneUnknown), "a %s names the zone %q, which is no act that is played", in, in.text("zoneId"))
+		return
+	}
+	a, number := p.ask(in)
+	if a.step.how == slow {
+		began := time.Now()
+		if sleep(q.Context(), slowAnswer) != nil {
+			p.hungUp(number, time.Since(began))
+			panic(http.ErrAbortHandler)
+		}
+		p.waited(number, a)
+	}
+	a.write(w)
+}
+
+// state is the line as everybody may see it.
+func (r *Rehearsal) state(w http.ResponseWriter, q *http.Request) {
+	p := r.play(q.PathValue("zoneId"))
+	if p == nil {
+		r.refuse(w, problem.Of(line.ErrZoneUnknown), "there is no act for GET %s", q.URL.Path)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=1")
+	_, _ = fmt.Fprintf(w, `{"zoneId":%q,"mode":"queue","waiting":1,"estimatedWait":1000}`, p.act.Name)
+}
+
+// PassParameter carries the pass in the address, where no header can be set: a page of
+// another site may not send Authorization.
+const PassParameter = "waiting_room_pass"
+
+// service is what stands behind the room: it wants a pass.
+func (r *Rehearsal) service(w http.ResponseWriter, q *http.Request) {
+	shown, ok := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		shown = q.URL.Query().Get(PassParameter)
+	}
+	grant, err := r.props.passes.Verify(shown, time.Now())
+	p := r.play(grant.ZoneID)
+	if err != nil || p == nil {
+		r.refuse(w, problem.Of(token.ErrInvalid), "the service was shown no pass of this room as Authorization: Bearer")
+		return
+	}
+	p.enter(shown)
+	w.WriteHeader(http.StatusNoContent)
+}

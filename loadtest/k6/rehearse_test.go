@@ -1,0 +1,37 @@
+package k6_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/check/rehearsed"
+)
+
+// TestTheVisitorKeepsAllRules has visitors of the crowds play every act, with shorter
+// pauses: what a load test shows is worth nothing if its crowd is not what apps do.
+func TestTheVisitorKeepsAllRules(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := regexp.MustCompile(`(?m)^K6 +:= (\S+)$`).FindSubmatch(makefile)
+	if pinned == nil {
+		t.Fatal("the Makefile pins no k6")
+	}
+	k6, err := exec.CommandContext(t.Context(), "../../scripts/go-tool.sh", string(pinned[1])).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rehearsed.WantKept(t, rehearsed.Serve(t, func(url string, zones []string) {
+		out, err := exec.CommandContext(t.Context(), strings.TrimSpace(string(k6)), "run", "--quiet", "-e", "BASE_URL="+url,
+			"-e", "SPEED="+strconv.Itoa(rehearsed.Speed), "-e", "ACTS="+strings.Join(zones, ","), "rehearse.js").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}))
+}
