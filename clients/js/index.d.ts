@@ -46,6 +46,8 @@ export type Update = {
       pollingPeriod: number;
       /** When the place was taken, in Unix microseconds. */
       arrivedAtMicros: number;
+      /** There while the operator has a message to all who wait; another message has another number. Its text: GET /traffic/zones/{zone}. */
+      notice?: number;
     }
   | {
       /**
@@ -63,7 +65,7 @@ export interface WaitOptions extends PlaceOptions {
   agent?: string;
   /** Called after each answer that asks to wait, and after each call that got none. */
   onUpdate?(update: Update): void;
-  /** With a token: in how many milliseconds the room wants to be asked, if an earlier answer said so. At once otherwise. */
+  /** In how many milliseconds the room wants to be asked first, if an earlier answer said so. At once otherwise. */
   pollAfter?: number;
   /**
    * Subscribes to the device's waking: `woke` is to be called then. Returns how to unsubscribe. Browsers need none. In

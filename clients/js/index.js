@@ -31,7 +31,7 @@ export async function wait(options) {
   const wake = listen(options.onWake || wakeOfPage);
   let failures = 0;
   try {
-    if (place.token && options.pollAfter > 0) {
+    if (options.pollAfter > 0) {
       await sleep(options.pollAfter, signal, wake);
     }
     for (;;) {

@@ -124,7 +124,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	gates.start(ctx)
 	defer gates.stop()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes)
+	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithNotices(zones.Notice)
 	visited, guard := links.first()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
 	defer waiting.Stop()
@@ -137,8 +137,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
+	polling := entry.New(visited, issuer, metrics)
+	pages, err := page.New(waiting, polling, visited)
+	if err != nil {
+		return err
+	}
 	consoles, err := console.New(console.Parts{
-		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits,
+		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
@@ -146,11 +151,6 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	health := newHealth(zones.Ping, links.fallback.Admits)
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
-		return err
-	}
-	polling := entry.New(visited, issuer, metrics)
-	pages, err := page.New(waiting, polling, visited)
-	if err != nil {
 		return err
 	}
 	r := rooms{

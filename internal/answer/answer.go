@@ -18,6 +18,9 @@ type Answer struct {
 	Token string
 	// Pass is the proof of admission; empty while waiting.
 	Pass string
+	// Notice is the number of the zone's message to all who wait; 0 for none. See
+	// zone.Settings.Notice.
+	Notice int64
 	// Line is the store's answer: Waiting, Admitted or AdmittedBefore.
 	Line line.Answer
 }
@@ -64,6 +67,10 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(b, a.Line.PeriodMillis, 10)
 	b = append(b, `,"arrivedAtMicros":`...)
 	b = strconv.AppendInt(b, a.Line.Place.ArrivedAtMicros, 10)
+	if a.Notice != 0 {
+		b = append(b, `,"notice":`...)
+		b = strconv.AppendInt(b, a.Notice, 10)
+	}
 	return append(b, "}}\n"...)
 }
 

@@ -26,6 +26,7 @@ type waiting struct {
 	EstimatedWait   int64 `json:"estimatedWait"`
 	PollingPeriod   int64 `json:"pollingPeriod"`
 	ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+	Notice          int64 `json:"notice,omitempty"`
 }
 
 type admission struct {
@@ -54,6 +55,10 @@ func TestAnswerIsThatOfTheContract(t *testing.T) {
 	if got := string(a.AppendJSON(nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	a.Notice = 3019274562
+	if got := string(a.AppendJSON(nil)); !strings.Contains(got, `"arrivedAtMicros":1795223373123456,"notice":3019274562}}`) {
+		t.Errorf("got %s, want the notice last", got)
+	}
 	// Far from the door a position is rounded up, past those who wait.
 	a.Line.Position = 5100
 	if got := string(a.AppendJSON(nil)); !strings.Contains(got, `"position":5100,"total":5100,`) {
@@ -81,7 +86,7 @@ func FuzzAppendJSON(f *testing.F) {
 	f.Add("TEST_ZONE", "token", "", uint8(line.Waiting), int64(1), int64(98), int64(3), int64(4), int64(5))
 	f.Fuzz(func(t *testing.T, zoneID, token, pass string, status uint8, v, w, x, y, z int64) {
 		a := answer.Answer{
-			ZoneID: zoneID, Token: token, Pass: pass,
+			ZoneID: zoneID, Token: token, Pass: pass, Notice: w,
 			Line: line.Answer{
 				Status: line.Status(status), Place: line.Place{ArrivedAtMicros: v},
 				Position: w, EstimateMillis: x, PeriodMillis: y, State: line.State{Waiting: z},
@@ -90,7 +95,7 @@ func FuzzAppendJSON(f *testing.F) {
 		}
 		want := document{ZoneID: zoneID, Token: token}
 		if a.Line.Status == line.Waiting {
-			want.Waiting = &waiting{Position: w, Total: max(w, z), EstimatedWait: x, PollingPeriod: y, ArrivedAtMicros: v}
+			want.Waiting = &waiting{Position: w, Total: max(w, z), EstimatedWait: x, PollingPeriod: y, ArrivedAtMicros: v, Notice: w}
 		} else {
 			want.CanEnter = true
 			want.Admission = &admission{AdmittedAt: x, ExpiresAt: y, Pass: pass}
@@ -199,7 +204,7 @@ func BenchmarkAppendJSON(b *testing.B) {
 			if err := json.NewEncoder(&buf).Encode(document{
 				ZoneID: a.ZoneID, Token: a.Token,
 				Waiting: &waiting{a.Line.Position, a.Line.State.Waiting, a.Line.EstimateMillis,
-					a.Line.PeriodMillis, a.Line.Place.ArrivedAtMicros},
+					a.Line.PeriodMillis, a.Line.Place.ArrivedAtMicros, 0},
 			}); err != nil {
 				b.Fatal(err)
 			}

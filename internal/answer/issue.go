@@ -11,13 +11,20 @@ import (
 // Issuer turns what a visitor shows into a place, and what a store says to the visitor into
 // what the visitor is told.
 type Issuer struct {
-	tokens *token.Keys
-	passes *pass.Signer
+	tokens  *token.Keys
+	passes  *pass.Signer
+	notices func(zoneID string) int64
 }
 
 // NewIssuer returns an Issuer that signs with these keys.
 func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
-	return Issuer{tokens: tokens, passes: passes}
+	return Issuer{tokens: tokens, passes: passes, notices: func(string) int64 { return 0 }}
+}
+
+// WithNotices returns one that tells those who wait the number of the zone's message.
+func (i Issuer) WithNotices(notices func(zoneID string) int64) Issuer {
+	i.notices = notices
+	return i
 }
 
 // Place returns the place that a token carries; a *serve.FieldError, or token.ErrInvalid. A
@@ -59,6 +66,7 @@ func (i Issuer) Renew(zoneID, tok string, a line.Answer) (Answer, error) {
 func (i Issuer) issue(out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
+		out.Notice = i.notices(out.ZoneID)
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
 		signed, err := i.passes.Issue(pass.Grant{

@@ -83,13 +83,11 @@ type view struct {
 	Text    string
 	// Place and Wait are what stands there until the script goes on; "" for none.
 	Place, Wait string
-	// RefreshSeconds is when the page is to be loaded again; 0 for never. Where the script
-	// goes on by itself, that is only for browsers without.
+	// RefreshSeconds is when a browser without scripts is to load the page again; 0 for
+	// never.
 	RefreshSeconds int64
-	// Scripted: the script polls.
-	Scripted bool
-	Again    string // the address that joins again
-	Data     data
+	Again          string // the address that joins again
+	Data           data
 
 	Lang, Dir, Nonce string
 	Texts            *Texts
@@ -107,6 +105,11 @@ type data struct {
 	Target string `json:"target"`
 	// PassParameter is the query parameter of the target that the pass goes into.
 	PassParameter string `json:"passParameter"`
+	// Notice is the number of the message that is shown; see zone.Settings.Notice.
+	Notice int64 `json:"notice"`
+	// Reload: the page does not know where it leads. When it is the visitor's turn, it is
+	// loaded again.
+	Reload bool `json:"reload,omitempty"`
 	// PollAfter is in how many milliseconds the room is to be asked first.
 	PollAfter int64  `json:"pollAfter"`
 	Position  int64  `json:"position"`
@@ -127,10 +130,10 @@ func (h *HTTP) Get(c echo.Context) error {
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
 		h.refuse(v, err)
+		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
-	v.Look = lookOf(settings)
-	to := target(c.QueryParam("to"), v.Look.Sites)
+	to := target(c.QueryParam("to"), settings.Sites)
 	v.Data.Target = to
 	v.Again = again(c)
 	seat := readCookie(c, zoneID)
@@ -150,11 +153,11 @@ func (h *HTTP) Get(c echo.Context) error {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 			return c.Redirect(http.StatusSeeOther, there)
 		}
-		v.State = turn
+		v.State, v.Text = turn, fill(l.texts.TurnText, "duration", l.duration(settings.PassTTL()))
 		return h.show(c, l, v, settings)
 	}
 	estimate := time.Duration(a.Line.EstimateMillis) * time.Millisecond
-	v.State, v.Scripted = inLine, true
+	v.State = inLine
 	if settings.PerMinute == 0 {
 		v.State = paused
 	}
@@ -180,7 +183,7 @@ func (h *HTTP) Leave(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.show(c, l, &view{State: left, Look: lookOf(settings), Again: again(c)}, settings)
+	return h.show(c, l, &view{State: left, Again: again(c)}, settings)
 }
 
 // ask polls the place of the cookie, or joins where there is none.
@@ -222,29 +225,22 @@ func (h *HTTP) refuse(v *view, err error) {
 	default:
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
 	}
+	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
 }
+
+// Scripted reports whether the script goes on.
+func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 
 // show sends the page.
 func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) error {
-	nonce := make([]byte, clientBytes)
-	_, _ = rand.Read(nonce) // never fails
-	v.Nonce = hex.EncodeToString(nonce)
-	v.Lang, v.Dir, v.Texts = l.code, l.dir(), &l.texts
-	v.Heading, v.Text = l.texts.of(v.State)
-	v.Keep = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout()))
-	v.CSS, v.JS = template.CSS(pageCSS), template.JS(script)
-	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
 	v.Data.PassParameter, v.Data.Secure = PassParameter, c.Scheme() == "https"
 	header := c.Response().Header()
-	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	v.prepare(header, l, settings, "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
-	header.Set("Content-Language", l.code)
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	header.Set("X-Robots-Tag", "noindex")
-	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'; style-src 'nonce-"+v.Nonce+
-		"'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	if v.status == 0 {
 		v.status = http.StatusOK
 	}
@@ -253,6 +249,37 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	}
 	c.Response().WriteHeader(v.status)
 	return h.page.Execute(c.Response(), v)
+}
+
+// prepare fills in what all pages have, and says in the header what this one is and may do.
+func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, may string) {
+	nonce := make([]byte, clientBytes)
+	_, _ = rand.Read(nonce) // never fails
+	v.Nonce = hex.EncodeToString(nonce)
+	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir(), &l.texts, lookOf(settings)
+	heading, text := l.texts.of(v.State)
+	if v.Heading = heading; v.Text == "" {
+		v.Text = text
+	}
+	v.Keep = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout()))
+	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
+	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
+	v.Data.Notice = settings.Notice()
+	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	header.Set("Content-Language", l.code)
+	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'; style-src 'nonce-"+v.Nonce+
+		"'; img-src data:; base-uri 'none'; "+may)
+}
+
+// Preview shows how the page looks with these settings, to an operator's console alone:
+// it has no script, and nothing on it can be used.
+func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
+	const place, expected = 1_234, 12 * time.Minute
+	l := h.locales.choose(r.Header.Get("Accept-Language"))
+	v := &view{State: inLine, Place: l.number(place), Wait: l.wait(expected)}
+	v.prepare(w.Header(), l, settings, "sandbox; frame-ancestors 'self'")
+	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
+	return h.page.Execute(w, v)
 }
 
 // script is the client, which is a module of its own for others, and the page's.

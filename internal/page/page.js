@@ -25,12 +25,32 @@ function set(id, text) {
   if ($(id).textContent !== text) $(id).textContent = text;
 }
 
+// The operator's message: answers have its number, and its text is asked for when that is
+// another one.
+let notice = data.notice;
+
+async function readMessage(wanted, again = true) {
+  if (wanted === notice) return;
+  let told = {};
+  try {
+    if (wanted) told = await (await fetch(`/traffic/zones/${data.zone}`)).json();
+  } catch {
+    return; // the next answer has the number, too
+  }
+  notice = told.notice ?? 0;
+  set('notice', told.message ?? '');
+  $('message').hidden = !told.message;
+  if (told.message) say(`${$('organiser').textContent}: ${told.message}`);
+  // What is told may be a second old.
+  if (notice !== wanted && again) setTimeout(readMessage, 1.1 * SECOND, wanted, false);
+}
+
 let state = data.state;
 // What was said last: the live region speaks when something matters, not at each poll.
 let said = { position: data.position, wait: data.estimate };
 
 function show(next, text = texts[`${next}Text`] ?? '') {
-  const before = state;
+  const changed = next !== state;
   state = next;
   const waits = ['inLine', 'paused', 'away', 'offline', 'full'].includes(next);
   $('main').dataset.state = next;
@@ -39,11 +59,11 @@ function show(next, text = texts[`${next}Text`] ?? '') {
   $('text').hidden = text === '';
   $('figures').hidden = !waits || $('place').textContent === '';
   $('keep').hidden = $('figures').hidden;
-  $('options').hidden = !waits;
+  $('options').hidden = $('figures').hidden;
   $('go').hidden = next !== 'turn';
   $('rejoin').hidden = next !== 'lost' && next !== 'left';
   document.title = `${next === 'turn' ? '★ ' : ''}${texts[next]}${title}`;
-  if (next !== before) say(`${texts[next]}. ${text}`);
+  if (changed) say(`${texts[next]}. ${text}`);
 }
 
 const say = (text) => set('spoken', text);
@@ -55,6 +75,7 @@ function update(u) {
     return;
   }
   const { position, estimatedWait: wait } = u;
+  readMessage(u.notice ?? 0);
   set('place', number.format(position));
   set('wait', expected(wait));
   show(wait >= DAY ? 'paused' : 'inLine');
@@ -81,11 +102,27 @@ const storage = {
   },
 };
 
+// Browsers slow the timers of a page in the background to one a minute, which keeps no
+// place. Those of a worker go on.
+function onWake(woke) {
+  const end = wakeOfPage(woke);
+  const clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  clock.onmessage = woke;
+  return () => {
+    clock.terminate();
+    end();
+  };
+}
+
 const room = { url: location.origin, zone: data.zone, storage };
 const stop = new AbortController();
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
 function enter({ pass, expiresAt }) {
+  if (data.reload) {
+    location.reload();
+    return;
+  }
   const to = data.target && new URL(data.target, location.origin);
   if (to) {
     to.search += `${to.search ? '&' : '?'}${data.passParameter}=${encodeURIComponent(pass)}`;
@@ -143,13 +180,30 @@ $('options').addEventListener('submit', async (event) => {
   show('left');
   $('heading').focus();
 });
-window.addEventListener('offline', () => { if (state === 'inLine' || state === 'away') show('offline'); });
+// Without a connection the page says so, and what it said before when there is one again:
+// the room is asked when it wants to be.
+let before = state;
+window.addEventListener('offline', () => {
+  if (!['inLine', 'paused', 'away', 'full'].includes(state)) return;
+  before = state;
+  show('offline');
+});
+window.addEventListener('online', () => { if (state === 'offline') show(before); });
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !('Notification' in window);
 
-wait({ ...room, agent: 'PAGE', signal: stop.signal, pollAfter: data.pollAfter, onUpdate: update }).then(enter, (error) => {
-  if (error.name === 'AbortError') return;
-  const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
-  show(known[error.code] ?? 'away');
-  $('heading').focus();
-});
+// CLOSED_AFTER is when a line that was closed is asked for again.
+const CLOSED_AFTER = 30 * SECOND;
+
+function begin(pollAfter) {
+  wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter, onUpdate: update }).then(enter, (error) => {
+    if (error.name === 'AbortError') return;
+    const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
+    const again = state === 'closed';
+    show(known[error.code] ?? 'away');
+    if (state === 'closed') begin(CLOSED_AFTER);
+    if (!again) $('heading').focus();
+  });
+}
+
+begin(data.pollAfter);

@@ -197,6 +197,15 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
+// Notice is the number of the zone's message to all who wait, as this server knows it; 0
+// for none. It never asks the store.
+func (r *Registry) Notice(zoneID string) int64 {
+	if z := r.lookup(zoneID); z != nil {
+		return z.settings.Load().Notice()
+	}
+	return 0
+}
+
 // Remembered returns a zone's settings as this server last saw them in the
 // store, and never asks it: for when the store is away. What only the
 // configuration says is not remembered, since the store may say otherwise.

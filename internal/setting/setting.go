@@ -31,6 +31,9 @@ type Setting[T any] struct {
 	MaxLength int
 	// Choices are all values of a text that has few.
 	Choices []Choice
+	// Fault says what is wrong with a value within these bounds, in a sentence without its
+	// subject; "" for one that may be. It may be nil.
+	Fault func(T) string
 
 	// Label and Hint tell a person what it is, in a form.
 	Label, Hint string
@@ -171,6 +174,16 @@ var ungroup = strings.NewReplacer(",", "", " ", "", "\u00a0", "", "\u202f", "")
 // Check says what is wrong with the value, in a sentence that begins with the name; ""
 // for one that may be.
 func (x *Setting[T]) Check(s T) string {
+	if fault := x.checkBounds(s); fault != "" || x.Fault == nil {
+		return fault
+	}
+	if fault := x.Fault(s); fault != "" {
+		return x.Name + " " + fault
+	}
+	return ""
+}
+
+func (x *Setting[T]) checkBounds(s T) string {
 	switch v := x.Value(s).(type) {
 	case int64:
 		if v < x.Least || v > x.Most {
@@ -242,8 +255,15 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 		return x.Label + ": choose one of the list."
 	}
 	was := x.Value(*s)
-	if x.Parse(s, text) == nil && x.Check(*s) == "" {
-		return ""
+	if x.Parse(s, text) == nil && x.checkBounds(*s) == "" {
+		if x.Fault != nil {
+			fault = x.Fault(*s)
+		}
+		if fault == "" {
+			return ""
+		}
+		x.set(s, was)
+		return x.Label + ": " + fault + "."
 	}
 	x.set(s, was)
 	ask := fmt.Sprintf("write a text of at most %d bytes.", x.MaxLength)

@@ -32,6 +32,10 @@ type State struct {
 	Waiting int64 `json:"waiting"`
 	// EstimatedWait is that of one who joins now, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
+	// Message is the operator's to all who wait, and Notice its number in their answers.
+	// Both are absent where there is none.
+	Message string `json:"message,omitempty"`
+	Notice  int64  `json:"notice,omitempty"`
 }
 
 // errStateLost is what is left of a reading that panicked.
@@ -103,6 +107,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	return State{
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
+		Message: settings.Message, Notice: settings.Notice(),
 	}, nil
 }
 

@@ -96,6 +96,32 @@ var Table = setting.Table[Settings]{
 		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
 		Column: "OUTAGE", Spare: 5,
 	},
+	{
+		Name: "sites", At: func(s *Settings) any { return &s.Sites }, Later: true,
+		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
+		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
+	},
+	{
+		Name: "pageTitle", At: func(s *Settings) any { return &s.PageTitle }, Later: true,
+		Default: "", MaxLength: MaxTitleLength,
+		Label: "Page title", Hint: "Stands above the waiting page: the name of the shop or of the event.",
+	},
+	{
+		Name: "pageColor", At: func(s *Settings) any { return &s.PageColor }, Later: true,
+		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
+		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
+	},
+	{
+		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo }, Later: true,
+		Default: "", MaxLength: MaxLogoLength, Fault: Settings.logoFault, Say: Settings.sayLogo,
+		Label: "Page logo", Hint: "A data: URL of a png, jpeg, webp or svg+xml image in base64, of at most 16 KB.",
+		Means: func(Settings) string { return "stands above the waiting page" },
+	},
+	{
+		Name: "message", At: func(s *Settings) any { return &s.Message }, Later: true,
+		Default: "", MaxLength: MaxMessageLength,
+		Label: "Message", Hint: "To all who wait. They see it when they poll next.",
+	},
 }
 
 // Equal reports whether all settings are the same, and the zone's name.

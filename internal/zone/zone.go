@@ -89,6 +89,16 @@ type Settings struct {
 	MaxWaiting int64
 	// OnStoreFailure is hold or admit.
 	OnStoreFailure FailurePolicy
+	// Sites are the origins that the waiting page may lead to; paths lead to the first.
+	Sites []string
+	// PageTitle stands above the waiting page, as the shop's name does.
+	PageTitle string
+	// PageColor is that of its buttons, #rrggbb, or "" for the page's own.
+	PageColor string
+	// PageLogo is an image as a data: URL, or "".
+	PageLogo string
+	// Message is to all who wait; "" for none.
+	Message string
 }
 
 // Defaults returns the settings of a new zone.

@@ -45,11 +45,14 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 	}
 }
 
-// proposal reads from a query what a zone is to be set to: step=-10 or 10 moves
+// proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves
 // the limit by percents, resume=1 puts back the limit from before a pause, and
 // the other fields are settings.
 func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Settings, faults []string) {
 	q := r.URL.Query()
+	if r.Method == http.MethodPost {
+		q = r.PostForm // what is too long for an address
+	}
 	next = current
 	switch step := q.Get("step"); {
 	case step == "-10":

@@ -20,8 +20,9 @@ import (
 const root = "/console/"
 
 const (
-	// maxForm bounds the body of a form: a zone's settings are 300 bytes.
-	maxForm = 16 << 10
+	// maxForm bounds the body of a form: twice a zone's settings, of which the logo has up
+	// to 16 KB, more where it is written with %.
+	maxForm = 128 << 10
 	// maxStreams bounds the consoles that are open at a time: each costs a
 	// connection and a kilobyte a second.
 	maxStreams = 512
@@ -42,6 +43,8 @@ type Parts struct {
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
 	Decisions Decisions
+	// Preview shows the waiting page as it would be with these settings.
+	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
 	// Token is the operators' token; another one ends all sessions. Access is
@@ -116,6 +119,8 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
 		"GET /console/zones/{zoneId}/change":   c.zoneEditor.changePage,
 		"POST /console/zones/{zoneId}/change":  c.zoneEditor.change,
+		"POST /console/zones/{zoneId}/ask":     c.zoneEditor.changePage,
+		"POST /console/zones/{zoneId}/preview": c.preview,
 		"POST /console/zones/{zoneId}/undo":    c.zoneEditor.undo,
 		"GET /console/zones/{zoneId}/delete":   c.zoneEditor.deletePage,
 		"POST /console/zones/{zoneId}/delete":  c.zoneEditor.deleteIt,

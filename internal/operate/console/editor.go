@@ -120,8 +120,8 @@ type confirmView struct {
 	Faults []string
 }
 
-// changePage is GET .../change: what the settings in the query would do, and a form
-// that does it. It changes nothing.
+// changePage is GET .../change, and POST .../ask for what is too long for a query: what
+// the settings would do, and a form that does it. It changes nothing.
 func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session) error {
 	name := r.PathValue(e.parameter)
 	current, err := e.get(r.Context(), name)

@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -72,6 +74,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 		all.lastIn(was, now, line, at)
 	}
 	all.rest(was, now, line)
+	all.page(was, now)
 	if !seen {
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
@@ -108,6 +111,35 @@ func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 			s.add("While the store is away, each server lets in its share of the limit.")
 		} else {
 			s.add("While the store is away, nobody is let in and everybody keeps the place.")
+		}
+	}
+}
+
+// page adds the effects of the settings of the waiting page.
+func (s *says) page(was, now zone.Settings) {
+	const leastContrast = 3 // of WCAG 2.2, for what is no text
+	switch {
+	case now.Message == was.Message:
+	case now.Message == "":
+		s.add("The message disappears from everybody's page with the next poll: from most within 20 s.")
+	default:
+		s.add("Everybody who waits sees the message with the next poll: most of them within 20 s.")
+	}
+	if now.PageColor != was.PageColor && now.PageColor != "" {
+		text := zone.TextOn(now.PageColor)
+		s.add("Text on buttons is %s, with a contrast of %.1f:1.", map[string]string{"#ffffff": "white", "#000000": "black"}[text], zone.Contrast(now.PageColor, text))
+		for _, ground := range zone.Grounds {
+			if c := zone.Contrast(now.PageColor, ground.Color); c < leastContrast {
+				s.warn("The colour is hard to see on the %s page: its contrast is %.1f:1, and should be 3:1. Buttons get an edge there.", ground.Name, c)
+			}
+		}
+	}
+	if len(now.Sites) == 0 && len(was.Sites) > 0 {
+		s.warn("The waiting page leads to paths of its own address only.")
+	}
+	for _, site := range now.Sites {
+		if strings.HasPrefix(site, "http://") && !slices.Contains(was.Sites, site) {
+			s.warn("%s has no TLS: passes can be read on the way to it.", site)
 		}
 	}
 }

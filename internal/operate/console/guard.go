@@ -19,7 +19,7 @@ import (
 // policy is the Content-Security-Policy of every answer: nothing but this
 // server's own files, nothing written into the page, in nobody's frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	"frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // headers go with every answer of the console.
 var headers = map[string]string{

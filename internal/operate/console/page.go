@@ -93,8 +93,37 @@ type zoneView struct {
 // Paused reports whether the limit is 0.
 func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
-// Others are the settings besides limit and mode, which have buttons.
-func (v zoneView) Others() []field { return v.Fields[firstFields:] }
+// pageSettings are those of the waiting page, in the order of their form: first what is
+// said while people wait.
+var pageSettings = []string{"message", "pageTitle", "pageColor", "pageLogo", "sites"}
+
+// Others are the settings besides limit and mode, which have buttons, and those of the
+// waiting page.
+func (v zoneView) Others() []field {
+	return slices.DeleteFunc(slices.Clone(v.Fields[firstFields:]), func(f field) bool { return slices.Contains(pageSettings, f.Name) })
+}
+
+// Page are the settings of the waiting page.
+func (v zoneView) Page() []field {
+	all := make([]field, len(pageSettings))
+	for _, f := range v.Fields {
+		if i := slices.Index(pageSettings, f.Name); i >= 0 {
+			all[i] = f
+		}
+	}
+	return all
+}
+
+// preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
+// the form, as far as they can be set. It changes nothing.
+func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) error {
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
+	if err != nil {
+		return err
+	}
+	proposed, _ := readSettings(zone.Table, r.PostForm, "", current)
+	return c.Preview(w, r, proposed)
+}
 
 // zonePage is GET /console/zones/{zoneId}.
 func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) error {

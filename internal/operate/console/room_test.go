@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -64,6 +65,10 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	c, err := console.New(console.Parts{
 		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Preview: func(w http.ResponseWriter, _ *http.Request, s zone.Settings) error {
+			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message)
+			return err
+		},
 		NotKept: func() error { return r.unkept },
 		Meter:   r.meter, Logger: log, Now: r.now,
 	})

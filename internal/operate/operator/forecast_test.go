@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // lineUp has so many join a zone.
@@ -61,7 +62,7 @@ func TestForecastRefuses(t *testing.T) {
 		{"/admin/zones/Z/forecast", ``, 400, "invalid_request"},
 		{"/admin/zones/Z/forecast", `{"perMinute":-1}`, 400, "invalid_request"},
 		{"/admin/zones/Z/forecast", `{"perMinite":1}`, 400, "invalid_request"},
-		{"/admin/zones/Z/forecast", strings.Repeat(" ", 5000), 413, "body_too_large"},
+		{"/admin/zones/Z/forecast", strings.Repeat(" ", serve.MaxOperatorBody+1), 413, "body_too_large"},
 	} {
 		if w := r.send("POST", tt.path, tt.body); w.Code != tt.status || read[refusal](t, w).Code != tt.code {
 			t.Errorf("%s %.20s: got %d %s", tt.path, tt.body, w.Code, w.Body)

@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -283,7 +284,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"PUT", "PATCH"} {
-		if w := r.send(method, "/admin/zones/Z", strings.Repeat(" ", 4097)); w.Code != 413 {
+		if w := r.send(method, "/admin/zones/Z", strings.Repeat(" ", serve.MaxOperatorBody+1)); w.Code != 413 {
 			t.Errorf("a large body: got %d %s", w.Code, w.Body)
 		}
 	}

@@ -115,7 +115,7 @@ var (
 	bodyTooLarge = kind{
 		status: http.StatusRequestEntityTooLarge, code: "body_too_large",
 		title:  "The body is too large",
-		detail: "A body may have 4096 bytes.",
+		detail: "A body may have 4096 bytes, an operator's 131072.",
 	}
 	zoneClosed = kind{
 		status: http.StatusLocked, code: "zone_closed",

@@ -99,7 +99,7 @@ function show(event) {
   }
   if (event.stamp !== head.dataset.stamp) {
     head.dataset.stamp = event.stamp;
-    refresh(["rows", "tiers", "controls", "record"]);
+    refresh(["rows", "tiers", "controls", "page", "record"]);
   }
 }
 
@@ -223,6 +223,7 @@ function ask(doc, url) {
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
+  if (event.submitter?.matches("[data-preview]")) return; // goes into its frame
   if (!dialog || !(form.matches("[data-ask]") || form.matches("[data-swap]") || form.matches("[data-dry]"))) return;
   event.preventDefault();
   const fields = new URLSearchParams(new FormData(form, event.submitter));
@@ -253,9 +254,10 @@ function done(res, doc) {
     location.assign(res.url);
     return;
   }
-  for (const form of document.querySelectorAll("[data-part=controls] form")) form.reset();
+  for (const form of document.querySelectorAll("[data-part=controls] form, form[data-part=page]")) form.reset();
   head.dataset.stamp = there.dataset.stamp;
-  swap(doc, ["done", "tiers", "controls", "record"]);
+  swap(doc, ["done", "tiers", "controls", "page", "record"]);
+  preview();
   document.querySelector("[data-part=done] button")?.focus({ preventScroll: false });
 }
 
@@ -304,6 +306,36 @@ function drawDry() {
   view.dry.draw(data, [data[0][0], data[0][data[0].length - 1]]);
 }
 
+// --- The waiting page -------------------------------------------------------------
+
+// PREVIEW_AFTER is how many milliseconds after the last key the preview follows.
+const PREVIEW_AFTER = 400;
+
+// preview shows the waiting page with what is in the form.
+function preview() {
+  const button = document.querySelector("[data-preview]");
+  for (const el of document.querySelectorAll("[data-scripted]")) el.hidden = false;
+  if (button) button.form.requestSubmit(button);
+}
+
+document.addEventListener("input", (event) => {
+  if (!event.target.closest("form[data-part=page]")) return;
+  clearTimeout(view.preview);
+  view.preview = setTimeout(preview, PREVIEW_AFTER);
+});
+
+// A file becomes the text of the field.
+document.addEventListener("change", (event) => {
+  const file = event.target.id === "logo-file" && event.target.files[0];
+  if (!file) return;
+  const reader = new FileReader();
+  reader.addEventListener("load", () => {
+    event.target.form.elements.pageLogo.value = reader.result;
+    preview();
+  });
+  reader.readAsDataURL(file);
+});
+
 // --- Start --------------------------------------------------------------------------
 
 localTimes(document);
@@ -322,6 +354,7 @@ if (head) {
   addEventListener("pagehide", disconnect);
   addEventListener("pageshow", () => connect());
   startCharts();
+  preview();
   const hour = document.querySelector("#hour-table");
   const readHour = () => { if (hour?.open && !document.hidden) refresh(["hour"]); };
   hour?.addEventListener("toggle", readHour);
