@@ -23,6 +23,7 @@ for program in "$@"; do
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
 	systemd-analyze) missing+=(systemd) ;;
+	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
 	node) missing+=(nodejs) ;; # for the tests of clients/js
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
