@@ -13,7 +13,7 @@ UNRACED := ./internal/operate/simulate ./internal/token
 # are quick, and start no Redis. All others: make dates.
 DATED := $(addprefix ./internal/,answer entry pass registry sweeper token wait watch window \
 	$(addprefix limits/,checkapi identity limiter policyset ratelimit) $(addprefix operate/,console operator) \
-	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit
+	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit ./pass/...
 
 GO      ?= go
 BENCH   ?= .
@@ -47,13 +47,13 @@ check: format vet lint lint-lua alerts test dates-quick ## the one word: format,
 
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
-	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node
+	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php javac python3-cryptography
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
 .PHONY: dates
 dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/operate/console)
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx node
+	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx node php javac python3-cryptography
 	scripts/dates.sh $(or $(ONLY),./...)
 
 .PHONY: dates-quick

@@ -2,7 +2,8 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss, node)
+# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
+# node, php, javac, python3-cryptography)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -12,7 +13,10 @@ set -euo pipefail
 PATH=$PATH:/usr/sbin
 missing=()
 for program in "$@"; do
-	command -v "$program" >/dev/null && continue
+	case $program in
+	python3-cryptography) /usr/bin/python3 -c 'import cryptography' 2>/dev/null && continue ;; # a library
+	*) command -v "$program" >/dev/null && continue ;;
+	esac
 	case $program in
 	redis-server) missing+=(redis-server) ;;
 	luacheck) missing+=(lua-check) ;;
@@ -22,9 +26,12 @@ for program in "$@"; do
 	prometheus | promtool) missing+=(prometheus) ;;
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
+	php) missing+=(php-cli) ;; # this and the next two: for the programs of docs/pass.md
+	javac) missing+=(default-jdk-headless) ;;
+	python3-cryptography) missing+=(python3-cryptography) ;;
 	systemd-analyze) missing+=(systemd) ;;
 	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
-	node) missing+=(nodejs) ;; # for the tests of clients/js
+	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;

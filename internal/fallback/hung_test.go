@@ -172,6 +172,20 @@ func TestAHungStoreIsAnsweredForInTime(t *testing.T) {
 	})
 }
 
+// TestAHungStoreIsAskedForAZoneInTime: who joins a zone that this server does not know.
+func TestAHungStoreIsAskedForAZoneInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, lines := open(t)
+		store.hangs.Store(true)
+		<-time.After(2 * time.Second) // what was listed before is no longer fresh
+		began := time.Now()
+		_, err := lines.Zone(t.Context(), "OTHER")
+		if took := time.Since(began); !errors.Is(err, line.ErrStoreUnavailable) || took > 500*time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
 func TestAHungStoreIsDoneWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, lines := open(t)

@@ -142,6 +142,16 @@ type visitor struct {
 	newcomer bool
 }
 
+// Zone implements store.Viewer. Whoever joins waits for it, so it takes no longer than a
+// visitor's call.
+func (p *Policy) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	s, err := p.lines.Zone(p.limits.bound(ctx), zoneID)
+	if unanswered(ctx, err) {
+		return s, unavailable(err)
+	}
+	return s, err
+}
+
 // Join implements store.Visitors; while the store is away, it lets in or refuses. One who is
 // let in then gets an arrival that the store gave out before: a later one would
 // have the store believe that it lost data.

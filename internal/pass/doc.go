@@ -21,7 +21,7 @@
 // A service must check that aud, or zone, is its own, and iss what it expects: the keys
 // are those of all zones of the installation, and of every other with the same secret.
 // It may remember jti until exp to take each admission
-// once.
+// once. The public package pass does all of it; docs/pass.md shows how in other languages.
 //
 // All of a pass follows from the admission and the key. A poll that is repeated
 // after admission, on any server, gets the same pass to the byte, as long as

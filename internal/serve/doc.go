@@ -8,6 +8,7 @@
 //	openapi     the API, described: one document for each listener, and who sends it
 //	cors        which pages of other sites may ask (CORS)
 //	problem     the one table from errors to documents of RFC 9457
+//	keyset      the public keys of those who sign, from a file or a URL
 //	secret      secrets, read from files or the environment, and how strong they are
 //	strictyaml  settings, read from YAML or JSON with all faults told
 //	background  loops that begin and end with a part of the server, and calls that many share

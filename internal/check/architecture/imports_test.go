@@ -91,6 +91,10 @@ var layers = []layer{
 		"whoever imports limit gets the limiter, its two stores and what they need; nothing here imports it",
 	},
 	{
+		"verifier", []string{"pass"}, []string{"serve", "verifier"}, false,
+		"whoever imports pass gets what verifies passes; how they are made stays here, and nothing here imports it",
+	},
+	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
 			"kinds", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
@@ -188,6 +192,8 @@ func TestLayersBite(t *testing.T) {
 		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
 		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},
 		{"limit", own("lua"), echo},
+		{"pass", own("internal/serve/keyset"), own("internal/pass")},
+		{"pass/echopass", echo, own("limit")},
 		{"limit/echolimit", echo, own("internal/entry")},
 		{"limit/echolimit", own("limit"), "github.com/labstack/gommon"},
 		{"cmd/queue-server", own("internal/wait"), own("internal/check/openapitest")},

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
@@ -38,7 +39,7 @@ func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *
 			t.Fatal(err)
 		}
 		room := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: h}
+		server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 		var serving, playing sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(room) })
 		wire := &http.Transport{DialContext: room.dial}

@@ -2,10 +2,10 @@ package identity
 
 import (
 	"cmp"
-	"fmt"
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // The claims that are looked at, unless the operator names others.
@@ -21,6 +22,9 @@ const (
 	DefaultClaim     = "sub"
 	DefaultTierClaim = "tier"
 )
+
+// ErrKeySet is wrapped by what is wrong with a key set.
+var ErrKeySet = keyset.ErrKeySet
 
 // Identity is who asks.
 type Identity struct {
@@ -55,13 +59,12 @@ type FinderOptions struct {
 type Finder struct {
 	options FinderOptions
 	parser  *jwt.Parser
-	// keySetFile or keySetURL is the key set, http fetches the latter. All three are ""
-	// where there is none.
-	keySetFile, keySetURL, apiKeyFile string
+	// keySet is where the keys of tokens are, and apiKeyFile the list of API keys: nil and "" where there is none.
+	keySet     *keyset.Source
+	apiKeyFile string
 
-	http    *http.Client
 	apiKeys atomic.Pointer[apiKeys]
-	keys    atomic.Pointer[[]verifyKey]
+	keys    atomic.Pointer[[]keyset.Key]
 	// skipped is what was last said of keys that cannot be used.
 	skipped string
 	proven  proven
@@ -82,25 +85,23 @@ func New(o FinderOptions) (*Finder, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{}
-	}
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
-	client := *o.HTTP
-	client.Timeout, client.CheckRedirect = fetchTimeout, onlyTLS
-	f := &Finder{options: o, parser: newParser(o), http: &client, missed: make(chan struct{}, 1)}
-	switch {
-	case strings.HasPrefix(o.JWKS, "https://"):
-		f.keySetURL = o.JWKS
-	case strings.Contains(o.JWKS, "://"):
-		return nil, fmt.Errorf("%w: %q is no https URL: others could change the keys on their way", ErrKeySet, o.JWKS)
-	default:
-		f.keySetFile = o.JWKS
+	f := &Finder{options: o, parser: newParser(o), missed: make(chan struct{}, 1)}
+	if o.JWKS != "" {
+		set, err := keyset.NewSource(o.JWKS, o.HTTP)
+		if err != nil {
+			return nil, err
+		}
+		f.keySet = &set
 	}
 	if o.APIKeys != AnyAPIKey {
 		f.apiKeyFile = o.APIKeys
 	}
-	if err := f.readFiles(); err != nil {
+	err := f.readAPIKeys()
+	if f.keySet != nil && !f.keySet.Remote() {
+		err = errors.Join(err, f.readKeySet(context.Background()))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"sync"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // maxProven is how many tokens are remembered, at most twice as many, in some 3 MB.
@@ -23,10 +25,10 @@ type proof struct {
 	// until is when the token expires, leeway included.
 	until time.Time
 	// keys are those that it was proven with: with others, it is to be proven anew.
-	keys *[]verifyKey
+	keys *[]keyset.Key
 }
 
-func (p *proven) find(token [sha256.Size]byte, keys *[]verifyKey, now time.Time) (Identity, bool) {
+func (p *proven) find(token [sha256.Size]byte, keys *[]keyset.Key, now time.Time) (Identity, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	is, found := p.young[token]

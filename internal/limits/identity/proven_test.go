@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // TestProvenIsBounded, keeps what is asked for, and forgets what other keys have
@@ -12,7 +14,7 @@ import (
 func TestProvenIsBounded(t *testing.T) {
 	t.Parallel()
 	var p proven
-	keys, now := &[]verifyKey{}, time.Unix(1000, 0)
+	keys, now := &[]keyset.Key{}, time.Unix(1000, 0)
 	token := func(i int) (sum [sha256.Size]byte) {
 		binary.BigEndian.PutUint64(sum[:], uint64(i))
 		return sum
@@ -30,7 +32,7 @@ func TestProvenIsBounded(t *testing.T) {
 	if _, ok := p.find(token(1), keys, now); ok {
 		t.Error("the oldest is remembered")
 	}
-	if _, ok := p.find(token(0), &[]verifyKey{{}}, now); ok {
+	if _, ok := p.find(token(0), &[]keyset.Key{{}}, now); ok {
 		t.Error("good with other keys")
 	}
 	if _, ok := p.find(token(0), keys, is.until); ok {

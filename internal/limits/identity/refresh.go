@@ -2,12 +2,10 @@ package identity
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // How the keys are kept fresh.
@@ -18,19 +16,7 @@ const (
 	// refetchAfter is how soon after the last time a token with a new key has the
 	// set fetched again: invented keys must not become a flood to who signs.
 	refetchAfter = 15 * time.Second
-	// fetchTimeout bounds one fetch.
-	fetchTimeout = 10 * time.Second
 )
-
-var errNotTLS = errors.New("the key set was moved to where TLS does not protect it")
-
-// onlyTLS follows redirections to https only, and not for ever.
-func onlyTLS(r *http.Request, via []*http.Request) error {
-	if r.URL.Scheme != "https" || len(via) > 5 {
-		return errNotTLS
-	}
-	return nil
-}
 
 // Start keeps the keys fresh, until Stop or until ctx ends.
 func (f *Finder) Start(ctx context.Context) {
@@ -85,29 +71,27 @@ func (f *Finder) missKey() {
 
 // refresh reads everything anew. What cannot be read stays as it is.
 func (f *Finder) refresh(ctx context.Context) {
-	if err := f.readFiles(); err != nil {
-		f.options.Logger.WarnContext(ctx, "keys could not be read anew: those read before stay in force", "error", err)
+	if err := f.readAPIKeys(); err != nil {
+		f.options.Logger.WarnContext(ctx, "API keys could not be read anew: those read before stay in force", "error", err)
 	}
-	if f.keySetURL == "" {
+	if f.keySet == nil {
 		return
 	}
-	text, err := f.fetch(ctx)
-	if err == nil {
-		err = f.useKeySet(text)
-	}
-	if err != nil && ctx.Err() == nil {
-		f.options.Logger.WarnContext(ctx, "the key set could not be fetched: tokens are checked with the keys fetched before, if any",
-			"url", f.keySetURL, "error", err)
+	if err := f.readKeySet(ctx); err != nil && ctx.Err() == nil {
+		f.options.Logger.WarnContext(ctx, "the key set could not be read anew: tokens are checked with the keys read before, if any",
+			"key_set", f.options.JWKS, "error", err)
 	}
 }
 
-// readFiles reads the key set and the API keys, where they are in files.
-func (f *Finder) readFiles() error {
-	return errors.Join(readFile(f.keySetFile, maxKeySet, ErrKeySet, f.useKeySet),
-		readFile(f.apiKeyFile, maxKeyFile, ErrAPIKeys, f.useAPIKeys))
-}
-
-func (f *Finder) useAPIKeys(text []byte) error {
+// readAPIKeys reads the list of API keys, if there is one.
+func (f *Finder) readAPIKeys() error {
+	if f.apiKeyFile == "" {
+		return nil
+	}
+	text, err := keyset.ReadFile(f.apiKeyFile, maxKeyFile)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAPIKeys, err)
+	}
 	keys, err := parseAPIKeys(text)
 	if err == nil {
 		f.apiKeys.Store(&keys)
@@ -115,8 +99,8 @@ func (f *Finder) useAPIKeys(text []byte) error {
 	return err
 }
 
-func (f *Finder) useKeySet(text []byte) error {
-	keys, skipped, err := parseKeySet(text, f.keySetURL == "")
+func (f *Finder) readKeySet(ctx context.Context) error {
+	keys, skipped, err := f.keySet.Read(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -126,46 +110,4 @@ func (f *Finder) useKeySet(text []byte) error {
 		f.options.Logger.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.options.JWKS, "error", skipped)
 	}
 	return nil
-}
-
-func (f *Finder) fetch(ctx context.Context) (_ []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.keySetURL, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept", "application/jwk-set+json, application/json")
-	res, err := f.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, res.Body.Close()) }()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the answer was %s", res.Status)
-	}
-	return readAll(res.Body, maxKeySet)
-}
-
-// readFile has the content of a file used, if it has a name. Its error wraps the one given.
-func readFile(name string, most int64, wrapped error, use func([]byte) error) (err error) {
-	if name == "" {
-		return nil
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("%w: %w", wrapped, err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	text, err := readAll(file, most)
-	if err != nil {
-		return fmt.Errorf("%w: %w", wrapped, err)
-	}
-	return use(text)
-}
-
-func readAll(r io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("more than %d bytes", most)
-	}
-	return text, err
 }

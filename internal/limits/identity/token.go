@@ -12,6 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // Bounds of tokens.
@@ -77,7 +78,7 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 
 // keyOf finds the key that signed a token: the one that it names or, where it
 // names none, the only one that there is.
-func keyOf(keys []verifyKey, t *jwt.Token) (any, error) {
+func keyOf(keys []keyset.Key, t *jwt.Token) (any, error) {
 	if _, critical := t.Header["crit"]; critical {
 		return nil, errCritical
 	}
@@ -86,8 +87,8 @@ func keyOf(keys []verifyKey, t *jwt.Token) (any, error) {
 		return nil, errKeyUnknown
 	}
 	for _, k := range keys {
-		if (!named || k.id == id) && slices.Contains(k.algorithms, t.Method.Alg()) {
-			return k.verifier, nil
+		if (!named || k.ID == id) && slices.Contains(k.Algorithms, t.Method.Alg()) {
+			return k.Verifier, nil
 		}
 	}
 	return nil, errKeyUnknown

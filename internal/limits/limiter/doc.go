@@ -20,7 +20,7 @@
 // moment at which the request was sent, plus the wait that the store told. The
 // store decided later than that, so the memory ends at the true moment or up to
 // the time of a call before it, never after. It is a table of fixed size
-// (memory.go), read without a lock and without allocating.
+// (refusalcache.go), read without a lock and without allocating.
 //
 // What was refused is found by a hash whose seed belongs to one version of one
 // tier: when an operator changes a policy, its refusals are not found any more.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -102,7 +103,10 @@ type difference struct {
 	was, now string
 }
 
-func (d difference) String() string { return d.Name + " " + d.was + " -> " + d.now }
+// String shows an empty text or list as "none", since nothing cannot be seen.
+func (d difference) String() string {
+	return d.Name + " " + cmp.Or(d.was, "none") + " -> " + cmp.Or(d.now, "none")
+}
 
 // differences returns what is otherwise in now than in was.
 func differences(was, now zone.Settings) []difference {

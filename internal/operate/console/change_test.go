@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/base64"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -28,7 +29,7 @@ func formOf(t *testing.T, w *httptest.ResponseRecorder, path string) url.Values 
 	form, _, _ = strings.Cut(form, "</form>")
 	values := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(form, -1) {
-		values.Set(m[1], m[2])
+		values.Set(m[1], html.UnescapeString(m[2]))
 	}
 	return values
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -270,7 +271,7 @@ func (p *play) over() bool {
 func (p *play) result() (played bool, looked map[Rule]int, findings []Finding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	end := play{act: p.act, looked: maps.Clone(p.looked), findings: p.findings[:len(p.findings):len(p.findings)]}
+	end := play{act: p.act, looked: maps.Clone(p.looked), findings: slices.Clip(p.findings)}
 	if p.requests > 0 {
 		switch rowOf(p.answered).then {
 		case thenPoll, thenAgain:

@@ -134,6 +134,7 @@ func (r *Rehearsal) tell(w io.Writer, url string, started bool) {
 func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
+	printed := &shared{w: c.Stderr}
 	for _, p := range r.plays {
 		fill := strings.NewReplacer("{url}", url, "{zone}", p.act.Name)
 		var args []string
@@ -145,7 +146,7 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 			defer cancel()
 			command := exec.CommandContext(ctx, args[0], args[1:]...)
 			command.Env = append(os.Environ(), URLVariable+"="+url, ZoneVariable+"="+p.act.Name)
-			command.Stdout, command.Stderr = c.Stderr, c.Stderr
+			command.Stdout, command.Stderr = printed, printed
 			command.WaitDelay = time.Second
 			ended := make(chan error, 1)
 			go func() { ended <- command.Run() }()
@@ -153,7 +154,7 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 				select {
 				case err := <-ended:
 					if err != nil && ctx.Err() == nil {
-						fmt.Fprintf(c.Stderr, "%s: %s: %v\n", p.act.Name, args[0], err)
+						fmt.Fprintf(printed, "%s: %s: %v\n", p.act.Name, args[0], err)
 					}
 					p.leaves()
 					return
@@ -165,4 +166,17 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 			}
 		})
 	}
+}
+
+// shared is a writer that many clients print to.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }

@@ -1,4 +1,4 @@
-package identity
+package keyset
 
 import (
 	"crypto/ecdsa"
@@ -12,12 +12,12 @@ import (
 )
 
 // ErrKeySet is wrapped by what is wrong with a key set.
-var ErrKeySet = errors.New("identity: unusable key set")
+var ErrKeySet = errors.New("keyset: unusable key set")
 
 // Bounds of a key set.
 const (
-	// maxKeySet bounds the document, in bytes.
-	maxKeySet = 1 << 20
+	// maxBytes bounds the document.
+	maxBytes = 1 << 20
 	// maxKeys is far above what anybody rotates through.
 	maxKeys = 100
 	// minRSABits is the least that RFC 7518 allows; above maxRSABits, a signature
@@ -27,21 +27,25 @@ const (
 	minSecret = 32
 )
 
-// verifyKey is what verifies a token, a public key or a shared secret ([]byte), and
-// the algorithms that it is for. A token never chooses an algorithm that its key is
-// not for: neither none, nor HMAC with a public key for a secret.
-type verifyKey struct {
-	id         string
-	algorithms []string
-	verifier   any
+// Key is what verifies a token, and the algorithms that it is for. A token never
+// chooses an algorithm that its key is not for: neither none, nor HMAC with a public key
+// for a secret.
+type Key struct {
+	// ID is the kid, "" for a key without one.
+	ID string
+	// Algorithms are one or more of RFC 7518 and RFC 8037: RS256, EdDSA.
+	Algorithms []string
+	// Verifier is an *rsa.PublicKey, an *ecdsa.PublicKey, an ed25519.PublicKey, or a
+	// []byte that is a shared secret.
+	Verifier any
 }
 
-// parseKeySet reads a JWK set, and returns its keys that verify. Shared secrets are used where secrets
-// is true: what is fetched from a URL is public, and whoever can read a secret can sign
-// with it. Keys that do not sign, are of a type that is not known here, or are broken or
+// Parse reads a JWK set, and returns its keys that verify. Shared secrets, and private keys
+// in place of public ones, are used where secrets is true: what is fetched from a URL is
+// public, and whoever can read those can sign with them. Keys that do not sign, are of a type that is not known here, or are broken or
 // out of range, are skipped, as RFC 7517 says: one old key must not cost its issuer all
 // others. What is wrong with those is returned besides. It is an error if there is no other.
-func parseKeySet(text []byte, secrets bool) (keys []verifyKey, skipped, err error) {
+func Parse(text []byte, secrets bool) (keys []Key, skipped, err error) {
 	// What cannot be parsed stays in its place, with the reason.
 	set, err := jwk.Parse(text, jwk.WithMaxKeys(maxKeys), jwk.WithStrictKeySetParsing(false))
 	if err != nil {
@@ -55,7 +59,7 @@ func parseKeySet(text []byte, secrets bool) (keys []verifyKey, skipped, err erro
 		key, err := usableKey(k, secrets)
 		if err != nil {
 			skipped = errors.Join(skipped, fmt.Errorf("key %d: %w", i+1, err))
-		} else if len(key.algorithms) > 0 {
+		} else if len(key.Algorithms) > 0 {
 			keys = append(keys, key)
 		}
 	}
@@ -66,22 +70,25 @@ func parseKeySet(text []byte, secrets bool) (keys []verifyKey, skipped, err erro
 }
 
 // usableKey returns the key, without algorithms if it is for none that is known here.
-func usableKey(k jwk.Key, secrets bool) (key verifyKey, err error) {
+func usableKey(k jwk.Key, secrets bool) (key Key, err error) {
+	if pair, ok := k.(jwk.AsymmetricKey); ok && pair.IsPrivate() && !secrets {
+		return key, errors.New("a private key, which is one in a file only")
+	}
 	if public, err := k.PublicKey(); err != nil {
 		return key, err
-	} else if err := jwk.Export(public, &key.verifier); err != nil {
+	} else if err := jwk.Export(public, &key.Verifier); err != nil {
 		return key, err
 	}
-	switch v := key.verifier.(type) {
+	switch v := key.Verifier.(type) {
 	case *rsa.PublicKey:
 		if bits := v.N.BitLen(); bits < minRSABits || bits > maxRSABits {
 			return key, fmt.Errorf("%d bits, must be between %d and %d", bits, minRSABits, maxRSABits)
 		}
-		key.algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+		key.Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
 	case *ecdsa.PublicKey:
-		key.algorithms = map[string][]string{"P-256": {"ES256"}, "P-384": {"ES384"}, "P-521": {"ES512"}}[v.Params().Name]
+		key.Algorithms = map[string][]string{"P-256": {"ES256"}, "P-384": {"ES384"}, "P-521": {"ES512"}}[v.Params().Name]
 	case ed25519.PublicKey:
-		key.algorithms = []string{"EdDSA"}
+		key.Algorithms = []string{"EdDSA"}
 	case []byte:
 		if !secrets {
 			return key, errors.New("a shared secret, which is one in a file only")
@@ -90,11 +97,11 @@ func usableKey(k jwk.Key, secrets bool) (key verifyKey, err error) {
 			return key, fmt.Errorf("k must have %d bytes or more", minSecret)
 		}
 		// For the algorithms whose hash is no longer than the secret, as RFC 7518 has it.
-		key.algorithms = []string{"HS256", "HS384", "HS512"}[:min(len(v)/16-1, 3)]
+		key.Algorithms = []string{"HS256", "HS384", "HS512"}[:min(len(v)/16-1, 3)]
 	}
-	key.id, _ = k.KeyID()
+	key.ID, _ = k.KeyID()
 	if only, named := k.Algorithm(); named {
-		key.algorithms = slices.DeleteFunc(key.algorithms, func(a string) bool { return a != only.String() })
+		key.Algorithms = slices.DeleteFunc(key.Algorithms, func(a string) bool { return a != only.String() })
 	}
 	return key, nil
 }

@@ -1,0 +1,107 @@
+package keyset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// fetchTimeout bounds one fetch.
+const fetchTimeout = 10 * time.Second
+
+var errNotTLS = errors.New("the key set was moved to where TLS does not protect it")
+
+// Source is where a key set is. Make one with NewSource.
+type Source struct {
+	place  string
+	client *http.Client // nil for a file
+}
+
+// NewSource returns the source of a file's name or a URL. client fetches the latter, and
+// follows redirections to https only; nil: one that trusts this machine's authorities. A
+// URL of another scheme than https and those named besides is an error that wraps ErrKeySet.
+func NewSource(place string, client *http.Client, schemes ...string) (Source, error) {
+	scheme, _, remote := strings.Cut(place, "://")
+	if !remote {
+		return Source{place: place}, nil
+	}
+	allowed := scheme == "https"
+	for _, s := range schemes {
+		allowed = allowed || scheme == s
+	}
+	if !allowed {
+		return Source{}, fmt.Errorf("%w: %q is no https URL: others could change the keys on their way", ErrKeySet, place)
+	}
+	var own http.Client
+	if client != nil {
+		own = *client
+	}
+	own.Timeout, own.CheckRedirect = fetchTimeout, onlyTLS
+	return Source{place: place, client: &own}, nil
+}
+
+// Remote reports whether the set is behind a URL.
+func (s Source) Remote() bool { return s.client != nil }
+
+// Read reads the set, and returns what Parse does. Shared secrets and private keys count
+// only where secrets is true and the set is in a file: what a URL shows is public.
+func (s Source) Read(ctx context.Context, secrets bool) (keys []Key, skipped, err error) {
+	var text []byte
+	if s.Remote() {
+		text, err = s.fetch(ctx)
+	} else {
+		text, err = ReadFile(s.place, maxBytes)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrKeySet, err)
+	}
+	return Parse(text, secrets && !s.Remote())
+}
+
+func (s Source) fetch(ctx context.Context) (_ []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.place, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer was %s", res.Status)
+	}
+	return readAll(res.Body, maxBytes)
+}
+
+// onlyTLS follows redirections to https only, and not for ever.
+func onlyTLS(r *http.Request, via []*http.Request) error {
+	if r.URL.Scheme != "https" || len(via) > 5 {
+		return errNotTLS
+	}
+	return nil
+}
+
+// ReadFile reads a file of at most so many bytes.
+func ReadFile(name string, most int64) (_ []byte, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return readAll(file, most)
+}
+
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("more than %d bytes", most)
+	}
+	return text, err
+}
