@@ -23,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
@@ -34,6 +35,7 @@ type rooms struct {
 	operator *operator.HTTP
 	limits   *policyset.HTTP
 	gate     *checkapi.HTTP // nil without the limits' listener
+	site     *site.HTTP
 	console  http.Handler
 	entrance *entrance
 	health   *health
@@ -158,6 +160,21 @@ func (r rooms) gateway() http.Handler {
 	return e
 }
 
+// siteGate are the routes of the site's listener. Gateways ask with any method there, too.
+func (r rooms) siteGate() http.Handler {
+	e := r.newEcho()
+	e.Use(r.health.closing)
+	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
+		e.Match(reading, path, r.site.Ask)
+		e.RouteNotFound(path, r.site.Ask)
+	}
+	e.Match(reading, "/healthz", alive)
+	e.Match(reading, "/readyz", r.standing)
+	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
+	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
+	return e
+}
+
 // toMetrics is what stands before /metrics.
 func (e *entrance) toMetrics() []echo.MiddlewareFunc {
 	if e.scrapers == nil {
@@ -238,7 +255,7 @@ func (r rooms) ready(c echo.Context) error {
 	return fmt.Errorf("not ready: %w", err)
 }
 
-// standing is GET /readyz of the limits' listener: it answers without the store, too.
+// standing is GET /readyz of the limits' and the site's listeners: they answer without the store, too.
 func (r rooms) standing(c echo.Context) error {
 	if r.health.draining.Load() {
 		return echo.ErrServiceUnavailable

@@ -1,10 +1,15 @@
 package page
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
 )
 
 const (
@@ -18,6 +23,41 @@ const (
 
 // seat is what the cookie keeps: the clientId, and the newest token or "".
 type seat struct{ client, token string }
+
+// The query parameters with which somebody leads to the page, besides `to`. The page acts
+// on them once, and then shows itself at an address without them.
+const (
+	// AgainParameter asks for a new place instead of the one that the cookie has.
+	AgainParameter = "again"
+	// TokenParameter hands a place over that was taken for the visitor: a token of the zone.
+	// Who has a place already keeps it, since it is the older one.
+	TokenParameter = "token"
+)
+
+// newSeat is that of a browser which has none.
+func newSeat() seat {
+	id := make([]byte, clientBytes)
+	_, _ = rand.Read(id) // never fails
+	return seat{client: hex.EncodeToString(id)}
+}
+
+// reseat does what the parameters ask for.
+func reseat(c echo.Context, zoneID string, q url.Values) error {
+	s := readCookie(c, zoneID)
+	if s.client == "" || q.Has(AgainParameter) {
+		s = newSeat()
+	}
+	if tok := q.Get(TokenParameter); s.token == "" && len(tok) <= answer.MaxToken {
+		s.token = tok
+	}
+	s.write(c, zoneID)
+	q.Del(AgainParameter)
+	q.Del(TokenParameter)
+	header := c.Response().Header()
+	header.Set(echo.HeaderCacheControl, "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	return c.Redirect(http.StatusSeeOther, "?"+q.Encode())
+}
 
 // readCookie reads the zone's cookie; one that is not as the page wrote it counts as
 // none.

@@ -133,13 +133,13 @@ func (h *HTTP) Get(c echo.Context) error {
 		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
+	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) {
+		return reseat(c, zoneID, q)
+	}
 	to := target(c.QueryParam("to"), settings.Sites)
 	v.Data.Target = to
 	v.Again = again(c)
 	seat := readCookie(c, zoneID)
-	if c.QueryParam("again") != "" {
-		seat.token = ""
-	}
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
 		seat.write(c, zoneID)
@@ -196,9 +196,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) 
 		s.token = "" // of another installation, or of an old secret
 	}
 	if s.client == "" {
-		id := make([]byte, clientBytes)
-		_, _ = rand.Read(id) // never fails
-		s.client = hex.EncodeToString(id)
+		*s = newSeat()
 	}
 	return h.wait.Join(ctx, wait.Newcomer{
 		ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE",
@@ -288,7 +286,7 @@ var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 // again is the page's own address, asking for a new place.
 func again(c echo.Context) string {
 	q := c.Request().URL.Query()
-	q.Set("again", "1")
+	q.Set(AgainParameter, "1")
 	return "?" + q.Encode()
 }
 

@@ -247,7 +247,51 @@ func TestAgain(t *testing.T) {
 	r.browser().get("")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")
-	shows(t, b.get("?again=1"), http.StatusOK, "You are in line", `<dd id="place">2</dd>`)
+	w := b.get("?again=1&to=/cart")
+	if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != "?to=%2Fcart" {
+		t.Fatalf("%d to %q", w.Code, at)
+	}
+	for range 2 { // loaded again, it is the same place
+		shows(t, b.get("?to=%2Fcart"), http.StatusOK, "You are in line", `<dd id="place">2</dd>`)
+	}
+}
+
+// TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass.
+func TestAgainAfterThePassWasUsed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 20)
+	b := r.browser()
+	first, same := b.get("?to=/cart"), b.get("?to=/cart")
+	b.get("?again=1&to=/cart")
+	other := b.get("?to=/cart")
+	if at := first.Header().Get("Location"); at == "" || same.Header().Get("Location") != at ||
+		other.Code != http.StatusSeeOther || other.Header().Get("Location") == at {
+		t.Errorf("first to %q, then to %q, then %d to %q", at, same.Header().Get("Location"), other.Code, other.Header().Get("Location"))
+	}
+}
+
+// TestAPlaceHandedOver: the page goes on with the place that was taken for its visitor,
+// unless the visitor has an older one.
+func TestAPlaceHandedOver(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	join := func() string {
+		a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+		must(t, err)
+		return a.Token
+	}
+	first, second := join(), join()
+	b := r.browser()
+	if w := b.get("?to=/cart&token=" + first); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fcart" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
+	b.get("?token=" + second)
+	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
+	other := r.browser()
+	other.get("?token=made-up")
+	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
 }
 
 func TestLeave(t *testing.T) {
