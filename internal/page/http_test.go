@@ -92,7 +92,7 @@ func must(t *testing.T, err error) {
 
 func (r *room) set(change func(*zone.Settings)) {
 	r.t.Helper()
-	settings, err := r.Store.Zone(r.t.Context(), zoneID)
+	settings, err := r.Zone(r.t.Context(), zoneID)
 	if err != nil {
 		settings = zone.Defaults(zoneID)
 	}
