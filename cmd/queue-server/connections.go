@@ -35,7 +35,7 @@ const (
 
 // budget says how many connections the listeners may have open.
 type budget struct {
-	public, limits, operators int
+	public, gateways, operators int
 }
 
 // readBudget makes one of how many files this process may have open.
@@ -47,12 +47,12 @@ func readBudget() budget {
 	most := int(min(files.Cur, math.MaxInt32))
 	reserved := min(most/4, filesReserved)
 	// Gateways are few, and each keeps its connections busy.
-	return budget{public: most - reserved, limits: max(1, reserved/2), operators: max(1, reserved/4)}
+	return budget{public: most - reserved, gateways: max(1, reserved/2), operators: max(1, reserved/4)}
 }
 
 // boundConnections bounds the connections of all listeners: so that visitors do not
 // shut the operators out, nor one address the others.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, gates *gateway) error {
+func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, limits, site optional) error {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = 0
@@ -62,10 +62,16 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators *l
 	public.bound(visitors)
 	operators.bound(operating)
 	err := errors.Join(visitors.register(reg), operating.register(reg))
-	if gates != nil {
-		callers := newConnections("limits", may.limits, 0, nil)
-		gates.bound(callers)
-		err = errors.Join(err, callers.register(reg))
+	share := may.gateways
+	if limits.listener != nil && site.listener != nil {
+		share = max(1, share/2)
+	}
+	for name, callers := range map[string]optional{"limits": limits, "site": site} {
+		if callers.listener != nil {
+			all := newConnections(name, share, 0, nil)
+			callers.bound(all)
+			err = errors.Join(err, all.register(reg))
+		}
 	}
 	return err
 }

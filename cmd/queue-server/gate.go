@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
@@ -14,32 +14,27 @@ import (
 // clients on, of which nginx takes up to 32 KiB and Envoy 60.
 const gatewayHeaderBytes = 64 << 10
 
-// gateway is the limits' listener. Where the operator has named no address, it is
-// nil, and all that it does is nothing.
+// gateway is the limits' listener.
 type gateway struct {
-	*listener
+	optional
 	identities *identity.Finder
 }
 
 // openGateway opens the address, if there is one. Connections wait until serve.
-func openGateway(ctx context.Context, s checked, log *slog.Logger) (*gateway, error) {
-	if s.LimitsAddr == "" {
-		return nil, nil
+func openGateway(ctx context.Context, s checked, log *slog.Logger) (gateway, error) {
+	l, err := listenOptional(ctx, "limits'", s.LimitsAddr, gatewayHeaderBytes)
+	if err != nil || l.listener == nil {
+		return gateway{}, err
 	}
 	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
 	if err != nil {
-		return nil, err
+		return gateway{}, errors.Join(err, l.close())
 	}
-	l, err := listen(ctx, "limits'", s.LimitsAddr)
-	if err != nil {
-		return nil, err
-	}
-	l.headerBytes = gatewayHeaderBytes
-	warnOfGateway(log, s, l.Addr().String())
-	return &gateway{l, identities}, nil
+	warnOfGateway(log, s, l.address())
+	return gateway{l, identities}, nil
 }
 
 // warnOfGateway warns of what an operator may not have meant.
@@ -57,48 +52,23 @@ func warnOfGateway(log *slog.Logger, s checked, addr string) {
 	}
 }
 
-// address is where it listens, for the log: "none" without it.
-func (g *gateway) address() string {
-	if g == nil {
-		return "none"
-	}
-	return g.Addr().String()
-}
-
 // room is what answers there.
-func (g *gateway) room(l *limits) *checkapi.HTTP {
-	if g == nil {
+func (g gateway) room(l *limits) *checkapi.HTTP {
+	if g.listener == nil {
 		return nil
 	}
 	return checkapi.NewHTTP(checkapi.New(l, g.identities))
 }
 
 // start begins to keep the keys fresh; stop ends it.
-func (g *gateway) start(ctx context.Context) {
-	if g != nil {
+func (g gateway) start(ctx context.Context) {
+	if g.listener != nil {
 		g.identities.Start(ctx)
 	}
 }
 
-func (g *gateway) stop() {
-	if g != nil {
+func (g gateway) stop() {
+	if g.listener != nil {
 		g.identities.Stop()
 	}
-}
-
-// close gives the address back, if that has not happened yet.
-func (g *gateway) close() error {
-	if g == nil {
-		return nil
-	}
-	return g.listener.close()
-}
-
-// serve begins to answer, and returns what is to be drained.
-func (g *gateway) serve(h func() http.Handler, log *slog.Logger, failed chan<- error) []*listener {
-	if g == nil {
-		return nil
-	}
-	g.listener.serve(h(), writeTimeout, log, failed)
-	return []*listener{g.listener}
 }

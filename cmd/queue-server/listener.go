@@ -71,6 +71,47 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 	})
 }
 
+// optional is a listener that the operator may do without. Then all that it does is nothing.
+type optional struct{ *listener }
+
+// listenOptional opens the address, if there is one.
+func listenOptional(ctx context.Context, name, addr string, headerBytes int) (optional, error) {
+	if addr == "" {
+		return optional{}, nil
+	}
+	l, err := listen(ctx, name, addr)
+	if err != nil {
+		return optional{}, err
+	}
+	l.headerBytes = headerBytes
+	return optional{l}, nil
+}
+
+// address is where it listens, for the log: "none" without it.
+func (o optional) address() string {
+	if o.listener == nil {
+		return "none"
+	}
+	return o.Addr().String()
+}
+
+// close gives the address back, if that has not happened yet.
+func (o optional) close() error {
+	if o.listener == nil {
+		return nil
+	}
+	return o.listener.close()
+}
+
+// serve begins to answer, and returns what is to be drained.
+func (o optional) serve(h func() http.Handler, log *slog.Logger, failed chan<- error) []*listener {
+	if o.listener == nil {
+		return nil
+	}
+	o.listener.serve(h(), writeTimeout, log, failed)
+	return []*listener{o.listener}
+}
+
 // drain takes no more connections and waits for the answers in the making,
 // until ctx ends; then it cuts them off, and returns an error.
 func (l *listener) drain(ctx context.Context) error {

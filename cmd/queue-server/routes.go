@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -22,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
@@ -33,6 +35,7 @@ type rooms struct {
 	operator *operator.HTTP
 	limits   *policyset.HTTP
 	gate     *checkapi.HTTP // nil without the limits' listener
+	site     *site.HTTP
 	console  http.Handler
 	entrance *entrance
 	health   *health
@@ -68,8 +71,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
-	e.GET("/wait/:zoneId", r.page.Get, r.familiar)
-	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar)
+	e.GET("/wait/:zoneId", r.page.Get, r.familiar, packed)
+	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
@@ -77,6 +80,11 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Public.ServeJSON)
 	return e
+}
+
+// packed compresses an answer for who takes it so.
+func packed(next echo.HandlerFunc) echo.HandlerFunc {
+	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(next)
 }
 
 // ownSites refuses what browsers send for pages of other sites.
@@ -149,6 +157,21 @@ func (r rooms) gateway() http.Handler {
 	e.Match(reading, "/readyz", r.standing)
 	e.Match(reading, "/openapi.yaml", openapi.Limits.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Limits.ServeJSON)
+	return e
+}
+
+// siteGate are the routes of the site's listener. Gateways ask with any method there, too.
+func (r rooms) siteGate() http.Handler {
+	e := r.newEcho()
+	e.Use(r.health.closing)
+	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
+		e.Match(reading, path, r.site.Ask)
+		e.RouteNotFound(path, r.site.Ask)
+	}
+	e.Match(reading, "/healthz", alive)
+	e.Match(reading, "/readyz", r.standing)
+	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
+	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
 	return e
 }
 
@@ -232,7 +255,7 @@ func (r rooms) ready(c echo.Context) error {
 	return fmt.Errorf("not ready: %w", err)
 }
 
-// standing is GET /readyz of the limits' listener: it answers without the store, too.
+// standing is GET /readyz of the limits' and the site's listeners: they answer without the store, too.
 func (r rooms) standing(c echo.Context) error {
 	if r.health.draining.Load() {
 		return echo.ErrServiceUnavailable

@@ -33,6 +33,9 @@ func routesOf(t *testing.T, h http.Handler) (all, left []string) {
 	}
 	for _, r := range e.Routes() {
 		paths := []string{parameter.ReplaceAllString(r.Path, "{$1}")}
+		if rest, ok := strings.CutSuffix(paths[0], "}/*"); ok {
+			paths[0] = rest + "}/{path}"
+		}
 		if rest, ok := strings.CutSuffix(paths[0], "/auth/*"); ok {
 			paths[0] = rest + "/auth/{path}"
 		}
@@ -65,6 +68,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		"public":    {r.public(), openapitest.Public, nil},
 		"operators": {r.operators(), openapitest.Operators, pages},
 		"limits":    {r.gateway(), openapitest.Limits, nil},
+		"site":      {r.siteGate(), openapitest.Site, nil},
 	} {
 		operations, err := listener.document.Operations()
 		if err != nil {

@@ -69,6 +69,7 @@ func TestHelpAndVersion(t *testing.T) {
 type server struct {
 	public, operators string // base URLs
 	limits            string // "" without that listener
+	site              string // the same
 	stop              context.CancelFunc
 	status            chan int
 	log               *logReader
@@ -105,6 +106,10 @@ func start(t *testing.T, env map[string]string) *server {
 	if listening["limits"] != "none" {
 		s.limits = fmt.Sprintf("http://%v", listening["limits"])
 		documents.Store(listening["limits"], openapitest.Limits)
+	}
+	if listening["site"] != "none" {
+		s.site = fmt.Sprintf("http://%v", listening["site"])
+		documents.Store(listening["site"], openapitest.Site)
 	}
 	return s
 }

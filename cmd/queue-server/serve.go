@@ -84,6 +84,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, gates.close()) }()
+	siteListener, err := openSite(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, siteListener.close()) }()
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
@@ -96,7 +101,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, guardPolicies(s, from.Limits), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, sitePolicies(s, guardPolicies(s, from.Limits)), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -160,6 +165,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		gate:          gates.room(limits),
+		site:          newSite(s, waiting, zones, keys, limits, metrics, log),
 		console:       consoles.Handler(),
 		entrance:      entrance,
 		health:        health,
@@ -171,18 +177,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	if err := boundConnections(s, reg, publicListener, operatorListener, gates); err != nil {
+	if err := boundConnections(s, reg, publicListener, operatorListener, gates.optional, siteListener); err != nil {
 		return err
 	}
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
 	listeners := append([]*listener{publicListener, operatorListener}, gates.serve(r.gateway, log, failed)...)
+	listeners = append(listeners, siteListener.serve(r.siteGate, log, failed)...)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", gates.address(), "store", s.Store)
+		"operators", operatorListener.Addr().String(), "limits", gates.address(), "site", siteListener.address(), "store", s.Store)
 	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"

@@ -69,6 +69,8 @@ type settings struct {
 	LimitsAudience string        `setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
 	LimitsClaim    string        `setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
 	LimitsTier     string        `setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
+	SiteAddr       string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Site's listener, where a gateway in front of a site asks about each request, such as 127.0.0.1:8083. Not for the public. None when absent."`
+	SiteRoomURL    string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"Where visitors of the site reach the public listener, such as https://queue.shop.example. On the site itself when absent: its gateway leads /wait/ and /traffic/ there."`
 	DoorLimits     string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
 	DrainDelay     time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
 	LogLevel       string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -120,6 +122,14 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		if err := serve.CheckAddr(s.LimitsAddr); err != nil {
 			fault("limits-addr", "%w", err)
 		}
+	}
+	if s.SiteAddr != "" {
+		if err := serve.CheckAddr(s.SiteAddr); err != nil {
+			fault("site-addr", "%w", err)
+		}
+	}
+	if err := checkRoomURL(s.SiteRoomURL); err != nil {
+		fault("site-room-url", "%w", err)
 	}
 	// Read here only to see that they can be.
 	if _, err := identity.New(identity.FinderOptions{JWKS: s.LimitsJWKS}); err != nil {

@@ -47,6 +47,8 @@ type Grant struct {
 	AheadMillis int64
 	// Local: a server admitted by itself, while the store was away.
 	Local bool
+	// Admission is jti. Verify sets it; Issue makes it of the others.
+	Admission uuid.UUID
 }
 
 // claims are what a pass says.
@@ -82,7 +84,7 @@ func (s *Signer) Issue(g Grant) (string, error) {
 				Subject:   hex.EncodeToString(g.ID[:]),
 				IssuedAt:  seconds(g.AdmittedAtMillis - g.AheadMillis),
 				ExpiresAt: seconds(g.ExpiresAtMillis - g.AheadMillis),
-				ID:        g.jti(),
+				ID:        g.jti().String(),
 			},
 		},
 	}).SignedString(s.newest)
@@ -100,13 +102,13 @@ func seconds(millis int64) *jwt.NumericDate {
 // jti names the admission: always the same for the same one, and different for
 // different ones. The zone's length comes first, so that it is never in doubt
 // where the name ends.
-func (g Grant) jti() string {
+func (g Grant) jti() uuid.UUID {
 	name := make([]byte, 0, 1+len(g.ZoneID)+len(g.ID)+8)
 	name = append(name, byte(len(g.ZoneID))) // at most 64
 	name = append(name, g.ZoneID...)
 	name = append(name, g.ID[:]...)
 	name = binary.BigEndian.AppendUint64(name, uint64(g.AdmittedAtMillis))
-	return uuid.NewHash(sha256.New(), idSpace, name, idVersion).String()
+	return uuid.NewHash(sha256.New(), idSpace, name, idVersion)
 }
 
 // Verify returns what a pass grants at the given time, in whole seconds; the
@@ -150,7 +152,8 @@ func (s *Signer) key(t *jwt.Token) (any, error) {
 // grant reads claims whose signature and exp are good.
 func (c claims) grant() (Grant, error) {
 	id, err := hex.DecodeString(c.Subject)
-	if err != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil || c.Audience != c.Zone {
+	admission, noID := uuid.Parse(c.ID)
+	if err != nil || noID != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil || c.Audience != c.Zone {
 		return Grant{}, fmt.Errorf("%w: not the claims of a pass", ErrInvalid)
 	}
 	return Grant{
@@ -159,5 +162,6 @@ func (c claims) grant() (Grant, error) {
 		AdmittedAtMillis: c.IssuedAt.UnixMilli(),
 		ExpiresAtMillis:  c.ExpiresAt.UnixMilli(),
 		Local:            c.Local,
+		Admission:        admission,
 	}, nil
 }

@@ -42,6 +42,7 @@ func issue(t testing.TB, s *pass.Signer, g pass.Grant) string {
 
 // wholeSeconds is what is left of a grant in its pass.
 func wholeSeconds(g pass.Grant) pass.Grant {
+	g.Admission = pass.JTI(g)
 	g.AdmittedAtMillis -= g.AdmittedAtMillis % 1000
 	g.ExpiresAtMillis -= g.ExpiresAtMillis % 1000
 	return g

@@ -5,11 +5,17 @@
 
 package token_test
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/token"
+)
 
 func TestAllocations(t *testing.T) {
 	keys := newKeys(t, 1, 2)
 	good := keys.Sign(testZone, place)
+	session := keys.SignSession(testZone, token.Session{Length: time.Hour})
 	for _, tt := range []struct {
 		name string
 		want float64
@@ -20,6 +26,7 @@ func TestAllocations(t *testing.T) {
 		{"Renew", 0, func() { keys.Renew(testZone, good, place) }},
 		{"Verify, another zone", 0, func() { _, _ = keys.Verify("OTHER_ZONE", good) }},
 		{"Verify, wrong length", 0, func() { _, _ = keys.Verify(testZone, good[1:]) }},
+		{"VerifySession", 0, func() { _, _ = keys.VerifySession(testZone, session) }},
 		{"VisitorIDs", 1, func() { keys.VisitorIDs(testZone, "customer-4711") }},
 	} {
 		if got := testing.AllocsPerRun(1000, tt.call); got != tt.want {

@@ -1,5 +1,6 @@
 // Package token makes and checks what a visitor holds: the signed string that
-// carries a place in one zone's line. Whoever holds it holds the place.
+// carries a place in one zone's line, and the one that carries a session on a site (see
+// Sessions). Whoever holds it holds the place, or the session.
 //
 // # Layout
 //
@@ -36,9 +37,25 @@
 //	"openqueue/waitingroom/v1 token key"        signs tokens
 //	"openqueue/waitingroom/v1 token key id"     one byte: the key id
 //	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id
+//	"openqueue/waitingroom/v1 session key"      signs sessions
 //
 // The newest secret signs and all of them verify. The key id saves trying
 // every secret; two secrets that happen to share one are both tried.
+//
+// # Sessions
+//
+// A visitor who was let into a site holds a session: 71 characters of base64url without
+// padding, over 53 bytes.
+//
+//	byte   0       version, 1
+//	bytes  1..16   the admission: jti of the pass
+//	bytes 17..24   when it began, Unix seconds, big-endian; a renewal keeps it
+//	bytes 25..32   when this text was issued, the same
+//	bytes 33..36   how long it is good from then on, seconds, big-endian
+//	bytes 37..52   the first 128 bits of
+//	               HMAC-SHA256(session key, length of zone | zone | bytes 0..36)
+//
+// It has no key id: there are few secrets, and the newest is tried first.
 //
 // # Ids
 //

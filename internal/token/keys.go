@@ -23,6 +23,7 @@ const (
 	tokenKeyInfo   = "openqueue/waitingroom/v1 token key"
 	tokenKeyIDInfo = "openqueue/waitingroom/v1 token key id"
 	visitorKeyInfo = "openqueue/waitingroom/v1 visitor id key"
+	sessionKeyInfo = "openqueue/waitingroom/v1 session key"
 )
 
 // Keys sign and check tokens, and derive ids. They may be used by many
@@ -39,6 +40,7 @@ type key struct {
 	id      byte
 	token   *mac
 	visitor *mac
+	session *mac
 }
 
 // NewKeys derives the keys of one or more secrets, newest first, of at least
@@ -83,7 +85,11 @@ func derive(secret []byte) (*key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &key{id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}}, nil
+	sessionKey, err := hkdf.Key(sha256.New, secret, nil, sessionKeyInfo, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	return &key{id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}, session: &mac{key: sessionKey}}, nil
 }
 
 // VisitorIDs returns the ids that the clientID has in the zone, one for each

@@ -26,6 +26,17 @@ const (
 // FailurePolicy says what a server answers while the zone's store is away.
 type FailurePolicy string
 
+// Renewal says whether a session is prolonged.
+type Renewal string
+
+// The two kinds of renewal.
+const (
+	// RenewalUse gives who is active a new session when half of the old one is over.
+	RenewalUse Renewal = "use"
+	// RenewalOff ends a session when its time is over.
+	RenewalOff Renewal = "off"
+)
+
 // The two failure policies.
 const (
 	// FailureHold answers 503 and keeps everybody's place.
@@ -44,6 +55,8 @@ const (
 	DefaultIdleTimeoutSeconds = 60
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
+	// DefaultSessionSeconds is what analytics count as one visit.
+	DefaultSessionSeconds = 1800
 
 	// MaxPerMinute is a hundred thousand admissions a second, above what one
 	// store node decides.
@@ -58,6 +71,14 @@ const (
 	MinPassTTLSeconds = 10
 	// MaxPassTTLSeconds is a day. The log of admissions is kept this long.
 	MaxPassTTLSeconds = 86_400
+	// MinSessionSeconds leaves room for one page and the next.
+	MinSessionSeconds = 60
+	// MaxSessionSeconds is a day.
+	MaxSessionSeconds = 86_400
+	// MaxBypasses and MaxBypassLength bound the lists of what is never queued: they are
+	// gone through with each request that has no session.
+	MaxBypasses     = 50
+	MaxBypassLength = 200
 	// MaxMaxWaiting bounds the largest line that can be asked for.
 	MaxMaxWaiting = 100_000_000
 )
@@ -99,6 +120,14 @@ type Settings struct {
 	PageLogo string
 	// Message is to all who wait; "" for none.
 	Message string
+	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
+	SessionSeconds int64
+	// SessionRenewal is use or off.
+	SessionRenewal Renewal
+	// BypassPaths are patterns of paths that the gate never queues; a * is any text.
+	BypassPaths []string
+	// BypassAgents are parts of User-Agents that the gate never queues.
+	BypassAgents []string
 }
 
 // Defaults returns the settings of a new zone.
@@ -118,6 +147,9 @@ func (s Settings) IdleTimeout() time.Duration {
 
 // PassTTL is how long a pass is good for.
 func (s Settings) PassTTL() time.Duration { return time.Duration(s.PassTTLSeconds) * time.Second }
+
+// Session is how long a session at the gate lasts.
+func (s Settings) Session() time.Duration { return time.Duration(s.SessionSeconds) * time.Second }
 
 // maxIDLength bounds a zone's name.
 const maxIDLength = 64

@@ -76,31 +76,37 @@ func startGateway(t *testing.T) *gateway {
 	}))
 	t.Cleanup(backend.Close)
 
-	text, err := os.ReadFile(site)
+	g.nginx, g.url = startNginx(t, site, map[string]string{
+		"server 127.0.0.1:8082;": "server " + limits + ";",
+		"server 127.0.0.1:8000;": "server " + backend.Listener.Addr().String() + ";",
+	})
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(clientAddress)}}
+	g.client = &http.Client{
+		Timeout: requestTimeout, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
+	}
+	return g
+}
+
+// startNginx starts nginx with an example, in which these texts are others, and returns where
+// it listens.
+func startNginx(t *testing.T, example string, others map[string]string) (nginx *child, url string) {
+	t.Helper()
+	text, err := os.ReadFile(example)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := local(freePort(t))
-	conf := string(text)
-	for was, is := range map[string]string{
-		"server 127.0.0.1:8082;": "server " + limits + ";",
-		"server 127.0.0.1:8000;": "server " + backend.Listener.Addr().String() + ";",
-		"listen 80;":             "listen " + listen + ";",
-	} {
+	dir, listen, conf := t.TempDir(), local(freePort(t)), string(text)
+	others["listen 80;"] = "listen " + listen + ";"
+	for was, is := range others {
 		if strings.Count(conf, was) != 1 {
-			t.Fatalf("%s has not one %q", site, was)
+			t.Fatalf("%s has not one %q", example, was)
 		}
 		conf = strings.Replace(conf, was, is, 1)
 	}
 	write(t, filepath.Join(dir, "site.conf"), conf)
 	write(t, filepath.Join(dir, "nginx.conf"), fmt.Sprintf(mainConf, dir))
-	g.nginx = newChild(t, nginxProgram(t), dir, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
-	g.nginx.start(t)
-	g.url = "http://" + listen
-	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(clientAddress)}}
-	g.client = &http.Client{
-		Timeout: requestTimeout, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
-	}
+	nginx = newChild(t, nginxProgram(t), dir, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
+	nginx.start(t)
 	await(t, startTimeout, "nginx listens", func() bool {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", listen)
 		if err == nil {
@@ -108,7 +114,7 @@ func startGateway(t *testing.T) *gateway {
 		}
 		return err == nil
 	})
-	return g
+	return nginx, "http://" + listen
 }
 
 // nginxProgram is nginx, which Debian keeps where not everybody's PATH leads to.

@@ -32,8 +32,8 @@ const (
 type server struct {
 	*child
 	// Its listeners: http://host:port.
-	public, operators, limits string
-	client                    *http.Client
+	public, operators, limits, site string
+	client                          *http.Client
 }
 
 // serverOptions say what kind of server. The zero value is one on the embedded
@@ -56,9 +56,9 @@ type serverOptions struct {
 func startServer(t testing.TB, o serverOptions) *server {
 	t.Helper()
 	dir := t.TempDir()
-	public, operators, limits := local(freePort(t)), local(freePort(t)), local(freePort(t))
+	public, operators, limits, site := local(freePort(t)), local(freePort(t)), local(freePort(t)), local(freePort(t))
 	args := []string{
-		"serve", "--addr", public, "--admin-addr", operators, "--limits-addr", limits, "--data-dir", dir,
+		"serve", "--addr", public, "--admin-addr", operators, "--limits-addr", limits, "--site-addr", site, "--data-dir", dir,
 		"--sweep-every", "1s", "--drain-delay", "0s", "--log-format", "json",
 		// In the end everybody polls at once, and is to be told what the store says.
 		"--door-limits", "off",
@@ -73,7 +73,7 @@ func startServer(t testing.TB, o serverOptions) *server {
 	}
 	s := &server{
 		child:  newChild(t, all[0], dir, all[1:]...),
-		public: "http://" + public, operators: "http://" + operators, limits: "http://" + limits,
+		public: "http://" + public, operators: "http://" + operators, limits: "http://" + limits, site: "http://" + site,
 		// No connection outlives its request, so that none is left over.
 		client: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
@@ -218,6 +218,8 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 		document = openapitest.Public
 	case strings.HasPrefix(url, s.limits):
 		document = openapitest.Limits
+	case strings.HasPrefix(url, s.site):
+		document = openapitest.Site
 	}
 	// Profiles are those of a server of the version before, too.
 	if !strings.Contains(req.URL.Path, "/debug/pprof") {

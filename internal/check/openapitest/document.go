@@ -20,11 +20,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 )
 
-// The documents of the three listeners.
+// The documents of the four listeners.
 var (
 	Public    = newDocument(openapi.Public)
 	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico")
 	Limits    = newDocument(openapi.Limits)
+	Site      = newDocument(openapi.Site)
 )
 
 // Document is one listener's, ready to judge.

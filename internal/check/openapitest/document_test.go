@@ -9,7 +9,7 @@ import (
 func TestDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]*openapitest.Document{
-		"public": openapitest.Public, "operators": openapitest.Operators, "limits": openapitest.Limits,
+		"public": openapitest.Public, "operators": openapitest.Operators, "limits": openapitest.Limits, "site": openapitest.Site,
 	} {
 		if ops, err := d.Operations(); err != nil || len(ops) == 0 {
 			t.Errorf("%s: %v %v", name, ops, err)

@@ -9,10 +9,10 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	all := zone.Settings{
-		ZoneID: "B", PerMinute: 5, Mode: zone.ModeClosed, WindowSeconds: 10, Burst: 3, IdleTimeoutSeconds: 120,
-		PassTTLSeconds: 60, MaxWaiting: 9, OnStoreFailure: zone.FailureAdmit,
-	}
+	all := zone.Defaults("B")
+	all.PerMinute, all.Mode, all.WindowSeconds, all.Burst, all.IdleTimeoutSeconds = 5, zone.ModeClosed, 10, 3, 120
+	all.PassTTLSeconds, all.MaxWaiting, all.OnStoreFailure = 60, 9, zone.FailureAdmit
+	all.BypassPaths = []string{"/a/*", "/b"}
 	a := zone.Defaults("A")
 	a.PerMinute = 30
 	tests := []struct {
@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
   - zoneId: A
     perMinute: 30
   - {zoneId: B, perMinute: 5, mode: closed, windowSeconds: 10, burst: 3, idleTimeoutSeconds: 120,
-     passTtlSeconds: 60, maxWaiting: 9, onStoreFailure: admit}
+     passTtlSeconds: 60, maxWaiting: 9, onStoreFailure: admit, bypassPaths: [/a/*, /b]}
 `, zones: []zone.Settings{a, all}},
 		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
 		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",

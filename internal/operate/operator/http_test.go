@@ -137,10 +137,10 @@ func TestList(t *testing.T) {
 func TestPutAndGet(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	all := zone.Settings{
-		ZoneID: "Z", PerMinute: 5, Mode: zone.ModeClosed, WindowSeconds: 10, Burst: 3, IdleTimeoutSeconds: 30,
-		PassTTLSeconds: 60, MaxWaiting: 1000, OnStoreFailure: zone.FailureAdmit,
-	}
+	all := zone.Defaults("Z")
+	all.PerMinute, all.Mode, all.WindowSeconds, all.Burst, all.IdleTimeoutSeconds = 5, zone.ModeClosed, 10, 3, 30
+	all.PassTTLSeconds, all.MaxWaiting, all.OnStoreFailure = 60, 1000, zone.FailureAdmit
+	all.SessionSeconds, all.SessionRenewal, all.BypassPaths, all.BypassAgents = 60, zone.RenewalOff, []string{"/a/*"}, []string{"bot"}
 	steps := []struct {
 		name, body string
 		status     int
@@ -148,7 +148,8 @@ func TestPutAndGet(t *testing.T) {
 	}{
 		{
 			"create", `{"zoneId":"Z","perMinute":5,"mode":"closed","windowSeconds":10,"burst":3,` +
-				`"idleTimeoutSeconds":30,"passTtlSeconds":60,"maxWaiting":1000,"onStoreFailure":"admit"}`, 201, all,
+				`"idleTimeoutSeconds":30,"passTtlSeconds":60,"maxWaiting":1000,"onStoreFailure":"admit",` +
+				`"sessionSeconds":60,"sessionRenewal":"off","bypassPaths":["/a/*"],"bypassAgents":["bot"]}`, 201, all,
 		},
 		{"again", `{"zoneId":"Z"}`, 200, zone.Defaults("Z")},
 		{"nothing said", `{}`, 200, zone.Defaults("Z")},

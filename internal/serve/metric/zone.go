@@ -2,9 +2,12 @@ package metric
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/site"
 )
 
 // nowhere is the zone of a request whose zone is not known to exist.
@@ -17,17 +20,21 @@ const other = "other"
 var (
 	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "refused", "error", other}
 	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "early", "refused", "error", other}
+	siteOutcomes = append(slices.Clone(site.Outcomes), other)
 )
 
 // zoneMeter holds the series of one zone, resolved.
 type zoneMeter struct {
-	joins, polls, refusals map[string]prometheus.Counter // never written to
-	admissions, restored   prometheus.Counter
-	localAdmissions        prometheus.Counter
-	storeFailing, clock    prometheus.Gauge
-	waits, estimateErrors  prometheus.Observer
-	estimates              sample
-	recentErrors           recent
+	// joins, polls, refusals and site are never written to.
+	joins, polls, refusals, site map[string]prometheus.Counter
+
+	admissions, restored  prometheus.Counter
+	sessions              prometheus.Counter
+	localAdmissions       prometheus.Counter
+	storeFailing, clock   prometheus.Gauge
+	waits, estimateErrors prometheus.Observer
+	estimates             sample
+	recentErrors          recent
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not
@@ -50,6 +57,12 @@ func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outc
 
 // Refuse counts one request that ended with a problem, by its code.
 func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, code) }
+
+// Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
+func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
+
+// SessionBegun counts one browser that was let into a site.
+func (m *Metrics) SessionBegun(zoneID string) { m.meter(zoneID).sessions.Inc() }
 
 // Admit counts one visitor who was let in, and how long the visitor had waited.
 func (m *Metrics) Admit(zoneID string, waited time.Duration) {
@@ -89,6 +102,8 @@ func (m *Metrics) Know(zoneIDs ...string) {
 			joins:           resolve(m.joins, id, joinOutcomes),
 			polls:           resolve(m.polls, id, pollOutcomes),
 			refusals:        resolve(m.refusals, id, m.codes),
+			site:            resolve(m.site, id, siteOutcomes),
+			sessions:        m.sessions.WithLabelValues(id),
 			admissions:      m.admissions.WithLabelValues(id),
 			localAdmissions: m.localAdmissions.WithLabelValues(id),
 			restored:        m.restored.WithLabelValues(id),
@@ -115,7 +130,7 @@ func (m *Metrics) Forget(zoneID string) {
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
+		m.joins, m.polls, m.refusals, m.site, m.sessions, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
 	} {
 		v.DeletePartialMatch(gone)

@@ -4,6 +4,7 @@
 //	public/openapi.yaml      for those who build apps, gateways and services
 //	operators/openapi.yaml   for those who operate zones
 //	limits/openapi.yaml      for services and gateways that ask about limits
+//	site/openapi.yaml        for gateways in front of a site
 //
 //	GET /openapi.yaml        the file, byte for byte
 //	GET /openapi.json        the same, for tools that read no YAML

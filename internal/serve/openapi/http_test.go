@@ -22,7 +22,7 @@ func listeners(t *testing.T) map[string]http.Handler {
 		check    *openapitest.Document
 	}{
 		"public": {openapi.Public, openapitest.Public}, "operators": {openapi.Operators, openapitest.Operators},
-		"limits": {openapi.Limits, openapitest.Limits},
+		"limits": {openapi.Limits, openapitest.Limits}, "site": {openapi.Site, openapitest.Site},
 	} {
 		e := echo.New()
 		for path, h := range map[string]echo.HandlerFunc{

@@ -15,13 +15,16 @@ var (
 	operatorsYAML []byte
 	//go:embed limits/openapi.yaml
 	limitsYAML []byte
+	//go:embed site/openapi.yaml
+	siteYAML []byte
 )
 
-// The documents of the three listeners.
+// The documents of the four listeners.
 var (
 	Public    = newDocument(publicYAML)
 	Operators = newDocument(operatorsYAML)
 	Limits    = newDocument(limitsYAML)
+	Site      = newDocument(siteYAML)
 )
 
 // Document describes one listener. It may be used by many goroutines.

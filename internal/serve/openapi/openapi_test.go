@@ -17,7 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-var documents = map[string]*openapi.Document{"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits}
+var documents = map[string]*openapi.Document{"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site}
 
 // The JSON says what the YAML says, in the same order.
 func TestJSON(t *testing.T) {

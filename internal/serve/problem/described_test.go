@@ -14,7 +14,7 @@ func TestEveryProblemIsDescribed(t *testing.T) {
 	kinds := problem.Kinds()
 	described := make(map[string]bool)
 	for name, d := range map[string]*openapitest.Document{
-		"public": openapitest.Public, "operators": openapitest.Operators, "limits": openapitest.Limits,
+		"public": openapitest.Public, "operators": openapitest.Operators, "limits": openapitest.Limits, "site": openapitest.Site,
 	} {
 		problems, err := d.Problems()
 		if err != nil {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/site"
 )
 
 // maxRetry is how long the slowest bucket takes to have room for its largest cost.
 const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
 
-// told are refusals of a limit. They are no errors, and no handler has them: package
-// quota writes them down. Both are 4xx: gateways take a 5xx for a failure of whom they
+// told are refusals of a limit, and of the gate. They are no errors, and no handler has them:
+// packages ratelimit and site write them down. All are 4xx: gateways take a 5xx for a failure of whom they
 // ask, and may be set to let the request through then.
 var told = []*kind{
 	{
@@ -26,6 +27,11 @@ var told = []*kind{
 		title:    ratelimit.ClosedTitle,
 		detail:   ratelimit.ClosedDetail,
 		retryMin: 1, retryMax: maxRetry,
+	},
+	{
+		status: http.StatusTooManyRequests, code: site.Code,
+		title:  site.Title,
+		detail: site.Detail,
 	},
 }
 

@@ -92,7 +92,7 @@ func must(t *testing.T, err error) {
 
 func (r *room) set(change func(*zone.Settings)) {
 	r.t.Helper()
-	settings, err := r.Store.Zone(r.t.Context(), zoneID)
+	settings, err := r.Zone(r.t.Context(), zoneID)
 	if err != nil {
 		settings = zone.Defaults(zoneID)
 	}
@@ -247,7 +247,51 @@ func TestAgain(t *testing.T) {
 	r.browser().get("")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")
-	shows(t, b.get("?again=1"), http.StatusOK, "You are in line", `<dd id="place">2</dd>`)
+	w := b.get("?again=1&to=/cart")
+	if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != "?to=%2Fcart" {
+		t.Fatalf("%d to %q", w.Code, at)
+	}
+	for range 2 { // loaded again, it is the same place
+		shows(t, b.get("?to=%2Fcart"), http.StatusOK, "You are in line", `<dd id="place">2</dd>`)
+	}
+}
+
+// TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass.
+func TestAgainAfterThePassWasUsed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 20)
+	b := r.browser()
+	first, same := b.get("?to=/cart"), b.get("?to=/cart")
+	b.get("?again=1&to=/cart")
+	other := b.get("?to=/cart")
+	if at := first.Header().Get("Location"); at == "" || same.Header().Get("Location") != at ||
+		other.Code != http.StatusSeeOther || other.Header().Get("Location") == at {
+		t.Errorf("first to %q, then to %q, then %d to %q", at, same.Header().Get("Location"), other.Code, other.Header().Get("Location"))
+	}
+}
+
+// TestAPlaceHandedOver: the page goes on with the place that was taken for its visitor,
+// unless the visitor has an older one.
+func TestAPlaceHandedOver(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	join := func() string {
+		a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+		must(t, err)
+		return a.Token
+	}
+	first, second := join(), join()
+	b := r.browser()
+	if w := b.get("?to=/cart&token=" + first); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fcart" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
+	b.get("?token=" + second)
+	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
+	other := r.browser()
+	other.get("?token=made-up")
+	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
 }
 
 func TestLeave(t *testing.T) {
@@ -299,6 +343,48 @@ func TestLanguages(t *testing.T) {
 		b.header.Set("Accept-Language", accept)
 		w := b.get("")
 		shows(t, w, http.StatusOK, texts...)
+	}
+}
+
+// TestLook: what an operator sets is on the page, as text and as an image alone, and what
+// did not come from an operator is not.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	const svg = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
+	r.set(func(s *zone.Settings) {
+		s.Sites = []string{"https://shop.example"}
+		s.PageTitle, s.PageColor, s.PageLogo = `Shop </title><script>alert(1)</script>`, "#ffdd00", svg
+		s.Message = `<img src=x onerror="alert(1)"></script><script>alert(1)</script>`
+	})
+	shows(t, r.browser().get("?to=https://shop.example/x?y=1"), http.StatusSeeOther)
+	w := r.browser().get("?to=/x")
+	shows(t, w, http.StatusOK, `<img src="`+strings.ReplaceAll(svg, "+", "&#43;")+`" alt="">`, "--accent: #ffdd00; --on-accent: #000000; --edge: var(--ink)",
+		"Shop &lt;/title&gt;", "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;", `"target":"https://shop.example/x"`)
+	if strings.Contains(w.Body.String(), "alert(1)</script>") || strings.Contains(w.Body.String(), "<img src=x") {
+		t.Errorf("the page has a script of somebody else:\n%s", w.Body)
+	}
+	for _, ground := range zone.Grounds {
+		if !strings.Contains(w.Body.String(), "--card: "+ground.Color) {
+			t.Errorf("page.css has no card of %s", ground.Color)
+		}
+	}
+}
+
+// TestPreview: an operator's console shows the page in a frame, where it can do nothing.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	h, err := page.New(r.wait, r.entry, r)
+	must(t, err)
+	w := httptest.NewRecorder()
+	s := zone.Defaults(zoneID)
+	s.PageTitle, s.PageLogo, s.PageColor = "Shop", "https://evil.example/x.png", "red } body { display: none"
+	must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
+	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "about 12 minutes")
+	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "sandbox; frame-ancestors 'self'") || strings.Contains(w.Body.String(), "<script") ||
+		strings.Contains(w.Body.String(), "evil.example") || strings.Contains(w.Body.String(), "red }") {
+		t.Errorf("%s\n%s", p, w.Body)
 	}
 }
 

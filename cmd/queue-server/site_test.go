@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// shopZone lets everybody in whom a test sends.
+const shopZone = "zones:\n  - {zoneId: SHOP, perMinute: 6000, burst: 100}\n"
+
+func TestSiteIsOffByDefault(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone)})
+	if s.site != "" {
+		t.Errorf("the site's listener at %s", s.site)
+	}
+	for _, at := range []string{s.public, s.operators} {
+		if got := request(t, http.MethodGet, at+"/site/SHOP", "", "X-Forwarded-Uri", "/"); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", at, got.status)
+		}
+	}
+}
+
+// TestSiteListener: what the handlers do, package site's tests hold; this is that they are wired.
+func TestSiteListener(t *testing.T) {
+	s := start(t, map[string]string{
+		"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_SITE_ROOM_URL": "https://queue.shop.example",
+		"QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_LIMITS_ADDR": "127.0.0.1:0",
+	})
+	ask := func(more ...string) reply {
+		return request(t, http.MethodGet, s.site+"/site/SHOP", "", append([]string{"X-Forwarded-Uri", "/cart", "X-Forwarded-For", "203.0.113.9"}, more...)...)
+	}
+	admitted := ask("Sec-Fetch-Mode", "navigate")
+	held, _, _ := strings.Cut(admitted.header.Get("Set-Cookie"), ";")
+	if admitted.status != http.StatusOK || !strings.HasPrefix(held, "waitingroom_session-SHOP=") {
+		t.Fatalf("a newcomer: %+v", admitted)
+	}
+	if got := ask("Cookie", held); got.status != http.StatusOK {
+		t.Errorf("with the cookie: %+v", got)
+	}
+	if got := ask(); got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "https://queue.shop.example/traffic/wait") {
+		t.Errorf("an API without a session: %+v", got)
+	}
+	s.admin(t, http.MethodPatch, "/admin/zones/SHOP", `{"mode":"closed"}`)
+	if got := ask("Cookie", held); got.status != http.StatusOK {
+		t.Errorf("inside a closed zone: %+v", got)
+	}
+	metrics := request(t, http.MethodGet, s.operators+"/metrics", "").body
+	for _, want := range []string{
+		`queue_site_requests_total{outcome="session",zone="SHOP"} 2`, `queue_site_sessions_total{zone="SHOP"} 1`,
+		`queue_site_requests_total{outcome="admitted",zone="SHOP"} 1`, `queue_connections_open{listener="site"}`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics do not say %s", want)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.yaml", "/openapi.json"} {
+		if got := request(t, http.MethodGet, s.site+path, ""); got.status != http.StatusOK {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+	if got := s.admin(t, http.MethodGet, "/admin/limits/site-passes", ""); got.status != http.StatusOK {
+		t.Errorf("the policy of passes: %+v", got)
+	}
+}
+
+func TestRoomURL(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"": true, "https://queue.shop.example": true, "http://localhost:8080": true, "https://shop.example/room": true,
+		"queue.shop.example": false, "//queue.shop.example": false, "https://": false, "ftp://x": false, "https://x/?a": false,
+		"https://x/#a": false, "https://a@x": false, "https://x/\"": false, "javascript:x": false,
+	} {
+		if err := checkRoomURL(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestSiteExamples: what deploy/site has gateways ask for is there. nginx's runs in package
+// fault.
+func TestSiteExamples(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0"})
+	for name, tt := range map[string]struct {
+		asks string // what stands in the file, before the path
+		more string // what the gateway puts behind the path
+	}{
+		"traefik.yaml":    {"address: http://127.0.0.1:8083", ""},
+		"kubernetes.yaml": {"address: http://queue.default.svc:8083", ""},
+		"envoy.yaml":      {"path_prefix: ", "/orders?a=1"},
+		"Caddyfile":       {"rewrite ", ""},
+		"nginx.conf":      {"proxy_pass http://queue_gate", ""},
+	} {
+		text, err := io.ReadAll(deployed(t, "site/"+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".yaml") {
+			for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+				if err := d.Decode(new(map[string]any)); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+		}
+		_, rest, found := strings.Cut(string(text), tt.asks)
+		path := strings.TrimRight(strings.Fields(rest)[0], ";")
+		header := []string{"Sec-Fetch-Mode", "navigate"}
+		if tt.more == "" {
+			header = append(header, "X-Forwarded-Uri", "/orders")
+		}
+		if got := request(t, http.MethodGet, s.site+path+tt.more, "", header...); !found || got.status != http.StatusOK {
+			t.Errorf("%s: %s: %d %s", name, path, got.status, got.body)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package site
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+)
+
+// Values of header fields, shared by all answers. They are full, so that an append by a
+// middleware copies them.
+var (
+	problemType = []string{ratelimit.ContentType}
+	noStore     = []string{"no-store"}
+)
+
+// HTTP is the gate's side of its listener.
+type HTTP struct{ service *Service }
+
+// NewHTTP returns the handler.
+func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
+
+// Ask is any method of /site/:zoneId, and of whatever is below it. It does not read the body.
+func (h *HTTP) Ask(c echo.Context) error {
+	r, zoneID := c.Request(), c.Param("zoneId")
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return err
+	}
+	q, err := readRequest(r)
+	if err != nil {
+		return err
+	}
+	v := h.service.ask(r.Context(), zoneID, &q, c.RealIP())
+	res := c.Response()
+	header := res.Header()
+	header[echo.HeaderCacheControl] = noStore
+	switch {
+	case v.session != "" && v.app:
+		header.Set(SessionHeader, v.session)
+	case v.session != "":
+		setSession(header, zoneID, q.secure, v.session, v.length)
+	}
+	switch {
+	case v.location != "" && q.nginx:
+		header.Set(echo.HeaderLocation, v.location)
+		return c.NoContent(http.StatusUnauthorized)
+	case v.location != "":
+		return c.Redirect(http.StatusFound, v.location)
+	case v.refused && q.nginx:
+		header.Set(ProblemHeader, string(h.service.appendRefusal(nil, zoneID)))
+		return c.NoContent(http.StatusForbidden)
+	case v.refused:
+		header[echo.HeaderContentType] = problemType
+		res.WriteHeader(http.StatusTooManyRequests)
+		if r.Method == http.MethodHead {
+			return nil
+		}
+		_, err := res.Write(h.service.appendRefusal(nil, zoneID))
+		return err
+	default:
+		res.WriteHeader(http.StatusOK)
+		return nil
+	}
+}

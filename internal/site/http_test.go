@@ -1,0 +1,40 @@
+package site_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/site"
+)
+
+// server is another gate over the same store, with nothing else in common.
+func (r *room) server(roomURL string) http.Handler {
+	h := site.NewHTTP(site.New(site.Dependencies{
+		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Limits: r.limits, Meter: r, RoomURL: roomURL, Now: r.clock,
+	}))
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
+	e.IPExtractor = echo.ExtractIPFromXFFHeader()
+	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
+		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Ask)
+		e.RouteNotFound(path, h.Ask)
+	}
+	return e
+}
+
+// BenchmarkBareEcho is the least that an answer of echo costs.
+func BenchmarkBareEcho(b *testing.B) {
+	e := echo.New()
+	e.GET("/site/:zoneId", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	w, req := silent{http.Header{}}, httptest.NewRequest(http.MethodGet, "/site/SHOP", http.NoBody)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		e.ServeHTTP(w, req)
+	}
+}

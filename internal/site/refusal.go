@@ -1,0 +1,23 @@
+package site
+
+import "github.com/openqueue/waitingroom/internal/limits/ratelimit"
+
+// ProblemHeader has the document of a refusal for nginx, which drops bodies.
+const ProblemHeader = "X-Waiting-Room-Problem"
+
+// The problem of one who is no browser that opens a page, as internal/serve/problem lists it.
+const (
+	// Code is what a program compares. It never changes its meaning.
+	Code   = "admission_required"
+	Title  = "The site has a waiting room"
+	Detail = "Join at the address in join, and send the pass as X-Waiting-Room-Pass."
+)
+
+// appendRefusal appends the document. Names of zones need no escaping, and an address of the
+// settings has been checked.
+func (s *Service) appendRefusal(b []byte, zoneID string) []byte {
+	b = append(b, `{"type":"`+ratelimit.TypeBase+Code+`","title":"`+Title+`","status":429,"detail":"`+Detail+`","code":"`+Code+`","zoneId":"`...)
+	b = append(append(b, zoneID...), `","join":"`...)
+	b = append(append(b, s.roomURL...), `/traffic/wait","page":"`...)
+	return append(append(append(append(b, s.roomURL...), "/wait/"...), zoneID...), `"}`...)
+}

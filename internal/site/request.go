@@ -1,0 +1,146 @@
+package site
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/serve"
+)
+
+// prefix is what the paths of the listener begin with, before the zone.
+const prefix = "/site/"
+
+// request is a visitor's, as the gateway tells of it.
+type request struct {
+	// nginx: the answer is to be such that auth_request understands it.
+	nginx bool
+	// method, uri and host are the visitor's; uri is path and query as they were written.
+	method, uri, host string
+	// secure: the visitor came by TLS.
+	secure bool
+	header http.Header
+}
+
+// readRequest returns a *serve.FieldError where it cannot tell what the visitor asked for.
+func readRequest(r *http.Request) (request, error) {
+	h := r.Header
+	q := request{method: r.Method, host: r.Host, header: h}
+	original, forwarded := h.Get("X-Original-Uri"), h.Get("X-Forwarded-Uri")
+	proto := h.Get("X-Forwarded-Proto")
+	rest := strings.TrimPrefix(r.RequestURI, prefix)
+	i := strings.IndexAny(rest, "/?")
+	switch {
+	case i >= 0 && rest[i] == '/':
+		q.uri = rest[i:]
+	case original != "" && forwarded != "":
+		return q, &serve.FieldError{Field: "X-Original-URI and X-Forwarded-Uri", Reason: "are both there: the gateway must remove the one that it does not set"}
+	case original != "":
+		q.nginx, q.uri, proto = true, original, h.Get("X-Original-Proto")
+		q.take(h.Get("X-Original-Method"), h.Get("X-Original-Host"))
+	case forwarded != "":
+		q.uri = forwarded
+		q.take(h.Get("X-Forwarded-Method"), h.Get("X-Forwarded-Host"))
+	default:
+		return q, &serve.FieldError{Field: "X-Original-URI or X-Forwarded-Uri", Reason: "is missing: the gateway must say what the visitor asks for"}
+	}
+	// Of a WebSocket, Traefik says wss.
+	q.secure = proto == "https" || proto == "wss"
+	if !strings.HasPrefix(q.uri, "/") {
+		q.uri = "/"
+	}
+	return q, nil
+}
+
+// take sets what a gateway tells of.
+func (q *request) take(method, host string) {
+	if method != "" {
+		q.method = method
+	}
+	if host != "" {
+		q.host = host
+	}
+}
+
+// reads reports whether the visitor's method only reads.
+func (q *request) reads() bool { return q.method == http.MethodGet || q.method == http.MethodHead }
+
+// navigates reports whether a browser opens a page: by what browsers say of themselves, else
+// by what is accepted.
+func (q *request) navigates() bool {
+	if mode := q.header.Get("Sec-Fetch-Mode"); mode != "" {
+		return mode == "navigate"
+	}
+	return q.reads() && strings.Contains(q.header.Get("Accept"), "text/html")
+}
+
+// preflight reports whether a browser asks, for a page of another site, whether it may ask:
+// such a request never has a cookie.
+func (q *request) preflight() bool {
+	return q.method == http.MethodOptions && q.header.Get("Access-Control-Request-Method") != ""
+}
+
+// takePass takes the pass out of the query, and returns it; what else stands there stays as
+// it was written. Without a pass it returns "".
+func (q *request) takePass() (pass string) {
+	path, query, ok := strings.Cut(q.uri, "?")
+	if !ok || !strings.Contains(query, page.PassParameter) {
+		return ""
+	}
+	kept := make([]string, 0, strings.Count(query, "&")+1)
+	for part := range strings.SplitSeq(query, "&") {
+		if value, ok := strings.CutPrefix(part, page.PassParameter+"="); ok {
+			pass = value
+		} else {
+			kept = append(kept, part)
+		}
+	}
+	if pass == "" {
+		return ""
+	}
+	q.uri = path
+	if len(kept) > 0 {
+		q.uri += "?" + strings.Join(kept, "&")
+	}
+	return pass
+}
+
+// here is the address of the visitor's request on its own site. It is never that of another
+// site, as //host would be.
+func (q *request) here() string {
+	if strings.HasPrefix(q.uri, "//") || strings.HasPrefix(q.uri, `/\`) {
+		return "/." + q.uri
+	}
+	return q.uri
+}
+
+// maxTarget bounds where the waiting page is told to lead, in bytes: gateways take answers
+// whose header has a few kilobytes.
+const maxTarget = 2048
+
+// target is where the visitor is to go after the wait: an address if the page is on a site
+// of its own, else a path. What a form has sent cannot be sent again after a wait: its
+// visitor goes back to the page with the form.
+func (q *request) target(elsewhere bool) string {
+	uri := q.uri
+	if !q.reads() {
+		uri = "/"
+		if from, err := url.Parse(q.header.Get("Referer")); err == nil && from.Host == q.host && from.Path != "" {
+			uri = from.RequestURI()
+		}
+	}
+	if len(uri) > maxTarget {
+		uri, _, _ = strings.Cut(uri, "?")
+	}
+	if len(uri) > maxTarget {
+		uri = "/"
+	}
+	if !elsewhere {
+		return uri
+	}
+	if q.secure {
+		return "https://" + q.host + uri
+	}
+	return "http://" + q.host + uri
+}

@@ -1,0 +1,235 @@
+package site_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	zoneID  = "SHOP"
+	roomURL = "https://queue.shop.example"
+)
+
+// excused are described, and cannot be got here.
+var excused = map[string]string{
+	"GET /site/{zoneId}/{path} 400 invalid_request": "for a name that the description does not know; held by TestQuestionsThatAreWrong",
+}
+
+// TestMain wants the tests to have got every answer that is described.
+func TestMain(m *testing.M) {
+	status := openapitest.Site.Main(m, excused, "/site/{zoneId}", "/site/{zoneId}/{path}")
+	if err := goleak.Find(); status == 0 && err != nil {
+		slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("goroutines are left", "error", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// room is the gate over a real line and real limits, whose clock the test moves.
+type room struct {
+	*embedded.Store
+	t      testing.TB
+	mu     sync.Mutex
+	now    time.Time
+	away   error // what the store answers instead
+	joins  int
+	counts map[string]int
+	keys   *token.Keys
+	passes *pass.Signer
+	wait   *wait.Service
+	limits *limiter.Limiter
+	// http is bare with each answer checked.
+	http, bare http.Handler
+}
+
+func (r *room) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+func (r *room) forward(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
+func newRoom(tb testing.TB, perMinute int64) *room {
+	tb.Helper()
+	r := &room{t: tb, now: time.UnixMilli(1_795_223_373_123), counts: map[string]int{}}
+	var err error
+	r.Store, err = embedded.Open(embedded.Options{Now: r.clock, Logger: slog.New(slog.DiscardHandler)})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, r.Close()) })
+	r.set(func(s *zone.Settings) { s.PerMinute = perMinute })
+	secret := bytes.Repeat([]byte{'n'}, 32)
+	r.keys, err = token.NewKeys(secret)
+	must(tb, err)
+	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
+	must(tb, err)
+	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
+	tb.Cleanup(r.wait.Stop)
+	counters := local.New(local.CountersOptions{Now: r.clock})
+	tb.Cleanup(counters.Close)
+	r.limits = limiter.New(limiter.Dependencies{Local: counters, Now: r.clock})
+	policies := limit.PolicySet{}
+	for _, p := range site.Policies() {
+		must(tb, p.Validate())
+		policies = policies.Put(p)
+	}
+	r.limits.Use(policies)
+	r.bare = r.server(roomURL)
+	r.http = openapitest.Site.Handler(tb, r.bare)
+	return r
+}
+
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	r.mu.Lock()
+	r.joins++
+	away := r.away
+	r.mu.Unlock()
+	if away != nil {
+		return line.Answer{}, away
+	}
+	return r.Store.Join(ctx, zoneID, id, former...)
+}
+
+func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	r.mu.Lock()
+	away := r.away
+	r.mu.Unlock()
+	if away != nil {
+		return zone.Settings{}, away
+	}
+	return r.Store.Zone(ctx, zoneID)
+}
+
+// meter counts for the room what wait is asked: its Join is not the store's.
+type meter struct{ *room }
+
+func (meter) Join(string, string) {}
+
+func (*room) Refuse(string, string)       {}
+func (*room) Admit(string, time.Duration) {}
+func (r *room) Site(_, outcome string)    { r.count(outcome) }
+func (r *room) SessionBegun(string)       { r.count("begun") }
+
+func (r *room) count(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[what]++
+}
+
+func (r *room) counted(what string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts[what]
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (r *room) set(change func(*zone.Settings)) {
+	r.t.Helper()
+	settings, err := r.Store.Zone(r.t.Context(), zoneID)
+	if err != nil {
+		settings = zone.Defaults(zoneID)
+	}
+	change(&settings)
+	_, err = r.PutZone(r.t.Context(), settings, nil, "")
+	must(r.t, err)
+	r.forward(2 * time.Second) // what State remembers is older now
+}
+
+// pass is one of an admission now.
+func (r *room) pass(zone string, life time.Duration) string {
+	r.t.Helper()
+	now := r.clock().UnixMilli()
+	p, err := r.passes.Issue(pass.Grant{ZoneID: zone, ID: token.NewID(), AdmittedAtMillis: now, ExpiresAtMillis: now + life.Milliseconds()})
+	must(r.t, err)
+	return p
+}
+
+// session is one that begins now.
+func (r *room) session(zone string, length time.Duration) string {
+	now := r.clock()
+	return r.keys.SignSession(zone, token.Session{Admission: [16]byte{1}, Begun: now, Issued: now, Length: length})
+}
+
+// gatewayNames are the four ways to ask.
+var gatewayNames = []string{"nginx", "traefik", "caddy", "envoy"}
+
+// ask is a visitor's request, as a gateway tells of it. header is name, value, name, value.
+func (r *room) ask(gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	h := r.http
+	if path, _, _ := strings.Cut(uri, "?"); gateway == "envoy" && (strings.Count(path, "/") > 1 || path == "/") {
+		h = r.bare // a path of OpenAPI has neither slashes in it nor nothing
+	}
+	return r.askAt(h, gateway, method, uri, header...)
+}
+
+func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	path, asks := "/site/"+zoneID, http.MethodGet
+	var tells []string
+	switch gateway {
+	case "nginx":
+		tells = []string{"X-Original-URI", uri, "X-Original-Method", method, "X-Original-Host", "shop.example", "X-Original-Proto", "https"}
+	case "traefik", "caddy":
+		tells = []string{"X-Forwarded-Uri", uri, "X-Forwarded-Method", method, "X-Forwarded-Host", "shop.example", "X-Forwarded-Proto", "https"}
+	case "envoy":
+		path, asks, tells = path+uri, method, []string{"X-Forwarded-Proto", "https"}
+	}
+	req := httptest.NewRequest(asks, path, http.NoBody)
+	req.Host = "shop.example"
+	req.Header.Set("X-Forwarded-For", "203.0.113.9")
+	for _, all := range [][]string{tells, header} {
+		for i := 0; i+1 < len(all); i += 2 {
+			req.Header.Set(all[i], all[i+1])
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// opens are the headers of a browser that opens a page.
+var opens = []string{"Sec-Fetch-Mode", "navigate"}
+
+func with(header []string, more ...string) []string {
+	return append(append([]string{}, header...), more...)
+}
+
+// cookie is what a browser sends after an answer.
+func cookie(w *httptest.ResponseRecorder) string {
+	set, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
+	return set
+}

@@ -1,0 +1,279 @@
+package site
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// AppHeader has a pass, for apps whose Authorization is another service's.
+const AppHeader = "X-Waiting-Room-Pass"
+
+// warnEvery is how often the log may say that a zone is not there.
+const warnEvery = 10 * time.Minute
+
+// Zones knows how a zone is set.
+type Zones interface {
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+}
+
+// Limits count how often a pass was exchanged. *limiter.Limiter does.
+type Limits interface {
+	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
+}
+
+// Meter counts what becomes of requests. A zoneID may be invented.
+type Meter interface {
+	// Site counts one request by its outcome, one of Outcomes.
+	Site(zoneID, outcome string)
+	// SessionBegun counts a visitor who was let in by a browser.
+	SessionBegun(zoneID string)
+}
+
+// Outcomes of a request.
+const (
+	outSession     = "session"      // has a session
+	outRenewed     = "renewed"      // has one, and got a new one
+	outExchanged   = "exchanged"    // got one for a pass
+	outPass        = "pass"         // an app showed a pass
+	outAdmitted    = "admitted"     // joined and was let in within the answer
+	outOpen        = "open"         // the zone lets everybody through
+	outBypassed    = "bypassed"     // is never queued
+	outZoneUnknown = "zone_unknown" // let through
+	outWait        = "sent_to_wait" // a browser was sent to the waiting page
+	outPassRefused = "pass_refused" // so, too, and its pass was no good
+	outRefused     = "refused"      // anything else was told to join
+)
+
+// Outcomes are all of them.
+var Outcomes = []string{
+	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
+}
+
+// Dependencies are what a Service is made of. All but Now and Logger are required.
+type Dependencies struct {
+	Room   *wait.Service
+	Zones  Zones
+	Keys   *token.Keys
+	Passes *pass.Signer
+	Limits Limits
+	Meter  Meter
+	// RoomURL is where visitors reach the public listener: https://queue.shop.example. Empty
+	// where the gateway leads /wait/ and /traffic/ of the site itself there.
+	RoomURL string
+	// Now defaults to time.Now.
+	Now func() time.Time
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Service decides whether a request goes on. It is safe for concurrent use.
+type Service struct {
+	room    *wait.Service
+	zones   Zones
+	keys    *token.Keys
+	passes  *pass.Signer
+	limits  Limits
+	meter   Meter
+	roomURL string
+	now     func() time.Time
+	log     *slog.Logger
+	recent  recent
+	warned  atomic.Int64 // Unix seconds
+}
+
+// New returns the gate.
+func New(d Dependencies) *Service {
+	s := &Service{
+		room: d.Room, zones: d.Zones, keys: d.Keys, passes: d.Passes, limits: d.Limits, meter: d.Meter,
+		roomURL: strings.TrimSuffix(d.RoomURL, "/"), now: d.Now, log: d.Logger,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// verdict is what becomes of a request.
+type verdict struct {
+	outcome string
+	// location is where the browser is led; "" where the request goes on or is refused.
+	location string
+	refused  bool
+	// session is one to hand out, "" for none, and length how long it is good. An app gets it
+	// in a header.
+	session string
+	length  time.Duration
+	app     bool
+}
+
+// ask decides. address is where the visitor comes from. The zone's name is well-formed.
+func (s *Service) ask(ctx context.Context, zoneID string, q *request, address string) verdict {
+	v := s.decide(ctx, zoneID, q, address)
+	s.meter.Site(zoneID, v.outcome)
+	if v.outcome == outExchanged || v.outcome == outAdmitted {
+		s.meter.SessionBegun(zoneID)
+	}
+	return v
+}
+
+func (s *Service) decide(ctx context.Context, zoneID string, q *request, address string) verdict {
+	now := s.now()
+	held, inside := s.find(zoneID, q, now)
+	shown := ""
+	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
+		shown = q.takePass()
+	}
+	if inside && shown == "" {
+		return s.goesOn(ctx, zoneID, q, held, now)
+	}
+	settings, err := s.zones.Zone(ctx, zoneID)
+	switch {
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		s.warn(zoneID, now)
+		return verdict{outcome: outZoneUnknown}
+	case err != nil:
+		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
+	}
+	switch {
+	case shown != "":
+		return s.exchange(ctx, settings, q, shown, address, inside, now)
+	case bypasses(settings, q), q.preflight():
+		return verdict{outcome: outBypassed}
+	}
+	if v, ok := s.app(settings, q, now); ok {
+		return v
+	}
+	switch {
+	case q.navigates():
+		return s.admit(ctx, settings, q, address, now)
+	case settings.Mode == zone.ModeOpen:
+		return verdict{outcome: outOpen}
+	}
+	return verdict{outcome: outRefused, refused: true}
+}
+
+// goesOn lets one in who has a session, and renews it when half of it is over.
+func (s *Service) goesOn(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
+	if now.Before(held.Issued.Add(held.Length / 2)) {
+		return verdict{outcome: outSession}
+	}
+	settings, err := s.zones.Zone(ctx, zoneID)
+	if err != nil || settings.SessionRenewal != zone.RenewalUse {
+		return verdict{outcome: outSession}
+	}
+	held.Issued, held.Length = now, settings.Session()
+	return verdict{
+		outcome: outRenewed, session: s.keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
+	}
+}
+
+// begin makes the session of an admission.
+func (s *Service) begin(settings zone.Settings, g pass.Grant, now time.Time) (text string, length time.Duration) {
+	length = settings.Session()
+	return s.keys.SignSession(settings.ZoneID, token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: length}), length
+}
+
+// grant returns what a pass of the zone grants.
+func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) {
+	g, err := s.passes.Verify(shown, now)
+	return g, err == nil && g.ZoneID == zoneID
+}
+
+// exchange gives a session for a pass, and leads to the same address without it.
+func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *request, shown, address string, inside bool, now time.Time) verdict {
+	browser := sha256.Sum256([]byte(address + "\n" + q.header.Get("User-Agent")))
+	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
+		first, err := s.first(ctx, g, browser, now)
+		if err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
+		}
+		if first {
+			text, length := s.begin(settings, g, now)
+			return verdict{outcome: outExchanged, location: q.here(), session: text, length: length}
+		}
+	}
+	if inside { // somebody came back to the address with the pass
+		return verdict{outcome: outSession, location: q.here()}
+	}
+	// The page must not lead here with the same pass again.
+	return verdict{outcome: outPassRefused, location: s.page(settings.ZoneID, q) + "&" + page.AgainParameter + "=1"}
+}
+
+// app lets an app in that shows a pass in a header.
+func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdict, bool) {
+	shown := q.header.Get(AppHeader)
+	if bearer, ok := strings.CutPrefix(q.header.Get("Authorization"), "Bearer "); ok && shown == "" {
+		shown = bearer
+	}
+	if shown == "" {
+		return verdict{}, false
+	}
+	g, ok := s.grant(settings.ZoneID, shown, now)
+	if !ok {
+		return verdict{}, false
+	}
+	text, length := s.begin(settings, g, now)
+	return verdict{outcome: outPass, session: text, length: length, app: true}, true
+}
+
+// admit lets a browser in where there is room, and sends it to the waiting page where not.
+func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
+	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
+	open := settings.Mode == zone.ModeOpen
+	if settings.Mode == zone.ModeClosed {
+		return toPage()
+	}
+	// At most a second old, which spares the store the joins of a crowd.
+	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && !open {
+		return toPage()
+	}
+	a, err := s.room.Join(ctx, wait.Newcomer{
+		ZoneID: settings.ZoneID, ClientAgent: "SITE", Address: address, Forwarded: wait.Forwarded(q.header),
+	})
+	if err == nil && a.CanEnter() {
+		if g, ok := s.grant(settings.ZoneID, a.Pass, now); ok {
+			text, length := s.begin(settings, g, now)
+			return verdict{outcome: outAdmitted, session: text, length: length}
+		}
+	}
+	switch {
+	case open:
+		return verdict{outcome: outOpen}
+	case err == nil && !a.CanEnter():
+		v := toPage()
+		v.location += "&" + page.TokenParameter + "=" + a.Token // needs no escaping
+		return v
+	}
+	return toPage() // it says why: the line is full, the store is away, too many come from there
+}
+
+// page is the address of the waiting page.
+func (s *Service) page(zoneID string, q *request) string {
+	return s.roomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.roomURL != ""))
+}
+
+// warn says that the gateway asks for a zone that there is not.
+func (s *Service) warn(zoneID string, now time.Time) {
+	last := s.warned.Load()
+	if now.Unix()-last >= int64(warnEvery/time.Second) && s.warned.CompareAndSwap(last, now.Unix()) {
+		s.log.Warn("a gateway asks about a zone that there is not, and everybody is let through: make the zone, or mend its name in the gateway",
+			"zone", zoneID)
+	}
+}

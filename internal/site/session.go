@@ -1,0 +1,63 @@
+package site
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// SessionHeader has a session without a cookie, for apps: in the answer to one that shows a
+// pass, and from then on in its requests.
+const SessionHeader = "X-Waiting-Room-Session"
+
+// What the cookie's name begins with, before the zone. Browsers take one with __Host- from
+// the site itself alone, by TLS, and for all its paths. The waiting page's begins otherwise.
+const (
+	secureCookie = "__Host-waitingroom-"
+	plainCookie  = "waitingroom_session-"
+)
+
+// find returns the session that the request has, if that is good.
+func (s *Service) find(zoneID string, q *request, now time.Time) (token.Session, bool) {
+	name := plainCookie
+	if q.secure {
+		name = secureCookie
+	}
+	good := func(text string) (token.Session, bool) {
+		if len(text) != token.SessionSize {
+			return token.Session{}, false
+		}
+		found, err := s.keys.VerifySession(zoneID, text)
+		return found, err == nil && found.Good(now)
+	}
+	for _, line := range q.header["Cookie"] {
+		for line != "" {
+			var pair string
+			pair, line, _ = strings.Cut(line, ";")
+			value, ok := strings.CutPrefix(strings.TrimLeft(pair, " "), name)
+			if !ok {
+				continue
+			}
+			if value, ok = strings.CutPrefix(value, zoneID); !ok || value == "" || value[0] != '=' {
+				continue
+			}
+			if found, ok := good(value[1:]); ok {
+				return found, true
+			}
+		}
+	}
+	return good(q.header.Get(SessionHeader))
+}
+
+// setSession hands a session out as a cookie.
+func setSession(h http.Header, zoneID string, secure bool, text string, length time.Duration) {
+	name, more := plainCookie, ""
+	if secure {
+		name, more = secureCookie, "; Secure"
+	}
+	h.Add("Set-Cookie", name+zoneID+"="+text+"; Path=/; Max-Age="+strconv.FormatInt(int64(length/time.Second), 10)+
+		"; HttpOnly; SameSite=Lax"+more)
+}

@@ -1,0 +1,449 @@
+package site_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// led is where an answer leads a browser, whatever the gateway; "" where it does not.
+func led(t *testing.T, gateway string, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	to := w.Header().Get("Location")
+	want := http.StatusFound
+	if gateway == "nginx" {
+		want = http.StatusUnauthorized
+	}
+	if (to != "") != (w.Code == want) {
+		t.Errorf("%s: %d to %q", gateway, w.Code, to)
+	}
+	return to
+}
+
+// TestANormalDay: where there is room, the first request goes on with a session, and the
+// next ones by it, whatever the store does.
+func TestANormalDay(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 600)
+		w := r.ask(gateway, "GET", "/cart?item=7", opens...)
+		held := cookie(w)
+		if w.Code != 200 || !strings.HasPrefix(held, "__Host-waitingroom-SHOP=") || r.counted("begun") != 1 {
+			t.Fatalf("%s: %d %v", gateway, w.Code, w.Header())
+		}
+		r.away = fmt.Errorf("store: %w", line.ErrStoreUnavailable)
+		for i, method := range []string{"GET", "POST", "DELETE"} {
+			req := []string{"Cookie", "a=b; " + held + "; c=d"}
+			h := r.http
+			if gateway == "envoy" && method != "GET" {
+				h = r.bare // no description has these
+			}
+			if w := r.askAt(h, gateway, method, "/api", req...); w.Code != 200 || w.Header().Get("Set-Cookie") != "" || w.Body.Len() != 0 {
+				t.Errorf("%s %d: %d %v", gateway, i, w.Code, w.Header())
+			}
+		}
+		if r.counted("session") != 3 || r.joins != 1 {
+			t.Errorf("%s: %v, %d joins", gateway, r.counts, r.joins)
+		}
+	}
+}
+
+// TestALine: a page leads to the waiting page, anything else is told where to join.
+func TestALine(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 10)
+		if w := r.ask(gateway, "GET", "/", opens...); w.Code != 200 {
+			t.Fatalf("%s: the first: %d", gateway, w.Code)
+		}
+		// The second joins, lands in line, and takes the place along.
+		to, err := url.Parse(led(t, gateway, r.ask(gateway, "GET", "/cart?item=7&n=a%20b", opens...)))
+		must(t, err)
+		q := to.Query()
+		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
+			t.Errorf("%s: led to %s", gateway, to)
+		}
+		if _, err := r.keys.Verify(zoneID, q.Get(page.TokenParameter)); err != nil {
+			t.Errorf("%s: the place is lost: %s", gateway, to)
+		}
+		// Once the line is seen, nobody else asks the store.
+		r.forward(2 * time.Second)
+		joins := r.joins
+		third := led(t, gateway, r.ask(gateway, "GET", "/", "Accept", "text/html,*/*;q=0.8"))
+		if want := roomURL + "/wait/SHOP?to=https%3A%2F%2Fshop.example%2F"; third != want || r.joins != joins {
+			t.Errorf("%s: led to %s, %d joins", gateway, third, r.joins-joins)
+		}
+		for _, header := range [][]string{nil, {"Accept", "*/*"}, {"Sec-Fetch-Mode", "cors", "Accept", "text/html"}} {
+			w := r.ask(gateway, "GET", "/api", header...)
+			document := w.Body.String()
+			if gateway == "nginx" {
+				document = w.Header().Get(site.ProblemHeader)
+			}
+			var got struct {
+				Code   string `json:"code"`
+				ZoneID string `json:"zoneId"`
+				Join   string `json:"join"`
+				Page   string `json:"page"`
+			}
+			must(t, json.Unmarshal([]byte(document), &got))
+			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != site.Code ||
+				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
+				t.Errorf("%s: %d %s", gateway, w.Code, document)
+			}
+		}
+		if w := r.ask(gateway, "HEAD", "/api"); w.Body.Len() != 0 && gateway == "envoy" {
+			t.Errorf("%s: %s", gateway, w.Body)
+		}
+	}
+}
+
+// TestExchange: a pass in the URL becomes a session, is taken out of the URL, and does so once.
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 0)
+		for _, tt := range []struct{ with, without string }{
+			{"/cart?waiting_room_pass=PASS", "/cart"},
+			{"/cart?item=7&n=a%20b+c&waiting_room_pass=PASS", "/cart?item=7&n=a%20b+c"},
+			{"/cart?a&waiting_room_pass=PASS&b=", "/cart?a&b="},
+			{"//evil.example/?waiting_room_pass=PASS", "/.//evil.example/"},
+		} {
+			shown := r.pass(zoneID, 5*time.Minute)
+			uri := strings.Replace(tt.with, "PASS", shown, 1)
+			first := r.ask(gateway, "GET", uri, opens...)
+			if got := led(t, gateway, first); got != tt.without || cookie(first) == "" {
+				t.Errorf("%s: %s: led to %q with %v", gateway, tt.with, got, first.Header())
+			}
+			if w := r.ask(gateway, "GET", "/", "Cookie", cookie(first)); w.Code != 200 {
+				t.Errorf("%s: the session of a pass: %d", gateway, w.Code)
+			}
+			// The reply may have been lost.
+			if again := r.ask(gateway, "GET", uri, opens...); cookie(again) == "" {
+				t.Errorf("%s: the same browser, at once: %d", gateway, again.Code)
+			}
+			// Back to the address with the pass, with the session.
+			back := r.ask(gateway, "GET", uri, with(opens, "Cookie", cookie(first), "User-Agent", "x")...)
+			if led(t, gateway, back) != tt.without || cookie(back) != "" {
+				t.Errorf("%s: back: %d %v", gateway, back.Code, back.Header())
+			}
+			for name, h := range map[string]http.Handler{"here": r.bare, "on another server": r.server(roomURL)} {
+				w := r.askAt(h, gateway, "GET", uri, with(opens, "User-Agent", "another")...)
+				if to := led(t, gateway, w); !strings.HasPrefix(to, roomURL+"/wait/SHOP?to=") || !strings.HasSuffix(to, "&again=1") ||
+					strings.Contains(to, shown) || cookie(w) != "" {
+					t.Errorf("%s: used twice, %s: %d to %q", gateway, name, w.Code, to)
+				}
+			}
+			r.forward(time.Minute)
+			if w := r.ask(gateway, "GET", uri, opens...); cookie(w) != "" {
+				t.Errorf("%s: the same browser, a minute later: %v", gateway, w.Header())
+			}
+		}
+	}
+}
+
+// TestPassesOfAnyLifeAreExchangedOnce: a pass that is good for a day is remembered for one.
+func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
+	t.Parallel()
+	for _, life := range []time.Duration{10 * time.Second, 9 * time.Minute, 10 * time.Minute, 59 * time.Minute, time.Hour, 24*time.Hour - time.Second} {
+		r := newRoom(t, 0)
+		uri := "/?waiting_room_pass=" + r.pass(zoneID, life)
+		if w := r.ask("caddy", "GET", uri, opens...); cookie(w) == "" {
+			t.Fatalf("%v: %d", life, w.Code)
+		}
+		r.forward(life - 2*time.Second)
+		if w := r.ask("caddy", "GET", uri, with(opens, "User-Agent", "another")...); cookie(w) != "" {
+			t.Errorf("%v: exchanged again just before it ends", life)
+		}
+	}
+}
+
+// TestPassesThatAreNoGood lead to the page, and no further.
+func TestPassesThatAreNoGood(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	short := r.pass(zoneID, time.Minute)
+	r.forward(2 * time.Minute)
+	for name, shown := range map[string]string{
+		"another zone's": r.pass("OTHER", time.Minute), "expired": short, "made up": "a.b.c", "changed": r.pass(zoneID, time.Minute) + "A",
+	} {
+		w := r.ask("traefik", "GET", "/?waiting_room_pass="+shown, opens...)
+		if to := led(t, "traefik", w); !strings.HasSuffix(to, "&again=1") || cookie(w) != "" {
+			t.Errorf("%s: %d to %q", name, w.Code, to)
+		}
+		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
+			if w := r.ask("traefik", "GET", "/", header...); w.Code != 429 {
+				t.Errorf("%s, in a header: %d", name, w.Code)
+			}
+		}
+	}
+	if r.counted("pass_refused") != 4 || r.counted("begun") != 0 {
+		t.Errorf("%v", r.counts)
+	}
+}
+
+// TestAnApp shows its pass in a header, and then the session that it got.
+func TestAnApp(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 0)
+		shown := r.pass(zoneID, time.Minute)
+		var session string
+		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
+			w := r.ask(gateway, "GET", "/api", header...)
+			session = w.Header().Get(site.SessionHeader)
+			if w.Code != 200 || session == "" || w.Header().Get("Set-Cookie") != "" {
+				t.Errorf("%s: %d %v", gateway, w.Code, w.Header())
+			}
+		}
+		r.forward(5 * time.Minute)
+		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown); w.Code == 200 {
+			t.Errorf("%s: a pass that has expired: %d", gateway, w.Code)
+		}
+		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, session); w.Code != 200 || w.Header().Get(site.SessionHeader) != "" {
+			t.Errorf("%s: the session: %d %v", gateway, w.Code, w.Header())
+		}
+		r.forward(15 * time.Minute)
+		w := r.ask(gateway, "GET", "/api", site.SessionHeader, session)
+		if renewed := w.Header().Get(site.SessionHeader); w.Code != 200 || renewed == "" || renewed == session {
+			t.Errorf("%s: renewed: %d %v", gateway, w.Code, w.Header())
+		}
+	}
+}
+
+// TestRenewal: who comes when half is over gets a new cookie of the same admission, where the
+// zone says so; the session ends where not.
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	for _, renewal := range []zone.Renewal{zone.RenewalUse, zone.RenewalOff} {
+		r := newRoom(t, 0)
+		r.set(func(s *zone.Settings) { s.SessionSeconds, s.SessionRenewal = 600, renewal })
+		uri := "/?waiting_room_pass=" + r.pass(zoneID, time.Minute)
+		held := cookie(r.ask("caddy", "GET", uri, opens...))
+		began, err := r.keys.VerifySession(zoneID, held[strings.IndexByte(held, '=')+1:])
+		must(t, err)
+		r.forward(298 * time.Second)
+		if w := r.ask("caddy", "GET", "/", "Cookie", held); w.Code != 200 || cookie(w) != "" {
+			t.Errorf("%s, before half: %d %q", renewal, w.Code, cookie(w))
+		}
+		r.forward(5 * time.Second)
+		w := r.ask("caddy", "GET", "/", "Cookie", held)
+		if w.Code != 200 || (cookie(w) != "") != (renewal == zone.RenewalUse) {
+			t.Errorf("%s, after half: %d %q", renewal, w.Code, cookie(w))
+		}
+		if again := cookie(w); again != "" {
+			s, err := r.keys.VerifySession(zoneID, again[strings.IndexByte(again, '=')+1:])
+			if err != nil || s.Admission != began.Admission || !s.Begun.Equal(began.Begun) || !s.Issued.After(began.Issued) {
+				t.Errorf("renewed: %+v of %+v, %v", s, began, err)
+			}
+		}
+		r.forward(300 * time.Second)
+		if w := r.ask("caddy", "GET", "/checkout", with(opens, "Cookie", held)...); w.Code != 302 {
+			t.Errorf("%s: the old cookie at its end: %d", renewal, w.Code)
+		}
+	}
+}
+
+// TestNoOtherCookie: nothing but a session of the zone, under its own name, that is not over.
+func TestNoOtherCookie(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	good := r.session(zoneID, time.Minute)
+	old := r.keys.SignSession(zoneID, token.Session{Issued: r.clock().Add(-time.Hour), Length: time.Hour})
+	for name, tt := range map[string]struct {
+		cookie string
+		ok     bool
+	}{
+		"good":                {"__Host-waitingroom-SHOP=" + good, true},
+		"after a bad one":     {"__Host-waitingroom-SHOP=x; __Host-waitingroom-SHOP=" + good, true},
+		"without TLS":         {"waitingroom_session-SHOP=" + good, false},
+		"another name":        {"__Host-waitingroom-SHOP2=" + good, false},
+		"another zone's name": {"__Host-waitingroom-OTHER=" + good, false},
+		"another zone's":      {"__Host-waitingroom-SHOP=" + r.session("OTHER", time.Minute), false},
+		"over":                {"__Host-waitingroom-SHOP=" + old, false},
+		"from the future":     {"__Host-waitingroom-SHOP=" + r.keys.SignSession(zoneID, token.Session{Issued: r.clock().Add(time.Hour), Length: time.Hour}), false},
+		"a token":             {"__Host-waitingroom-SHOP=" + r.keys.Sign(zoneID, line.Place{ArrivedAtMicros: 1, Epoch: 1}), false},
+		"a pass":              {"__Host-waitingroom-SHOP=" + r.pass(zoneID, time.Minute), false},
+		"none":                {"", false},
+	} {
+		if w := r.ask("nginx", "GET", "/", "Cookie", tt.cookie); (w.Code == 200) != tt.ok {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+	if w := r.ask("nginx", "GET", "/", "Cookie", "waitingroom_session-SHOP="+good, "X-Original-Proto", "http"); w.Code != 200 {
+		t.Errorf("without TLS: %d", w.Code)
+	}
+}
+
+// TestNoForgedCookie: whatever becomes of a good one, it is none.
+func TestNoForgedCookie(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	good := r.session(zoneID, time.Minute)
+	rapid.Check(t, func(t *rapid.T) {
+		value := []byte(good)
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			value[rapid.IntRange(0, len(value)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("ABCxyz019-_=.")).Draw(t, "is")
+		}
+		w := r.askAt(r.bare, "caddy", "GET", "/", "Cookie", "__Host-waitingroom-SHOP="+string(value))
+		if (w.Code == 200) != (string(value) == good) {
+			t.Fatalf("%s: %d", value, w.Code)
+		}
+	})
+}
+
+// TestNeverQueued are paths, agents and preflights; and what only looks like them.
+func TestNeverQueued(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	r.set(func(s *zone.Settings) {
+		s.BypassPaths = []string{"/assets/*", "/healthz", "/payment/*/callback", "*.css", "/caf\u00e9/*"}
+		s.BypassAgents = []string{"Googlebot"}
+	})
+	for uri, want := range map[string]bool{
+		"/assets/a.js": true, "/assets/a/b.js?v=1": true, "/assets/": true, "/healthz": true, "/healthz?x=/y": true,
+		"/payment/7/callback": true, "/payment/7/8/callback": true, "/x.css": true, "/caf%C3%A9/1": true, "/a%73sets/a": true,
+		"/assets": false, "/healthz/x": false, "/healthz2": false, "/payment/callback": false, "/x.css/y": false, "/": false,
+		"/assets/../checkout": false, "/assets/%2e%2e/checkout": false, "/assets/..;/checkout": false, "/assets/..%2fcheckout": false,
+		"/assets//checkout": false, "/assets/./x": false, `/assets/..\checkout`: false, "/assets/%5c..": false, "/assets/%252e%252e/x": false,
+		"//assets/x": false, "/checkout?/assets/": false, "/checkout%3f.css": true, "/assets/%00": false, "/assets/%zz": false,
+	} {
+		if w := r.askAt(r.bare, "nginx", "GET", uri); (w.Code == 200) != want {
+			t.Errorf("%s: %d", uri, w.Code)
+		}
+	}
+	for agent, want := range map[string]int{"Mozilla/5.0 (compatible; googlebot/2.1)": 200, "Mozilla/5.0": 429} {
+		if w := r.ask("traefik", "GET", "/", "User-Agent", agent); w.Code != want {
+			t.Errorf("%s: %d", agent, w.Code)
+		}
+	}
+	if w := r.ask("traefik", "OPTIONS", "/api", "Access-Control-Request-Method", "POST"); w.Code != 200 {
+		t.Errorf("preflight: %d", w.Code)
+	}
+	if w := r.ask("traefik", "OPTIONS", "/api"); w.Code != 429 {
+		t.Errorf("no preflight: %d", w.Code)
+	}
+}
+
+// TestModes: open lets all through, closed only those inside; a zone that is not there stops
+// nobody, and is counted.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	held := []string{"Cookie", "__Host-waitingroom-SHOP=" + r.session(zoneID, time.Hour)}
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeOpen })
+	page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api")
+	if page.Code != 200 || cookie(page) == "" || api.Code != 200 || cookie(api) != "" {
+		t.Errorf("open: %d %q, %d %q", page.Code, cookie(page), api.Code, cookie(api))
+	}
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	joins := r.joins
+	page, api, inside := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
+	if page.Code != 302 || api.Code != 429 || inside.Code != 200 || r.joins != joins {
+		t.Errorf("closed: %d, %d, inside %d", page.Code, api.Code, inside.Code)
+	}
+	must(t, r.DeleteZone(t.Context(), zoneID, ""))
+	page, api, inside = r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
+	if page.Code != 200 || api.Code != 200 || inside.Code != 200 || r.counted("zone_unknown") != 2 {
+		t.Errorf("deleted: %d, %d, inside %d, %v", page.Code, api.Code, inside.Code, r.counts)
+	}
+}
+
+// TestTheStoreIsAway: a newcomer goes to the page, which says so; a pass is still exchanged.
+func TestTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]error{"away": fmt.Errorf("store: %w", line.ErrStoreUnavailable), "broken": errors.New("broken")} {
+		r := newRoom(t, 600)
+		shown := r.pass(zoneID, time.Minute)
+		r.away = away
+		if w := r.ask("caddy", "GET", "/", opens...); !strings.HasPrefix(led(t, "caddy", w), roomURL+"/wait/SHOP") {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+		if w := r.ask("caddy", "POST", "/api"); w.Code != 429 {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, opens...); cookie(w) == "" || led(t, "caddy", w) != "/" {
+			t.Errorf("%s: a pass: %d %v", name, w.Code, w.Header())
+		}
+	}
+}
+
+// TestInMidCheckout: a form that is sent when the session is over goes on where there is
+// room; in a line, its visitor comes back to the page with the form.
+func TestInMidCheckout(t *testing.T) {
+	t.Parallel()
+	form := with(opens, "Referer", "https://shop.example/checkout?step=2")
+	r := newRoom(t, 600)
+	if w := r.ask("caddy", "POST", "/pay", form...); w.Code != 200 || cookie(w) == "" {
+		t.Errorf("room: %d", w.Code)
+	}
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	for referer, want := range map[string]string{
+		"https://shop.example/checkout?step=2": "https://shop.example/checkout?step=2",
+		"https://evil.example/x":               "https://shop.example/", "": "https://shop.example/", "%": "https://shop.example/",
+	} {
+		to, err := url.Parse(led(t, "caddy", r.ask("caddy", "POST", "/pay", with(opens, "Referer", referer)...)))
+		if err != nil || to.Query().Get("to") != want {
+			t.Errorf("from %q back to %s, %v", referer, to, err)
+		}
+	}
+}
+
+// TestTheRoomOnTheSite: the page and the site are one origin, and no address is told.
+func TestTheRoomOnTheSite(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	h := r.server("")
+	if to := led(t, "nginx", r.askAt(h, "nginx", "GET", "/a?b=c", opens...)); to != "/wait/SHOP?to=%2Fa%3Fb%3Dc" {
+		t.Errorf("led to %q", to)
+	}
+	if to := led(t, "nginx", r.askAt(h, "nginx", "GET", "/a?b="+strings.Repeat("c", 4000), opens...)); to != "/wait/SHOP?to=%2Fa" {
+		t.Errorf("led to %q", to)
+	}
+	if to := led(t, "nginx", r.askAt(h, "nginx", "GET", "/"+strings.Repeat("c", 4000), opens...)); to != "/wait/SHOP?to=%2F" {
+		t.Errorf("led to %q", to)
+	}
+}
+
+// TestQuestionsThatAreWrong: nothing is guessed, so that no visitor chooses what is asked.
+func TestQuestionsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	r.set(func(s *zone.Settings) { s.BypassPaths = []string{"/assets/*"} })
+	for _, gateway := range []string{"nginx", "traefik", "caddy"} {
+		w := r.ask(gateway, "GET", "/", "X-Original-URI", "/assets/x", "X-Forwarded-Uri", "/assets/x")
+		if w.Code != 400 {
+			t.Errorf("%s: both headers: %d", gateway, w.Code)
+		}
+	}
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	if w := r.ask("envoy", "GET", "/", "X-Original-URI", "/assets/x", "X-Forwarded-Uri", "/assets/x"); w.Code != 429 {
+		t.Errorf("envoy, with the others' headers: %d", w.Code)
+	}
+	if w := r.ask("none", "GET", "/"); w.Code != 400 {
+		t.Errorf("nothing told: %d", w.Code)
+	}
+	if w := r.ask("nginx", "OPTIONS", "*"); w.Code != 403 {
+		t.Errorf("*: %d", w.Code)
+	}
+	req := httptest.NewRequest(http.MethodGet, "/site/a%20b/x", http.NoBody)
+	w := httptest.NewRecorder()
+	r.bare.ServeHTTP(w, req)
+	if w.Code != 400 {
+		t.Errorf("no name of a zone: %d", w.Code)
+	}
+}

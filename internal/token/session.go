@@ -1,0 +1,85 @@
+package token
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"time"
+)
+
+// Where the parts of a session lie. See the package's layout.
+const (
+	sessionVersion = 1
+	admissionAt    = 1
+	begunAt        = 17
+	issuedAt       = 25
+	lengthAt       = 33
+	signedSession  = 37
+	sizeSession    = signedSession + macSize
+	textSession    = (sizeSession*8 + 5) / 6
+
+	// endOfSeconds is the first Unix time, in seconds, that is too late: 2^53 microseconds.
+	endOfSeconds = endOfTime / 1_000_000
+	// skewSeconds is by how much the clock of the server that issued it may be ahead.
+	skewSeconds = 60
+)
+
+// SessionSize is the length of a session, in characters.
+const SessionSize = textSession
+
+// Session is what one who was let into a site holds.
+type Session struct {
+	// Admission is the jti of the pass that it was given for.
+	Admission [16]byte
+	// Begun is when the visitor was let in, and Issued when this text of it was made:
+	// later, if it was renewed. Both are in whole seconds.
+	Begun, Issued time.Time
+	// Length is how long it is good from Issued on, in whole seconds, below 2^32 s.
+	Length time.Duration
+}
+
+// Good reports whether it is good at the time, which a clock that is a minute behind says, too.
+func (s *Session) Good(now time.Time) bool {
+	return now.Before(s.Issued.Add(s.Length)) && !now.Add(skewSeconds*time.Second).Before(s.Issued)
+}
+
+// SignSession returns the session as text, under the newest secret. The same session
+// has always the same text.
+func (k *Keys) SignSession(zoneID string, s Session) string {
+	var raw [sizeSession]byte
+	raw[versionAt] = sessionVersion
+	copy(raw[admissionAt:begunAt], s.Admission[:])
+	binary.BigEndian.PutUint64(raw[begunAt:], uint64(s.Begun.Unix()))
+	binary.BigEndian.PutUint64(raw[issuedAt:], uint64(s.Issued.Unix()))
+	binary.BigEndian.PutUint32(raw[lengthAt:], uint32(s.Length/time.Second))
+	code := sum(k.keys[0].session, zoneID, raw[:signedSession])
+	copy(raw[signedSession:], code[:macSize])
+	return encoding.EncodeToString(raw[:])
+}
+
+// VerifySession returns the session of the zone that the text is, or ErrInvalid. The
+// caller compares the times.
+func (k *Keys) VerifySession(zoneID, text string) (Session, error) {
+	var raw [sizeSession]byte
+	var in [textSession]byte
+	if len(text) != textSession {
+		return Session{}, ErrInvalid
+	}
+	if n, err := encoding.Decode(raw[:], in[:copy(in[:], text)]); err != nil || n != sizeSession || raw[versionAt] != sessionVersion {
+		return Session{}, ErrInvalid
+	}
+	begun, issued := binary.BigEndian.Uint64(raw[begunAt:]), binary.BigEndian.Uint64(raw[issuedAt:])
+	if begun >= endOfSeconds || issued >= endOfSeconds {
+		return Session{}, ErrInvalid
+	}
+	for _, key := range k.keys {
+		code := sum(key.session, zoneID, raw[:signedSession])
+		if hmac.Equal(code[:macSize], raw[signedSession:]) {
+			return Session{
+				Admission: [16]byte(raw[admissionAt:begunAt]),
+				Begun:     time.Unix(int64(begun), 0), Issued: time.Unix(int64(issued), 0),
+				Length: time.Duration(binary.BigEndian.Uint32(raw[lengthAt:])) * time.Second,
+			}, nil
+		}
+	}
+	return Session{}, ErrInvalid
+}
