@@ -115,9 +115,9 @@ fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 	scripts/fuzz.sh $(FUZZFOR)
 
 .PHONY: pictures
-pictures: ## take the console's pictures anew, into docs/img (look at them)
-	@scripts/install-debian.sh chromium
-	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/operate/console
+pictures: ## take the pictures of console and waiting page anew, into docs/img (look at them)
+	@scripts/install-debian.sh chromium fonts
+	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/operate/console ./cmd/queue-server
 
 ##@ Measure it
 

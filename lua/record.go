@@ -10,8 +10,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// recordBatch is how many zones' records are read in one exchange: at most 10 MB.
-const recordBatch = 100
+// recordBatch is how many zones' records are read in one exchange: 1 MB, or 70 MB where
+// all have the largest logo.
+const recordBatch = 10
 
 // Changes implements store.Editor. When a node does not answer it returns the changes of
 // the other nodes, and an error.

@@ -30,6 +30,7 @@ for program in "$@"; do
 	javac) missing+=(default-jdk-headless) ;;
 	python3-cryptography) missing+=(python3-cryptography) ;;
 	systemd-analyze) missing+=(systemd) ;;
+	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -70,8 +71,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
-	e.GET("/wait/:zoneId", r.page.Get, r.familiar)
-	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar)
+	e.GET("/wait/:zoneId", r.page.Get, r.familiar, packed)
+	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
@@ -79,6 +80,11 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Public.ServeJSON)
 	return e
+}
+
+// packed compresses an answer for who takes it so.
+func packed(next echo.HandlerFunc) echo.HandlerFunc {
+	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(next)
 }
 
 // ownSites refuses what browsers send for pages of other sites.

@@ -83,7 +83,7 @@ func (s Settings) logoFault() string {
 	sniffed := http.DetectContentType(image)
 	switch {
 	case kind == "":
-		return "must be a data: URL of a png, jpeg, webp or svg+xml image in base64: data:image/png;base64,..."
+		return "must be a data: URL of a png, jpeg, webp or svg+xml image in base64, such as data:image/png;base64,iVBORw0KGgo="
 	case kind == "image/svg+xml" && !strings.Contains(string(image), "<svg"), kind != "image/svg+xml" && kind != sniffed:
 		return "is not the " + kind + " that it says it is"
 	}

@@ -97,30 +97,6 @@ var Table = setting.Table[Settings]{
 		Column: "OUTAGE", Spare: 5,
 	},
 	{
-		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,
-		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
-		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
-		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
-	},
-	{
-		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) }, Later: true,
-		Default: string(RenewalUse), Choices: []setting.Choice{
-			{Value: string(RenewalUse), Label: "by use", Means: "who is active stays in"},
-			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
-		},
-		Label: "Renewal of sessions", Hint: "By use: who comes again when half the session is over gets a new one.",
-	},
-	{
-		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths }, Later: true,
-		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
-		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.",
-	},
-	{
-		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents }, Later: true,
-		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
-		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
-	},
-	{
 		Name: "sites", At: func(s *Settings) any { return &s.Sites }, Later: true,
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
@@ -145,6 +121,30 @@ var Table = setting.Table[Settings]{
 		Name: "message", At: func(s *Settings) any { return &s.Message }, Later: true,
 		Default: "", MaxLength: MaxMessageLength,
 		Label: "Message", Hint: "To all who wait. They see it when they poll next.",
+	},
+	{
+		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,
+		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
+		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
+		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
+	},
+	{
+		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) }, Later: true,
+		Default: string(RenewalUse), Choices: []setting.Choice{
+			{Value: string(RenewalUse), Label: "by use", Means: "who is active stays in"},
+			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
+		},
+		Label: "Renewal of sessions", Hint: "By use: who comes again when half the session is over gets a new one.",
+	},
+	{
+		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths }, Later: true,
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
+		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.",
+	},
+	{
+		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents }, Later: true,
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
+		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
 	},
 }
 

@@ -110,14 +110,6 @@ type Settings struct {
 	MaxWaiting int64
 	// OnStoreFailure is hold or admit.
 	OnStoreFailure FailurePolicy
-	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
-	SessionSeconds int64
-	// SessionRenewal is use or off.
-	SessionRenewal Renewal
-	// BypassPaths are patterns of paths that the gate never queues; a * is any text.
-	BypassPaths []string
-	// BypassAgents are parts of User-Agents that the gate never queues.
-	BypassAgents []string
 	// Sites are the origins that the waiting page may lead to; paths lead to the first.
 	Sites []string
 	// PageTitle stands above the waiting page, as the shop's name does.
@@ -128,6 +120,14 @@ type Settings struct {
 	PageLogo string
 	// Message is to all who wait; "" for none.
 	Message string
+	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
+	SessionSeconds int64
+	// SessionRenewal is use or off.
+	SessionRenewal Renewal
+	// BypassPaths are patterns of paths that the gate never queues; a * is any text.
+	BypassPaths []string
+	// BypassAgents are parts of User-Agents that the gate never queues.
+	BypassAgents []string
 }
 
 // Defaults returns the settings of a new zone.

@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"encoding/base64"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,7 +29,7 @@ func formOf(t *testing.T, w *httptest.ResponseRecorder, path string) url.Values 
 	form, _, _ = strings.Cut(form, "</form>")
 	values := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(form, -1) {
-		values.Set(m[1], m[2])
+		values.Set(m[1], html.UnescapeString(m[2]))
 	}
 	return values
 }
@@ -268,5 +270,34 @@ func TestDeleteAsksForTheName(t *testing.T) {
 		if body := p.get(path).Body.String(); strings.Contains(body, "was deleted") || strings.Contains(body, "<script>") {
 			t.Errorf("%s:\n%s", path, words(body))
 		}
+	}
+}
+
+// TestWaitingPage: the page's settings go the way of all changes, also a logo that is too
+// long for an address, and can be looked at before.
+func TestWaitingPage(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	p := r.enter("Anna")
+	logo := "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte("<svg>"+strings.Repeat(" ", 12_000)+"</svg>"))
+	form := url.Values{"message": {"Doors at noon."}, "pageTitle": {"Shop"}, "pageLogo": {logo}, "pageColor": {"#0f766e"}, "sites": {"https://shop.example"}}
+	if w := p.post("zones/Z/preview", form); w.Body.String() != "Shop|Doors at noon." {
+		t.Errorf("preview: %d %s", w.Code, w.Body)
+	}
+	asked := p.post("zones/Z/ask", form)
+	if got := words(asked.Body.String()); !strings.Contains(got, "image/svg+xml, 12.0 KB") || r.zone("Z").Message != "" {
+		t.Errorf("asked: %d %s", asked.Code, got)
+	}
+	done := p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
+	if s := r.zone("Z"); s.PageLogo != logo || s.Message != "Doors at noon." || s.PageColor != "#0f766e" || len(s.Sites) != 1 {
+		t.Errorf("set: %.200s", s)
+	}
+	if w := p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))); w.Code != http.StatusOK || !r.zone("Z").Equal(zone.Defaults("Z")) {
+		t.Errorf("undone: %d %.200s", w.Code, r.zone("Z"))
+	}
+	if w := p.post("zones/Z/ask", url.Values{"pageColor": {"red } *"}}); w.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(words(w.Body.String()), "Page colour:") {
+		t.Errorf("a bad colour: %d", w.Code)
 	}
 }

@@ -118,9 +118,9 @@ func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 // page adds the effects of the settings of the waiting page.
 func (s *says) page(was, now zone.Settings) {
 	const leastContrast = 3 // of WCAG 2.2, for what is no text
-	switch {
-	case now.Message == was.Message:
-	case now.Message == "":
+	switch now.Message {
+	case was.Message:
+	case "":
 		s.add("The message disappears from everybody's page with the next poll: from most within 20 s.")
 	default:
 		s.add("Everybody who waits sees the message with the next poll: most of them within 20 s.")

@@ -133,3 +133,23 @@ func TestState(t *testing.T) {
 		}
 	}
 }
+
+// TestEffectsOfThePage: the colour is looked at before everybody sees it.
+func TestEffectsOfThePage(t *testing.T) {
+	t.Parallel()
+	was := zone.Defaults("Z")
+	now := was
+	now.PageColor, now.Message, now.Sites = "#ffdd00", "Doors at noon.", []string{"https://shop.example", "http://old.example"}
+	want := "Everybody who waits sees the message with the next poll: most of them within 20 s.\n" +
+		"Text on buttons is black, with a contrast of 15.6:1.\n" +
+		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +
+		"! http://old.example has no TLS: passes can be read on the way to it.\n"
+	if got := told(effects(was, now, watch.Sample{Store: watch.StoreOK}, true, time.Now())); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	want = "The message disappears from everybody's page with the next poll: from most within 20 s.\n" +
+		"! The waiting page leads to paths of its own address only.\n"
+	if got := told(effects(now, was, watch.Sample{Store: watch.StoreOK}, true, time.Now())); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}

@@ -92,7 +92,7 @@ func must(t *testing.T, err error) {
 
 func (r *room) set(change func(*zone.Settings)) {
 	r.t.Helper()
-	settings, err := r.Store.Zone(r.t.Context(), zoneID)
+	settings, err := r.Zone(r.t.Context(), zoneID)
 	if err != nil {
 		settings = zone.Defaults(zoneID)
 	}
@@ -343,6 +343,48 @@ func TestLanguages(t *testing.T) {
 		b.header.Set("Accept-Language", accept)
 		w := b.get("")
 		shows(t, w, http.StatusOK, texts...)
+	}
+}
+
+// TestLook: what an operator sets is on the page, as text and as an image alone, and what
+// did not come from an operator is not.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	const svg = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
+	r.set(func(s *zone.Settings) {
+		s.Sites = []string{"https://shop.example"}
+		s.PageTitle, s.PageColor, s.PageLogo = `Shop </title><script>alert(1)</script>`, "#ffdd00", svg
+		s.Message = `<img src=x onerror="alert(1)"></script><script>alert(1)</script>`
+	})
+	shows(t, r.browser().get("?to=https://shop.example/x?y=1"), http.StatusSeeOther)
+	w := r.browser().get("?to=/x")
+	shows(t, w, http.StatusOK, `<img src="`+strings.ReplaceAll(svg, "+", "&#43;")+`" alt="">`, "--accent: #ffdd00; --on-accent: #000000; --edge: var(--ink)",
+		"Shop &lt;/title&gt;", "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;", `"target":"https://shop.example/x"`)
+	if strings.Contains(w.Body.String(), "alert(1)</script>") || strings.Contains(w.Body.String(), "<img src=x") {
+		t.Errorf("the page has a script of somebody else:\n%s", w.Body)
+	}
+	for _, ground := range zone.Grounds {
+		if !strings.Contains(w.Body.String(), "--card: "+ground.Color) {
+			t.Errorf("page.css has no card of %s", ground.Color)
+		}
+	}
+}
+
+// TestPreview: an operator's console shows the page in a frame, where it can do nothing.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	h, err := page.New(r.wait, r.entry, r)
+	must(t, err)
+	w := httptest.NewRecorder()
+	s := zone.Defaults(zoneID)
+	s.PageTitle, s.PageLogo, s.PageColor = "Shop", "https://evil.example/x.png", "red } body { display: none"
+	must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
+	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "about 12 minutes")
+	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "sandbox; frame-ancestors 'self'") || strings.Contains(w.Body.String(), "<script") ||
+		strings.Contains(w.Body.String(), "evil.example") || strings.Contains(w.Body.String(), "red }") {
+		t.Errorf("%s\n%s", p, w.Body)
 	}
 }
 
