@@ -106,6 +106,15 @@ idleTimeoutSeconds     60  who is silent for longer loses the place
 passTtlSeconds        300  how long a pass is good for: 5 m
 maxWaiting              0  as many may wait as come
 onStoreFailure       hold  answer 503, keep the place
+sites                      Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.
+pageTitle                  Stands above the waiting page: the name of the shop or of the event.
+pageColor                  Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.
+pageLogo                   stands above the waiting page
+message                    To all who wait. They see it when they poll next.
+sessionSeconds       1800  who was let in is not queued again for 30 m
+sessionRenewal        use  who is active stays in
+bypassPaths                Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.
+bypassAgents               Parts of the User-Agent, such as Googlebot. Anybody can write one.
 `[1:], "")
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},
