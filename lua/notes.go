@@ -127,14 +127,15 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	}
 	taken, first := b.notes.add(a.Place.Epoch, note{p.ID, p.ArrivedAtMicros, a.State.NowMillis, a.PeriodMillis, now})
 	if first {
-		s.work.Go(func() { s.keepFlushing(b) })
+		s.work.Go(b.keepFlushing)
 	}
 	return a, taken
 }
 
 // keepFlushing sends the zone's notes until there are none: all when they are due, and
 // those of full calls before that. When the store closes it sends them once more.
-func (s *Store) keepFlushing(b *zoneBatch) {
+func (b *zoneBatch) keepFlushing() {
+	s := b.store
 	due := time.NewTicker(s.noteAfter)
 	defer due.Stop()
 	for {

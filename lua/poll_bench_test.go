@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -31,6 +33,7 @@ func BenchmarkFarPolls(b *testing.B) {
 	for _, atOnce := range []int{16, 256} {
 		b.Run(fmt.Sprint(atOnce), func(b *testing.B) {
 			inTurn(atOnce, polling, poll) // by which the tokens are fresh
+			noted := testutil.ToFloat64(s.metrics.touches)
 			began, before, n := time.Now(), redisCPU(b, s), 0
 			for b.Loop() {
 				n += inTurn(atOnce, polling, poll)
@@ -38,6 +41,7 @@ func BenchmarkFarPolls(b *testing.B) {
 			s.flush(s.batch("Z"), 1)
 			b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/poll")
 			b.ReportMetric(float64(time.Since(began).Nanoseconds())/1000/float64(n), "us/poll")
+			b.ReportMetric((testutil.ToFloat64(s.metrics.touches)-noted)/float64(n), "noted/poll")
 		})
 	}
 }

@@ -30,10 +30,14 @@
 --@include zone
 --@include begin
 --@include answer_all
---@include join
+--@include join_all
 --@include reply
 
 local first_other = 3 + 4 * tonumber(ARGV[2])
+local first_join = first_other
+while ARGV[first_join] and ARGV[first_join] ~= 'j' do
+  first_join = first_join + 2
+end
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -44,12 +48,9 @@ local t = begin(z, r, ARGV[1])
 
 local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)
 local n, wants_stats = #answers, false
-for i = first_other, #ARGV, 2 do
+for i = first_other, first_join - 1, 2 do
   local op, what = ARGV[i], ARGV[i + 1]
-  if op == 'j' then
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] = join(z, r, t, what)
-    n = n + 6
-  elseif op == 'l' then
+  if op == 'l' then
     local id, arrived = string.sub(what, 1, 8), tonumber(string.sub(what, 9))
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived)
     n = n + 4
@@ -64,6 +65,7 @@ for i = first_other, #ARGV, 2 do
     wants_stats = true
   end
 end
+join_all(z, r, t, ARGV, first_join, answers)
 
 save_zone(ZONE, z)
 for b, count in pairs(t.waits) do

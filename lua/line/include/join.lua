@@ -13,23 +13,9 @@ local function straight_in(z, r, t)
   return t.live < room
 end
 
--- join returns the answer to one who joins: as answer does, then its arrival and which
--- of its ids it is. The ids are those that it may have a place under, its own first.
-local function join(z, r, t, ids)
-  for i = 1, #ids, 8 do
-    local id = string.sub(ids, i, i + 7)
-    local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
-    if rank then
-      local arrived = tonumber(redis.call('ZSCORE', LINE, id))
-      local status, a, b, c = answer(z, r, t, id, arrived, rank)
-      return status, a, b, c, arrived, which
-    end
-    local at = admitted_at(z, t, id)
-    if at then
-      return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
-    end
-  end
-  local id = string.sub(ids, 1, 8)
+-- newcomer returns the answer to one who is not known, as join does. A place in the
+-- line is added to places, a ZADD to come. What reads the line has line_up make it first.
+local function newcomer(z, r, t, id, places, line_up)
   if z.mode == 'closed' then
     return CLOSED, 0, 0, 0, 0, 0
   end
@@ -48,11 +34,34 @@ local function join(z, r, t, ids)
   z.last_micros, z.joined = arrived, z.joined + 1
   -- The newest arrival of all is the last in the line.
   local text = string.format('%.0f', arrived)
-  redis.call('ZADD', LINE, text, id)
+  places[#places + 1], places[#places + 2] = text, id
   t.waiting = t.waiting + 1
   mark_newcomer(z, t, text)
+  if not t.open and t.waiting + MARK_EVERY > EXACT then
+    line_up()
+  end
   local status, position, est, period = wait(z, r, t, id, arrived, t.waiting - 1, nil)
   return status, position, est, period, arrived, 0
+end
+
+-- join returns the answer to one who joins and is known: as answer does, then its arrival
+-- and which of its ids it is. The ids are those that it may have a place under, its own
+-- first. Whose admission has expired is a newcomer.
+local function join(z, r, t, ids, places, line_up)
+  for i = 1, #ids, 8 do
+    local id = string.sub(ids, i, i + 7)
+    local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
+    if rank then
+      local arrived = tonumber(redis.call('ZSCORE', LINE, id))
+      local status, a, b, c = answer(z, r, t, id, arrived, rank)
+      return status, a, b, c, arrived, which
+    end
+    local at = admitted_at(z, t, id)
+    if at then
+      return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
+    end
+  end
+  return newcomer(z, r, t, string.sub(ids, 1, 8), places, line_up)
 end
 
 -- leave gives up the place that one has, if it has one.

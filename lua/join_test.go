@@ -1,0 +1,64 @@
+package lua
+
+import (
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// TestJoinsOfOneCall: newcomers take their places together, and still each finds the place
+// that it has, be it from before or from this call.
+func TestJoinsOfOneCall(t *testing.T) {
+	t.Parallel()
+	sc := newScene(t)
+	sc.zone.MaxWaiting = 4
+	put(t, sc.store, sc.zone)
+	before := stats(t, sc.store).Totals.Joined
+	tests := []struct {
+		ids      string
+		want     byte // whose place it is
+		status   line.Status
+		position int64
+	}{
+		{ids: "x", want: 'x', status: line.Waiting, position: 3},
+		{ids: "b", want: 'b', status: line.Waiting, position: 1},
+		{ids: "x", want: 'x', status: line.Waiting, position: 3},
+		{ids: "a", want: 'a', status: line.AdmittedBefore},
+		{ids: "yc", want: 'c', status: line.Waiting, position: 2},
+		{ids: "z", want: 'z', status: line.Waiting, position: 4},
+		{ids: "wx", want: 'x', status: line.Waiting, position: 3},
+		{ids: "v", status: line.Full},
+		{ids: "z", want: 'z', status: line.Waiting, position: 4},
+	}
+	asks := make([]*request, len(tests))
+	for i, tt := range tests {
+		asks[i] = &request{op: opJoin}
+		for _, letter := range []byte(tt.ids) {
+			asks[i].ids += string(idBytes(letter))
+		}
+	}
+	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
+		t.Fatal(err)
+	}
+	arrived := map[byte]int64{'b': sc.places['b'].ArrivedAtMicros, 'c': sc.places['c'].ArrivedAtMicros}
+	for i, tt := range tests {
+		a := asks[i].answer
+		if a.Status != tt.status || a.Position != tt.position || tt.want != 0 && a.Place.ID != visitor(tt.want) {
+			t.Errorf("%d: join %s: %+v, want status %d and position %d of %c", i, tt.ids, a, tt.status, tt.position, tt.want)
+		}
+		if at, known := arrived[tt.want]; known && at != a.Place.ArrivedAtMicros {
+			t.Errorf("%d: %c stands at %d, and before at %d", i, tt.want, a.Place.ArrivedAtMicros, at)
+		}
+		if a.Status == line.Waiting {
+			arrived[tt.want] = a.Place.ArrivedAtMicros
+		}
+	}
+	for _, m := range members(t, sc.store, "line") {
+		if id, _ := m.Member.(string); len(id) != 8 || arrived[id[0]] != int64(m.Score) {
+			t.Errorf("%v is in the line", m)
+		}
+	}
+	if st := stats(t, sc.store); st.State.Waiting != 4 || st.Totals.Joined != before+2 {
+		t.Errorf("%+v", st)
+	}
+}
