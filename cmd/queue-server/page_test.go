@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shopAndRoom is a shop and its waiting room at one address, as behind a gateway.
-type shopAndRoom struct {
+// shopFront is a shop and its waiting room at one address, as behind a gateway.
+type shopFront struct {
 	*server
 	url string
 	// away: the room's calls get what a server answers whose store is away.
@@ -39,9 +39,9 @@ const pageZones = `zones:
   - {zoneId: OPEN, mode: open}
 `
 
-func openSite(t *testing.T) *shopAndRoom {
+func openShopFront(t *testing.T) *shopFront {
 	t.Helper()
-	s := &shopAndRoom{server: start(t, map[string]string{"QUEUE_CONFIG": config(t, pageZones)})}
+	s := &shopFront{server: start(t, map[string]string{"QUEUE_CONFIG": config(t, pageZones)})}
 	room, err := url.Parse(s.public)
 	must(t, err)
 	proxy := &httputil.ReverseProxy{
@@ -70,7 +70,7 @@ func openSite(t *testing.T) *shopAndRoom {
 }
 
 // lineUp has so many join a zone who never come back.
-func (s *shopAndRoom) lineUp(t *testing.T, zoneID string, n int) {
+func (s *shopFront) lineUp(t *testing.T, zoneID string, n int) {
 	t.Helper()
 	for i := range n {
 		request(t, "POST", s.public+"/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":"gone-%d"}`, zoneID, i))
@@ -81,13 +81,13 @@ func (s *shopAndRoom) lineUp(t *testing.T, zoneID string, n int) {
 type guest struct {
 	*browser
 	t    *testing.T
-	site *shopAndRoom
+	shop *shopFront
 }
 
 // visit opens the page of a zone.
 func (g *guest) visit(zoneID string) {
 	g.t.Helper()
-	g.do(g.t, "visit "+zoneID, chromedp.Navigate(g.site.url+"/wait/"+zoneID+"?to="+url.QueryEscape("/shop?a=1#there")))
+	g.do(g.t, "visit "+zoneID, chromedp.Navigate(g.shop.url+"/wait/"+zoneID+"?to="+url.QueryEscape("/shop?a=1#there")))
 }
 
 // sees waits for the page's heading to be this.
@@ -167,7 +167,7 @@ func (g *guest) tree() []string {
 
 // TestPageInABrowser is the visitor's way in a real browser, on a real server.
 func TestPageInABrowser(t *testing.T) {
-	s := openSite(t)
+	s := openShopFront(t)
 	g := &guest{openBrowser(t), t, s}
 	g.start(t, s.url+"/shop")
 	g.speaks("en")
@@ -186,7 +186,7 @@ func TestPageInABrowser(t *testing.T) {
 }
 
 func (g *guest) isLedIn() {
-	g.site.lineUp(g.t, "QUICK", 2)
+	g.shop.lineUp(g.t, "QUICK", 2)
 	g.visit("QUICK")
 	g.sees("You are in line")
 	g.until(g.t, "the shop", `document.title === "Shop"`)
@@ -204,7 +204,7 @@ func (g *guest) isLedIn() {
 const hide = `Object.defineProperty(document, "visibilityState", { value: "hidden" })`
 
 func (g *guest) keepsTheTurn() {
-	g.site.lineUp(g.t, "HIDDEN", 2)
+	g.shop.lineUp(g.t, "HIDDEN", 2)
 	g.visit("HIDDEN")
 	g.do(g.t, "hide the page, and ask for sound", chromedp.Evaluate[chromedp.Void](hide), chromedp.Click(css("#sound")))
 	g.sees("It is your turn")
@@ -218,7 +218,7 @@ func (g *guest) keepsTheTurn() {
 }
 
 func (g *guest) keepsThePlace() {
-	g.site.lineUp(g.t, "SLOW", 4)
+	g.shop.lineUp(g.t, "SLOW", 4)
 	place := func() string { return g.text(g.t, "#place") + ", " + g.text(g.t, "#wait") }
 	g.visit("SLOW")
 	g.sees("You are in line")
@@ -227,15 +227,15 @@ func (g *guest) keepsThePlace() {
 	if is := place(); is != was || !strings.HasPrefix(is, "4, ") {
 		g.t.Errorf("%s, and after a reload %s", was, is)
 	}
-	g.do(g.t, "go elsewhere", chromedp.Navigate(g.site.url+"/shop"))
+	g.do(g.t, "go elsewhere", chromedp.Navigate(g.shop.url+"/shop"))
 	g.visit("SLOW")
 	if is := place(); is != was {
 		g.t.Errorf("%s, and later %s", was, is)
 	}
 	tab, cancel := chromedp.NewContext(g.ctx)
 	defer cancel()
-	second := &guest{&browser{ctx: tab}, g.t, g.site}
-	second.start(g.t, g.site.url+"/wait/SLOW?to=/shop")
+	second := &guest{&browser{ctx: tab}, g.t, g.shop}
+	second.start(g.t, g.shop.url+"/wait/SLOW?to=/shop")
 	if is := second.text(g.t, "#place"); is != "4" {
 		g.t.Errorf("a second tab has place %q", is)
 	}
@@ -261,14 +261,14 @@ func (g *guest) goesOn() {
 	g.inspect("offline")
 	g.offline(false)
 	g.sees("You are in line")
-	g.site.lineUp(g.t, "QUICK", 4)
+	g.shop.lineUp(g.t, "QUICK", 4)
 	g.visit("QUICK")
 	g.do(g.t, "forget the pass", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-QUICK=; max-age=0; path=/wait/QUICK"`))
 	g.visit("QUICK")
-	g.site.away.Store(true)
+	g.shop.away.Store(true)
 	g.sees("One moment, please")
 	g.inspect("the store is away")
-	g.site.away.Store(false)
+	g.shop.away.Store(false)
 	g.until(g.t, "the shop", `document.title === "Shop"`)
 }
 
@@ -290,7 +290,7 @@ func (g *guest) isHeard() {
 	const said = "The doors open at 12:30."
 	g.do(g.t, "listen", chromedp.Evaluate[chromedp.Void](`window.said = []; new MutationObserver(() => window.said.push(document.querySelector("#spoken").textContent))
 		.observe(document.querySelector("#spoken"), { childList: true, characterData: true, subtree: true })`))
-	if r := g.site.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"message":"`+said+`"}`); r.status != http.StatusOK {
+	if r := g.shop.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"message":"`+said+`"}`); r.status != http.StatusOK {
 		g.t.Fatalf("%d %s", r.status, r.body)
 	}
 	g.until(g.t, "the message", fmt.Sprintf(`document.querySelector("#notice").textContent === %q`, said))
@@ -322,7 +322,7 @@ func (g *guest) leavesByKeyboard() {
 
 // saysWhatElse looks at the states that somebody meets who does not wait.
 func (g *guest) saysWhatElse() {
-	g.site.lineUp(g.t, "FULL", 2)
+	g.shop.lineUp(g.t, "FULL", 2)
 	for zoneID, heading := range map[string]string{
 		"SHUT": "The line is closed", "FULL": "The line is full", "NONE": "There is nothing to wait for here",
 	} {

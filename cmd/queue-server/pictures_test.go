@@ -24,7 +24,7 @@ const shopLogo = "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5v
 // TestPictures takes the pictures of the waiting page, for docs/img. It is run by make
 // pictures, and whoever runs it looks at them.
 func TestPictures(t *testing.T) {
-	s := openSite(t)
+	s := openShopFront(t)
 	g := &guest{openBrowser(t), t, s}
 	g.start(t, s.url+"/shop")
 	s.lineUp(t, "SLOW", 13)

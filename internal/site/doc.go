@@ -20,7 +20,7 @@
 //
 // Of the others, a browser that opens a page is sent to the waiting page, and anything else
 // gets a problem document which says where to join. A zone that there is not lets everybody
-// through: see docs/decisions/0027-sessions.md, which also says what a copied cookie or pass
+// through: see docs/decisions/0029-sessions.md, which also says what a copied cookie or pass
 // can do.
 //
 // # How gateways differ

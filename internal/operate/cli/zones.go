@@ -49,6 +49,9 @@ func zoneTable(zones []zone.Settings) *table {
 	return t
 }
 
+// longText is from how many bytes on a value is told of, rather than printed.
+const longText = 1_200
+
 // getZone is queue-server zones get. It prints a zone as zones set takes it.
 func (c *connection) getZone() *cobra.Command {
 	return c.command("get ZONE", "One zone's settings.", func(ctx context.Context, s *session, args []string) error {
@@ -59,7 +62,11 @@ func (c *connection) getZone() *cobra.Command {
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
 		for i := range zone.Table {
 			x := &zone.Table[i]
-			t.add(x.Name, x.Text(reply.Value), x.Meaning(reply.Value))
+			value := x.Text(reply.Value)
+			if len(value) > longText { // a logo is no text to read
+				value = x.Words(reply.Value)
+			}
+			t.add(x.Name, value, x.Meaning(reply.Value))
 		}
 		return s.print(t)
 	})
