@@ -32,6 +32,11 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 	@cat deploy/dev/welcome.txt
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
+.PHONY: site
+site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
+	@scripts/install-debian.sh nginx node curl
+	@exec scripts/site.sh
+
 .PHONY: demo
 demo: build ## watch a crowd of 20,000 go through, in seconds of virtual time
 	@exec bin/queue-server demo $(DEMO)
