@@ -55,7 +55,10 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a.Place, a.AdmittedAtMillis)
 	case line.Waiting:
-		z.departures.stands(a.Place)
+		// A store that lost data may have put back who departed, until it is told.
+		if z.told.Load() == z.lostAt.Load() {
+			z.departures.stands(a.Place)
+		}
 	default: // nobody is there
 	}
 }

@@ -187,3 +187,35 @@ func TestDeparturesAreBounded(t *testing.T) {
 		t.Error("memory is not given back")
 	}
 }
+
+// TestADepartureIsToldThoughItsPlaceStandsAgain: after a loss another server's visitor put the
+// place back. That is no place taken anew, before the store was told.
+func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	left := line.Place{ID: visitor('l'), ArrivedAtMicros: 7}
+	if err := r.Leave(t.Context(), "a", left); err != nil {
+		t.Fatal(err)
+	}
+	poll := func(lostAtMillis int64) {
+		t.Helper()
+		f.answers(line.Answer{Status: line.Waiting, Place: left}, 2_000, lostAtMillis)
+		if _, err := r.Poll(t.Context(), "a", left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll(1_500)
+	r.tellAll(t.Context())
+	if got := f.told(); len(got) != 1 || got[0].Place.ArrivedAtMicros != 1_000_000 {
+		t.Errorf("told %+v, want that no place of before came back", got)
+	}
+	// Told, and there all the same: it joined anew.
+	poll(1_500)
+	if _, ended := r.Departed("a", left); ended {
+		t.Error("one who joined anew counts as departed")
+	}
+}

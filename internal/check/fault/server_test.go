@@ -218,7 +218,7 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 		document = openapitest.Public
 	case strings.HasPrefix(url, s.limits):
 		document = openapitest.Limits
-	case strings.HasPrefix(url, s.site):
+	case s.site != "" && strings.HasPrefix(url, s.site):
 		document = openapitest.Site
 	}
 	// Profiles are those of a server of the version before, too.

@@ -24,6 +24,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -198,7 +199,7 @@ func TestBadPoliciesChangeNothing(t *testing.T) {
 			t.Errorf("%s: %s, want %q", body, w.Body, want)
 		}
 	}
-	r.send(413, "PUT", "/admin/limits/api", text(strings.Repeat(" ", 4097)))
+	r.send(413, "PUT", "/admin/limits/api", text(strings.Repeat(" ", serve.MaxOperatorBody+1)))
 	r.send(408, "PUT", "/admin/limits/api", stalled{})
 	r.send(400, "PUT", "/admin/limits/a%20b", text(usual))
 	r.send(400, "PUT", "/admin/limits/api", text(usual), "X-Operator", strings.Repeat("a", 65))
