@@ -106,7 +106,7 @@ func (r *throttled) poll(ctx context.Context, zoneID, token string) (told, error
 	}
 	r.mu.Unlock()
 	if !pass {
-		return told{}, &refusal{code: "throttled", after: every, err: errors.New("by the gateway")}
+		return told{}, &refusal{code: "throttled", after: every, told: true, err: errors.New("by the gateway")}
 	}
 	return r.room.poll(ctx, zoneID, token)
 }

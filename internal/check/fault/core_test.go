@@ -80,7 +80,7 @@ func tell(zoneID string, a line.Answer, err error) (told, error) {
 	switch {
 	case errors.Is(err, line.ErrStoreUnavailable):
 		after := time.Duration(1+rand.IntN(3)) * time.Second
-		return told{}, &refusal{code: codeUnavailable, after: after, err: err}
+		return told{}, &refusal{code: codeUnavailable, after: after, told: true, err: err}
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		return told{}, &refusal{code: codeUnknown, after: afterBreak, err: err}
 	case err != nil:
