@@ -135,7 +135,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
 	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) {
-		return reseat(c, zoneID, q)
+		return h.reseat(c, zoneID, q)
 	}
 	to := target(c.QueryParam("to"), settings.Sites)
 	v.Data.Target = to
@@ -147,10 +147,16 @@ func (h *HTTP) Get(c echo.Context) error {
 		h.refuse(v, err)
 		return h.show(c, l, v, settings)
 	}
-	seat.token = a.Token
+	there := ""
+	if seat.token = a.Token; a.CanEnter() {
+		there = withPass(to, a.Pass)
+	}
+	if there != "" {
+		seat.token = "" // who comes back finds the admission by the clientId, or a new place
+	}
 	seat.write(c, zoneID)
 	if a.CanEnter() {
-		if there := withPass(to, a.Pass); there != "" {
+		if there != "" {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 			return c.Redirect(http.StatusSeeOther, there)
 		}
@@ -344,10 +350,11 @@ func newSeat() seat {
 	return seat{client: hex.EncodeToString(id)}
 }
 
-// reseat does what the parameters ask for.
-func reseat(c echo.Context, zoneID string, q url.Values) error {
+// reseat does what the parameters ask for. A link to it, which anybody can post, takes
+// nobody's place away.
+func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	s := readCookie(c, zoneID)
-	if s.client == "" || q.Has(AgainParameter) {
+	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
 	if tok := q.Get(TokenParameter); s.token == "" && len(tok) <= answer.MaxToken {
@@ -360,6 +367,18 @@ func reseat(c echo.Context, zoneID string, q url.Values) error {
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set("Referrer-Policy", "no-referrer")
 	return c.Redirect(http.StatusSeeOther, "?"+q.Encode())
+}
+
+// waits reports whether the place may still stand: also where nobody can tell now.
+func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
+	if s.token == "" {
+		return false
+	}
+	a, err := h.entry.Poll(ctx, zoneID, s.token)
+	if err == nil {
+		return !a.CanEnter()
+	}
+	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
 // readCookie reads the zone's cookie; one that is not as the page wrote it counts as

@@ -256,6 +256,36 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+// TestALinkTakesNobodysPlace: whoever waits keeps the place, whatever link leads to the page.
+func TestALinkTakesNobodysPlace(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	b.get("")
+	r.browser().get("")
+	b.get("?again=1&to=/cart")
+	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
+	r.away = line.ErrStoreUnavailable
+	b.get("?again=1&to=/cart")
+	r.away = nil
+	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
+}
+
+// TestWhoComesBackAnotherDay has no place that was lost: the last one was used.
+func TestWhoComesBackAnotherDay(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	b := r.browser()
+	if w := b.get("?to=/cart"); w.Code != http.StatusSeeOther {
+		t.Fatalf("the first: %d", w.Code)
+	}
+	r.now = r.now.Add(24 * time.Hour)
+	r.sweep()
+	r.browser().get("")
+	shows(t, b.get("?to=/cart"), http.StatusOK, "You are in line", `<dd id="place">1</dd>`)
+}
+
 // TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass.
 func TestAgainAfterThePassWasUsed(t *testing.T) {
 	t.Parallel()

@@ -117,6 +117,10 @@ function onWake(woke) {
 const room = { url: location.origin, zone: data.zone, storage };
 const stop = new AbortController();
 
+// forget lets the place go, once it is used: who comes back finds the admission by the
+// clientId while it is good, or a new place.
+const forget = () => storage.setItem('', JSON.stringify({ clientId: JSON.parse(storage.getItem()).clientId, token: '' }));
+
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
 function enter({ pass, expiresAt }) {
   if (data.reload) {
@@ -127,7 +131,9 @@ function enter({ pass, expiresAt }) {
   if (to) {
     to.search += `${to.search ? '&' : '?'}${data.passParameter}=${encodeURIComponent(pass)}`;
     to.hash ||= location.hash;
+    $('enter').addEventListener('click', forget);
     if (document.visibilityState === 'visible') {
+      forget();
       location.replace(to);
       return;
     }

@@ -33,7 +33,7 @@ func plainPath(uri string) (decoded string, ok bool) {
 		return "", false
 	}
 	decoded, err := url.PathUnescape(raw)
-	if err != nil || strings.ContainsAny(decoded, "\\%#\x00") || strings.Contains(decoded, "..") {
+	if err != nil || strings.ContainsAny(decoded, "\\%#;?\x00") || strings.Contains(decoded, "..") {
 		return "", false
 	}
 	clean := path.Clean(decoded)

@@ -75,6 +75,11 @@ func (q *request) navigates() bool {
 	return q.reads() && strings.Contains(q.header.Get("Accept"), "text/html")
 }
 
+// prefetches reports whether a browser only fetches in advance what its visitor may open.
+func (q *request) prefetches() bool {
+	return strings.Contains(q.header.Get("Sec-Purpose"), "prefetch")
+}
+
 // preflight reports whether a browser asks, for a page of another site, whether it may ask:
 // such a request never has a cookie.
 func (q *request) preflight() bool {
@@ -136,7 +141,10 @@ func (q *request) target(elsewhere bool) string {
 	if len(uri) > maxTarget {
 		uri = "/"
 	}
-	if !elsewhere {
+	// A name that no site can have leads to the zone's first site. A longer one would make an
+	// answer that gateways cannot read, and some let everybody go on then.
+	const maxHost = 260
+	if !elsewhere || len(q.host) > maxHost {
 		return uri
 	}
 	if q.secure {

@@ -161,6 +161,8 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 		return v
 	}
 	switch {
+	case q.prefetches(): // nobody is there yet who could take a place
+		return verdict{outcome: outRefused, refused: true}
 	case q.navigates():
 		return s.admit(ctx, settings, q, address, now)
 	case settings.Mode == zone.ModeOpen:
@@ -169,16 +171,22 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 	return verdict{outcome: outRefused, refused: true}
 }
 
+// maxSession is the longest that renewals make of a session, from its beginning: one that was begun on
+// a quiet day is no ticket for next week's sale.
+const maxSession = 12 * time.Hour
+
 // goesOn lets one in who has a session, and renews it when half of it is over.
 func (s *Service) goesOn(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
 	if now.Before(held.Issued.Add(held.Length / 2)) {
 		return verdict{outcome: outSession}
 	}
 	settings, err := s.zones.Zone(ctx, zoneID)
-	if err != nil || settings.SessionRenewal != zone.RenewalUse {
+	left := held.Begun.Add(maxSession).Sub(now)
+	// What is never queued may lie in caches, which must not keep a session.
+	if err != nil || settings.SessionRenewal != zone.RenewalUse || left < time.Second || bypasses(settings, q) {
 		return verdict{outcome: outSession}
 	}
-	held.Issued, held.Length = now, settings.Session()
+	held.Issued, held.Length = now, min(settings.Session(), left.Truncate(time.Second))
 	return verdict{
 		outcome: outRenewed, session: s.keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
 	}
