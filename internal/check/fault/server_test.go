@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +34,8 @@ type server struct {
 	// Its listeners: http://host:port.
 	public, operators, limits, site string
 	client                          *http.Client
+	// former: it is of the version before, whose operators' answers lack what is new.
+	former atomic.Bool
 }
 
 // serverOptions say what kind of server. The zero value is one on the embedded
@@ -142,7 +144,7 @@ func (s *server) clock(t testing.TB) time.Time {
 // put makes a zone.
 func (s *server) put(t testing.TB, z zone.Settings) {
 	t.Helper()
-	body, err := json.Marshal(z)
+	body, err := z.Kept() // a server of the version before knows no others
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +223,9 @@ func (s *server) do(req *http.Request) (status int, body string, err error) {
 	case s.site != "" && strings.HasPrefix(url, s.site):
 		document = openapitest.Site
 	}
+	former := document == openapitest.Operators && s.former.Load()
 	// Profiles are those of a server of the version before, too.
-	if !strings.Contains(req.URL.Path, "/debug/pprof") {
+	if !former && !strings.Contains(req.URL.Path, "/debug/pprof") {
 		if err := held(document, req, sent.String(), res, text); err != nil {
 			return 0, "", err
 		}

@@ -99,6 +99,7 @@ func TestUpgrade(t *testing.T) {
 	two, second := prepareServer(t, e.url())
 	both, told := []*server{one, two}, []environment{first, second}
 	for i, s := range both {
+		s.former.Store(true)
 		s.become(t, programs[0], told[i])
 		s.awaitReady(t)
 	}
@@ -108,6 +109,7 @@ func TestUpgrade(t *testing.T) {
 	s.breaks()
 	for _, program := range []string{programs[1], programs[0]} {
 		for i, server := range both {
+			server.former.Store(program == programs[0])
 			server.become(t, program, told[i])
 			server.awaitReady(t)
 			s.step(t)
@@ -126,12 +128,14 @@ func TestUpgradeEmbedded(t *testing.T) {
 	const fault = "embedded store: upgrade and rollback"
 	programs := []string{formerBinary(t, fault), moved(t, 0)[0]}
 	server, told := prepareServer(t, "")
+	server.former.Store(true)
 	server.become(t, programs[0], told)
 	server.awaitReady(t)
 	s := setUpOn(t, fault, []zone.Settings{busy("BUSY"), strict("STRICT")}, server)
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	for _, program := range []string{programs[1], programs[0]} {
+		server.former.Store(program == programs[0])
 		server.become(t, program, told)
 		server.awaitReady(t)
 		s.mends(time.Now())
