@@ -45,8 +45,8 @@ type shop struct {
 const shopZones = `zones:
   - {zoneId: QUIET, perMinute: 6000, windowSeconds: 1}
   - {zoneId: OTHER, perMinute: 6000, windowSeconds: 1}
-  - {zoneId: LINK, perMinute: 60, windowSeconds: 1}
-  - {zoneId: PLAIN, perMinute: 60, windowSeconds: 1}
+  - {zoneId: LINK, perMinute: 0, windowSeconds: 1}
+  - {zoneId: PLAIN, perMinute: 0, windowSeconds: 1}
   - {zoneId: TILL, perMinute: 6000, windowSeconds: 1, idleTimeoutSeconds: 15}
   - {zoneId: COPY, perMinute: 6000, windowSeconds: 1}
   - {zoneId: SHUT, perMinute: 6000, windowSeconds: 1}
@@ -246,11 +246,10 @@ func (s *shop) aDeepLink(t *testing.T, b *browser) {
 	t.Helper()
 	const link = "/cart?item=7&name=a%20b+c&empty="
 	site := s.before(t, "LINK")
-	s.join(t, "LINK")
-	s.join(t, "LINK")
 	c := s.customer(t, b, site)
 	c.opens(link + "#part")
-	c.sees("You are in line")
+	c.sees("The line is paused")
+	s.set(t, "LINK", `{"perMinute":6000}`)
 	c.sees("GET " + link)
 	if at := c.at(); at != link+"#part" {
 		t.Errorf("led to %s", at)
@@ -272,13 +271,12 @@ func (s *shop) aDeepLink(t *testing.T, b *browser) {
 func (s *shop) withoutJavaScript(t *testing.T, b *browser) {
 	t.Helper()
 	site := s.before(t, "PLAIN")
-	s.join(t, "PLAIN")
-	s.join(t, "PLAIN")
 	c := s.customer(t, b, site)
 	_, err := chromedp.Call(c.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	must(t, err)
 	c.opens("/cart?item=7")
-	c.sees("You are in line")
+	c.sees("The line is paused")
+	s.set(t, "PLAIN", `{"perMinute":6000}`)
 	c.sees("GET /cart?item=7")
 	if at := c.at(); at != "/cart?item=7" {
 		t.Errorf("led to %s", at)
