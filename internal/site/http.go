@@ -32,8 +32,14 @@ func (h *HTTP) Ask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := h.service.ask(r.Context(), zoneID, &q, c.RealIP())
+	v := h.service.ask(r.Context(), zoneID, &q, c)
 	res := c.Response()
+	if v == (verdict{outcome: v.outcome}) {
+		// It goes on, and gets nothing. That is most of all answers, and a header would be a
+		// twentieth of what one costs. By itself it is not one that a cache may keep.
+		res.WriteHeader(http.StatusOK)
+		return nil
+	}
 	header := res.Header()
 	header[echo.HeaderCacheControl] = noStore
 	switch {
