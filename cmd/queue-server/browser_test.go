@@ -23,6 +23,8 @@ const patience = 30 * time.Second
 // browser is a real Chromium without a window, at one page.
 type browser struct {
 	ctx context.Context
+	// close ends the browser in good order, before the test does.
+	close func()
 
 	mu      sync.Mutex
 	written []string // what the page wrote to its console
@@ -56,7 +58,7 @@ func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 			b.mu.Unlock()
 		}
 	})
-	t.Cleanup(func() {
+	b.close = sync.OnceFunc(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("close the browser: %v", err)
 		}
@@ -64,6 +66,7 @@ func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 		end()
 		reading.Wait()
 	})
+	t.Cleanup(b.close)
 	return b
 }
 
