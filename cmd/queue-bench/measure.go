@@ -63,9 +63,12 @@ type plan struct {
 	OverloadConns int `json:"overloadConns"`
 	// Million is the very large crowd. It polls for MillionRound before the first may enter,
 	// the line moves on for MillionWarm, and for MillionSpan, which counts; then Rush more join within RushWithin.
-	Million                                            int `json:"million"`
-	MillionRound, MillionWarm, MillionSpan, RushWithin time.Duration
-	Rush                                               int `json:"rush"`
+	Million      int           `json:"million"`
+	MillionRound time.Duration `json:"-"`
+	MillionWarm  time.Duration `json:"-"`
+	MillionSpan  time.Duration `json:"-"`
+	Rush         int           `json:"rush"`
+	RushWithin   time.Duration `json:"-"`
 }
 
 // largest is the largest crowd.
@@ -191,7 +194,7 @@ func (b *bench) parts() (all []part) {
 		all = append(all, part{of, fmt.Sprintf(format, a...), run})
 	}
 	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
-	crowd := append(http, "overload") // what needs the crowds at the servers
+	crowd := []string{"all", "http", "overload"} // what needs the crowds at the servers
 	largest := count(b.plan.largest())
 	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
 	add(limits, b.longestDecisions, "the longest script calls of limits")

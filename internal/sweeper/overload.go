@@ -123,8 +123,8 @@ func listenOverflows() float64 {
 		return 0
 	}
 	stat, err := self.Netstat()
-	if err != nil || stat.TcpExt.ListenOverflows == nil {
+	if err != nil || stat.ListenOverflows == nil {
 		return 0
 	}
-	return *stat.TcpExt.ListenOverflows
+	return *stat.ListenOverflows
 }
