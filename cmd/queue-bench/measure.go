@@ -24,7 +24,7 @@ type measureOptions struct {
 }
 
 // onlyOnes are what --only knows.
-var onlyOnes = []string{"all", "http", "overload", "redis", "embedded", "limits", "site", "million"}
+var onlyOnes = []string{"all", "line", "http", "overload", "redis", "embedded", "limits", "site", "million"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -77,7 +77,7 @@ func (p plan) largest() int { return p.sizes[len(p.sizes)-1] }
 var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
-		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 5, joinRounds: 5, idle: 200_000,
+		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, joinRounds: 3, idle: 200_000,
 		limitClients: 100_000, OverloadConns: 8_000,
 		Million: 10_000_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 3 * time.Minute, Rush: 2_000_000, RushWithin: 20 * time.Second,
 	}
@@ -128,7 +128,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if o.docs == "" || !slices.Contains([]string{"all", "limits", "site", "million"}, o.only) {
+	if o.docs == "" || !slices.Contains([]string{"all", "line", "limits", "site", "million"}, o.only) {
 		return nil
 	}
 	return out.keep(o.docs)
@@ -193,8 +193,8 @@ func (b *bench) parts() (all []part) {
 	add := func(of []string, run func(context.Context) error, format string, a ...any) {
 		all = append(all, part{of, fmt.Sprintf(format, a...), run})
 	}
-	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
-	crowd := []string{"all", "http", "overload"} // what needs the crowds at the servers
+	limits, http, redis := []string{"all", "limits"}, []string{"all", "line", "http"}, []string{"all", "line", "redis"}
+	crowd := []string{"all", "line", "http", "overload"} // what needs the crowds at the servers
 	largest := count(b.plan.largest())
 	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
 	add(limits, b.longestDecisions, "the longest script calls of limits")
@@ -223,7 +223,7 @@ func (b *bench) parts() (all []part) {
 	add(redis, b.scripts, "processor time of Redis a poll")
 	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
 	add([]string{"all", "million"}, b.millions, "%s waiting on one Redis", count(b.plan.Million))
-	add([]string{"all", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
+	add([]string{"all", "line", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
 	return all
 }
 

@@ -243,7 +243,7 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 		return err
 	}
 	m.opened.Store(time.Now().UnixNano())
-	if err := errors.Join(m.put(ctx, millionPerMinute, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, longCall)); err != nil {
+	if err := errors.Join(m.put(ctx, millionPerMinute, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	opened := time.Now()
@@ -315,7 +315,7 @@ func (m *million) rush(ctx context.Context, out *millionReport) error {
 	}
 	again, began := m.again.Load(), time.Now()
 	redis, err := m.redis.CPU(ctx)
-	if err = errors.Join(err, m.redis.WatchCalls(ctx, longCall)); err != nil {
+	if err = errors.Join(err, m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	n, each := len(m.arrived), m.plan.RushWithin/time.Duration(m.plan.Rush)
