@@ -14,7 +14,7 @@ const (
 	lookEvery = time.Second
 	// slow is how long the slowest tenth of what could run waits for a processor where a
 	// server does not keep up: clients give up after a few of such waits.
-	slow = 250 * time.Millisecond
+	slow = 500 * time.Millisecond
 	// mostOverloaded is the part of an idle timeout that a server may have been overloaded
 	// for: in the rest, whoever tries gets through.
 	mostOverloaded = 4
