@@ -361,7 +361,7 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		}
 		m.position[i] = uint32(a.Position)
 		return time.Duration(a.PeriodMillis) * time.Millisecond
-	case a.Status == line.Admitted:
+	case a.Status == line.Admitted, a.Status == line.AdmittedBefore: // by a call whose answer was late
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.admitted = append(m.admitted, a.AdmittedAtMillis)
