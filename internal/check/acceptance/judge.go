@@ -47,9 +47,9 @@ type Verdict struct {
 	MostWindow, MostMinute        int
 	// MostSecond is the most that entered in a second while there was a line, SecondLimit
 	// what it may be.
-	MostSecond  int
-	SecondLimit int64
-	MedianWait, LongestWait       int64
+	MostSecond              int
+	SecondLimit             int64
+	MedianWait, LongestWait int64
 	// Punctual is how many polled when told to, and so were looked at for order.
 	Punctual                    int
 	OvertakenP99, OvertakenMost float64
