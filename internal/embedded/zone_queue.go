@@ -38,6 +38,7 @@ type zoneQueue struct {
 	shows    window.Shows
 	totals   line.Totals
 	waits    []int64 // by window.WaitBucket
+	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
 	// doing is the transaction under way. It lies here so that a poll allocates nothing.
@@ -216,6 +217,8 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.forget(p)
 	q.log.add(p.ID, t.now)
 	q.totals.Admitted++
+	_, inSecond := q.since(t.now - window.SecondMillis)
+	q.peak = q.peak.See(t.now, inSecond)
 	bucket := window.WaitBucket(t.now - p.ArrivedAtMicros/1000)
 	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
 	q.waits[bucket]++

@@ -29,6 +29,7 @@ type model struct {
 	shows   window.Shows
 	totals  line.Totals
 	waits   []int64
+	peak    window.Peak
 
 	phantoms window.Phantoms
 	// Unknown places that arrived after healAfter and until healUpTo are put
@@ -357,6 +358,8 @@ func (m *model) admit(token line.Place) line.Answer {
 	expires := m.expires(m.now)
 	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
+	_, inSecond := m.lostAndLogged(window.SecondMillis)
+	m.peak = m.peak.See(m.now, inSecond)
 	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
