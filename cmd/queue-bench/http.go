@@ -40,7 +40,7 @@ var bareToken = strings.Repeat("A", tokenSize)
 // serveBare is the baseline for HTTP: echo as it comes, without a store, a
 // signature, a check, a metric or a time limit. It reads the request and gives
 // the answer that a visitor in the middle of a long line gets, byte for byte
-// as long.
+// as long. Of a visitor who is inside it says so without a look.
 func serveBare(ctx context.Context, addr string) error {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -60,6 +60,7 @@ func serveBare(ctx context.Context, addr string) error {
 	}
 	e.POST("/traffic/wait", answer)
 	e.POST("/traffic/entry", answer)
+	e.GET("/site/:zoneId", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.GET("/readyz", func(c echo.Context) error { return c.String(http.StatusOK, "ready\n") })
 	defer context.AfterFunc(ctx, func() { _ = e.Close() })() // there is nothing to lose
 	if err := e.Start(addr); !errors.Is(err, http.ErrServerClosed) {

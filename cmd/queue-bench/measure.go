@@ -22,7 +22,7 @@ type measureOptions struct {
 }
 
 // onlyOnes are what --only knows.
-var onlyOnes = []string{"all", "http", "redis", "embedded", "limits"}
+var onlyOnes = []string{"all", "http", "redis", "embedded", "limits", "site"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -87,6 +87,7 @@ type bench struct {
 	stopFront func() error
 	out       benchReport
 	limited   limitsReport
+	inside    siteReport
 }
 
 // run measures, prints what it found and writes the pages.
@@ -105,7 +106,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if o.docs == "" || o.only != "all" && o.only != "limits" {
+	if o.docs == "" || !slices.Contains([]string{"all", "limits", "site"}, o.only) {
 		return nil
 	}
 	return out.keep(o.docs)
@@ -130,22 +131,27 @@ func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out
 	}
 	defer func() { err = errors.Join(err, b.store.Close()) }()
 	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
+	b.inside.occasion, b.inside.Conns = began, p.Conns
 	for i, part := range chosen {
 		begin(i+1, part.says)
 		before := time.Now()
 		if err := part.run(ctx); err != nil {
 			return report{}, err
 		}
-		if slices.Contains(part.of, "limits") {
-			b.limited.Took += time.Since(before)
+		for name, took := range map[string]*time.Duration{"limits": &b.limited.Took, "site": &b.inside.Took} {
+			if slices.Contains(part.of, name) {
+				*took = (*took + time.Since(before)).Round(time.Second)
+			}
 		}
 	}
-	b.limited.Took = b.limited.Took.Round(time.Second)
 	b.out.Took = time.Since(began.When).Round(time.Second)
 	if o.only == "all" || o.only == "limits" {
 		out.Limits = &b.limited
 	}
-	if o.only != "limits" {
+	if o.only == "all" || o.only == "site" {
+		out.Site = &b.inside
+	}
+	if o.only != "limits" && o.only != "site" {
 		out.Bench = &b.out
 	}
 	return out, nil
@@ -171,6 +177,7 @@ func (b *bench) parts() (all []part) {
 	add(limits, b.decisions, "processor time of Redis a decision")
 	add(limits, b.shards, "how far limits in parts are used")
 	add(limits, b.limitsOverHTTP, "decisions over HTTP")
+	add([]string{"all", "site"}, b.sessions, "sessions of a site over HTTP")
 	add(http, b.warmUp, "warming up")
 	for i, n := range b.plan.sizes {
 		if i == 0 {

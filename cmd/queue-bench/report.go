@@ -28,6 +28,7 @@ const reportFile = "performance.json"
 type report struct {
 	Bench    *benchReport  `json:"bench,omitempty"`
 	Limits   *limitsReport `json:"limits,omitempty"`
+	Site     *siteReport   `json:"site,omitempty"`
 	LoadTest *loadReport   `json:"loadTest,omitempty"`
 }
 
@@ -201,7 +202,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"farPeriod":  func() time.Duration { return window.MaxPeriodMillis * time.Millisecond },
 	"farPolls":   func(perSecond float64) float64 { return perSecond * window.MaxPeriodMillis / 1000 },
 	"perMinute":  func() int64 { return zoneFor(benchZone).PerMinute },
-	"calls":      func() int { return together256 }, "clients": func() int { return httpClients },
+	"calls":      func() int { return together256 }, "clients": func() int { return httpClients }, "insiders": func() int { return insiders },
 	"shardLimit": func() int { return shardLimit }, "shardWindow": func() time.Duration { return shardWindow },
 	"shardServers": func() int { return shardServers }, "shardLoads": func() []float64 { return shardLoads },
 }).ParseFS(templates, "*.tmpl"))
@@ -233,6 +234,9 @@ func (r report) keep(dir string) error {
 	}
 	if r.Limits != nil {
 		whole.Limits = r.Limits
+	}
+	if r.Site != nil {
+		whole.Site = r.Site
 	}
 	if r.LoadTest != nil {
 		whole.LoadTest = r.LoadTest

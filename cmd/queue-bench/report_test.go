@@ -132,6 +132,10 @@ func TestPartsAlone(t *testing.T) {
 	}{
 		"nothing": {report{Bench: &benchReport{Plan: quickPlan}}, "## Targets"},
 		"limits":  {report{Limits: &limitsReport{Logs: []logCost{{10, 34, 25}}}}, "| 10 | 34 bytes | 25 bytes |"},
+		"site": {
+			report{Site: &siteReport{Sessions: results{{Name: onEmbedded, Ratio: 0.97}, {Name: onRedis, Ratio: 0.9}}}},
+			"| HTTP sessions, server on Redis / bare echo | 0.90 | at least 0.95 | NO |",
+		},
 	} {
 		if page := kept(t, t.TempDir(), tt.r); !strings.Contains(page, tt.want) {
 			t.Errorf("%s: no %q in\n%s", name, tt.want, page)
