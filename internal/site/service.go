@@ -156,6 +156,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	case err != nil:
 		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
 	}
+	settings = settings.InForce()
 	switch {
 	case shown != "":
 		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)

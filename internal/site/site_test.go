@@ -396,7 +396,11 @@ func TestModes(t *testing.T) {
 	if page.Code != 200 || cookie(page) == "" || api.Code != 200 || cookie(api) != "" {
 		t.Errorf("open: %d %q, %d %q", page.Code, cookie(page), api.Code, cookie(api))
 	}
-	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left."} })
+	if page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"); page.Code != 302 || api.Code != 429 {
+		t.Errorf("open, and sold out: %d, %d", page.Code, api.Code)
+	}
+	r.set(func(s *zone.Settings) { s.Mode, s.SoldOut = zone.ModeClosed, nil })
 	joins := r.joins
 	page, api, inside := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
 	if page.Code != 302 || api.Code != 429 || inside.Code != 200 || r.joins != joins {
