@@ -123,8 +123,11 @@ type data struct {
 
 // Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
 func (h *HTTP) Get(c echo.Context) error {
-	// A page that is only fetched in advance must take nobody's place.
-	if strings.Contains(c.Request().Header.Get("Sec-Purpose"), "prefetch") {
+	// A page that is only fetched in advance must take nobody's place; nor must one that another
+	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
+	header := c.Request().Header
+	dest := header.Get("Sec-Fetch-Dest")
+	if strings.Contains(header.Get("Sec-Purpose"), "prefetch") || dest != "" && dest != "document" {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")

@@ -357,10 +357,12 @@ func TestLeave(t *testing.T) {
 func TestFetchedInAdvance(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	b := r.browser()
-	b.header.Set("Sec-Purpose", "prefetch;prerender")
-	if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
-		t.Errorf("status %d, cookies %v", w.Code, w.Result().Cookies())
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Dest": "image"} {
+		b := r.browser()
+		b.header.Set(name, value)
+		if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
+		}
 	}
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
