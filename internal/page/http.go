@@ -357,6 +357,9 @@ const (
 	// TokenParameter hands a place over that was taken for the visitor: a token of the zone.
 	// Who has a place already keeps it, since it is the older one.
 	TokenParameter = "token"
+	// handover is how old such a place may be: a redirect on a slow network, with clocks that
+	// differ. A link that is posted leads nobody to the place of who posted it.
+	handover = time.Minute
 )
 
 // newSeat is that of a browser which has none.
@@ -373,7 +376,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
-	if tok := q.Get(TokenParameter); s.token == "" && len(tok) <= answer.MaxToken {
+	if tok := q.Get(TokenParameter); s.token == "" && h.wait.TakenWithin(zoneID, tok, handover) {
 		s.token = tok
 	}
 	s.write(c, zoneID)

@@ -338,7 +338,13 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
 	other := r.browser()
 	other.get("?token=made-up")
+	other.get("?token=%ff")
 	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
+	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+	r.now = r.now.Add(time.Minute + time.Second)
+	late := r.browser()
+	late.get("?token=" + second) // a link that somebody has posted
+	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
 func TestLeave(t *testing.T) {
