@@ -137,8 +137,8 @@ func (c *comer) waits(ctx context.Context) error {
 	}
 }
 
-// aRush: 300 come faster than they are let in, and three browsers among them. All are let in in
-// the order in which they came, and never more than the limit.
+// aRush: 300 come faster than they are let in, and three browsers among them. All are let in as
+// they came, and never more than the limit.
 func (s *shop) aRush(t *testing.T, b *browser) {
 	t.Helper()
 	site, through := s.before(t, "RUSH"), rushTransport(t)

@@ -157,7 +157,7 @@ func (s *shop) customer(t *testing.T, b *browser, site string) *customer {
 	return c
 }
 
-// opens opens an address of the site.
+// opens goes to an address of the site.
 func (c *customer) opens(path string) {
 	c.t.Helper()
 	c.do(c.t, "open "+path, chromedp.Navigate(c.site+path))

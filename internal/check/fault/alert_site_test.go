@@ -65,7 +65,7 @@ var siteAlarms = []alarm{
 		fault: "passes of another installation are shown to a site", zone: busy("BUSY"), options: shared,
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
-			a.asks(t, "BUSY", "Sec-Fetch-Mode", "navigate", "X-Forwarded-Uri", "/cart?waiting_room_pass=made.up.pass")
+			a.asks(t, "BUSY", "Sec-Fetch-Mode", "navigate", "X-Original-URI", "/cart?waiting_room_pass=made.up.pass")
 		},
 		must: []string{"QueueSitePassesRefused"}, may: []string{"QueueSiteSendsAway"},
 	},
