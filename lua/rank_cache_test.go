@@ -85,7 +85,7 @@ func (f *farCrowd) exact(p line.Place) int64 {
 // touches is how many polls both servers answered from memory.
 func (f *farCrowd) touches() float64 {
 	for _, s := range f.servers {
-		s.flush(s.batch("Z"), 1)
+		s.flush(s.batch("Z"))
 	}
 	return testutil.ToFloat64(f.servers[0].metrics.touches) + testutil.ToFloat64(f.servers[1].metrics.touches)
 }
@@ -191,7 +191,7 @@ func TestTouchesAreTrue(t *testing.T) {
 		if err != nil || !a.Remembered || polls > 0 {
 			t.Fatalf("%+v, %v after leaving, want gone", a, err)
 		}
-		s.flush(s.batch("Z"), 1)
+		s.flush(s.batch("Z"))
 	}
 	here = here[2:]
 	pollAll(line.Waiting)

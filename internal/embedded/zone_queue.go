@@ -41,6 +41,8 @@ type zoneQueue struct {
 	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
+	// doing is the transaction under way. It lies here so that a poll allocates nothing.
+	doing transaction
 }
 
 // healing says whose unknown places are put back: those who arrived after and
@@ -113,7 +115,8 @@ func (q *zoneQueue) lose(now, alive int64) {
 // begin moves the clock and the edge on.
 func (q *zoneQueue) begin(rawMicros int64) *transaction {
 	before := q.clock.NowMicros / 1000
-	t := &transaction{now: q.tick(rawMicros), before: before}
+	t := &q.doing
+	*t = transaction{now: q.tick(rawMicros), before: before}
 	q.refill(t)
 	t.frozen = t.now < q.heal.freeze && (q.heal.any || t.now <= q.phantoms.AtMillis+q.rates.WindowMillis)
 	q.takeOffLate(t.now)

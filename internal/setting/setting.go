@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 type Setting[T any] struct {
 	// Name is the setting's in JSON, YAML, forms and on the command line.
 	Name string
-	// At returns where it is kept: an *int64, *bool, *string, *[]string, or an Own. It is
+	// At returns where it is kept: an *int64, *bool, *string, *[]string, *Texts, or an Own. It is
 	// nil for what is no single value: that has Copy and Say, and no form sets it.
 	At   func(*T) any
 	Copy func(to *T, from T)
@@ -28,7 +29,7 @@ type Setting[T any] struct {
 
 	// Least and Most bound a number. Most is also how many texts a list may have.
 	Least, Most int64
-	// MaxLength bounds a text, or each of a list, in bytes.
+	// MaxLength bounds a text, or each of several, in bytes.
 	MaxLength int
 	// Choices are all values of a text that has few.
 	Choices []Choice
@@ -63,11 +64,16 @@ type Own interface {
 // Choice is a value of a setting that has few, how a form calls it, and what it does.
 type Choice struct{ Value, Label, Means string }
 
-// Value is what it is in s: an int64, a bool, a string, what an Own holds, or a []string
-// that is not nil and is the caller's own.
+// Value is what it is in s: an int64, a bool, a string, what an Own holds, or a []string or
+// Texts that is not nil and is the caller's own.
 func (x *Setting[T]) Value(s T) any {
-	if list, is := x.At(&s).(*[]string); is {
-		return append([]string{}, *list...)
+	switch at := x.At(&s).(type) {
+	case *[]string:
+		return append([]string{}, *at...)
+	case *Texts:
+		all := make(Texts, len(*at))
+		maps.Copy(all, *at)
+		return all
 	}
 	return reflect.ValueOf(x.At(&s)).Elem().Interface()
 }
@@ -116,6 +122,8 @@ func (x *Setting[T]) Kind() string {
 		return "true or false"
 	case []string:
 		return "a list of strings"
+	case Texts:
+		return "a string, or strings by language"
 	default:
 		return "a string"
 	}
@@ -130,7 +138,8 @@ func (x *Setting[T]) own() Own {
 	return own
 }
 
-// Text is the value as Parse takes it. That of a list has commas between, or is JSON.
+// Text is the value as Parse takes it. That of a list has commas between, or is JSON; of
+// Texts, each has a line.
 func (x *Setting[T]) Text(s T) string {
 	if x.At == nil {
 		return x.Say(s)
@@ -162,9 +171,9 @@ func split(text string) []string {
 // errKind is all that is wrong with a text that is no value of the setting's kind.
 var errKind = errors.New("setting: another kind of value")
 
-// Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, and a
-// list is texts with commas between, or JSON. It returns an error for what is of
-// another kind. Check knows the bounds.
+// Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, a
+// list is texts with commas between, or JSON, and Texts.UnmarshalText knows those. It returns
+// an error for what is of another kind. Check knows the bounds.
 func (x *Setting[T]) Parse(s *T, text string) error {
 	return x.Decode(s, func(at any) (err error) {
 		switch at := at.(type) {
@@ -176,6 +185,8 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 			*at, err = strconv.ParseBool(strings.TrimSpace(text))
 		case *string:
 			*at = strings.TrimSpace(text)
+		case *Texts:
+			return at.UnmarshalText([]byte(text))
 		case *[]string:
 			if !strings.HasPrefix(strings.TrimSpace(text), "[") {
 				*at = split(text)
@@ -217,6 +228,10 @@ func (x *Setting[T]) checkBounds(s T) string {
 				return fmt.Sprintf("%s %q must be %s", x.Name, v, x.choices())
 			}
 		} else if err := CheckText(v, x.MaxLength); err != nil {
+			return x.Name + " " + err.Error()
+		}
+	case Texts:
+		if err := v.check(x.MaxLength); err != nil {
 			return x.Name + " " + err.Error()
 		}
 	case []string:
@@ -294,6 +309,8 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))
 	case []string:
 		ask = fmt.Sprintf("write at most %d texts of at most %d bytes each, with commas between.", x.Most, x.MaxLength)
+	case Texts:
+		ask = fmt.Sprintf("write a text of at most %d bytes and, for each other language, a line such as de: Text.", x.MaxLength)
 	case bool:
 		ask = "choose one of the list."
 	default:
@@ -328,6 +345,12 @@ func (x *Setting[T]) Words(s T) string {
 	case []string:
 		if len(v) > 0 {
 			return strings.Join(v, ", ")
+		}
+	case Texts:
+		if others := v.Languages(); len(others) > 0 {
+			return v[DefaultText] + " (and in " + strings.Join(others, ", ") + ")"
+		} else if len(v) > 0 {
+			return v[DefaultText]
 		}
 	default:
 		for _, c := range x.Options() {

@@ -25,16 +25,19 @@ func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 // Ask is any method of /site/:zoneId, and of whatever is below it. It does not read the body.
 func (h *HTTP) Ask(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return err
-	}
 	q, err := readRequest(r)
+	if unknown := answer.CheckZoneID(zoneID); unknown != nil {
+		err = unknown
+	}
 	if err != nil {
+		h.service.meter.Site(zoneID, outUnreadable)
 		return err
 	}
-	v := h.service.ask(r.Context(), zoneID, &q, c.RealIP())
+	v := h.service.ask(r.Context(), zoneID, &q, c)
 	res := c.Response()
 	header := res.Header()
+	// A gateway that caches answers without being told how long, as nginx does with
+	// proxy_cache_valid, would let in everybody who asks for the same page.
 	header[echo.HeaderCacheControl] = noStore
 	switch {
 	case v.session != "" && v.app:

@@ -56,11 +56,13 @@ const (
 	outWait        = "sent_to_wait" // a browser was sent to the waiting page
 	outPassRefused = "pass_refused" // so, too, and its pass was no good
 	outRefused     = "refused"      // anything else was told to join
+	outUnreadable  = "unreadable"   // the gateway does not say what is asked for
 )
 
 // Outcomes are all of them.
 var Outcomes = []string{
 	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
+	outUnreadable,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.
@@ -123,9 +125,12 @@ type verdict struct {
 	app     bool
 }
 
-// ask decides. address is where the visitor comes from. The zone's name is well-formed.
-func (s *Service) ask(ctx context.Context, zoneID string, q *request, address string) verdict {
-	v := s.decide(ctx, zoneID, q, address)
+// origin finds the address that a visitor comes from. Who is inside is not asked for it.
+type origin interface{ RealIP() string }
+
+// ask decides. The zone's name is well-formed.
+func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
+	v := s.decide(ctx, zoneID, q, from)
 	s.meter.Site(zoneID, v.outcome)
 	if v.outcome == outExchanged || v.outcome == outAdmitted {
 		s.meter.SessionBegun(zoneID)
@@ -133,7 +138,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, address st
 	return v
 }
 
-func (s *Service) decide(ctx context.Context, zoneID string, q *request, address string) verdict {
+func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now := s.now()
 	held, inside := s.find(zoneID, q, now)
 	shown := ""
@@ -153,7 +158,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 	}
 	switch {
 	case shown != "":
-		return s.exchange(ctx, settings, q, shown, address, inside, now)
+		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)
 	case bypasses(settings, q), q.preflight():
 		return verdict{outcome: outBypassed}
 	}
@@ -164,7 +169,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 	case q.prefetches(): // nobody is there yet who could take a place
 		return verdict{outcome: outRefused, refused: true}
 	case q.navigates():
-		return s.admit(ctx, settings, q, address, now)
+		return s.admit(ctx, settings, q, from.RealIP(), now)
 	case settings.Mode == zone.ModeOpen:
 		return verdict{outcome: outOpen}
 	}

@@ -125,8 +125,8 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "message", At: func(s *Settings) any { return &s.Message }, Later: true,
-		Default: "", MaxLength: MaxMessageLength,
-		Label: "Message", Hint: "To all who wait. They see it when they poll next.",
+		Default: Texts{}, MaxLength: MaxMessageLength,
+		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
 	},
 	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,

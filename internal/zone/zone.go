@@ -7,7 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/setting"
 )
+
+// Texts is one text in several languages.
+type Texts = setting.Texts
+
+// DefaultText is the tag of the text for who reads none of the languages.
+const DefaultText = setting.DefaultText
 
 // Mode says what a zone does with those who come.
 type Mode string
@@ -120,8 +128,8 @@ type Settings struct {
 	PageColor string
 	// PageLogo is an image as a data: URL, or "".
 	PageLogo string
-	// Message is to all who wait; "" for none.
-	Message string
+	// Message is to all who wait; empty for none.
+	Message Texts
 	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
 	SessionSeconds int64
 	// SessionRenewal is use or off.

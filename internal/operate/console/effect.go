@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -135,9 +136,9 @@ func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 // page adds the effects of the settings of the waiting page.
 func (s *says) page(was, now zone.Settings) {
 	const leastContrast = 3 // of WCAG 2.2, for what is no text
-	switch now.Message {
-	case was.Message:
-	case "":
+	switch {
+	case maps.Equal(now.Message, was.Message):
+	case len(now.Message) == 0:
 		s.add("The message disappears from everybody's page with the next poll: from most within 20 s.")
 	default:
 		s.add("Everybody who waits sees the message with the next poll: most of them within 20 s.")

@@ -146,7 +146,7 @@ func TestEffectsOfThePage(t *testing.T) {
 	t.Parallel()
 	was := zone.Defaults("Z")
 	now := was
-	now.PageColor, now.Message, now.Sites = "#ffdd00", "Doors at noon.", []string{"https://shop.example", "http://old.example"}
+	now.PageColor, now.Message, now.Sites = "#ffdd00", zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
 	want := "Everybody who waits sees the message with the next poll: most of them within 20 s.\n" +
 		"Text on buttons is black, with a contrast of 15.6:1.\n" +
 		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +

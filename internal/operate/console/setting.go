@@ -15,9 +15,10 @@ func seconds(n int64) string { return count(n) + " s" }
 // field is a setting in a form.
 type field struct {
 	Name, Label, Hint, Value string
-	// Choices are all values, where there are few; Number asks for digits.
-	Choices []setting.Choice
-	Number  bool
+	// Choices are all values, where there are few; Number asks for digits, Lines for some
+	// lines of text.
+	Choices       []setting.Choice
+	Number, Lines bool
 }
 
 func fieldsOf[T any](t table[T], s T) []field {
@@ -25,7 +26,8 @@ func fieldsOf[T any](t table[T], s T) []field {
 	for i := range t {
 		x := &t[i]
 		_, number := x.Value(s).(int64)
-		all[i] = field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number}
+		_, lines := x.Value(s).(setting.Texts)
+		all[i] = field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, lines}
 	}
 	return all
 }

@@ -110,8 +110,8 @@ func (r *Reader) Value(n *yaml.Node, name string, target any) {
 func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 	n = behind(n)
 	scalar := n.Kind == yaml.ScalarNode
-	if own, is := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); is {
-		if err := own.UnmarshalText([]byte(n.Value)); err != nil {
+	if typed, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok && scalar {
+		if err := typed.UnmarshalText([]byte(n.Value)); err != nil {
 			r.Fault(n, "%s %v", name, err)
 		}
 		return
