@@ -118,6 +118,8 @@ func TestConfigIsChecked(t *testing.T) {
 		"polls too fast":    func(c *simulate.Config) { c.PollEvery = time.Millisecond },
 		"arrival too long":  func(c *simulate.Config) { c.Arrive = 48 * time.Hour },
 		"window of a day":   func(c *simulate.Config) { c.Zone.WindowSeconds = 86_400 },
+		"more rush than come": func(c *simulate.Config) { c.Rush = c.Visitors + 1 },
+		"paused for good":     func(c *simulate.Config) { c.Changes = []simulate.Change{{At: time.Minute}} },
 		"arrives backwards": func(c *simulate.Config) { c.Arrive = -time.Second },
 	} {
 		cfg := crowd(0)
