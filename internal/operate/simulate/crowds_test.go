@@ -49,11 +49,13 @@ func TestTheyGoWhenTheyAreSaidTo(t *testing.T) {
 	}{
 		"in a wave": {func(c *simulate.Config) { c.Leave, c.LeaveAt = 1, time.Minute }, [2]time.Duration{time.Minute, 71 * time.Second},
 			func(left, present, _ int) bool { return left == 0 && present > 500 }, func(_, present, _ int) bool { return present == 0 }},
-		"early": {func(c *simulate.Config) { c.Leave, c.LeaveWithin = 1, 30 * time.Second }, [2]time.Duration{time.Second, 36 * time.Second},
+		"early": {func(c *simulate.Config) { c.Leave, c.LeaveWithin = 1, 30*time.Second }, [2]time.Duration{time.Second, 36 * time.Second},
 			func(left, _, _ int) bool { return left < 100 }, func(_, present, _ int) bool { return present == 0 }},
 		"a rush": {func(c *simulate.Config) { c.Rush, c.RushAt = 500, time.Minute }, [2]time.Duration{59 * time.Second, 66 * time.Second},
 			func(_, present, admitted int) bool { return present+admitted == 500 }, func(_, present, admitted int) bool { return present+admitted == 1000 }},
-		"a pause": {func(c *simulate.Config) { c.Changes = []simulate.Change{{At: time.Minute}, {At: 2 * time.Minute, PerMinute: 200}} },
+		"a pause": {func(c *simulate.Config) {
+			c.Changes = []simulate.Change{{At: time.Minute}, {At: 2 * time.Minute, PerMinute: 200}}
+		},
 			[2]time.Duration{70 * time.Second, 119 * time.Second},
 			func(_, _, admitted int) bool { return admitted <= 220 }, func(_, _, admitted int) bool { return admitted <= 220 }},
 	} {
