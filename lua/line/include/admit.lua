@@ -39,6 +39,9 @@ local function admit(z, r, t, id, arrived, released)
   waited(t, t.now - floor(arrived / 1000))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
+  if t.logged_second then
+    t.logged_second = t.logged_second + 1
+  end
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
   return ADMITTED, t.now, expires(z, t.now), 0
 end
@@ -66,7 +69,12 @@ local function opens(z, r, t, ahead)
   if r.per_minute == 0 then
     return t.now + DAY
   end
-  return max(
+  local at = max(
     slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
     slot(z, t, ahead, MINUTE, r.per_minute, t.lost_minute, t.logged_minute))
+  if r.per_second < r.limit then
+    count_second(z, t)
+    at = max(at, slot(z, t, ahead, SECOND, r.per_second, t.lost_second, t.logged_second))
+  end
+  return at
 end
