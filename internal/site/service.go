@@ -56,11 +56,13 @@ const (
 	outWait        = "sent_to_wait" // a browser was sent to the waiting page
 	outPassRefused = "pass_refused" // so, too, and its pass was no good
 	outRefused     = "refused"      // anything else was told to join
+	outUnreadable  = "unreadable"   // the gateway does not say what is asked for
 )
 
 // Outcomes are all of them.
 var Outcomes = []string{
 	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
+	outUnreadable,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.

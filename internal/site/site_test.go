@@ -493,4 +493,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if w.Code != 400 {
 		t.Errorf("no name of a zone: %d", w.Code)
 	}
+	if n := r.counted("unreadable"); n != 5 {
+		t.Errorf("%d were counted as unreadable, want 5", n)
+	}
 }

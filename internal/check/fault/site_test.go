@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -285,6 +286,20 @@ func visitShop(t *testing.T, gateway string) {
 	f.server.stop(t)
 	if got := newcomer.open("/"); got.status != gateways[gateway].withoutServer || (got.body == "the shop: GET /") != (got.status == http.StatusOK) {
 		t.Errorf("without queue-server: %+v", got)
+	}
+}
+
+// TestSlowGate has queue-server hang, as one does that is flooded: nginx lets nobody go on for it.
+func TestSlowGate(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "nginx")
+	z := zone.Defaults("SHOP")
+	z.PerMinute = 0
+	f.server.put(t, z)
+	f.server.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { f.server.Signal(syscall.SIGCONT) })
+	if got := f.visitor(t).open("/"); got.status != http.StatusInternalServerError || f.asked.Load() != 0 {
+		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}
 }
 
