@@ -383,6 +383,19 @@ func (g *guest) saysWhatElse() {
 		g.sees(heading)
 		g.inspect(heading)
 	}
+	g.visit("PAUSED")
+	const why = "All seats are sold. The next show is on Sunday."
+	if r := g.shop.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"soldOut":{"default":"Ausverkauft.","en":"`+why+`"}}`); r.status != http.StatusOK {
+		g.t.Fatalf("%d %s", r.status, r.body)
+	}
+	for _, when := range []string{"while one waits", "for a newcomer"} {
+		g.until(g.t, when, fmt.Sprintf(`document.querySelector("#heading").textContent === "Sold out" && document.querySelector("#text").textContent === %q`, why))
+		if shown := value[int](g.t, g.browser, `document.querySelectorAll("dl:not([hidden]), form:not([hidden]), .button:not([hidden] *)").length`); shown != 0 {
+			g.t.Errorf("%s, %d parts of a wait are shown", when, shown)
+		}
+		g.inspect("sold out " + when)
+		g.visit("PAUSED")
+	}
 	for _, language := range []string{"ar", "he", "de", "ja"} {
 		g.speaks(language)
 		g.visit("SLOW")

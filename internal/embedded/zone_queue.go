@@ -15,7 +15,9 @@ type zoneQueue struct {
 	// ended: the zone was deleted.
 	ended    bool
 	settings zone.Settings
-	rates    window.Rates
+	// mode and rates are those in force.
+	mode  zone.Mode
+	rates window.Rates
 	// ttls are those that held for earlier admissions.
 	ttls lifetimes
 
@@ -83,7 +85,8 @@ func (q *zoneQueue) set(s zone.Settings) {
 		now := q.clock.NowMicros / 1000
 		q.ttls = q.ttls.replace(q.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
 	}
-	q.settings, q.rates = s, window.RatesOf(s)
+	force := s.InForce()
+	q.settings, q.mode, q.rates = s, force.Mode, window.RatesOf(force)
 }
 
 // expires is when an admission's pass expires, in Unix milliseconds.
@@ -332,13 +335,13 @@ func (q *zoneQueue) join(t *transaction, id line.ID, former []line.ID) line.Answ
 			return a
 		}
 	}
-	if q.settings.Mode == zone.ModeClosed {
+	if q.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
 	}
 	if q.epoch == 0 && q.line.len() == 0 && t.now >= q.heal.until {
 		q.epoch = window.Epoch(q.clock.NowMicros)
 	}
-	enters := q.settings.Mode == zone.ModeOpen || q.straightIn(t)
+	enters := q.mode == zone.ModeOpen || q.straightIn(t)
 	if !enters && q.settings.MaxWaiting > 0 && int64(q.line.len()) >= q.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
@@ -397,7 +400,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		p.ArrivedAtMicros = r.arrived
 	}
 	var a line.Answer
-	if q.settings.Mode == zone.ModeOpen || q.itsTurn(t, r) {
+	if q.mode == zone.ModeOpen || q.itsTurn(t, r) {
 		a = q.admit(t, p)
 	} else {
 		a = q.wait(t, r, p)

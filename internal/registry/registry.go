@@ -197,16 +197,16 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
-// Notice is the number of the zone's message to all who wait, as this server knows it; 0
-// for none. It never asks the store.
-func (r *Registry) Notice(zoneID string) int64 {
+// Settings returns a zone's, as Zone does, without ever asking the store; nil for a zone that
+// this server does not know. They are not to be changed.
+func (r *Registry) Settings(zoneID string) *zone.Settings {
 	if z := r.lookup(zoneID); z != nil {
-		return z.settings.Load().Notice()
+		return z.settings.Load()
 	}
-	return 0
+	return nil
 }
 
-// Remembered returns a zone's settings as this server last saw them in the
+// Remembered returns what is in force in a zone as this server last saw it in the
 // store, and never asks it: for when the store is away. What only the
 // configuration says is not remembered, since the store may say otherwise.
 func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
@@ -214,7 +214,7 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	if z == nil || !z.seen.Load() {
 		return zone.Settings{}, false
 	}
-	return *z.settings.Load(), true
+	return z.settings.Load().InForce(), true
 }
 
 // PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings

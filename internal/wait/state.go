@@ -37,15 +37,17 @@ type State struct {
 	// number in their answers. Both are absent where there is none.
 	Message string `json:"message,omitempty"`
 	Notice  int64  `json:"notice,omitempty"`
+	// SoldOut is why there is nothing to wait for; absent while there is.
+	SoldOut string `json:"soldOut,omitempty"`
 
-	messages zone.Texts
+	messages, soldOut zone.Texts
 }
 
 // in is the state for one who reads these languages, as Accept-Language has them. alike: it
 // is the same in any.
 func (s State) in(accept string) (_ State, alike bool) {
-	s.Message = serve.TextFor(s.messages, accept)
-	return s, len(s.messages.Languages()) == 0
+	s.Message, s.SoldOut = serve.TextFor(s.messages, accept), serve.TextFor(s.soldOut, accept)
+	return s, len(s.messages.Languages())+len(s.soldOut.Languages()) == 0
 }
 
 // errStateLost is what is left of a reading that panicked.
@@ -117,7 +119,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	return State{
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
-		messages: settings.Message, Notice: settings.Notice(),
+		messages: settings.Message, Notice: settings.Notice(), soldOut: settings.SoldOut,
 	}, nil
 }
 

@@ -242,7 +242,7 @@ func (w *Watch) order(list []zone.Settings) []result {
 				continue
 			}
 		}
-		results = append(results, result{settings: s})
+		results = append(results, result{settings: s.InForce()})
 	}
 	slices.SortStableFunc(results, func(a, b result) int { return rank(a.settings.ZoneID) - rank(b.settings.ZoneID) })
 	return results

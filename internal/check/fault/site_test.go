@@ -198,8 +198,11 @@ func visitShop(t *testing.T, gateway string) {
 	if first.status != http.StatusOK || first.body != "the shop: GET "+link || len(first.header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
 		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
 	}
+	if kept := first.header.Get("Cache-Control"); gateway == "nginx" && kept != "private, no-store" {
+		t.Errorf("caches may keep a page with a session: %q", kept)
+	}
 	for path, want := range map[string]int{"/": 200, "/login": 401, "/staff": 403} {
-		if got := inside.ask(http.MethodPost, path); got.status != want || got.body != "the shop: POST "+path || got.header.Get("Set-Cookie") != "" {
+		if got := inside.ask(http.MethodPost, path); got.status != want || got.body != "the shop: POST "+path || got.header.Get("Set-Cookie")+got.header.Get("Cache-Control") != "" {
 			t.Errorf("inside: %s: %+v", path, got)
 		}
 	}

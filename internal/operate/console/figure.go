@@ -25,7 +25,13 @@ const stalledAfter = 60
 
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
+	sold := len(s.SoldOut) > 0
+	s = s.InForce()
 	switch {
+	case seen && !now.Known() && sold:
+		return state{"bad", "✕", "Store away", "The store does not answer. It is sold out, and nobody is let in."}
+	case sold:
+		return state{"warn", "■", "Sold out", "Nobody is let in. Who polls or comes is told why, and need not wait any more."}
 	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
 	case seen && !now.Known():
@@ -54,6 +60,7 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 // limits are the zone's as they hold just now: a paused zone's are 0, an open
 // one has none.
 func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
+	s = s.InForce()
 	if s.PerMinute > 0 {
 		inWindow = window.RatesOf(s).Limit
 	}

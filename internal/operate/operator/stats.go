@@ -103,6 +103,7 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if err != nil {
 		return Stats{}, fmt.Errorf("operator: stats: %w", err)
 	}
+	settings = settings.InForce()
 	now := stats.State
 	out := Stats{
 		ZoneID: zoneID, Mode: settings.Mode,
