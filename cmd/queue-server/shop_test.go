@@ -122,7 +122,12 @@ func (s *shop) before(t *testing.T, zoneID string) (url string) {
 	}, s.certificate)
 	must(t, err)
 	must(t, g.Start(context.Background()))
-	t.Cleanup(g.Kill)
+	t.Cleanup(func() {
+		g.Kill()
+		if t.Failed() {
+			t.Logf("nginx said:\n%s", g.Output())
+		}
+	})
 	return "https://" + g.Addr
 }
 
