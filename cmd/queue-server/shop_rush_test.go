@@ -45,8 +45,7 @@ func (c *comer) arrives(ctx context.Context, through http.RoundTripper) error {
 		return err
 	}
 	c.client = &http.Client{Transport: through, Jar: jar, Timeout: patience}
-	path := "/?who=" + c.who
-	status, body, err := c.send(ctx, http.MethodGet, path, nil)
+	status, body, err := c.opens(ctx, "/?who="+c.who)
 	if err != nil || c.inside(body) {
 		return err
 	}
@@ -63,6 +62,20 @@ func (c *comer) arrives(ctx context.Context, through http.RoundTripper) error {
 		return fmt.Errorf("%s has no place: %d %s", c.who, status, body)
 	}
 	return nil
+}
+
+// opens asks for a page, again as long as the gate is slow.
+func (c *comer) opens(ctx context.Context, path string) (status int, body []byte, err error) {
+	for {
+		if status, body, err = c.send(ctx, http.MethodGet, path, nil); status != http.StatusServiceUnavailable {
+			return status, body, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // inside reports whether it is the site that answered.
@@ -121,7 +134,7 @@ func (c *comer) waits(ctx context.Context) error {
 		}
 		c.late = max(c.late, time.Since(due))
 		if a.CanEnter {
-			_, body, err := c.send(ctx, http.MethodGet, "/?who="+c.who+"&waiting_room_pass="+a.Admission.Pass, nil)
+			_, body, err := c.opens(ctx, "/?who="+c.who+"&waiting_room_pass="+a.Admission.Pass)
 			if err == nil && !c.inside(body) {
 				err = fmt.Errorf("%s is not in the shop: %s", c.who, body)
 			}
