@@ -131,11 +131,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
 	visited, guard := links.first()
-	invited, err := newTickets(s, limits, log)
+	invited, err := openTickets(ctx, s, limits, log)
 	if err != nil {
 		return err
 	}
-	invited.start(ctx)
 	defer invited.stop()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(invited.desk)
 	defer waiting.Stop()

@@ -15,19 +15,17 @@ type tickets struct {
 	desk *ticket.Desk
 }
 
-func newTickets(s checked, l *limits, log *slog.Logger) (tickets, error) {
+// openTickets begins to keep the keys fresh; stop ends it.
+func openTickets(ctx context.Context, s checked, l *limits, log *slog.Logger) (tickets, error) {
 	if s.TicketsJWKS == "" {
 		return tickets{desk: ticket.New(nil, l, log)}, nil
 	}
 	keys, err := identity.New(identity.FinderOptions{JWKS: s.TicketsJWKS, Issuer: s.TicketsIssuer, Logger: log})
-	return tickets{keys, ticket.New(keys, l, log)}, err
-}
-
-// start begins to keep the keys fresh; stop ends it.
-func (t tickets) start(ctx context.Context) {
-	if t.keys != nil {
-		t.keys.Start(ctx)
+	if err != nil {
+		return tickets{}, err
 	}
+	keys.Start(ctx)
+	return tickets{keys, ticket.New(keys, l, log)}, nil
 }
 
 func (t tickets) stop() {
