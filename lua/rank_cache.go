@@ -135,7 +135,7 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	}
 	v.state, v.at = state, sent
 	v.expect, v.room = rates.next(), rates.next()
-	v.rates = window.Rates{PerMinute: rates.next(), PeriodCapMillis: rates.next()}
+	v.rates = window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}
 	v.wait = rates.next() != 0
 	for marks.more() {
 		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent})

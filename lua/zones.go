@@ -119,7 +119,7 @@ func (s *Store) putZone(
 	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
 		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by)
+		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond))
 	if err != nil {
 		return 0, err
 	}

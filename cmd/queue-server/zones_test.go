@@ -106,6 +106,7 @@ idleTimeoutSeconds     60  who is silent for longer loses the place
 passTtlSeconds        300  how long a pass is good for: 5 m
 maxWaiting              0  as many may wait as come
 onStoreFailure       hold  answer 503, keep the place
+maxPerSecond         auto  evenly: while there is a line, at most 1.25 times the mean in any second
 sites                      Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.
 pageTitle                  Stands above the waiting page: the name of the shop or of the event.
 pageColor                  Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.

@@ -235,7 +235,7 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 // Stats implements store.Viewer.
 func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
-		st.Totals, st.Waits = q.totals, slices.Clone(q.waits)
+		st.Totals, st.Waits, st.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
 		st.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
 		return none
 	})
@@ -253,6 +253,12 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.sweep(q.tick(s.now().UnixMicro()), cursor), nil
+}
+
+// HoldSweeps implements store.Sweeper: there is nobody to keep from it.
+func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
+	_, err := s.queue(zoneID)
+	return err
 }
 
 func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {

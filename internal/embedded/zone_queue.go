@@ -40,6 +40,7 @@ type zoneQueue struct {
 	shows    window.Shows
 	totals   line.Totals
 	waits    []int64 // by window.WaitBucket
+	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
 	// doing is the transaction under way. It lies here so that a poll allocates nothing.
@@ -143,6 +144,14 @@ func (q *zoneQueue) refill(t *transaction) {
 	t.room = q.rates.Room(t.inWindow, t.inMinute)
 }
 
+// roomInLine is the room for those who line up: the limit of a second holds, too.
+func (q *zoneQueue) roomInLine(t *transaction) int64 {
+	if t.room <= 0 || q.rates.PerSecond == q.rates.Limit {
+		return t.room
+	}
+	return min(t.room, q.rates.PerSecond-q.admittedSince(t.now-window.SecondMillis))
+}
+
 // since counts the admissions at or after the time: how many phantoms, and how
 // many of the latest in the log.
 func (q *zoneQueue) since(millis int64) (phantoms, logged int64) {
@@ -211,6 +220,8 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.forget(p)
 	q.log.add(p.ID, t.now)
 	q.totals.Admitted++
+	_, inSecond := q.since(t.now - window.SecondMillis)
+	q.peak = q.peak.See(t.now, inSecond)
 	bucket := window.WaitBucket(t.now - p.ArrivedAtMicros/1000)
 	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
 	q.waits[bucket]++
@@ -349,11 +360,10 @@ func (q *zoneQueue) straightIn(t *transaction) bool {
 	if t.frozen || q.line.len() > 0 && q.line.upTo(q.edge) < int64(q.line.len()) {
 		return false
 	}
-	room := t.room
 	if q.live.len() == 0 {
-		room = min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute)
+		return min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute) > 0
 	}
-	return int64(q.live.len()) < room
+	return int64(q.live.len()) < q.roomInLine(t)
 }
 
 func (q *zoneQueue) put(p line.Place) *record {
@@ -409,7 +419,7 @@ func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
 		q.present = min(q.present+1, q.passed)
 		q.shows = q.shows.Return()
 	}
-	if q.live.rank(r.place()) >= q.rates.Reach(t.room) {
+	if q.live.rank(r.place()) >= q.rates.Reach(q.roomInLine(t)) {
 		return false
 	}
 	q.shows = q.shows.Keep(q.rates)
@@ -449,19 +459,16 @@ func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 	if q.rates.PerMinute == 0 {
 		return t.now + window.MaxEstimateMillis
 	}
-	slot := func(span, limit, in int64) int64 {
-		j := ahead - (limit - in)
+	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
+		lost, logged := q.since(t.now - span)
+		j := ahead - (limit - lost - logged)
 		if j < 0 {
 			return t.now
 		}
-		lost, logged := q.since(t.now - span)
 		from := int64(len(q.log.entries)) - logged
 		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
 			func(i int64) int64 { return q.log.entries[from+i].atMillis })
-	}
-	return max(
-		slot(q.rates.WindowMillis, q.rates.Limit, t.inWindow),
-		slot(window.MinuteMillis, q.rates.PerMinute, t.inMinute))
+	})
 }
 
 // actual is where the visitor with that id stands. It differs from what its

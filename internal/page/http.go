@@ -127,8 +127,11 @@ type data struct {
 
 // Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
 func (h *HTTP) Get(c echo.Context) error {
-	// A page that is only fetched in advance must take nobody's place.
-	if strings.Contains(c.Request().Header.Get("Sec-Purpose"), "prefetch") {
+	// A page that is only fetched in advance must take nobody's place; nor must one that another
+	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
+	header := c.Request().Header
+	dest := header.Get("Sec-Fetch-Dest")
+	if strings.Contains(header.Get("Sec-Purpose"), "prefetch") || dest != "" && dest != "document" {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
@@ -364,6 +367,9 @@ const (
 	TokenParameter = "token"
 	// TicketParameter hands a ticket over, which then is in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
+	// handover is how old such a place may be: a redirect on a slow network, with clocks that
+	// differ. A link that is posted leads nobody to the place of who posted it.
+	handover = time.Minute
 )
 
 // ticketPrefix is before the zone in the name of the ticket's cookie. It is longer than a zone's, and
@@ -393,7 +399,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
-	if tok := q.Get(TokenParameter); s.token == "" && len(tok) <= answer.MaxToken {
+	if tok := q.Get(TokenParameter); s.token == "" && h.wait.TakenWithin(zoneID, tok, handover) {
 		s.token = tok
 	}
 	s.write(c, zoneID)

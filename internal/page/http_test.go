@@ -392,7 +392,13 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
 	other := r.browser()
 	other.get("?token=made-up")
+	other.get("?token=%ff")
 	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
+	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+	r.now = r.now.Add(time.Minute + time.Second)
+	late := r.browser()
+	late.get("?token=" + second) // a link that somebody has posted
+	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
 func TestLeave(t *testing.T) {
@@ -411,10 +417,12 @@ func TestLeave(t *testing.T) {
 func TestFetchedInAdvance(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	b := r.browser()
-	b.header.Set("Sec-Purpose", "prefetch;prerender")
-	if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
-		t.Errorf("status %d, cookies %v", w.Code, w.Result().Cookies())
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Dest": "image"} {
+		b := r.browser()
+		b.header.Set(name, value)
+		if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
+		}
 	}
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)

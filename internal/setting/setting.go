@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 type Setting[T any] struct {
 	// Name is the setting's in JSON, YAML, forms and on the command line.
 	Name string
-	// At returns where it is kept: an *int64, *bool, *string, *[]string or *Texts. It is nil
-	// for what is no single value: that has Copy and Say, and no form sets it.
+	// At returns where it is kept: an *int64, *bool, *string, *[]string, *Texts, or an Own. It is
+	// nil for what is no single value: that has Copy and Say, and no form sets it.
 	At   func(*T) any
 	Copy func(to *T, from T)
 	// Default is what it is in a new T, of the type that At points to.
@@ -53,11 +54,18 @@ type Setting[T any] struct {
 	Spare  int
 }
 
+// Own is where a value is kept that reads its own text. It says what that must be: "auto
+// or a number". The value is a Stringer, and knows itself as JSON.
+type Own interface {
+	encoding.TextUnmarshaler
+	Kind() string
+}
+
 // Choice is a value of a setting that has few, how a form calls it, and what it does.
 type Choice struct{ Value, Label, Means string }
 
-// Value is what it is in s: an int64, a bool, a string, or a []string or Texts that is not
-// nil and is the caller's own.
+// Value is what it is in s: an int64, a bool, a string, what an Own holds, or a []string or
+// Texts that is not nil and is the caller's own.
 func (x *Setting[T]) Value(s T) any {
 	switch at := x.At(&s).(type) {
 	case *[]string:
@@ -104,6 +112,9 @@ func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
 
 // Kind names what a value must be, for whoever sent another: "a whole number".
 func (x *Setting[T]) Kind() string {
+	if own := x.own(); own != nil {
+		return own.Kind()
+	}
 	switch x.Default.(type) {
 	case int64:
 		return "a whole number"
@@ -116,6 +127,15 @@ func (x *Setting[T]) Kind() string {
 	default:
 		return "a string"
 	}
+}
+
+// own is where one that reads its own text could be kept; nil for other kinds.
+func (x *Setting[T]) own() Own {
+	if x.At == nil {
+		return nil
+	}
+	own, _ := x.At(new(T)).(Own)
+	return own
 }
 
 // Text is the value as Parse takes it. That of a list has commas between, or is JSON; of
@@ -157,6 +177,8 @@ var errKind = errors.New("setting: another kind of value")
 func (x *Setting[T]) Parse(s *T, text string) error {
 	return x.Decode(s, func(at any) (err error) {
 		switch at := at.(type) {
+		case Own:
+			err = at.UnmarshalText([]byte(ungroup.Replace(text)))
 		case *int64:
 			*at, err = strconv.ParseInt(ungroup.Replace(strings.TrimSpace(text)), 10, 64)
 		case *bool:
@@ -294,6 +316,8 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 	default:
 		if x.Choices != nil {
 			ask = "choose one of the list."
+		} else if own := x.own(); own != nil {
+			ask = "write " + own.Kind() + "."
 		}
 	}
 	return x.Label + ": " + ask

@@ -66,10 +66,10 @@ func (t *Texts) UnmarshalText(text []byte) error {
 		case len(lines) == 1, i == 0 && !isTag(tag):
 			tag, said = DefaultText, line
 		case !tagged || !isTag(tag):
-			return fmt.Errorf("line %d must begin with a language, as in de: Text", i+1)
+			return fmt.Errorf("must begin line %d with a language, as in de: Text", i+1)
 		}
 		if _, twice := all[tag]; twice {
-			return fmt.Errorf("%s is there twice", tag)
+			return fmt.Errorf("must not have %s twice", tag)
 		}
 		all[tag] = strings.TrimSpace(said)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -294,6 +295,32 @@ func TestFetchedInAdvance(t *testing.T) {
 	}
 }
 
+// TestInAFrame: pages of other sites take no places by frames that their readers do not see.
+func TestInAFrame(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]int{"cross-site": 429, "same-origin": 200} {
+		r := newRoom(t, 600)
+		w := r.ask("caddy", "GET", "/", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", from)...)
+		if w.Code != want || (r.joins > 0) != (want == 200) {
+			t.Errorf("%s: %d, %d joins", from, w.Code, r.joins)
+		}
+	}
+}
+
+// TestTheStoreHangs: the answer comes before a gateway gives up.
+func TestTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, 600)
+		r.hangs = true
+		began := time.Now()
+		to := led(t, "nginx", r.ask("nginx", "GET", "/", opens...))
+		if took := time.Since(began); !strings.HasPrefix(to, roomURL+"/wait/SHOP") || took > time.Second/2 {
+			t.Errorf("led to %q after %v", to, took)
+		}
+	})
+}
+
 // TestALongHost: an answer that a gateway cannot read would let everybody go on.
 func TestALongHost(t *testing.T) {
 	t.Parallel()
@@ -513,5 +540,8 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	r.bare.ServeHTTP(w, req)
 	if w.Code != 400 {
 		t.Errorf("no name of a zone: %d", w.Code)
+	}
+	if n := r.counted("unreadable"); n != 5 {
+		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
 }

@@ -21,6 +21,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -101,6 +102,10 @@ type Sweeper interface {
 	// others get line.Sweep's Busy. A store in the server's own process has no other owner.
 	// A repeated call examines the same places again, and removes nobody who polled.
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+
+	// HoldSweeps keeps all servers but the owner from sweeping a zone for so long, whoever
+	// is at it. A store in the server's own process has no others.
+	HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error
 }
 
 // Healer takes in what servers remember and the store has lost.

@@ -225,3 +225,10 @@ func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	}
 	return nil
 }
+
+// TakenWithin reports whether the token is one of the zone's whose place was taken so lately, by
+// this server's clock. The store is not asked.
+func (s *Service) TakenWithin(zoneID, tok string, span time.Duration) bool {
+	p, err := s.issuer.Place(zoneID, tok)
+	return err == nil && s.states.now().Sub(time.UnixMicro(p.ArrivedAtMicros)).Abs() <= span
+}

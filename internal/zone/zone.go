@@ -120,6 +120,8 @@ type Settings struct {
 	MaxWaiting int64
 	// OnStoreFailure is hold or admit.
 	OnStoreFailure FailurePolicy
+	// MaxPerSecond is the most admissions in any 1,000 ms while there is a line.
+	MaxPerSecond PerSecond
 	// Sites are the origins that the waiting page may lead to; paths lead to the first.
 	Sites []string
 	// PageTitle stands above the waiting page, as the shop's name does.

@@ -15,6 +15,7 @@
 --             nobody remembers it
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
+-- ARGV[17]    most a second in a line; 0 auto, -1 none
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
 --          4 the zone's data is of a newer format
@@ -40,7 +41,7 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
   return 3
 end
 if created then
-  z = { was = {}, ttls = '' }
+  z = { was = {}, ttls = '', peak = '' }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -64,11 +65,12 @@ if created and missing ~= 2 then
 end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+z.max_per_second = tonumber(ARGV[17])
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
   local seen = tonumber(ARGV[14])
-  lose(z, rates_of(z.per_minute, z.window, z.idle), now, seen > 0 and seen or now)
+  lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now)
   if seen > 0 then
     z.epoch = tonumber(ARGV[15])
   else

@@ -28,7 +28,7 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local r = rates_of(z.per_minute, z.window, z.idle)
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1])
 
 -- reached counts one among the live whom the edge reached before the note came: it

@@ -23,6 +23,7 @@ type crowdFlags struct {
 	perMinute, window, burst, idleTimeout int64
 	leave, dark                           float64
 	poll                                  string
+	maxPerSecond                          string
 	seed                                  uint64
 }
 
@@ -46,6 +47,8 @@ func (f *crowdFlags) command(name, short string, run func(ctx context.Context, c
 	flags.DurationVar(&f.arrive, "arrive", 5*time.Second, "the span over which they come")
 	flags.Int64Var(&f.perMinute, "per-minute", 2000, "the zone's limit: most admissions in any 60 s")
 	flags.Int64Var(&f.window, "window", zone.DefaultWindowSeconds, "the zone's sliding window, in seconds")
+	flags.StringVar(&f.maxPerSecond, "max-per-second", zone.PerSecondAuto.String(),
+		"most admissions in any second while there is a line: auto, none or a number")
 	flags.Int64Var(&f.burst, "burst", 0, "extra admissions in a window while nobody waits")
 	flags.Int64Var(&f.idleTimeout, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
 	flags.Float64Var(&f.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
@@ -64,6 +67,9 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 		Visitors: f.visitors, Arrive: f.arrive, Zone: z,
 		Leave: f.leave / percent, Dark: f.dark / percent, Seed: f.seed,
 	}
+	if err := c.Zone.MaxPerSecond.UnmarshalText([]byte(f.maxPerSecond)); err != nil {
+		return c, fmt.Errorf("--max-per-second is %q, %w", f.maxPerSecond, err)
+	}
 	if f.poll != paced {
 		every, err := time.ParseDuration(f.poll)
 		if err != nil || every <= 0 {
@@ -78,9 +84,12 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 // what the room promises.
 func simulateCommand(t *Terminal) *cobra.Command {
 	var f crowdFlags
-	var asJSON bool
+	var asJSON, crowds bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(ctx context.Context, cfg simulate.Config) error {
+			if crowds {
+				return simulate.PrintCrowds(ctx, t.Stdout)
+			}
 			report, err := simulate.Run(ctx, cfg)
 			switch {
 			case err != nil:
@@ -92,6 +101,8 @@ func simulateCommand(t *Terminal) *cobra.Command {
 			enc.SetIndent("", "  ")
 			return enc.Encode(report)
 		})
+	command.Flags().BoolVar(&crowds, "crowds", false,
+		"run the crowds of the README instead, each with an even flow and without, and print a table of all")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return command
 }

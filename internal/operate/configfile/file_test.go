@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 			zones: []zone.Settings{said(a, zone.Texts{"default": "Soon.", "de": "Gleich."}), said(zone.Defaults("C"), zone.Texts{"default": "Soon."}), said(zone.Defaults("D"), zone.Texts{"default": "7"})}},
 		{name: "texts without one for everybody", text: "zones:\n  - {zoneId: A, message: {de: Gleich.}}\n", says: []string{"x.yaml:2: ", "message must have a text for default"}},
 		{name: "texts that are none", text: "zones:\n  - {zoneId: A, message: [Soon.]}\n  - {zoneId: B, message: {default: [Soon.]}}\n  - {zoneId: C, message: \"a\\nb\"}\n",
-			says: []string{"x.yaml:2: message must be settings by their names", "x.yaml:3: message.default must be a string", "x.yaml:4: message: line 2 must begin with a language"}},
+			says: []string{"x.yaml:2: message must be settings by their names", "x.yaml:3: message.default must be a string", "x.yaml:4: message must begin line 2 with a language"}},
 		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
 		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",
 			says: []string{`x.yaml:2: "zone" is not a setting of the file; did you mean "zones"?`, `x.yaml:4: "frobnicate" is not a setting of the file; known are addr, log-level, zones, limits`}},

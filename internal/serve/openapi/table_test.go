@@ -33,6 +33,12 @@ func schemaOf(x *zone.Setting) object {
 		text["minLength"] = 1.0
 		return object{"type": "array", "maxItems": float64(x.Most), "items": map[string]any(text)}
 	}
+	if p, is := x.Default.(zone.PerSecond); is {
+		return object{"oneOf": []any{
+			map[string]any{"type": "string", "enum": []any{p.String(), zone.PerSecondNone.String()}},
+			map[string]any{"type": "integer", "format": "int64", "minimum": 1.0, "maximum": float64(zone.MaxMaxPerSecond)},
+		}}
+	}
 	if x.Choices == nil {
 		return text
 	}
@@ -80,6 +86,8 @@ func TestSettingsAreDescribed(t *testing.T) {
 		switch d := x.Default.(type) {
 		case int64:
 			want["default"] = float64(d)
+		case zone.PerSecond:
+			want["default"] = d.String()
 		case []string:
 			want["default"] = []any{}
 		case zone.Texts:

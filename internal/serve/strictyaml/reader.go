@@ -112,7 +112,7 @@ func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 	scalar := n.Kind == yaml.ScalarNode
 	if typed, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok && scalar {
 		if err := typed.UnmarshalText([]byte(n.Value)); err != nil {
-			r.Fault(n, "%s: %v", name, err)
+			r.Fault(n, "%s %v", name, err)
 		}
 		return
 	}

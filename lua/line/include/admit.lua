@@ -1,7 +1,6 @@
 -- admit: letting in, and knowing who was let in and when the next slot opens.
---@include rates
 --@include lifetime
---@include place
+--@include begin
 
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL = 0, 1, 2, 3, 4, 5
@@ -34,7 +33,9 @@ local function admit(z, r, t, id, arrived, released)
     -- admission still counts, under a name that no visitor has.
     redis.call('ZADD', LOG, earlier, id .. earlier)
   end
+  count_second(z, t)
   redis.call('ZADD', LOG, t.now, id)
+  t.logged_second = t.logged_second + 1
   z.admitted = z.admitted + 1
   waited(t, t.now - floor(arrived / 1000))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
@@ -66,7 +67,12 @@ local function opens(z, r, t, ahead)
   if r.per_minute == 0 then
     return t.now + DAY
   end
-  return max(
+  local at = max(
     slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
     slot(z, t, ahead, MINUTE, r.per_minute, t.lost_minute, t.logged_minute))
+  if r.per_second < r.limit then
+    count_second(z, t)
+    at = max(at, slot(z, t, ahead, SECOND, r.per_second, t.lost_second, t.logged_second))
+  end
+  return at
 end

@@ -12,7 +12,7 @@ local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
 -- Settings, then state, then totals. All are integers; milliseconds and counts, but for
 -- the *_micros. An absent one is 0. Behind them, words.
 local FIELDS = {
-  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
+  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting', 'max_per_second',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
@@ -23,7 +23,7 @@ for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
 end
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format', 'peak' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
@@ -43,6 +43,7 @@ local function load_zone(key)
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
   z.mode, z.run_id, z.ttls = values[AT.mode], values[AT.run_id], values[AT.ttls] or ''
+  z.peak = values[AT.peak] or ''
   if values[AT.deleted] then
     return nil, 2, z
   end
@@ -58,7 +59,7 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT) }
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
