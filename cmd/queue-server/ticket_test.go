@@ -26,8 +26,9 @@ func TestInvitations(t *testing.T) {
 	join := func(shown string) (status int, code, token string, in bool) {
 		got := request(t, http.MethodPost, s.public+"/traffic/wait", fmt.Sprintf(`{"zoneId":"SALE","ticket":%q}`, shown))
 		var body struct {
-			Code, Token string
-			CanEnter    bool
+			Code     string `json:"code"`
+			Token    string `json:"token"`
+			CanEnter bool   `json:"canEnter"`
 		}
 		if err := json.Unmarshal([]byte(got.body), &body); err != nil {
 			t.Fatalf("%s: %v", got.body, err)
