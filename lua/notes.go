@@ -35,6 +35,7 @@ type note struct {
 	arrivedMicros          int64
 	atMillis, periodMillis int64
 	taken                  time.Time // by the server's clock
+	drawn                  bool      // a draw may have given the place
 }
 
 // notes are polls of one zone that this server has answered by itself, and that Redis
@@ -125,7 +126,7 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	if !ok {
 		return line.Answer{}, false
 	}
-	taken, first := b.notes.add(a.Place.Epoch, note{p.ID, p.ArrivedAtMicros, a.State.NowMillis, a.PeriodMillis, now})
+	taken, first := b.notes.add(a.Place.Epoch, note{p.ID, p.StandsAtMicros(), a.State.NowMillis, a.PeriodMillis, now, p.ScoreMicros > 0})
 	if first {
 		s.work.Go(b.keepFlushing)
 	}
@@ -184,6 +185,9 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 	args := make([]any, fixed, fixed+3*len(some))
 	for _, n := range some {
 		told := binary.BigEndian.AppendUint64(nil, uint64(n.atMillis)<<16|uint64(n.periodMillis))
+		if n.drawn {
+			told = append(told, 'd')
+		}
 		args = append(args, string(n.id[:]), seenBucket(n.id), string(told))
 		least = min(least, n.arrivedMicros)
 	}

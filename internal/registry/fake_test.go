@@ -84,6 +84,24 @@ func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.
 	return f.visit("Join", zoneID)
 }
 
+func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, scoreMicros int64, _ line.ID, _ ...line.ID) (line.Answer, error) {
+	a, err := f.visit("JoinDrawn", zoneID)
+	a.Place.ScoreMicros = scoreMicros
+	return a, err
+}
+
+func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ int64) ([]line.Place, error) {
+	return nil, f.known(zoneID)
+}
+
+func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ int, _ []byte) error {
+	return f.known(zoneID)
+}
+
+func (f *fakeStore) Draw(_ context.Context, zoneID, _ string, _ int) ([]byte, error) {
+	return nil, f.known(zoneID)
+}
+
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
 	return f.visit("Poll", zoneID)
 }

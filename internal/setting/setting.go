@@ -24,6 +24,12 @@ type Setting[T any] struct {
 	Default any
 	// Later says that servers of a version before do not know it: see zone.Settings.Kept.
 	Later bool
+	// Of names the kind of a value that is none of these, for whoever sent another: "a
+	// list of events". At then points to whatever encoding/json reads and writes; it has
+	// Say, and is typed as JSON.
+	Of string
+	// Own says that the servers set it, and nobody else.
+	Own bool
 
 	// Least and Most bound a number. Most is also how many texts a list may have.
 	Least, Most int64
@@ -61,7 +67,11 @@ func (x *Setting[T]) Value(s T) any {
 	if list, is := x.At(&s).(*[]string); is {
 		return append([]string{}, *list...)
 	}
-	return reflect.ValueOf(x.At(&s)).Elem().Interface()
+	at := reflect.ValueOf(x.At(&s)).Elem()
+	if at.Kind() == reflect.Slice && at.IsNil() {
+		return reflect.MakeSlice(at.Type(), 0, 0).Interface()
+	}
+	return at.Interface()
 }
 
 // set makes it v, which is of the type that Value returns.
@@ -98,6 +108,9 @@ func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
 
 // Kind names what a value must be, for whoever sent another: "a whole number".
 func (x *Setting[T]) Kind() string {
+	if x.Of != "" {
+		return x.Of
+	}
 	switch x.Default.(type) {
 	case int64:
 		return "a whole number"
@@ -115,6 +128,9 @@ func (x *Setting[T]) Text(s T) string {
 	if x.At == nil {
 		return x.Say(s)
 	}
+	if x.Of != "" {
+		return x.json(s)
+	}
 	list, ok := x.Value(s).([]string)
 	if !ok {
 		return fmt.Sprint(x.Value(s))
@@ -123,9 +139,14 @@ func (x *Setting[T]) Text(s T) string {
 	if slices.Equal(split(text), list) && !strings.HasPrefix(text, "[") {
 		return text
 	}
-	b, err := json.Marshal(list)
-	if err != nil { // encoding/json has no error for strings
-		return text
+	return x.json(s)
+}
+
+// json is the value as JSON, which each can be.
+func (x *Setting[T]) json(s T) string {
+	b, err := json.Marshal(x.Value(s))
+	if err != nil {
+		return fmt.Sprint(x.Value(s))
 	}
 	return string(b)
 }
@@ -160,6 +181,8 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 				return nil
 			}
 			err = json.Unmarshal([]byte(text), at)
+		default:
+			err = json.Unmarshal([]byte(text), at)
 		}
 		if err != nil {
 			return errKind
@@ -184,6 +207,9 @@ func (x *Setting[T]) Check(s T) string {
 }
 
 func (x *Setting[T]) checkBounds(s T) string {
+	if x.Of != "" {
+		return ""
+	}
 	switch v := x.Value(s).(type) {
 	case int64:
 		if v < x.Least || v > x.Most {
@@ -267,6 +293,9 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 	}
 	x.set(s, was)
 	ask := fmt.Sprintf("write a text of at most %d bytes.", x.MaxLength)
+	if x.Of != "" {
+		ask = "write " + x.Of + ", as JSON."
+	}
 	switch was.(type) {
 	case int64:
 		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))

@@ -15,6 +15,9 @@
 --             nobody remembers it
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
+-- ARGV[17..22]  when people gather, are settled and are let in, in ms; the least score of
+--             a draw, the first above all, and that of the draws before, in microseconds;
+--             0 for none
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
 --          4 the zone's data is of a newer format
@@ -64,6 +67,8 @@ if created and missing ~= 2 then
 end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[17]), tonumber(ARGV[18]), tonumber(ARGV[19])
+z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[20]), tonumber(ARGV[21]), tonumber(ARGV[22])
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])

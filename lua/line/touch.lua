@@ -8,7 +8,7 @@
 -- ARGV[3]     the least of their arrivals, in microseconds
 -- ARGV[4..]   three strings for each, at most 1,000 of them: the id (8 bytes), its seen
 --             bucket, and when it polled and what period it was told (6 bytes and 2,
---             big-endian, ms)
+--             big-endian, ms); one byte more of one whose place a draw may have given
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, doubted, pace}
@@ -53,6 +53,9 @@ local near, same = tonumber(ARGV[3]) <= z.edge_micros, tonumber(ARGV[2]) == z.ep
 for i = 4, #ARGV, 3 do
   local id, key, stamp, good = ARGV[i], SEEN .. ARGV[i + 1], ARGV[i + 2], same
   if good then
+    if #stamp > 8 then -- its arrival is kept with what is noted of it
+      stamp = string.sub(stamp, 1, 8) .. string.sub(call('HGET', key, id) or '', 9)
+    end
     -- Whoever waits has a last poll, and nobody else.
     if call('HSET', key, id, stamp) == 1 then
       call('HDEL', key, id)

@@ -52,7 +52,7 @@ type model struct {
 type lifetime struct{ before, ttl int64 }
 
 type visitor struct {
-	line.Place
+	line.Place        // with a score if it was drawn
 	due    int64 // when the next poll is expected, in milliseconds
 	polled int64 // when the last one came
 	live   bool  // among the released
@@ -150,6 +150,9 @@ func (m *model) change(s zone.Settings, rawMicros int64) {
 // begin is what happens before every call of a visitor.
 func (m *model) begin(rawMicros int64) {
 	m.tick(rawMicros)
+	if m.gathers() {
+		return
+	}
 	late := slices.Collect(filter(m.waiting, func(v *visitor) bool {
 		return v.live && v.due+window.GraceMillis < m.now
 	}))
@@ -166,12 +169,12 @@ func (m *model) begin(rawMicros int64) {
 		target = min(target, m.rates.Back(m.now-(m.freezeUntil-window.FreezeMillis))-m.totals.Admitted)
 	}
 	for range window.StepBatch {
-		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.ArrivedAtMicros > m.edge })
+		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.StandsAtMicros() > m.edge })
 		if far < 0 || m.shows.Expect(m.live(), m.rates) >= target {
 			return
 		}
 		v := m.waiting[far]
-		m.edge = v.ArrivedAtMicros
+		m.edge = v.StandsAtMicros()
 		m.passed++
 		if v.due+window.GraceMillis >= m.now {
 			v.live = true
@@ -187,10 +190,20 @@ func (m *model) frozen() bool {
 	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
 }
 
-func (m *model) join(id line.ID, former ...line.ID) line.Answer {
+// hold is how long nobody is let in yet.
+func (m *model) hold() int64 {
+	if g := m.settings.Gate(); g.GatherAtMillis <= m.now {
+		return max(0, g.OpensAtMillis-m.now)
+	}
+	return 0
+}
+
+func (m *model) gathers() bool { return m.hold() > 0 && m.now < m.settings.Gate().SettlesAtMillis }
+
+func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 	for _, known := range append([]line.ID{id}, former...) {
 		if v := m.find(known); v != nil {
-			return m.poll(v.Place)
+			return m.poll(line.Place{ID: known, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
 		}
 		if a, ok := m.admittedBefore(line.Place{ID: known}); ok {
 			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
@@ -198,9 +211,20 @@ func (m *model) join(id line.ID, former ...line.ID) line.Answer {
 		}
 	}
 	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
-	in := m.settings.Mode == zone.ModeOpen || m.straightIn()
+	in := m.hold() == 0 && (m.settings.Mode == zone.ModeOpen || m.straightIn())
 	if m.settings.Mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
+	}
+	switch g := m.settings.Gate(); {
+	case g.UptoMicros > 0 && m.gathers():
+		if score < g.FromMicros || score >= g.UptoMicros {
+			return line.Answer{Status: line.Undrawn}
+		}
+		v.ScoreMicros = score
+	case m.now >= g.SettlesAtMillis:
+		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros, g.UptoMicros)
+	default:
+		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros)
 	}
 	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
 		m.epoch = window.Epoch(m.clock.NowMicros)
@@ -236,6 +260,9 @@ func (m *model) poll(token line.Place) line.Answer {
 		if !m.heals(token) {
 			return line.Answer{Status: line.Gone}
 		}
+		if g := m.settings.Gate(); g.Drew(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
+			return line.Answer{Status: line.Undrawn}
+		}
 		v, restored, m.healed = &visitor{Place: token}, true, true
 		m.put(v)
 		m.totals.Restored++
@@ -256,10 +283,10 @@ func (m *model) polled(a line.Answer) line.Answer {
 }
 
 func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
-	if m.settings.Mode == zone.ModeOpen {
+	if m.settings.Mode == zone.ModeOpen && m.hold() == 0 {
 		return m.admit(token)
 	}
-	if v.ArrivedAtMicros <= m.edge {
+	if v.StandsAtMicros() <= m.edge && !m.gathers() {
 		if !v.live { // overdue, and back
 			v.live = true
 			m.present = min(m.present+1, m.passed)
@@ -318,7 +345,11 @@ func (m *model) mayHeal(token line.Place) bool {
 func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	ahead := m.count(func(o *visitor) bool { return before(o, v) })
 	a := line.Answer{Status: line.Waiting, Place: token, Position: ahead + 1}
-	if v.ArrivedAtMicros <= m.edge {
+	a.Place.ScoreMicros = 0
+	if m.gathers() {
+		a.Position, a.EstimateMillis = 0, min(m.hold(), window.MaxEstimateMillis)
+		a.PeriodMillis = m.rates.GatherPeriod(window.Jitter(v.ID[7], m.now))
+	} else if v.StandsAtMicros() <= m.edge {
 		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
 		a.EstimateMillis = min(in, window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
@@ -331,13 +362,21 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 }
 
 func (m *model) estimate(far int64) int64 {
-	return m.rates.Estimate(m.shows.Expect(m.live(), m.rates), far, m.room(), m.present, m.passed)
+	room := m.room()
+	if m.hold() > 0 {
+		room = m.rates.Limit // at the opening
+	}
+	in := m.hold() + m.rates.Estimate(m.shows.Expect(m.live(), m.rates), far, room, m.present, m.passed)
+	return min(in, window.MaxEstimateMillis)
 }
 
 // opensIn is how long until the slot opens for one with so many ahead.
 func (m *model) opensIn(ahead int64) int64 {
 	if m.rates.PerMinute == 0 {
 		return window.MaxEstimateMillis
+	}
+	if m.hold() > 0 { // a window's worth at the opening, the next a window later
+		return min(m.hold()+ahead/m.rates.Limit*(m.rates.WindowMillis+1), window.MaxEstimateMillis)
 	}
 	slot := func(span, limit int64) int64 {
 		lost, logged := m.lostAndLogged(span)
@@ -357,7 +396,12 @@ func (m *model) admit(token line.Place) line.Answer {
 	expires := m.expires(m.now)
 	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
-	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
+	since := token.ArrivedAtMicros / 1000
+	if opened := m.settings.Gate().OpensAtMillis; opened <= m.now {
+		since = max(since, opened)
+	}
+	bucket := window.WaitBucket(m.now - since)
+	token.ScoreMicros = 0
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
 	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
@@ -375,6 +419,7 @@ func (m *model) expires(at int64) int64 {
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 	for _, e := range slices.Backward(m.log) {
 		if e.id == token.ID && e.expires > m.now {
+			token.ScoreMicros = 0
 			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires, AheadMillis: m.clock.AheadMillis(e.at)}, true
 		}
 	}
@@ -417,7 +462,16 @@ func (m *model) state() line.State {
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
 		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
+		SettlesAtMillis: m.held(m.settings.Gate().SettlesAtMillis), OpensAtMillis: m.held(m.settings.Gate().OpensAtMillis),
 	}
+}
+
+// held is a time of the gate, while that is closed.
+func (m *model) held(millis int64) int64 {
+	if m.hold() == 0 {
+		return 0
+	}
+	return millis
 }
 
 func (m *model) stats() line.Stats {
@@ -442,10 +496,13 @@ func (m *model) put(v *visitor) {
 func (m *model) len() int64  { return int64(len(m.waiting)) }
 func (m *model) live() int64 { return m.count(func(v *visitor) bool { return v.live }) }
 func (m *model) released() int64 {
-	return m.count(func(v *visitor) bool { return v.ArrivedAtMicros <= m.edge })
+	return m.count(func(v *visitor) bool { return v.StandsAtMicros() <= m.edge })
 }
 
 func (m *model) room() int64 {
+	if m.hold() > 0 {
+		return 0
+	}
 	return m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis))
 }
 
@@ -479,8 +536,8 @@ func (m *model) count(is func(*visitor) bool) (n int64) {
 }
 
 func before(a, b *visitor) bool {
-	if a.ArrivedAtMicros != b.ArrivedAtMicros {
-		return a.ArrivedAtMicros < b.ArrivedAtMicros
+	if a.StandsAtMicros() != b.StandsAtMicros() {
+		return a.StandsAtMicros() < b.StandsAtMicros()
 	}
 	return bytes.Compare(a.ID[:], b.ID[:]) < 0
 }

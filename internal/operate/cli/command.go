@@ -137,7 +137,7 @@ func completeSetting(word string) ([]string, cobra.ShellCompDirective) {
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, name := range zone.Table.Names() {
+	for _, name := range zone.Table.Typed() {
 		found = append(found, name+"=")
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -83,6 +83,9 @@ func TestSettingsAreDescribed(t *testing.T) {
 		said = maps.Clone(said)
 		delete(said, "description")
 		delete(said, "example")
+		if x.Of != "" {
+			continue // it has a schema of its own, which the answers of the tests are held against
+		}
 		if !reflect.DeepEqual(object(said), want) {
 			t.Errorf("operators/openapi.yaml says of %s %v, internal/zone/table.go %v", x.Name, said, want)
 		}

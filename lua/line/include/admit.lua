@@ -4,7 +4,7 @@
 --@include place
 
 -- Outcomes, as line.Status has them.
-local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL = 0, 1, 2, 3, 4, 5
+local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
 
 -- admitted_at: when a visitor was let in, if its pass is still good.
 local function admitted_at(z, t, id)
@@ -36,7 +36,8 @@ local function admit(z, r, t, id, arrived, released)
   end
   redis.call('ZADD', LOG, t.now, id)
   z.admitted = z.admitted + 1
-  waited(t, t.now - floor(arrived / 1000))
+  local came = floor(arrived / 1000)
+  waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
@@ -65,6 +66,9 @@ end
 local function opens(z, r, t, ahead)
   if r.per_minute == 0 then
     return t.now + DAY
+  end
+  if t.hold > 0 then
+    return t.now + min(DAY, t.hold + floor(ahead / r.limit) * (r.window + 1))
   end
   return max(
     slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
