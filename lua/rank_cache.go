@@ -25,6 +25,8 @@ const (
 	// edgeMargin is how many windows' worth of visitors lie between the edge and
 	// those whose position is remembered: more than it moves in stateAge.
 	edgeMargin = 2
+	// exactUpTo is EXACT of position.lua: from so many on a server answers by itself.
+	exactUpTo = 51_200
 	// spanLife is when spans that nobody asks for are forgotten, and who has to ask:
 	// by then the token of such a one is late.
 	spanLife = time.Minute
@@ -82,6 +84,9 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	}
 	hold := max(0, v.state.OpensAtMillis-nowMillis)
 	if jitter := window.Jitter(p.ID[len(p.ID)-1], nowMillis); nowMillis < v.state.SettlesAtMillis {
+		if v.state.Waiting < exactUpTo {
+			return line.Answer{}, false // Redis has time for so many
+		}
 		return v.said(p, nowMillis, 0, min(hold, window.MaxEstimateMillis), v.rates.GatherPeriod(jitter))
 	}
 	i, found := slices.BinarySearchFunc(v.spans, p.StandsAtMicros(), func(s span, arrived int64) int {

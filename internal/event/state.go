@@ -67,6 +67,8 @@ type Progress struct {
 	// ListedMillis is when it was listed to open.
 	ListedMillis int64 `json:"listed"`
 	Phase        Phase `json:"phase"`
+	// Order is the event's, as it was when people began to gather.
+	Order Order `json:"order"`
 
 	PreQueueAtMillis int64 `json:"preQueueAt"`
 	SettlesAtMillis  int64 `json:"settlesAt"`
@@ -149,7 +151,7 @@ func (s State) Gate() Gate {
 
 // Draw is that of the occurrence that is next or under way; nil if there is none.
 func (s State) Draw() *Draw {
-	if n := len(s.Draws); s.Now != nil && s.Now.Event.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
+	if n := len(s.Draws); s.Now != nil && s.Now.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
 		return &s.Draws[n-1]
 	}
 	return nil
@@ -186,10 +188,10 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 		return s, false
 	}
 	next = s.clone()
-	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced}
+	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(first.Event.Order, OrderArrival)}
 	next.Now = p
 	p.take(*first)
-	if p.Event.Order == OrderDraw {
+	if p.Order == OrderDraw {
 		d := Draw{Event: p.Event.Name}
 		d.Nonce, d.Commitment = commit(p.Event.Name)
 		next.Draws = append(next.Draws, d)
@@ -300,6 +302,16 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	next = s.clone()
 	p := next.Now
 	was := *p
+	if was.Phase == PhaseAnnounced && cmp.Or(e.Order, OrderArrival) != was.Order {
+		// Announced anew, with a draw or without.
+		if next.Now = nil; was.Order == OrderDraw {
+			next.Draws = next.Draws[:len(next.Draws)-1]
+		}
+		if len(next.Draws) == 0 {
+			next.Draws = nil
+		}
+		return next, true, true
+	}
 	o, err := e.first()
 	if err != nil {
 		return s, true, false
@@ -309,11 +321,9 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	} else if e.Recurs != "" && o.Opens.Before(now) {
 		o = o.at(time.UnixMilli(was.OpensAtMillis))
 	}
-	order := p.Event.Order
 	p.Event, p.ListedMillis = e, o.Opens.UnixMilli()
 	p.take(o)
 	if was.Phase != PhaseAnnounced {
-		p.Event.Order = order
 		p.PreQueueAtMillis = was.PreQueueAtMillis
 	}
 	for _, step := range Steps {
@@ -391,7 +401,7 @@ func (p *Progress) inOrder() string {
 		}
 		last, name = at, step
 	}
-	if p.Event.Order == OrderDraw && p.SettlesAtMillis <= p.PreQueueAtMillis && p.OpensAtMillis != Never {
+	if p.Order == OrderDraw && p.SettlesAtMillis <= p.PreQueueAtMillis && p.OpensAtMillis != Never {
 		return "nobody could gather before the draw closes"
 	}
 	return ""
@@ -413,7 +423,7 @@ func (s State) Skip(step Step, now time.Time) (next State, over bool, fault stri
 	case StepOpens:
 		return s, true, ""
 	case StepPreQueue:
-		if p.Event.Order == OrderDraw {
+		if p.Order == OrderDraw {
 			return s, false, "without gathering there is no draw: skip opens, or set another order"
 		}
 		p.PreQueueAtMillis, p.SettlesAtMillis = p.OpensAtMillis, p.OpensAtMillis

@@ -51,7 +51,10 @@ func (w *fixture) now() time.Time { return time.UnixMilli(max(w.model.now, w.raw
 // due has the zone's events make every step that is due.
 func (w *fixture) due() {
 	w.t.Helper()
-	for {
+	for n := 0; ; n++ {
+		if n > 10 {
+			w.t.Fatalf("there is always another step due: %+v", w.model.settings.EventState)
+		}
 		next, _, ok := w.model.settings.Due(w.now(), w.commit)
 		if !ok {
 			return

@@ -52,10 +52,10 @@ type model struct {
 type lifetime struct{ before, ttl int64 }
 
 type visitor struct {
-	line.Place        // with a score if it was drawn
-	due    int64 // when the next poll is expected, in milliseconds
-	polled int64 // when the last one came
-	live   bool  // among the released
+	line.Place       // with a score if it was drawn
+	due        int64 // when the next poll is expected, in milliseconds
+	polled     int64 // when the last one came
+	live       bool  // among the released
 }
 
 type admission struct {
