@@ -5,6 +5,7 @@
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
+CADDY    := github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9
 
 # Packages with tests that the race detector would distort or only slow down.
 UNRACED := ./internal/operate/simulate ./internal/token
@@ -53,12 +54,14 @@ check: format vet lint lint-lua alerts test dates-quick ## the one word: format,
 .PHONY: test
 test: ## run all tests, with the race detector, in random order
 	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php javac python3-cryptography
+	@scripts/go-tool.sh $(CADDY) >/dev/null
 	$(GO) test -race -shuffle=on ./...
 	$(GO) test -shuffle=on $(UNRACED)
 
 .PHONY: dates
 dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/operate/console)
 	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx node php javac python3-cryptography
+	@scripts/go-tool.sh $(CADDY) >/dev/null
 	scripts/dates.sh $(or $(ONLY),./...)
 
 .PHONY: dates-quick
@@ -189,6 +192,7 @@ fmt: ## format all files
 tools: ## build the pinned tools now, rather than on first use
 	@scripts/go-tool.sh $(GOLANGCI)
 	@scripts/go-tool.sh $(K6)
+	@scripts/go-tool.sh $(CADDY)
 
 .PHONY: clean
 clean: ## remove what was built; data and tools stay

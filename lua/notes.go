@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -14,32 +15,32 @@ import (
 
 const (
 	// noteAfter is how long Redis may not know of a poll that a server has answered by
-	// itself. A lost note must not cost a place, so it is short beside the idle
-	// timeout: whoever is answered so is told at least minTouchPeriodMillis, which is at
-	// most a third of the timeout, and this is less than a twentieth of that.
-	noteAfter = 400 * time.Millisecond
-	// noteLife is how old notes get that Redis did not take. It is less than the shortest
-	// period that comes with one: a note is never of an earlier time to come back than
-	// the poll that follows it, on whichever server.
-	noteLife = 2 * time.Second
+	// itself. The longer, the more notes of one seen bucket travel in one command. The
+	// bound is noteLife.
+	noteAfter = 2 * time.Second
+	// noteLife is how old notes get that Redis did not take. It is less than
+	// minTouchPeriodMillis, the shortest period that comes with one: a note is never of an
+	// earlier time to come back than the poll that follows it, on whichever server, and who
+	// is gone is known to be so before the next poll.
+	noteLife = 2 * noteAfter
 	// noteBatch is how many notes travel in one call: some 2 ms of Redis.
-	noteBatch = 1_000
-	// maxNotes is how many notes a zone may have in hand, and of how many visitors it is
-	// remembered that they have to ask. While there are more, everybody has to.
-	maxNotes = 50_000
+	noteBatch = 2_000
+	// manyNotes are sent before their time: six for each seen bucket.
+	manyNotes = 100_000
+	// maxNotes is how many notes a zone may have in hand, 24 bytes each. While there are
+	// more, everybody has to ask.
+	maxNotes = 3 * manyNotes
 )
 
-// note says that a visitor was there, and what period it was told.
+// note says that a visitor was there, and what period it was told: the id, what lies in
+// its seen bucket (see keys.lua), both big-endian, and the arrival.
 type note struct {
-	id                     line.ID
-	arrivedMicros          int64
-	atMillis, periodMillis int64
-	taken                  time.Time // by the server's clock
-	drawn                  bool      // a draw may have given the place
+	id, told      uint64
+	arrivedMicros int64
 }
 
 // notes are polls of one zone that this server has answered by itself, and that Redis
-// has to hear of: within noteAfter, or when there are noteBatch.
+// has to hear of: within noteAfter, or when there are manyNotes.
 //
 // A server that is killed takes its notes with it. Nobody loses a place by that. A poll
 // is answered so only before the visitor's token is late, so Redis has it down as due no
@@ -48,17 +49,18 @@ type note struct {
 type notes struct {
 	mu      sync.Mutex
 	pending []note
-	epoch   uint32 // of the line in which all of them wait
+	since   time.Time // when the first of them was taken, by the server's clock
+	epoch   uint32    // of the line in which all of them wait
 	// flushing: somebody will send them. full wakes that one before its time.
 	flushing bool
 	full     chan struct{}
-	// sending is held by a call, so that one is under way at a time.
+	// sending is held while they are sent, so that one call is under way at a time.
 	sending sync.Mutex
 }
 
 // add takes a note, unless there are too many. Whoever adds the first is to start
 // sending.
-func (n *notes) add(epoch uint32, one note) (taken, first bool) {
+func (n *notes) add(now time.Time, epoch uint32, one note) (taken, first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if epoch != n.epoch {
@@ -67,8 +69,11 @@ func (n *notes) add(epoch uint32, one note) (taken, first bool) {
 	if len(n.pending) >= maxNotes {
 		return false, false
 	}
+	if len(n.pending) == 0 {
+		n.since = now
+	}
 	n.pending = append(n.pending, one)
-	if len(n.pending)%noteBatch == 0 {
+	if len(n.pending)%manyNotes == 0 {
 		select {
 		case n.full <- struct{}{}:
 		default:
@@ -78,37 +83,25 @@ func (n *notes) add(epoch uint32, one note) (taken, first bool) {
 	return true, first
 }
 
-// take removes the notes of the next call: at most noteBatch, and none if there are
-// fewer than least.
-func (n *notes) take(least int) (some []note, epoch uint32) {
+// take removes all notes, and returns since when they are there.
+func (n *notes) take() (all []note, epoch uint32, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.pending) < least {
-		return nil, 0
-	}
-	size := min(noteBatch, len(n.pending))
-	some, n.pending = n.pending[:size:size], n.pending[size:]
-	return some, n.epoch
+	all, n.pending = n.pending, make([]note, 0, len(n.pending))
+	return all, n.epoch, n.since
 }
 
-// putBack takes notes again that Redis did not take, but for the oldest.
-func (n *notes) putBack(some []note, epoch uint32, now time.Time) {
+// putBack takes notes again that Redis did not take.
+func (n *notes) putBack(some []note, epoch uint32, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if epoch != n.epoch {
-		return
+	if epoch == n.epoch {
+		n.pending, n.since = append(some, n.pending...), since
 	}
-	n.pending = slices.DeleteFunc(slices.Concat(some, n.pending), func(one note) bool {
-		return now.Sub(one.taken) >= noteLife
-	})
 }
 
 // drop forgets all notes.
-func (n *notes) drop() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.pending = nil
-}
+func (n *notes) drop() { _, _, _ = n.take() }
 
 // done reports whether nothing is left. Then whoever adds a note starts sending anew.
 func (n *notes) done() bool {
@@ -126,54 +119,56 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	if !ok {
 		return line.Answer{}, false
 	}
-	taken, first := b.notes.add(a.Place.Epoch, note{p.ID, p.StandsAtMicros(), a.State.NowMillis, a.PeriodMillis, now, p.ScoreMicros > 0})
+	taken, first := b.notes.add(now, a.Place.Epoch, note{
+		id: binary.BigEndian.Uint64(p.ID[:]), told: uint64(a.State.NowMillis)<<16 | uint64(a.PeriodMillis), arrivedMicros: p.StandsAtMicros(),
+	})
 	if first {
 		s.work.Go(b.keepFlushing)
 	}
 	return a, taken
 }
 
-// keepFlushing sends the zone's notes until there are none: all when they are due, and
-// those of full calls before that. When the store closes it sends them once more.
+// keepFlushing sends the zone's notes until there are none: when they are due, and when
+// there are many. When the store closes it sends them once more.
 func (b *zoneBatch) keepFlushing() {
 	s := b.store
 	due := time.NewTicker(s.noteAfter)
 	defer due.Stop()
-	for {
-		least, last := 1, false
+	for last := false; !last; {
 		select {
 		case <-due.C:
 		case <-b.notes.full:
-			least = noteBatch
 		case <-s.closing:
 			last = true
 		}
-		s.flush(b, least)
-		if b.notes.done() || last {
+		s.flush(b)
+		if b.notes.done() {
 			return
 		}
 	}
 }
 
-// flush sends the notes of a zone in calls of at least so many, until there are fewer or
-// Redis does not take them.
-func (s *Store) flush(b *zoneBatch, least int) {
+// flush sends the notes of a zone, until Redis does not take them.
+func (s *Store) flush(b *zoneBatch) {
 	b.notes.sending.Lock()
 	defer b.notes.sending.Unlock()
-	for some, epoch := b.notes.take(least); len(some) > 0; some, epoch = b.notes.take(least) {
+	all, epoch, since := b.notes.take()
+	// Those of one seen bucket lie together, and those of one visitor in their order.
+	slices.SortFunc(all, func(a, b note) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.told, b.told)) })
+	for len(all) > 0 {
+		n := min(noteBatch, len(all))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
-		known, err := s.touch(ctx, b, some, epoch)
+		known, err := s.touch(ctx, b, all[:n], epoch)
 		cancel()
 		if err != nil {
 			// The next polls ask Redis, and hear how it fares.
 			b.ranks.forget(s.wall())
-			if known {
-				b.notes.drop()
-			} else {
-				b.notes.putBack(some, epoch, s.wall())
+			if !known && s.wall().Sub(since) < noteLife {
+				b.notes.putBack(all, epoch, since)
 			}
 			return
 		}
+		all = all[n:]
 	}
 }
 
@@ -183,13 +178,16 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 	const fixed = 3
 	now, start, least := s.wall(), time.Now(), some[0].arrivedMicros
 	args := make([]any, fixed, fixed+3*len(some))
+	text := make([]byte, 0, 16*len(some))
 	for _, n := range some {
-		told := binary.BigEndian.AppendUint64(nil, uint64(n.atMillis)<<16|uint64(n.periodMillis))
-		if n.drawn {
-			told = append(told, 'd')
-		}
-		args = append(args, string(n.id[:]), seenBucket(n.id), string(told))
+		text = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(text, n.id), n.told)
 		least = min(least, n.arrivedMicros)
+	}
+	for i, rest := 0, string(text); i < len(some); i, rest = i+1, rest[16:] {
+		if bucket := bucketOf(some[i].id); i == 0 || bucket != bucketOf(some[i-1].id) {
+			args = append(args, strconv.Itoa(bucket))
+		}
+		args = append(args, rest[:8], rest[8:16])
 	}
 	args[0], args[1], args[2] = s.clock(), epoch, strconv.FormatInt(least, 10)
 	reply, err := s.run(ctx, touchScript, b.keys, args...)
@@ -222,7 +220,7 @@ func (s *Store) readTouch(b *zoneBatch, sent time.Time, reply any, some []note) 
 		if n < 1 || n > int64(len(some)) {
 			return nil, fmt.Errorf("lua: touch: number %d of %d", n, len(some))
 		}
-		doubted[i] = some[n-1].id
+		binary.BigEndian.PutUint64(doubted[i][:], some[n-1].id)
 	}
 	return doubted, b.ranks.learn(sent, st, nil, pace)
 }

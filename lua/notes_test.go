@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -48,6 +49,12 @@ func newNoted(t *testing.T, idleSeconds int64) *noted {
 	}
 	// While the front is there, the edge does not reach the others.
 	n.front, n.places = n.places[:10], n.places[10:]
+	// Newcomers are told to come back too soon for notes.
+	n.clock.Add(4 * time.Second)
+	n.frontPolls()
+	for who := range n.places {
+		n.poll(n.servers[0], who, false)
+	}
 	return n
 }
 
@@ -93,7 +100,7 @@ func inHand(s *Store) int {
 // flushed sends a server's notes.
 func (n *noted) flushed(s *Store) {
 	n.Helper()
-	s.flush(s.batch("Z"), 1)
+	s.flush(s.batch("Z"))
 	if left := inHand(s); left > 0 {
 		n.Fatalf("%d notes are left", left)
 	}
@@ -171,8 +178,9 @@ func TestNotesComeLater(t *testing.T) {
 // TestNotesAreSentSoon: within their time, when they fill a call, and when the server ends.
 func TestNotesAreSentSoon(t *testing.T) {
 	t.Parallel()
-	if shortest := minTouchPeriodMillis * 3 * time.Millisecond; 20*noteAfter >= shortest || noteLife+noteAfter >= minTouchPeriodMillis*time.Millisecond {
-		t.Errorf("notes come after %v, and up to %v: too long for an idle timeout of %v", noteAfter, noteLife, shortest)
+	// Whoever is as late as is believed, and whose next note is as late as can be, is not idle by then.
+	if late := 2*window.GraceMillis*time.Millisecond + noteLife; noteLife >= minTouchPeriodMillis*time.Millisecond || minTouchPeriodMillis*time.Millisecond+late >= shortestIdle*time.Second {
+		t.Errorf("notes come after %v, and up to %v: too long for an idle timeout of %d s", noteAfter, noteLife, shortestIdle)
 	}
 	n := newNoted(t, 60)
 	s := n.servers[0]
@@ -188,16 +196,16 @@ func TestNotesAreSentSoon(t *testing.T) {
 	n.poll(s, 0, true)
 	sent(1, "in time")
 	s.noteAfter = time.Hour
-	for range noteBatch {
+	for range manyNotes {
 		n.poll(s, 1, true)
 	}
-	sent(1+noteBatch, "a full call")
+	sent(1+manyNotes, "many")
 	n.poll(s, 2, true)
 	if got := inHand(s); got != 1 {
 		t.Errorf("%d in hand, want 1", got)
 	}
 	close(s.closing)
-	sent(2+noteBatch, "the server ends")
+	sent(2+manyNotes, "the server ends")
 	s.closing = make(chan struct{}) // which the test's end closes
 }
 
@@ -388,7 +396,7 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 	n.poll(s, 0, true)
 	n.clock.Add(stateAge + time.Millisecond)
 	fails(1)
-	s.flush(s.batch("Z"), 1)
+	s.flush(s.batch("Z"))
 	if got := inHand(s); got != 1 {
 		t.Fatalf("%d notes in hand, want 1", got)
 	}
@@ -402,10 +410,10 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 	n.knows(s)
 	n.poll(s, 2, true)
 	gone = true
-	s.flush(s.batch("Z"), 1)
+	s.flush(s.batch("Z"))
 	fails(3)
 	n.clock.Add(noteLife)
-	s.flush(s.batch("Z"), 1)
+	s.flush(s.batch("Z"))
 	if got := inHand(s); got != 0 {
 		t.Errorf("%d old notes in hand", got)
 	}
@@ -433,7 +441,7 @@ func TestNotesAreBounded(t *testing.T) {
 	b.notes.sending.Unlock()
 
 	n.knows(s)
-	ids := make([]line.ID, maxNotes)
+	ids := make([]line.ID, maxDoubted)
 	for i := range ids {
 		ids[i] = farID(i)
 	}

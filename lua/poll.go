@@ -247,8 +247,10 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 // seenBucket names the seen bucket of an id, by its first 14 bits; keys.lua
 // does the same.
 func seenBucket(id line.ID) string {
-	return strconv.Itoa(int(id[0])<<6 | int(id[1])>>2)
+	return strconv.Itoa(bucketOf(binary.BigEndian.Uint64(id[:])))
 }
+
+func bucketOf(id uint64) int { return int(id >> 50) }
 
 // freshness is what a token says of how fresh it is: time to be due and epoch; and of a place
 // that a draw has given, the score.

@@ -38,7 +38,7 @@ func BenchmarkFarPolls(b *testing.B) {
 			for b.Loop() {
 				n += inTurn(atOnce, polling, poll)
 			}
-			s.flush(s.batch("Z"), 1)
+			s.flush(s.batch("Z"))
 			b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/poll")
 			b.ReportMetric(float64(time.Since(began).Nanoseconds())/1000/float64(n), "us/poll")
 			b.ReportMetric((testutil.ToFloat64(s.metrics.touches)-noted)/float64(n), "noted/poll")

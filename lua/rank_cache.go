@@ -18,8 +18,11 @@ const (
 	// so that what a visitor heard before is never newer.
 	spanAge = 2 * time.Second
 	// minTouchPeriodMillis is the shortest period that is told without asking
-	// for a position: spanAge, and a second of grace.
-	minTouchPeriodMillis = 3_000
+	// for a position: above noteLife, and above spanAge.
+	minTouchPeriodMillis = 5_000
+	// maxDoubted is of how many visitors it is remembered that they have to ask. While
+	// there are more, everybody has to.
+	maxDoubted = 50_000
 	// stateAge is how old the zone's state may be to work out an estimate of.
 	stateAge = time.Second
 	// edgeMargin is how many windows' worth of visitors lie between the edge and
@@ -73,7 +76,7 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	switch {
 	case !v.wait, now.Sub(v.at) > stateAge:
 		return line.Answer{}, false
-	case nowMillis < v.state.LostAtMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxNotes:
+	case nowMillis < v.state.LostAtMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxDoubted:
 		return line.Answer{}, false
 	}
 	if _, doubted := v.doubted[p.ID]; doubted {
@@ -148,7 +151,7 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	}
 	v.state, v.at = state, sent
 	v.expect, v.room = rates.next(), rates.next()
-	v.rates = window.Rates{PerMinute: rates.next(), PeriodCapMillis: rates.next()}
+	v.rates = window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}
 	v.wait = rates.next() != 0
 	for marks.more() {
 		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent})

@@ -18,7 +18,6 @@ import (
 // What position.lua says of itself.
 const (
 	markEvery = 512
-	exactUpTo = 51_200
 )
 
 // farCrowd is a line of which the last third is far from the front, seen by two
@@ -85,7 +84,7 @@ func (f *farCrowd) exact(p line.Place) int64 {
 // touches is how many polls both servers answered from memory.
 func (f *farCrowd) touches() float64 {
 	for _, s := range f.servers {
-		s.flush(s.batch("Z"), 1)
+		s.flush(s.batch("Z"))
 	}
 	return testutil.ToFloat64(f.servers[0].metrics.touches) + testutil.ToFloat64(f.servers[1].metrics.touches)
 }
@@ -191,7 +190,7 @@ func TestTouchesAreTrue(t *testing.T) {
 		if err != nil || !a.Remembered || polls > 0 {
 			t.Fatalf("%+v, %v after leaving, want gone", a, err)
 		}
-		s.flush(s.batch("Z"), 1)
+		s.flush(s.batch("Z"))
 	}
 	here = here[2:]
 	pollAll(line.Waiting)

@@ -119,6 +119,17 @@ func read(file string) string {
 	return string(text)
 }
 
+// ScriptNamed returns what script has a hash, as Redis notes it in its slow log: the name
+// of its file, "" for none of this package.
+func ScriptNamed(sha string) string {
+	for _, sc := range scripts {
+		if sc.sha == sha {
+			return sc.name
+		}
+	}
+	return ""
+}
+
 // once is a command that the client never sends a second time on its own: when
 // a reply is lost, nobody knows whether the script ran. The visitor's next poll
 // is the retry.

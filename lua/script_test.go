@@ -473,6 +473,17 @@ func TestSweepIsOfOneServer(t *testing.T) {
 	}
 	sc.store.client.Del(t.Context(), lease)
 	sweep("two", false)
+
+	// An overloaded server takes the lease from whoever has it, for longer.
+	sc.clock.Add(sc.zone.IdleTimeout() + time.Minute)
+	waiting := stats(t, sc.store).State.Waiting
+	if err := sc.store.HoldSweeps(t.Context(), "Z", "one", time.Minute); err != nil || stats(t, sc.store).State.Waiting != waiting {
+		t.Errorf("held: %v, %d wait, before %d", err, stats(t, sc.store).State.Waiting, waiting)
+	}
+	sweep("two", true)
+	if ttl := sc.store.client.PTTL(t.Context(), lease).Val(); ttl <= sweepLease {
+		t.Errorf("the lease ends in %v", ttl)
+	}
 }
 
 // TestAFailOverAfterALoss: whoever was in a line that was lost, and had not had an idle

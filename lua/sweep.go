@@ -23,11 +23,22 @@ const statusBusy = 3
 
 // Sweep implements store.Sweeper.
 func (s *Store) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	return s.sweep(ctx, zoneID, owner, sweepLease, cursor, sweepExamine)
+}
+
+// HoldSweeps implements store.Sweeper.
+func (s *Store) HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error {
+	_, err := s.sweep(ctx, zoneID, owner, span, 0, 0)
+	return err
+}
+
+// sweep makes one call.
+func (s *Store) sweep(ctx context.Context, zoneID, owner string, lease time.Duration, cursor uint64, examine int) (line.Sweep, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	start := time.Now()
 	reply, err := s.run(ctx, sweepScript, append(s.keys(zoneID), s.leaseKey(zoneID)),
-		s.clock(), owner, sweepLease.Milliseconds(), cursor, sweepExamine, sweepRemove)
+		s.clock(), owner, lease.Milliseconds(), cursor, examine, sweepRemove)
 	s.metrics.seconds.WithLabelValues(sweepScript.name).Observe(time.Since(start).Seconds())
 	if err != nil {
 		return line.Sweep{}, err

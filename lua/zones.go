@@ -121,7 +121,7 @@ func (s *Store) putZone(
 	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
 		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by,
+		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
 		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros)
 	if err != nil {
 		return 0, err

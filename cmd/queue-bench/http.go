@@ -37,10 +37,18 @@ type (
 // bareToken is as long as one of the waiting room's.
 var bareToken = strings.Repeat("A", tokenSize)
 
+// bareAnswerTo is what a visitor in the middle of a long line gets.
+func bareAnswerTo(zoneID, token string) bareAnswer {
+	return bareAnswer{ZoneID: zoneID, Token: token, Waiting: bareWaiting{
+		Position: 512_345, Total: 1_000_000, EstimatedWait: 86_400_000, PollingPeriod: 20_000,
+		ArrivedAtMicros: 1_795_223_373_123_456,
+	}}
+}
+
 // serveBare is the baseline for HTTP: echo as it comes, without a store, a
 // signature, a check, a metric or a time limit. It reads the request and gives
 // the answer that a visitor in the middle of a long line gets, byte for byte
-// as long.
+// as long. Of a visitor who is inside it says so without a look.
 func serveBare(ctx context.Context, addr string) error {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -49,10 +57,7 @@ func serveBare(ctx context.Context, addr string) error {
 		if err := c.Bind(&in); err != nil {
 			return err
 		}
-		out := bareAnswer{ZoneID: in.ZoneID, Token: in.Token, Waiting: bareWaiting{
-			Position: 512_345, Total: 1_000_000, EstimatedWait: 86_400_000, PollingPeriod: 20_000,
-			ArrivedAtMicros: 1_795_223_373_123_456,
-		}}
+		out := bareAnswerTo(in.ZoneID, in.Token)
 		if out.Token == "" { // a join
 			out.Token = bareToken
 		}
@@ -60,6 +65,7 @@ func serveBare(ctx context.Context, addr string) error {
 	}
 	e.POST("/traffic/wait", answer)
 	e.POST("/traffic/entry", answer)
+	e.GET("/site/:zoneId", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.GET("/readyz", func(c echo.Context) error { return c.String(http.StatusOK, "ready\n") })
 	defer context.AfterFunc(ctx, func() { _ = e.Close() })() // there is nothing to lose
 	if err := e.Start(addr); !errors.Is(err, http.ErrServerClosed) {

@@ -235,7 +235,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		b.limited.Longest = append(b.limited.Longest, longestCall{one.name, slices.Max(append(calls, 0))})
+		b.limited.Longest = append(b.limited.Longest, longestCall{one.name, slices.Max(append(times(calls), 0))})
 	}
 	return nil
 }

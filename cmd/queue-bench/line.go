@@ -8,12 +8,19 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/openqueue/waitingroom/internal/check/baseline"
+	"github.com/openqueue/waitingroom/lua"
 )
 
 const (
-	// longCall is from when on a script call is looked at: a tenth of what it may
-	// take at most.
-	longCall = time.Millisecond
+	// longCall is from when on a script call is looked at.
+	longCall = 200 * time.Microsecond
+	// settleAfter is when Redis has been told of all polls that a server answered by itself:
+	// it is told within 2 s.
+	settleAfter = 2200 * time.Millisecond
+	// nearest are those whose polls Redis answers, each by itself; see position.lua.
+	nearest = 51_200
 	// frontSize is how many keep the edge where it is: far more than are let in
 	// during a run, at one in ten seconds.
 	frontSize = 200
@@ -48,15 +55,65 @@ func (b *bench) step(ctx context.Context, n int) error {
 	for name, bytes := range full {
 		s.Bytes[name] = float64(bytes-b.empty[name]) / float64(n)
 	}
-	if err := b.redis.WatchCalls(ctx, longCall); err != nil {
+	err = b.watched(ctx, "polls", func() (err error) {
+		s.Polls, err = b.measurePolls(ctx, b.contenders...)
 		return err
-	}
-	if s.Polls, err = b.measurePolls(ctx, b.contenders...); err != nil {
+	})
+	b.out.Steps = append(b.out.Steps, s)
+	return err
+}
+
+// watched does something, and keeps the longest call that each script made meanwhile. Those
+// that poll.lua makes are of what was done.
+func (b *bench) watched(ctx context.Context, what string, do func() error) error {
+	if err := errors.Join(b.redis.WatchCalls(ctx, longCall), do()); err != nil {
 		return err
 	}
 	calls, err := b.redis.ScriptCalls(ctx)
-	s.Longest = slices.Max(append(calls, 0))
-	b.out.Steps = append(b.out.Steps, s)
+	b.out.Longest = longest(b.out.Longest, what, calls)
+	return err
+}
+
+// longest adds calls to the longest of each kind.
+func longest(known []longestCall, polls string, calls []baseline.ScriptCall) []longestCall {
+	kinds := map[string]string{"poll": polls, "touch": "notes of polls", "sweep": "sweeps"}
+	for _, c := range calls {
+		kind, ours := kinds[lua.ScriptNamed(c.SHA)]
+		i := slices.IndexFunc(known, func(k longestCall) bool { return k.Name == kind })
+		switch {
+		case !ours:
+		case i < 0:
+			known = append(known, longestCall{kind, c.Took})
+		default:
+			known[i].Took = max(known[i].Took, c.Took)
+		}
+	}
+	return known
+}
+
+// times are how long calls took.
+func times(calls []baseline.ScriptCall) (all []time.Duration) {
+	for _, c := range calls {
+		all = append(all, c.Took)
+	}
+	return all
+}
+
+// nearPolls measures polls of those at the front of the largest crowd.
+func (b *bench) nearPolls(ctx context.Context) (err error) {
+	fronts := make(map[*contender]*crowd)
+	for _, c := range b.contenders {
+		front := c.crowd
+		if !c.lineless() {
+			if front, err = c.crowd.first(b.keys, nearest); err != nil {
+				return err
+			}
+		}
+		fronts[c] = &front
+	}
+	b.last().Near, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+		return b.observe(ctx, c, b.load(c, polls(benchZone, fronts[c])))
+	})
 	return err
 }
 
@@ -65,7 +122,7 @@ func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
 
 // latency measures polls at half the rate that each has shown.
 func (b *bench) latency(ctx context.Context) (err error) {
-	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.those(bareEcho, onEmbedded, onRedis), func(ctx context.Context, c *contender) (sample, error) {
 		l := b.load(c, polls(benchZone, &c.crowd))
 		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
 		return b.observe(ctx, c, l)
@@ -79,7 +136,7 @@ func (b *bench) appendOnly(ctx context.Context) error {
 		return err
 	}
 	var err error
-	b.out.AppendOnly, err = b.measurePolls(ctx, b.named(bareEcho), b.named(onRedis))
+	b.out.AppendOnly, err = b.measurePolls(ctx, b.those(bareEcho, onRedis)...)
 	return errors.Join(err, b.redis.SetAppendOnly(ctx, false))
 }
 
@@ -102,10 +159,10 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 		return front.Wait()
 	}
 	for _, c := range at {
-		if c.name == bareEcho {
+		if c.lineless() {
 			continue
 		}
-		if _, err := b.join(ctx, c, n); err != nil {
+		if _, err := b.join(ctx, c, joins, n); err != nil {
 			return err
 		}
 		first, err := c.crowd.first(b.keys, frontSize)
@@ -125,15 +182,15 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 }
 
 // join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
-// baseline they always do for a slice, and nobody stays.
-func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
+// baselines they always do for a slice, and nobody stays. ask is how they join.
+func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, into *crowd) question, n int) (sample, error) {
 	var newcomers crowd
-	l := b.load(c, joins(benchZone, &newcomers))
-	if c.name != bareEcho {
+	l := b.load(c, ask(benchZone, &newcomers))
+	if !c.lineless() {
 		l.budget = int64(n)
 	}
 	s, err := b.observe(ctx, c, l)
-	if err != nil || c.name == bareEcho {
+	if err != nil || c.lineless() {
 		return s, err
 	}
 	// Clients keep the newest token, which says when its visitor is due; those of a crowd keep
@@ -156,27 +213,41 @@ func (b *bench) grow(ctx context.Context) (err error) {
 		}
 		some := (n - c.crowd.len()) / left[c]
 		left[c]--
-		return b.join(ctx, c, some)
+		return b.join(ctx, c, joins, some)
 	})
 	return err
 }
 
-// joinsAtEnd measures joins with the largest crowd waiting; then the newcomers
-// leave, so that the crowd is as large as before.
-func (b *bench) joinsAtEnd(ctx context.Context) (err error) {
-	b.last().Joins, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
+// joinsAtEnd measures joins with the largest crowd waiting, without a clientId and with one.
+func (b *bench) joinsAtEnd(ctx context.Context) error {
+	one := func(ask func(string, *crowd) question, into *results) func() error {
+		return func() (err error) {
+			*into, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+				return b.join(ctx, c, ask, 0)
+			})
+			return errors.Join(err, b.leaveAgain(ctx))
+		}
+	}
+	return errors.Join(
+		b.watched(ctx, "joins", one(joins, &b.last().Joins)),
+		b.watched(ctx, "joins", one(joinsByName, &b.last().Named)),
+	)
+}
+
+// leaveAgain has those leave who came after the largest crowd.
+func (b *bench) leaveAgain(ctx context.Context) error {
 	for _, c := range b.contenders {
-		if err != nil || c.name == bareEcho {
+		if c.lineless() || c.crowd.len() <= b.plan.largest() {
 			continue
 		}
 		newcomers := c.crowd.cut(b.plan.largest())
 		l := b.load(c, inTurn("/traffic/leave", &newcomers))
 		l.budget = int64(newcomers.len())
-		if _, failed := l.run(ctx); failed != nil {
-			err = fmt.Errorf("%s: leave: %w", c.name, failed)
+		if _, err := l.run(ctx); err != nil {
+			return fmt.Errorf("%s: leave: %w", c.name, err)
 		}
 	}
-	return err
+	return nil
 }
 
 // memory is what each store holds, in bytes.

@@ -16,13 +16,15 @@ import (
 
 // measureOptions are the flags of queue-bench itself.
 type measureOptions struct {
-	quick               bool
-	docs, server, redis string
-	only                string
+	quick        bool
+	docs, server string
+	redis, nginx string
+	only         string
+	million      int
 }
 
 // onlyOnes are what --only knows.
-var onlyOnes = []string{"all", "http", "redis", "embedded", "limits"}
+var onlyOnes = []string{"all", "http", "overload", "redis", "embedded", "limits", "million", "site"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -34,6 +36,8 @@ func newMeasureCommand() *cobra.Command {
 	c.Flags().StringVar(&o.docs, "docs", "", "the `folder` of performance.json and its pages; nowhere when absent")
 	c.Flags().StringVar(&o.server, "server", "", "the queue-server to measure; built from this checkout when absent")
 	c.Flags().StringVar(&o.redis, "redis", "redis-server", "the redis-server to measure with")
+	c.Flags().StringVar(&o.nginx, "nginx", "nginx", "the nginx to measure with")
+	c.Flags().IntVar(&o.million, "million", 0, "how many wait in the section of that name, for a machine with little memory; as planned when absent")
 	c.Flags().StringVar(&o.only, "only", "all", fmt.Sprint("the part to measure, of ", onlyOnes))
 	return c
 }
@@ -55,6 +59,13 @@ type plan struct {
 	idle int
 	// limitClients are those whose limits' memory is measured.
 	limitClients int
+	// OverloadConns ask at once where too much is asked.
+	OverloadConns int `json:"overloadConns"`
+	// Million is the very large crowd. It polls for MillionRound before the first may enter,
+	// the line moves on for MillionWarm, and for MillionSpan, which counts; then Rush more join within RushWithin.
+	Million                                            int `json:"million"`
+	MillionRound, MillionWarm, MillionSpan, RushWithin time.Duration
+	Rush                                               int `json:"rush"`
 }
 
 // largest is the largest crowd.
@@ -64,12 +75,14 @@ var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
 		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 5, joinRounds: 5, idle: 200_000,
-		limitClients: 100_000,
+		limitClients: 100_000, OverloadConns: 8_000,
+		Million: 10_000_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 3 * time.Minute, Rush: 2_000_000, RushWithin: 20 * time.Second,
 	}
 	quickPlan = plan{
 		sizes: []int{1_000, 10_000, 50_000}, Conns: 256,
 		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 3, joinRounds: 2, idle: 10_000,
-		limitClients: 5_000,
+		limitClients: 5_000, OverloadConns: 2_000,
+		Million: 200_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 15 * time.Second, Rush: 40_000, RushWithin: 2 * time.Second,
 	}
 )
 
@@ -79,6 +92,8 @@ type bench struct {
 
 	plan  plan
 	began time.Time
+	// program is redis-server.
+	program string
 	// store asks Redis by itself, without a server.
 	store *lua.Store
 	// empty is what the stores hold before anybody waits.
@@ -87,6 +102,8 @@ type bench struct {
 	stopFront func() error
 	out       benchReport
 	limited   limitsReport
+	inside    siteReport
+	million   *millionReport
 }
 
 // run measures, prints what it found and writes the pages.
@@ -98,6 +115,9 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if o.quick {
 		p = quickPlan
 	}
+	if o.million > 0 {
+		p.Million = o.million
+	}
 	out, err := measure(ctx, o, p, says)
 	if err != nil {
 		return err
@@ -105,7 +125,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if o.docs == "" || o.only != "all" && o.only != "limits" {
+	if o.docs == "" || !slices.Contains([]string{"all", "limits", "million", "site"}, o.only) {
 		return nil
 	}
 	return out.keep(o.docs)
@@ -113,7 +133,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 
 // measure runs the plan.
 func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
-	b := &bench{plan: p, began: time.Now(), stopFront: func() error { return nil }}
+	b := &bench{plan: p, began: time.Now(), program: o.redis, stopFront: func() error { return nil }}
 	began := occasion{When: b.began, machine: describeMachine()}
 	chosen := slices.DeleteFunc(b.parts(), func(p part) bool { return !slices.Contains(p.of, o.only) })
 	begin := func(i int, what string) { fmt.Fprintf(says, "[%s] %2d/%d %s\n", since(b.began), i, len(chosen), what) }
@@ -130,22 +150,28 @@ func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out
 	}
 	defer func() { err = errors.Join(err, b.store.Close()) }()
 	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
+	b.inside.occasion, b.inside.Conns = began, p.Conns
 	for i, part := range chosen {
 		begin(i+1, part.says)
 		before := time.Now()
 		if err := part.run(ctx); err != nil {
 			return report{}, err
 		}
-		if slices.Contains(part.of, "limits") {
-			b.limited.Took += time.Since(before)
+		for name, took := range map[string]*time.Duration{"limits": &b.limited.Took, "site": &b.inside.Took} {
+			if slices.Contains(part.of, name) {
+				*took = (*took + time.Since(before)).Round(time.Second)
+			}
 		}
 	}
-	b.limited.Took = b.limited.Took.Round(time.Second)
 	b.out.Took = time.Since(began.When).Round(time.Second)
 	if o.only == "all" || o.only == "limits" {
 		out.Limits = &b.limited
 	}
-	if o.only != "limits" {
+	if o.only == "all" || o.only == "site" {
+		out.Site = &b.inside
+	}
+	out.Million = b.million
+	if !slices.Contains([]string{"limits", "million", "site"}, o.only) {
 		out.Bench = &b.out
 	}
 	return out, nil
@@ -165,29 +191,35 @@ func (b *bench) parts() (all []part) {
 		all = append(all, part{of, fmt.Sprintf(format, a...), run})
 	}
 	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
+	crowd := append(http, "overload") // what needs the crowds at the servers
 	largest := count(b.plan.largest())
 	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
 	add(limits, b.longestDecisions, "the longest script calls of limits")
 	add(limits, b.decisions, "processor time of Redis a decision")
 	add(limits, b.shards, "how far limits in parts are used")
 	add(limits, b.limitsOverHTTP, "decisions over HTTP")
-	add(http, b.warmUp, "warming up")
+	add([]string{"all", "site"}, b.sessions, "sessions of a site over HTTP")
+	add(crowd, b.warmUp, "warming up")
 	for i, n := range b.plan.sizes {
 		if i == 0 {
 			add(http, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, n) }, "%s join", count(n))
+			add([]string{"overload"}, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, b.plan.largest()) }, "%s join", largest)
 		} else {
 			add(http, b.grow, "%s more join", count(n-b.plan.sizes[i-1]))
 		}
 		add(http, func(ctx context.Context) error { return b.step(ctx, n) }, "polls with %s waiting", count(n))
 		add(http, b.latency, "latency with %s waiting", count(n))
 	}
+	add(http, b.nearPolls, "polls near the front of %s", largest)
 	add(http, b.joinsAtEnd, "joins with %s waiting", largest)
+	add(crowd, b.overload, "three times the peak, with %s waiting", largest)
 	add(http, b.appendOnly, "polls while Redis writes to disk")
 	add([]string{"redis"}, func(ctx context.Context) error {
-		return b.firstCrowd(ctx, []*contender{b.named(onRedis)}, b.plan.largest())
+		return b.firstCrowd(ctx, b.those(onRedis), b.plan.largest())
 	}, "%s join", largest)
 	add(redis, b.scripts, "processor time of Redis a poll")
 	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
+	add([]string{"all", "million"}, b.millions, "%s waiting on one Redis", count(b.plan.Million))
 	add([]string{"all", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
 	return all
 }
@@ -270,6 +302,11 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	t, err := l.run(ctx)
 	if err != nil {
 		return s, err
+	}
+	if c.name == onRedis && l.noted {
+		if err := pause(ctx, settleAfter); err != nil {
+			return s, err
+		}
 	}
 	requests := float64(t.sent)
 	s = sample{

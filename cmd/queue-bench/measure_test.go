@@ -61,6 +61,11 @@ func TestMeasure(t *testing.T) {
 		len(l.Decisions) != 5 || l.Decisions[0].Refused <= 0 || l.DeepLog <= 0 || len(l.Longest) != 3 || len(l.Shards) == 0 {
 		t.Errorf("limits: %+v", l)
 	}
+	for _, name := range serversShown {
+		if r := out.Site.Sessions.Of(name); r.PerSecond <= 0 || r.Refused > 0 {
+			t.Errorf("sessions, %s: %+v", name, r)
+		}
+	}
 	kept(t, t.TempDir(), out)
 	if lines := strings.Count(says.String(), "\n"); lines != strings.Count(says.String(), "/") || lines < 10 {
 		t.Errorf("progress: %s", says.String())

@@ -33,9 +33,9 @@ const (
 // process is a server that is measured: a child of this process.
 type process struct {
 	name string
-	// addr is the public listener, admin the operators', limits the limits'; "" for
-	// none.
-	addr, admin, limits string
+	// addr is the public listener, admin the operators', limits the limits', site the
+	// gate's; "" for none.
+	addr, admin, limits, site string
 	// token is the operators'.
 	token  string
 	cmd    *exec.Cmd
@@ -68,7 +68,7 @@ func startRedis(ctx context.Context, program string) (*baseline.Server, error) {
 func startServer(ctx context.Context, program, name, dir string, config []byte, settings, flags []string) (*process, error) {
 	// Whoever wants to look at profiles gives a token.
 	p := &process{name: name, token: cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())}
-	for _, addr := range []*string{&p.addr, &p.admin, &p.limits} {
+	for _, addr := range []*string{&p.addr, &p.admin, &p.limits, &p.site} {
 		var err error
 		if *addr, err = baseline.FreeAddr(ctx); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 		}
 	}
 	return p, p.start(ctx, env, program, append([]string{
-		"serve", "--addr=" + p.addr, "--admin-addr=" + p.admin, "--limits-addr=" + p.limits, "--data-dir=" + dir,
+		"serve", "--addr=" + p.addr, "--admin-addr=" + p.admin, "--limits-addr=" + p.limits, "--site-addr=" + p.site, "--data-dir=" + dir,
 		"--config=" + file, "--drain-delay=0s", "--log-level=error",
 	}, flags...)...)
 }

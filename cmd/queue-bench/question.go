@@ -70,6 +70,8 @@ type question struct {
 	next    func(part []byte, rng *rand.Rand)
 	// seen takes in an answer that was not refused.
 	seen func(body []byte) error
+	// noted: a server on Redis tells Redis of it later.
+	noted bool
 }
 
 // about asks with a part of the body, marked by x, that differs from request to request.
@@ -86,7 +88,9 @@ func withToken(path, zoneID string, pick func(*rand.Rand) []byte) question {
 
 // polls are of somebody of the crowd, at random.
 func polls(zoneID string, of *crowd) question {
-	return withToken("/traffic/entry", zoneID, func(rng *rand.Rand) []byte { return of.token(rng.IntN(of.len())) })
+	q := withToken("/traffic/entry", zoneID, func(rng *rand.Rand) []byte { return of.token(rng.IntN(of.len())) })
+	q.noted = true
+	return q
 }
 
 // inTurn asks for all of the crowd, one after the other, again and again.
@@ -99,20 +103,34 @@ var beforeToken = []byte(`"token":"`)
 
 // joins take places, and puts their tokens behind those of the crowd.
 func joins(zoneID string, into *crowd) question {
-	var mu sync.Mutex
 	return question{
 		request: post("/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientIp":"203.0.113.9","clientAgent":"WEB"}`, zoneID)),
-		seen: func(body []byte) error {
-			at := bytes.Index(body, beforeToken) + len(beforeToken)
-			if at < len(beforeToken) || at+tokenSize > len(body) {
-				return fmt.Errorf("%w: no token in %.100q", errAnswer, body)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			into.tokens = append(into.tokens, body[at:at+tokenSize]...)
-			return nil
-		},
+		seen:    into.take(),
 	}
+}
+
+// take returns what puts the tokens of answers behind those of the crowd.
+func (c *crowd) take() func(body []byte) error {
+	var mu sync.Mutex
+	return func(body []byte) error {
+		at := bytes.Index(body, beforeToken) + len(beforeToken)
+		if at < len(beforeToken) || at+tokenSize > len(body) {
+			return fmt.Errorf("%w: no token in %.100q", errAnswer, body)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		c.tokens = append(c.tokens, body[at:at+tokenSize]...)
+		return nil
+	}
+}
+
+// joinsByName are joins with a clientId, each with another.
+func joinsByName(zoneID string, into *crowd) question {
+	const digits = 16
+	q := about("/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, strings.Repeat("x", digits)),
+		func(part []byte, rng *rand.Rand) { copy(part, fmt.Sprintf("%0*x", digits, rng.Uint64())) })
+	q.seen = into.take()
+	return q
 }
 
 // checkDigits is how long a client's number is.

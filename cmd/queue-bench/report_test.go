@@ -33,7 +33,7 @@ func found() report {
 	at := func(n int) step {
 		return step{
 			Waiting: n, Polls: of(30_000, 33_000, 21_000), Latency: of(15_000, 16_000, 12_000),
-			Joins: of(30_000, 31_000, 24_000), Bytes: map[string]float64{onEmbedded: 60, onRedis: 139.6},
+			Joins: of(30_000, 31_000, 24_000), Named: of(30_000, 31_000, 24_000), Bytes: map[string]float64{onEmbedded: 60, onRedis: 139.6},
 		}
 	}
 	sweep := sweepCost{Store: onRedis, Waiting: 1_000_000, Removed: 200_000, Took: time.Second}
@@ -46,6 +46,13 @@ func found() report {
 		Plan: fullPlan, Steps: []step{at(10_000), at(1_000_000)}, AppendOnly: of(30_000, 0, 18_000),
 		Scripts: []scriptCost{{10_000, "minimal", 2, 1}, {10_000, "ours", 4, 2}, {1_000_000, "minimal", 4.5, 1}, {1_000_000, "ours", 5, 1.11}},
 		Growth:  1.25, MinimalBytes: 190, Sweeps: []sweepCost{sweep},
+		Longest:  []longestCall{{"polls", 2 * time.Millisecond}, {"notes of polls", 11 * time.Millisecond}},
+		Overload: []overloadCost{{onRedis, "joins", 30_000, 29_000, 0.97, 0.02}},
+	}, Million: &millionReport{
+		Waiting: 10_000_000, PerMinute: 60_000, Leave: .35, Span: 3 * time.Minute, Polls: 400_000, FromMemory: .95, LeftOut: .2,
+		RedisShare: .4, PollMicros: 1, OwnShare: 1.2, Bytes: 140, Peak: 1_700_000_000, Longest: []longestCall{{"polls", 5 * time.Millisecond}},
+		Admitted: 180_000, MostWindow: 6000, Limit: 6000, MostMinute: 60_000, OvertakenP99: .3, OvertakenMost: 1.2, Lost: 1,
+		Rush: rush{Joins: 2_000_000, Within: 20 * time.Second, Took: 25 * time.Second, RedisShare: .6, JoinMicros: 6, Longest: []longestCall{{"joins", 12 * time.Millisecond}}},
 	}}
 }
 
@@ -78,19 +85,36 @@ func read(t *testing.T, dir, name string) string {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	got := make(map[string]string)
-	for _, target := range found().Bench.Targets() {
+	r := found()
+	for _, target := range append(r.Bench.Targets(), r.Million.Targets()...) {
 		got[target.Name] = figure(target.Value, target.Unit) + " " + target.Met()
 	}
 	for name, want := range map[string]string{
+		"HTTP polls, embedded store / bare echo, 10,000 waiting":     "1.10 yes",
+		"HTTP joins, embedded store / bare echo, 10,000 waiting":     "1.03 yes",
 		"HTTP polls, embedded store / bare echo, 1,000,000 waiting":  "1.10 yes",
-		"HTTP polls, Redis / bare echo, 1,000,000 waiting":           "0.70 NO",
-		"HTTP joins, Redis / bare echo, 1,000,000 waiting":           "0.80 yes",
-		"a waiting visitor in Redis, 1,000,000 waiting":              "140 bytes yes",
+		"HTTP joins, embedded store / bare echo, 1,000,000 waiting":  "1.03 yes",
+		"HTTP polls, Redis / embedded store, 1,000,000 waiting":      "0.64 NO",
+		"HTTP joins, Redis / embedded store, 1,000,000 waiting":      "0.77 NO",
+		"Redis CPU a poll, 1,000,000 waiting":                        "6.00 µs NO",
+		"Redis CPU a join, 1,000,000 waiting":                        "6.00 µs NO",
+		"Redis CPU a join with a clientId, 1,000,000 waiting":        "6.00 µs NO",
+		"a waiting visitor in Redis, 1,000,000 waiting":              "140 bytes NO",
+		"a waiting visitor in the embedded store, 1,000,000 waiting": "60 bytes yes",
+		"Redis, joins: answered of 3 times the peak / peak":          "0.97 yes",
 		"Redis CPU a poll / minimal script's, large crowd":           "1.11 yes",
 		"Redis CPU a poll, large crowd / small crowd":                "1.25 yes",
+		"longest script call, polls":                                 "2.00 ms yes",
+		"longest script call, notes of polls":                        "11.0 ms NO",
 		"longest call of a sweep of 200,000 idle among 1,000,000":    "12.0 ms NO",
-		"a waiting visitor in the embedded store, 1,000,000 waiting": "60 bytes yes",
-		"HTTP joins, embedded store / bare echo, 1,000,000 waiting":  "1.03 yes",
+		"share of Redis's core":                                      "40.0 % yes",
+		"longest script call":                                        "12.0 ms NO",
+		"most admissions in a window":                                "6000 yes",
+		"most admissions in a minute":                                "60000 yes",
+		"overtaken (p99), in windows' worth of visitors":             "0.30 yes",
+		"overtaken (most), in windows' worth of visitors":            "1.20 yes",
+		"places lost":         "1.00 NO",
+		"positions that rose": "0.00 yes",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
@@ -108,7 +132,9 @@ func TestPerformancePage(t *testing.T) {
 	for _, want := range []string{
 		"4 May 2026, in 6m40s",
 		"| 2 cores, a <fast> one |",
-		"| HTTP polls, Redis / bare echo, 1,000,000 waiting | 0.70 | at least 0.80 | NO |",
+		"| HTTP polls, Redis / embedded store, 1,000,000 waiting | 0.64 | at least 0.90 | NO |",
+		"| Redis | joins | 30,000 | 29,000 | 0.97 | 2.0 % |",
+		"## 10,000,000 on one Redis", "| 25.0 s | 80,000 | 0 | 60.0 % | 6.00 µs | 12.0 ms |",
 		"| 1,000,000 | Redis | 21,000 | 0.70 | 0.83 | 30.0 µs | 6.00 µs | 80.0 |",
 		"| 1,000,000 | embedded | 16,000 | 1.00 ms | 5.00 ms |",
 		"| 10,000 | minimal | 2.00 µs | 1.00 |",
@@ -132,6 +158,10 @@ func TestPartsAlone(t *testing.T) {
 	}{
 		"nothing": {report{Bench: &benchReport{Plan: quickPlan}}, "## Targets"},
 		"limits":  {report{Limits: &limitsReport{Logs: []logCost{{10, 34, 25}}}}, "| 10 | 34 bytes | 25 bytes |"},
+		"site": {
+			report{Site: &siteReport{Sessions: results{{Name: onEmbedded, Ratio: 0.97}, {Name: onRedis, Ratio: 0.9}}}},
+			"| HTTP sessions, server on Redis / bare echo | 0.90 | at least 0.95 | NO |",
+		},
 	} {
 		if page := kept(t, t.TempDir(), tt.r); !strings.Contains(page, tt.want) {
 			t.Errorf("%s: no %q in\n%s", name, tt.want, page)

@@ -18,6 +18,8 @@ type sample struct {
 	// P50 and P99 are latencies, of a paced slice only.
 	P50 time.Duration `json:"p50Nanos,omitzero"`
 	P99 time.Duration `json:"p99Nanos,omitzero"`
+	// peak is what the rate is compared with under overload.
+	peak float64
 	// Refused is the share of answers that were not 200.
 	Refused float64 `json:"refused,omitzero"`
 }
@@ -95,6 +97,14 @@ func (r results) Of(name string) result {
 		}
 	}
 	return result{}
+}
+
+// of is one's rate by another's, each by the baseline's in the same rounds.
+func (r results) of(name, by string) float64 {
+	if r.Of(by).Ratio == 0 {
+		return 0
+	}
+	return r.Of(name).Ratio / r.Of(by).Ratio
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -23,19 +23,21 @@ type costs struct {
 	EmbeddedPoll, ServerPoll, RedisPoll float64
 	EmbeddedJoin, ServerJoin, RedisJoin float64
 	EmbeddedBytes, RedisBytes           float64
+	// Million is what was found with a very large crowd; nil: nothing.
+	Million *millionReport
 }
 
 // costsIn takes them from what was measured.
 func costsIn(r report) costs {
 	if r.Bench == nil {
-		return costs{}
+		return costs{Million: r.Million}
 	}
 	l := r.Bench.Last()
 	poll, join := l.Polls.Of(onRedis), l.Joins.Of(onRedis)
 	return costs{
 		EmbeddedPoll: l.Polls.Of(onEmbedded).ServerMicros, ServerPoll: poll.ServerMicros, RedisPoll: poll.RedisMicros,
 		EmbeddedJoin: l.Joins.Of(onEmbedded).ServerMicros, ServerJoin: join.ServerMicros, RedisJoin: join.RedisMicros,
-		EmbeddedBytes: l.Bytes[onEmbedded], RedisBytes: l.Bytes[onRedis],
+		EmbeddedBytes: l.Bytes[onEmbedded], RedisBytes: l.Bytes[onRedis], Million: r.Million,
 	}
 }
 
@@ -57,6 +59,15 @@ func carries(micros, processors, seconds float64) string {
 		return "?"
 	}
 	return count(roundDown(processors * seconds * (1 - idleShare) * 1e6 / micros))
+}
+
+// AtHalf is how many visitors, who poll as those did, take half of Redis's core. Only the
+// polls that were made count.
+func (m *millionReport) AtHalf() int {
+	if m.RedisShare == 0 {
+		return 0
+	}
+	return roundDown(float64(m.Waiting) * (1 - m.LeftOut) * (1 - idleShare) / m.RedisShare)
 }
 
 // Needs writes what so many polls and joins a second need: the processors of servers at

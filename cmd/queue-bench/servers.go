@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 // The contenders.
 const (
 	bareEcho   = "bare echo"
+	constant   = "nginx"
 	onEmbedded = "embedded"
 	onRedis    = "Redis"
 )
@@ -29,6 +31,9 @@ type contender struct {
 
 	crowd crowd
 }
+
+// lineless: it answers everybody the same, and nobody waits there.
+func (c *contender) lineless() bool { return c.name == bareEcho || c.name == constant }
 
 // servers are all that is started.
 type servers struct {
@@ -69,12 +74,16 @@ func startServers(ctx context.Context, o measureOptions) (s *servers, err error)
 	if s.redis, err = startRedis(ctx, o.redis); err != nil {
 		return s, err
 	}
-	bare, err := startBare(ctx)
-	if err != nil {
-		return s, err
+	for _, start := range []func(context.Context) (*process, error){
+		startBare, func(ctx context.Context) (*process, error) { return startConstant(ctx, o.nginx, s.dir) },
+	} {
+		p, err := start(ctx)
+		if err != nil {
+			return s, err
+		}
+		// It has no line: its crowd is a token that it answers like any other.
+		s.contenders = append(s.contenders, &contender{process: p, crowd: crowd{[]byte(bareToken)}})
 	}
-	// It has no line: its crowd is a token that it answers like any other.
-	s.contenders = append(s.contenders, &contender{process: bare, crowd: crowd{[]byte(bareToken)}})
 	secret := make([]byte, token.MinSecretBytes)
 	rand.Read(secret)
 	if s.keys, err = token.NewKeys(secret); err != nil {
@@ -120,9 +129,55 @@ func startBare(ctx context.Context) (*process, error) {
 	return p, p.start(ctx, os.Environ(), self, "bare", addr)
 }
 
-// named returns the contender of that name.
+// constantConf is of an nginx of one process that answers everybody what bare echo does.
+const constantConf = `daemon off;
+master_process off;
+pid %[1]s/nginx.pid;
+error_log stderr crit;
+worker_rlimit_nofile 20000;
+events { worker_connections 16384; }
+http {
+    access_log off;
+    default_type application/json;
+    keepalive_requests 1000000000;
+    client_body_temp_path %[1]s/body;
+    proxy_temp_path %[1]s/proxy;
+    fastcgi_temp_path %[1]s/fastcgi;
+    uwsgi_temp_path %[1]s/uwsgi;
+    scgi_temp_path %[1]s/scgi;
+    server { listen %[2]s; location / { return 200 '%[3]s'; } }
+}
+`
+
+// startConstant starts an nginx as the other baseline: the most that a server of one core
+// can answer.
+func startConstant(ctx context.Context, program, dir string) (*process, error) {
+	addr, err := baseline.FreeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(bareAnswerTo(benchZone, bareToken))
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, fmt.Appendf(nil, constantConf, dir, addr, text), 0o600); err != nil {
+		return nil, err
+	}
+	p := &process{name: constant, addr: addr}
+	return p, p.start(ctx, os.Environ(), program, "-e", "stderr", "-c", file)
+}
+
+// named returns the contender of that name, and those the contenders of some.
 func (s *servers) named(name string) *contender {
 	return s.contenders[slices.IndexFunc(s.contenders, func(c *contender) bool { return c.name == name })]
+}
+
+func (s *servers) those(names ...string) (all []*contender) {
+	for _, name := range names {
+		all = append(all, s.named(name))
+	}
+	return all
 }
 
 // stop ends all that were started, the last first.

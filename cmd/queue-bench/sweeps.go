@@ -125,7 +125,7 @@ func (b *bench) sweeps(ctx context.Context) (err error) {
 		return err
 	}
 	calls, err := b.redis.ScriptCalls(ctx)
-	b.out.Sweeps = append(b.out.Sweeps, cost.timed(calls))
+	b.out.Sweeps = append(b.out.Sweeps, cost.timed(times(calls)))
 	return err
 }
 

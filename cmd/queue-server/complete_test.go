@@ -66,7 +66,7 @@ func TestComplete(t *testing.T) {
 		{"audit TI", nil, "TICKETS"},
 		{"zones create ", nil, ""},
 		{"zones create N p", nil, "perMinute= passTtlSeconds= pageTitle= pageColor= pageLogo="},
-		{"zones set TICKETS perMinute=600 m", nil, "mode= maxWaiting= message="},
+		{"zones set TICKETS perMinute=600 m", nil, "mode= maxWaiting= maxPerSecond= message="},
 		{"zones set TICKETS mode=", nil, "mode=queue mode=open mode=closed"},
 		{"zones set TICKETS onStoreFailure=h", nil, "onStoreFailure=hold"},
 		{"zones set TICKETS perMinute=6", nil, ""},

@@ -35,6 +35,7 @@ type listener struct {
 	name string
 	net.Listener
 	headerBytes int
+	readTimeout time.Duration
 	server      *http.Server
 	running     sync.WaitGroup
 }
@@ -48,7 +49,7 @@ func listen(ctx context.Context, name, addr string) (*listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
-	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes}, nil
+	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes, readTimeout: readTimeout}, nil
 }
 
 // serve begins to answer with h, until drain or close. If it ends on its own,
@@ -57,7 +58,7 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 	l.server = &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
+		ReadTimeout:       l.readTimeout,
 		WriteTimeout:      write,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    l.headerBytes,
@@ -83,7 +84,9 @@ func listenOptional(ctx context.Context, name, addr string, headerBytes int) (op
 	if err != nil {
 		return optional{}, err
 	}
-	l.headerBytes = headerBytes
+	// What gateways ask is a header, or little more: one time limit for all of it spares
+	// each request the setting of another.
+	l.headerBytes, l.readTimeout = headerBytes, readHeaderTimeout
 	return optional{l}, nil
 }
 

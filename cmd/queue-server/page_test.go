@@ -290,7 +290,7 @@ func (g *guest) isHeard() {
 	const said = "The doors open at 12:30."
 	g.do(g.t, "listen", chromedp.Evaluate[chromedp.Void](`window.said = []; new MutationObserver(() => window.said.push(document.querySelector("#spoken").textContent))
 		.observe(document.querySelector("#spoken"), { childList: true, characterData: true, subtree: true })`))
-	if r := g.shop.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"message":"`+said+`"}`); r.status != http.StatusOK {
+	if r := g.shop.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"message":{"default":"Um halb eins.","en":"`+said+`"}}`); r.status != http.StatusOK {
 		g.t.Fatalf("%d %s", r.status, r.body)
 	}
 	g.until(g.t, "the message", fmt.Sprintf(`document.querySelector("#notice").textContent === %q`, said))

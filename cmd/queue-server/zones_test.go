@@ -106,11 +106,12 @@ idleTimeoutSeconds     60  who is silent for longer loses the place
 passTtlSeconds        300  how long a pass is good for: 5 m
 maxWaiting              0  as many may wait as come
 onStoreFailure       hold  answer 503, keep the place
+maxPerSecond         auto  evenly: while there is a line, at most 1.25 times the mean in any second
 sites                      Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.
 pageTitle                  Stands above the waiting page: the name of the shop or of the event.
 pageColor                  Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.
 pageLogo                   stands above the waiting page
-message                    To all who wait. They see it when they poll next.
+message                    To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.
 sessionSeconds       1800  who was let in is not queued again for 30 m
 sessionRenewal        use  who is active stays in
 bypassPaths                Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.
@@ -121,6 +122,23 @@ bypassAgents               Parts of the User-Agent, such as Googlebot. Anybody c
 	} {
 		got := c.types(t, append(strings.Fields(tt.command), "--json")...)
 		wants(t, tt.command, got, cli.ExitOK, c.admin(t, "GET", tt.path, "").body, "")
+	}
+}
+
+// TestZonesChangeTexts: what a person types in several languages is set, shown in a line, and can be undone as it says.
+func TestZonesChangeTexts(t *testing.T) {
+	c := newClerk(t)
+	for _, step := range [][2]string{{"message=Soon.\nde: Gleich.", `
+TICKETS: 600 a minute are let in.
+  message none -> Soon. / de: Gleich.
+To undo: queue-server zones set TICKETS message=
+`}, {"message=", `
+TICKETS: 600 a minute are let in.
+  message Soon. / de: Gleich. -> none
+To undo: queue-server zones set TICKETS 'message=Soon.
+de: Gleich.'
+`}} {
+		wants(t, step[0], c.types(t, "zones", "set", "TICKETS", step[0]), cli.ExitOK, step[1][1:], "")
 	}
 }
 

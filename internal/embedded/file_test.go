@@ -99,7 +99,7 @@ func TestPlacesSurvive(t *testing.T) {
 	clock := conformance.NewClock()
 	dir := t.TempDir()
 	z := zone.Defaults("z")
-	z.PerMinute = 20 // two in each window of six seconds
+	z.PerMinute, z.MaxPerSecond = 20, zone.PerSecondNone // two in each window of six seconds
 	s := reopen(t, dir, clock.Now)
 	put(t, s, z)
 	var waiting []line.Place

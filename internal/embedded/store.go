@@ -261,6 +261,12 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 	return q.sweep(q.tick(s.now().UnixMicro()), cursor), nil
 }
 
+// HoldSweeps implements store.Sweeper: there is nobody to keep from it.
+func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
+	_, err := s.queue(zoneID)
+	return err
+}
+
 func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 	var out line.Sweep
 	var idle []line.Place

@@ -46,22 +46,19 @@ func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 	if q.rates.PerMinute == 0 {
 		return t.now + window.MaxEstimateMillis
 	}
-	if t.hold > 0 {
-		return t.now + min(t.hold+ahead/q.rates.Limit*(q.rates.WindowMillis+1), window.MaxEstimateMillis)
-	}
-	slot := func(span, limit, in int64) int64 {
-		j := ahead - (limit - in)
+	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
+		if t.hold > 0 { // a span's worth at the opening, the next a span later
+			return t.now + min(t.hold+ahead/limit*(span+1), window.MaxEstimateMillis)
+		}
+		lost, logged := q.since(t.now - span)
+		j := ahead - (limit - lost - logged)
 		if j < 0 {
 			return t.now
 		}
-		lost, logged := q.since(t.now - span)
 		from := int64(len(q.log.entries)) - logged
 		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
 			func(i int64) int64 { return q.log.entries[from+i].atMillis })
-	}
-	return max(
-		slot(q.rates.WindowMillis, q.rates.Limit, t.inWindow),
-		slot(window.MinuteMillis, q.rates.PerMinute, t.inMinute))
+	})
 }
 
 // actual is where the visitor with that id stands. It differs from what its

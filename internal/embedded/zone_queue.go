@@ -158,6 +158,14 @@ func (q *zoneQueue) refill(t *transaction) {
 	}
 }
 
+// roomInLine is the room for those who line up: the limit of a second holds, too.
+func (q *zoneQueue) roomInLine(t *transaction) int64 {
+	if t.room <= 0 || q.rates.PerSecond == q.rates.Limit {
+		return t.room
+	}
+	return min(t.room, q.rates.PerSecond-q.admittedSince(t.now-window.SecondMillis))
+}
+
 // since counts the admissions at or after the time: how many phantoms, and how
 // many of the latest in the log.
 func (q *zoneQueue) since(millis int64) (phantoms, logged int64) {
@@ -377,11 +385,10 @@ func (q *zoneQueue) straightIn(t *transaction) bool {
 	if t.frozen || q.line.len() > 0 && q.line.upTo(q.edge) < int64(q.line.len()) {
 		return false
 	}
-	room := t.room
 	if q.live.len() == 0 {
-		room = min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute)
+		return min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute) > 0
 	}
-	return int64(q.live.len()) < room
+	return int64(q.live.len()) < q.roomInLine(t)
 }
 
 func (q *zoneQueue) put(p line.Place) *record {
@@ -461,7 +468,7 @@ func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
 		q.present = min(q.present+1, q.passed)
 		q.shows = q.shows.Return()
 	}
-	if q.live.rank(r.place()) >= q.rates.Reach(t.room) {
+	if q.live.rank(r.place()) >= q.rates.Reach(q.roomInLine(t)) {
 		return false
 	}
 	q.shows = q.shows.Keep(q.rates)

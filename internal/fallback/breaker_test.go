@@ -40,7 +40,7 @@ func TestHoldRefusesAndKeepsThePlace(t *testing.T) {
 }
 
 func TestAdmitLetsTheShareInAndGoesBackToNormal(t *testing.T) {
-	r := newRoom(t, 2, admitting(40)) // four in a window of 6 s, two a server
+	r := newRoom(t, 2, uneven(40)) // four in a window of 6 s, two a server
 	s := r.servers[0]
 	places := r.join(s, 12)[:8]
 
@@ -143,7 +143,7 @@ func TestAnOutageEndsWithoutVisitors(t *testing.T) {
 }
 
 func TestNewcomersGoLast(t *testing.T) {
-	r := newRoom(t, 1, admitting(20))
+	r := newRoom(t, 1, uneven(20))
 	s := r.servers[0]
 	places := r.join(s, 7)
 	join := func(want string) line.Answer {

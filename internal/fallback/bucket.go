@@ -24,9 +24,13 @@ type bucket struct {
 // to upTo.
 type entry struct{ atMillis, upTo int64 }
 
-// room is how many may be taken now. r is the server's share.
+// room is how many may be taken now: none while the second is full. r is the server's
+// share.
 func (b *bucket) room(now int64, r window.Rates) int64 {
 	b.trim(now - window.MinuteMillis)
+	if b.since(now-window.SecondMillis) >= r.PerSecond {
+		return 0
+	}
 	return r.Room(b.since(now-r.WindowMillis), b.since(now-window.MinuteMillis))
 }
 

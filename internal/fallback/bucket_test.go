@@ -11,7 +11,7 @@ import (
 )
 
 func TestBucket(t *testing.T) {
-	r := window.Rates{PerMinute: 4, WindowMillis: 6000, Limit: 2}
+	r := window.Rates{PerMinute: 4, WindowMillis: 6000, Limit: 2, PerSecond: 2}
 	var b bucket
 	for i, step := range []struct {
 		at   int64
@@ -56,6 +56,7 @@ func TestBucketIsExact(t *testing.T) {
 			PerMinute:    rapid.Int64Range(1, 50).Draw(t, "perMinute"),
 			WindowMillis: 1000 * rapid.Int64Range(1, 60).Draw(t, "window"),
 			Limit:        rapid.Int64Range(1, 10).Draw(t, "limit"),
+			PerSecond:    rapid.Int64Range(1, 10).Draw(t, "perSecond"),
 		}
 		var b bucket
 		var taken []int64
@@ -71,6 +72,9 @@ func TestBucketIsExact(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now += rapid.Int64Range(0, 7000).Draw(t, "pause")
 			want := r.Room(since(now-r.WindowMillis), since(now-window.MinuteMillis))
+			if since(now-window.SecondMillis) >= r.PerSecond {
+				want = 0
+			}
 			if got := b.room(now, r); got != want {
 				t.Fatalf("room %d, want %d", got, want)
 			}
@@ -90,27 +94,32 @@ func TestShare(t *testing.T) {
 	hold.OnStoreFailure = zone.FailureHold
 	open := admitting(0)
 	open.Mode = zone.ModeOpen
+	second := admitting(600)
+	second.MaxPerSecond = 7
 	tests := []struct {
 		name             string
 		settings         zone.Settings
 		servers          int64
 		admits           bool
 		limit, perMinute int64
+		perSecond        int64
 	}{
-		{"one server", admitting(600), 1, true, 60, 600},
-		{"seven", admitting(600), 7, true, 8, 85},
-		{"as many as the window's limit", admitting(600), 60, true, 1, 10},
-		{"more than the window's limit", admitting(600), 61, false, 0, 9},
-		{"small", admitting(5), 1, true, 1, 5},
-		{"small, of two", admitting(5), 2, false, 0, 2},
-		{"nobody", admitting(0), 1, false, 1, 0},
-		{"hold", hold, 1, false, 60, 600},
-		{"open", open, 1, true, 1, 0},
+		{"one server", admitting(600), 1, true, 60, 600, 13},
+		{"seven", admitting(600), 7, true, 8, 85, 2},
+		{"as many as the window's limit", admitting(600), 60, true, 1, 10, 1},
+		{"more than the window's limit", admitting(600), 61, false, 0, 9, 0},
+		{"small", admitting(5), 1, true, 1, 5, 1},
+		{"small, of two", admitting(5), 2, false, 0, 2, 0},
+		{"nobody", admitting(0), 1, false, 1, 0, 1},
+		{"hold", hold, 1, false, 60, 600, 13},
+		{"open", open, 1, true, 1, 0, 1},
+		{"as many as the second's limit", second, 7, true, 8, 85, 1},
+		{"more than the second's limit", second, 8, false, 7, 75, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := share(tt.settings, tt.servers)
-			if r.Limit != tt.limit || r.PerMinute != tt.perMinute || admits(tt.settings, tt.servers) != tt.admits {
+			if r.Limit != tt.limit || r.PerMinute != tt.perMinute || r.PerSecond != tt.perSecond || admits(tt.settings, tt.servers) != tt.admits {
 				t.Errorf("%+v, admits %t", r, admits(tt.settings, tt.servers))
 			}
 		})

@@ -24,8 +24,9 @@ type deadline struct {
 	passed      chan struct{} // closed when it has
 }
 
-// bound returns ctx with a time limit. It is told that the caller went away by
-// Err alone: Done waits for an answer or the limit, which is soon enough.
+// bound returns ctx with a time limit; one that ends sooner by itself as it is. It is told
+// that the caller went away by Err alone: Done waits for an answer or the limit, which is
+// soon enough.
 func (d *deadlines) bound(ctx context.Context) context.Context {
 	if d.within <= 0 {
 		return ctx
@@ -37,6 +38,9 @@ func (d *deadlines) bound(ctx context.Context) context.Context {
 		time.AfterFunc(d.within, func() { close(latest.passed) })
 		d.latest.Store(latest)
 	}
+	if own, ok := ctx.Deadline(); ok && own.Before(latest.ends) {
+		return ctx
+	}
 	return bounded{ctx, latest}
 }
 
@@ -46,13 +50,8 @@ type bounded struct {
 	limit *deadline
 }
 
-// Deadline is the earlier one of the limit and the caller's.
-func (b bounded) Deadline() (time.Time, bool) {
-	if own, ok := b.Context.Deadline(); ok && own.Before(b.limit.ends) {
-		return own, true
-	}
-	return b.limit.ends, true
-}
+// Deadline is the limit.
+func (b bounded) Deadline() (time.Time, bool) { return b.limit.ends, true }
 
 // Done is closed when the limit has passed.
 func (b bounded) Done() <-chan struct{} { return b.limit.passed }

@@ -42,8 +42,14 @@ func TestDeadlines(t *testing.T) {
 		}
 		sooner, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if ends, _ := d.bound(sooner).Deadline(); time.Until(ends) != time.Millisecond {
+		ctx = d.bound(sooner)
+		if ends, _ := ctx.Deadline(); time.Until(ends) != time.Millisecond {
 			t.Errorf("%v are left, want the caller's", time.Until(ends))
+		}
+		began := time.Now()
+		<-ctx.Done()
+		if waited := time.Since(began); waited != time.Millisecond {
+			t.Errorf("done after %v, want the caller's", waited)
 		}
 		if ctx := (&deadlines{}).bound(caller); ctx != caller {
 			t.Error("no limit is another context")

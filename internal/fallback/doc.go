@@ -30,11 +30,13 @@
 //
 // # Local admission
 //
-// A server's share of the window's limit and of the minute's is the limit
-// divided by Options.Servers, rounded down. What it lets in, it logs, and
-// counts as the stores do: in milliseconds, over both spans (bucket.go).
+// A server's share of the window's limit, of the minute's and of the second's is the
+// limit divided by Options.Servers, rounded down. What it lets in, it logs, and
+// counts as the stores do: in milliseconds, over all three spans (bucket.go).
 // Nobody has a share of a limit that is smaller than the number of servers: such
-// a zone is held; and so is one of whose line this server never heard.
+// a zone is held; and so is one of whose line this server never heard. A share of the
+// second is rounded up where that is auto: together the servers may exceed it by less
+// than one each.
 //
 // # Whose token is good
 //

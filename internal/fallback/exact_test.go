@@ -140,6 +140,7 @@ func TestNeverOver(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := admitting(rapid.Int64Range(1, 120).Draw(rt, "perMinute"))
 		s.WindowSeconds = rapid.SampledFrom([]int64{1, 2, 5, 6, 7, 13, 30, 60}).Draw(rt, "window")
+		s.MaxPerSecond = rapid.SampledFrom([]zone.PerSecond{zone.PerSecondAuto, zone.PerSecondNone, 4, 5}).Draw(rt, "per second")
 		s.Burst = rapid.SampledFrom([]int64{0, 0, 0, 1, 10}).Draw(rt, "burst")
 		servers := rapid.IntRange(1, 4).Draw(rt, "servers")
 		dice := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
@@ -154,14 +155,25 @@ func TestNeverOver(t *testing.T) {
 		c.run(outages, end+80_000, dice)
 
 		r := window.RatesOf(s)
+		total += len(c.ledger.local) + len(c.ledger.store)
 		if from, to, found := c.ledger.over(r.WindowMillis, r.Limit+s.Burst); found {
 			rt.Fatalf("more than %d in a window: from %d to %d", r.Limit+s.Burst, from, to)
 		}
 		if from, to, found := c.ledger.over(window.MinuteMillis, r.PerMinute); found {
 			rt.Fatalf("more than %d in a minute: from %d to %d", r.PerMinute, from, to)
 		}
+		// What the store admits itself, its own tests hold; in between nobody is let in for
+		// a window.
+		most := r.PerSecond
+		if s.MaxPerSecond <= 0 {
+			most += int64(servers) - 1
+		}
+		if c.ledger.store = nil; r.PerSecond < r.Limit {
+			if from, to, found := c.ledger.over(window.SecondMillis, most); found {
+				rt.Fatalf("more than %d in a second: from %d to %d", most, from, to)
+			}
+		}
 		local += len(c.ledger.local)
-		total += len(c.ledger.local) + len(c.ledger.store)
 	})
 	if local*50 < total {
 		t.Errorf("%d of %d admissions were local: the test shows too little", local, total)

@@ -247,6 +247,13 @@ func admitting(perMinute int64) zone.Settings {
 	return s
 }
 
+// uneven is such a zone, of which all of a window may enter at once.
+func uneven(perMinute int64) zone.Settings {
+	s := admitting(perMinute)
+	s.MaxPerSecond = zone.PerSecondNone
+	return s
+}
+
 // newID returns an id that nobody has.
 func (r *room) newID() (id line.ID) {
 	r.ids++

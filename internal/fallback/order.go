@@ -19,7 +19,7 @@ const (
 	backMillis = 5_000
 	// idlePart: a twelfth of the share may lie idle while the earliest are waited for.
 	// TestOrderInAnOutage, one or two servers: with 1/12, 91 to 94 % of capacity is used
-	// and 1 of 100 is overtaken by more than 1.2 to 1.4 windows' worth; with 1/24, 94
+	// and 1 of 100 is overtaken by more than 1.2 to 1.6 windows' worth; with 1/24, 94
 	// to 97 % and 1.8 to 2.0.
 	idlePart = 12
 )

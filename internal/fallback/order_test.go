@@ -106,13 +106,13 @@ func TestOrderInAnOutage(t *testing.T) {
 		// that one may be overtaken by, in hundredths of a window's worth.
 		used, p99, most int
 	}{
-		{1, 600, 0, 0, 90, 150, 300},
-		{1, 600, 0.35, 0.005, 90, 150, 300},
-		{2, 600, 0.35, 0, 90, 150, 300},
-		{2, 600, 0.35, 0.005, 90, 150, 300},
+		{1, 600, 0, 0, 90, 175, 300},
+		{1, 600, 0.35, 0.005, 90, 175, 300},
+		{2, 600, 0.35, 0, 90, 175, 300},
+		{2, 600, 0.35, 0.005, 90, 175, 300},
 		{4, 600, 0.35, 0, 85, 200, 400},
 		{10, 600, 0.35, 0, 85, 350, 800},
-		{2, 60, 0.35, 0, 80, 250, 350},
+		{2, 60, 0.35, 0, 78, 250, 350},
 	} {
 		t.Run(fmt.Sprintf("%d servers, %d a minute, %v silent, %v leaving", tt.servers, tt.perMinute, tt.silent, tt.leaving), func(t *testing.T) {
 			w := newWalk(t, tt.servers, tt.perMinute, tt.silent, tt.leaving)

@@ -6,11 +6,17 @@ import (
 )
 
 // share is what one of so many servers may admit by itself. Rounded down, so
-// that all of them together stay within the zone's limits.
+// that all of them together stay within the zone's limits; but where the operator left
+// the second to us, rounded up: an even flow is not to cost half the share of many servers,
+// or to hold a zone.
 func share(s zone.Settings, servers int64) window.Rates {
 	r := window.RatesOf(s)
 	r.PerMinute /= servers
 	r.Limit /= servers
+	if s.MaxPerSecond <= 0 {
+		r.PerSecond += servers - 1
+	}
+	r.PerSecond = min(r.Limit, r.PerSecond/servers)
 	return r
 }
 
@@ -21,7 +27,7 @@ func admits(s zone.Settings, servers int64) bool {
 		return false
 	}
 	r := share(s, servers)
-	return s.Mode == zone.ModeOpen || r.Limit > 0 && r.PerMinute > 0
+	return s.Mode == zone.ModeOpen || r.Limit > 0 && r.PerMinute > 0 && r.PerSecond > 0
 }
 
 // lostTo is a server's share of what the store may have admitted up to now. It

@@ -14,7 +14,7 @@ const (
 	// apart is how far the polls of one visitor are from each other at the store,
 	// whatever the visitor does: below the shortest period that is ever told, by
 	// what a clock that runs fast may be early.
-	apart = 200
+	apart = window.MinAppointmentMillis/2 - 25
 	// leastEarly and earlyPart say how early a poll is in time: by a tenth of the
 	// period, at least 50 ms. Timers are inexact, and Retry-After is rounded.
 	leastEarly = 50

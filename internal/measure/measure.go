@@ -37,6 +37,27 @@ func Over(times []int64, span, limit int64) (over, most int) {
 	return over, most
 }
 
+// MostFromLine returns the most that entered in any closed interval [t-span, t] that ends
+// when somebody enters who had waited. line are the times of those who had waited,
+// straight of those who went straight in, both sorted; of these, who enter at t are
+// taken to come after it, when nobody waits any more.
+func MostFromLine(line, straight []int64, span int64) (most int) {
+	oldest, from, to := 0, 0, 0
+	for i, t := range line {
+		for line[oldest] < t-span {
+			oldest++
+		}
+		for to < len(straight) && straight[to] < t {
+			to++
+		}
+		for from < to && straight[from] < t-span {
+			from++
+		}
+		most = max(most, i-oldest+1+to-from)
+	}
+	return most
+}
+
 // Stay is a visitor's time in the line.
 type Stay struct {
 	// Arrived is the place.

@@ -119,3 +119,34 @@ func TestPercentile(t *testing.T) {
 		}
 	}
 }
+
+// TestMostFromLine against its definition.
+func TestMostFromLine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		times := func(name string) []int64 {
+			all := rapid.SliceOf(rapid.Int64Range(0, 300)).Draw(t, name)
+			slices.Sort(all)
+			return all
+		}
+		line, straight, span := times("line"), times("straight"), rapid.Int64Range(0, 100).Draw(t, "span")
+		want := 0
+		for _, end := range line {
+			n := 0
+			for _, at := range line {
+				if at >= end-span && at <= end {
+					n++
+				}
+			}
+			for _, at := range straight {
+				if at >= end-span && at < end {
+					n++
+				}
+			}
+			want = max(want, n)
+		}
+		if got := measure.MostFromLine(line, straight, span); got != want {
+			t.Errorf("%v and %v: %d, want %d", line, straight, got, want)
+		}
+	})
+}

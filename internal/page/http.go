@@ -126,7 +126,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
-	l := h.locales.choose(c.Request().Header.Get("Accept-Language"))
+	l := h.locales.choose(accepted(c.Request()))
 	v := &view{}
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
@@ -185,7 +185,7 @@ func (h *HTTP) Leave(c echo.Context) error {
 	}
 	seat.token = ""
 	seat.write(c, zoneID)
-	l := h.locales.choose(c.Request().Header.Get("Accept-Language"))
+	l := h.locales.choose(accepted(c.Request()))
 	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) error {
 	v.Data.PassParameter, v.Data.Secure = PassParameter, c.Scheme() == "https"
 	header := c.Response().Header()
-	v.prepare(header, l, settings, "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
+	v.prepare(header, l, settings, accepted(c.Request()), "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
 	header.Set("Referrer-Policy", "no-referrer")
@@ -257,11 +257,11 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 }
 
 // prepare fills in what all pages have, and says in the header what this one is and may do.
-func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, may string) {
+func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
 	nonce := make([]byte, clientBytes)
 	_, _ = rand.Read(nonce) // never fails
 	v.Nonce = hex.EncodeToString(nonce)
-	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir(), &l.texts, lookOf(settings)
+	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir(), &l.texts, lookOf(settings, accept)
 	heading, text := l.texts.of(v.State)
 	if v.Heading = heading; v.Text == "" {
 		v.Text = text
@@ -280,12 +280,15 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ma
 // it has no script, and nothing on it can be used.
 func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
 	const place, expected = 1_234, 12 * time.Minute
-	l := h.locales.choose(r.Header.Get("Accept-Language"))
+	l := h.locales.choose(accepted(r))
 	v := &view{State: inLine, Place: l.number(place), Wait: l.wait(expected)}
-	v.prepare(w.Header(), l, settings, "sandbox; frame-ancestors 'self'")
+	v.prepare(w.Header(), l, settings, accepted(r), "sandbox; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return h.page.Execute(w, v)
 }
+
+// accepted are the languages that a browser wants.
+func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 
 // script is the client, which is a module of its own for others, and the page's.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS

@@ -385,7 +385,7 @@ func TestLook(t *testing.T) {
 	r.set(func(s *zone.Settings) {
 		s.Sites = []string{"https://shop.example"}
 		s.PageTitle, s.PageColor, s.PageLogo = `Shop </title><script>alert(1)</script>`, "#ffdd00", svg
-		s.Message = `<img src=x onerror="alert(1)"></script><script>alert(1)</script>`
+		s.Message = zone.Texts{"default": `<img src=x onerror="alert(1)"></script><script>alert(1)</script>`, "da": "<p>Vi åbner igen om lidt.</p>"}
 	})
 	shows(t, r.browser().get("?to=https://shop.example/x?y=1"), http.StatusSeeOther)
 	w := r.browser().get("?to=/x")
@@ -394,6 +394,9 @@ func TestLook(t *testing.T) {
 	if strings.Contains(w.Body.String(), "alert(1)</script>") || strings.Contains(w.Body.String(), "<img src=x") {
 		t.Errorf("the page has a script of somebody else:\n%s", w.Body)
 	}
+	dane := r.browser() // of whose language the page has no texts of its own
+	dane.header.Set("Accept-Language", "da,en;q=0.5")
+	shows(t, dane.get("?to=/x"), http.StatusOK, "You are in line", "&lt;p&gt;Vi åbner igen om lidt.&lt;/p&gt;")
 	for _, ground := range zone.Grounds {
 		if !strings.Contains(w.Body.String(), "--card: "+ground.Color) {
 			t.Errorf("page.css has no card of %s", ground.Color)

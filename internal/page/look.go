@@ -3,6 +3,7 @@ package page
 import (
 	"html/template"
 
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -14,7 +15,7 @@ type Look struct {
 	Logo template.URL
 	// Accent colours bar and buttons; "" for the page's own.
 	Accent template.CSS
-	// Message is to all who wait; "" for none.
+	// Message is to all who wait, in the visitor's language; "" for none.
 	Message string
 }
 
@@ -22,9 +23,10 @@ type Look struct {
 const leastContrast = 3
 
 // lookOf is how a zone's page looks. Logo and colour are looked at again: what is in a
-// store may not be from an operator, and html/template takes them as they are.
-func lookOf(s zone.Settings) Look {
-	look := Look{Title: s.PageTitle, Logo: template.URL(zone.LogoOf(s)), Message: s.Message}
+// store may not be from an operator, and html/template takes them as they are. accept is the
+// browser's Accept-Language.
+func lookOf(s zone.Settings, accept string) Look {
+	look := Look{Title: s.PageTitle, Logo: template.URL(zone.LogoOf(s)), Message: serve.TextFor(s.Message, accept)}
 	if accent := zone.ColorOf(s); accent != "" {
 		edge := accent
 		for _, ground := range zone.Grounds {

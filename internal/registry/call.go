@@ -112,6 +112,16 @@ func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint6
 	return ask(ctx, r, z, store.Sweep, func() (line.Sweep, error) { return r.store.Sweep(ctx, zoneID, owner, cursor) })
 }
 
+// HoldSweeps implements store.Sweeper.
+func (r *Registry) HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	_, err = ask(ctx, r, z, store.Sweep, func() (none, error) { return none{}, r.store.HoldSweeps(ctx, zoneID, owner, span) })
+	return err
+}
+
 // Ping asks whether the store is there: see store.Store.
 func (r *Registry) Ping(ctx context.Context) error {
 	_, err := measured(r, store.Ping, func() (none, error) { return none{}, r.store.Ping(ctx) })

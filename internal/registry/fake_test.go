@@ -116,6 +116,11 @@ func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) 
 	return line.Stats{State: a.State}, err
 }
 
+func (f *fakeStore) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
+	_, err := f.visit("HoldSweeps", zoneID)
+	return err
+}
+
 func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.Sweep, error) {
 	_, err := f.visit("Sweep", zoneID)
 	return line.Sweep{}, err

@@ -113,10 +113,11 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 	want := line.Memory{Epoch: 3, SeenAtMillis: 8_000, EdgeMicros: 500, LastArrivalMicros: 950}
 
 	calls := map[string]func() error{
-		"Join":  func() error { _, err := r.Join(t.Context(), "a", line.ID{}); return err },
-		"Poll":  func() error { _, err := r.Poll(t.Context(), "a", line.Place{}); return err },
-		"Stats": func() error { _, err := r.Stats(t.Context(), "a"); return err },
-		"Sweep": func() error { _, err := r.Sweep(t.Context(), "a", "me", 0); return err },
+		"Join":       func() error { _, err := r.Join(t.Context(), "a", line.ID{}); return err },
+		"Poll":       func() error { _, err := r.Poll(t.Context(), "a", line.Place{}); return err },
+		"Stats":      func() error { _, err := r.Stats(t.Context(), "a"); return err },
+		"HoldSweeps": func() error { return r.HoldSweeps(t.Context(), "a", "me", time.Second) },
+		"Sweep":      func() error { _, err := r.Sweep(t.Context(), "a", "me", 0); return err },
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {

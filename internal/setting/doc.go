@@ -7,6 +7,6 @@
 //	               the record of changes, the console's forms, the command line
 //
 // The kind of a setting is that of where it is kept: a whole number (*int64), yes or no
-// (*bool), a text (*string), one of few texts (*string, with Choices), or a list of
-// texts (*[]string). Nothing here knows what any setting means.
+// (*bool), a text (*string), one of few texts (*string, with Choices), a list of
+// texts (*[]string), or a text in several languages (*Texts). Nothing here knows what any setting means.
 package setting

@@ -1,9 +1,11 @@
 package setting
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,8 +18,8 @@ import (
 type Setting[T any] struct {
 	// Name is the setting's in JSON, YAML, forms and on the command line.
 	Name string
-	// At returns where it is kept: an *int64, *bool, *string or *[]string. It is nil
-	// for what is no single value: that has Copy and Say, and no form sets it.
+	// At returns where it is kept: an *int64, *bool, *string, *[]string, *Texts, or an Own. It is
+	// nil for what is no single value: that has Copy and Say, and no form sets it.
 	At   func(*T) any
 	Copy func(to *T, from T)
 	// Default is what it is in a new T, of the type that At points to.
@@ -33,7 +35,7 @@ type Setting[T any] struct {
 
 	// Least and Most bound a number. Most is also how many texts a list may have.
 	Least, Most int64
-	// MaxLength bounds a text, or each of a list, in bytes.
+	// MaxLength bounds a text, or each of several, in bytes.
 	MaxLength int
 	// Choices are all values of a text that has few.
 	Choices []Choice
@@ -58,14 +60,26 @@ type Setting[T any] struct {
 	Spare  int
 }
 
+// Own is where a value is kept that reads its own text. It says what that must be: "auto
+// or a number". The value is a Stringer, and knows itself as JSON.
+type Own interface {
+	encoding.TextUnmarshaler
+	Kind() string
+}
+
 // Choice is a value of a setting that has few, how a form calls it, and what it does.
 type Choice struct{ Value, Label, Means string }
 
-// Value is what it is in s: an int64, a bool, a string, or a []string that is not nil
-// and is the caller's own.
+// Value is what it is in s: an int64, a bool, a string, what an Own holds, or a []string or
+// Texts that is not nil and is the caller's own.
 func (x *Setting[T]) Value(s T) any {
-	if list, is := x.At(&s).(*[]string); is {
-		return append([]string{}, *list...)
+	switch at := x.At(&s).(type) {
+	case *[]string:
+		return append([]string{}, *at...)
+	case *Texts:
+		all := make(Texts, len(*at))
+		maps.Copy(all, *at)
+		return all
 	}
 	at := reflect.ValueOf(x.At(&s)).Elem()
 	if at.Kind() == reflect.Slice && at.IsNil() {
@@ -111,6 +125,9 @@ func (x *Setting[T]) Kind() string {
 	if x.Of != "" {
 		return x.Of
 	}
+	if own := x.own(); own != nil {
+		return own.Kind()
+	}
 	switch x.Default.(type) {
 	case int64:
 		return "a whole number"
@@ -118,12 +135,24 @@ func (x *Setting[T]) Kind() string {
 		return "true or false"
 	case []string:
 		return "a list of strings"
+	case Texts:
+		return "a string, or strings by language"
 	default:
 		return "a string"
 	}
 }
 
-// Text is the value as Parse takes it. That of a list has commas between, or is JSON.
+// own is where one that reads its own text could be kept; nil for other kinds.
+func (x *Setting[T]) own() Own {
+	if x.At == nil {
+		return nil
+	}
+	own, _ := x.At(new(T)).(Own)
+	return own
+}
+
+// Text is the value as Parse takes it. That of a list has commas between, or is JSON; of
+// Texts, each has a line.
 func (x *Setting[T]) Text(s T) string {
 	if x.At == nil {
 		return x.Say(s)
@@ -163,18 +192,22 @@ func split(text string) []string {
 // errKind is all that is wrong with a text that is no value of the setting's kind.
 var errKind = errors.New("setting: another kind of value")
 
-// Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, and a
-// list is texts with commas between, or JSON. It returns an error for what is of
-// another kind. Check knows the bounds.
+// Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, a
+// list is texts with commas between, or JSON, and Texts.UnmarshalText knows those. It returns
+// an error for what is of another kind. Check knows the bounds.
 func (x *Setting[T]) Parse(s *T, text string) error {
 	return x.Decode(s, func(at any) (err error) {
 		switch at := at.(type) {
+		case Own:
+			err = at.UnmarshalText([]byte(ungroup.Replace(text)))
 		case *int64:
 			*at, err = strconv.ParseInt(ungroup.Replace(strings.TrimSpace(text)), 10, 64)
 		case *bool:
 			*at, err = strconv.ParseBool(strings.TrimSpace(text))
 		case *string:
 			*at = strings.TrimSpace(text)
+		case *Texts:
+			return at.UnmarshalText([]byte(text))
 		case *[]string:
 			if !strings.HasPrefix(strings.TrimSpace(text), "[") {
 				*at = split(text)
@@ -221,6 +254,10 @@ func (x *Setting[T]) checkBounds(s T) string {
 				return fmt.Sprintf("%s %q must be %s", x.Name, v, x.choices())
 			}
 		} else if err := CheckText(v, x.MaxLength); err != nil {
+			return x.Name + " " + err.Error()
+		}
+	case Texts:
+		if err := v.check(x.MaxLength); err != nil {
 			return x.Name + " " + err.Error()
 		}
 	case []string:
@@ -301,11 +338,15 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))
 	case []string:
 		ask = fmt.Sprintf("write at most %d texts of at most %d bytes each, with commas between.", x.Most, x.MaxLength)
+	case Texts:
+		ask = fmt.Sprintf("write a text of at most %d bytes and, for each other language, a line such as de: Text.", x.MaxLength)
 	case bool:
 		ask = "choose one of the list."
 	default:
 		if x.Choices != nil {
 			ask = "choose one of the list."
+		} else if own := x.own(); own != nil {
+			ask = "write " + own.Kind() + "."
 		}
 	}
 	return x.Label + ": " + ask
@@ -333,6 +374,12 @@ func (x *Setting[T]) Words(s T) string {
 	case []string:
 		if len(v) > 0 {
 			return strings.Join(v, ", ")
+		}
+	case Texts:
+		if others := v.Languages(); len(others) > 0 {
+			return v[DefaultText] + " (and in " + strings.Join(others, ", ") + ")"
+		} else if len(v) > 0 {
+			return v[DefaultText]
 		}
 	default:
 		for _, c := range x.Options() {

@@ -18,6 +18,7 @@ type room struct {
 	Warm   bool
 	Notice string
 	Agents []string
+	Sign   setting.Texts
 }
 
 var table = setting.Table[room]{
@@ -35,6 +36,7 @@ var table = setting.Table[room]{
 		Name: "agents", Label: "Agents", Hint: "Who may not.", At: func(r *room) any { return &r.Agents },
 		Default: []string{}, Later: true, Most: 3, MaxLength: 5, None: "nobody",
 	},
+	{Name: "sign", Label: "Sign", Hint: "Outside.", At: func(r *room) any { return &r.Sign }, Default: setting.Texts{}, Later: true, MaxLength: 10},
 }
 
 // begun is a room of defaults.
@@ -61,6 +63,9 @@ func TestEachKind(t *testing.T) {
 		{"agents", " bot , ,spy\nape", `["bot","spy","ape"]`, "bot,spy,ape", "bot, spy, ape"},
 		{"agents", `["a,b","c"]`, `["a,b","c"]`, `["a,b","c"]`, "a,b, c"},
 		{"agents", `["[x"]`, `["[x"]`, `["[x"]`, "[x"},
+		{"sign", " de: open ", `"de: open"`, "de: open", "de: open"},
+		{"sign", "Open\r\n de:  Offen\npt-BR: Abre\n", `{"de":"Offen","default":"Open","pt-BR":"Abre"}`, "Open\nde: Offen\npt-BR: Abre", "Open (and in de, pt-BR)"},
+		{"sign", "de: Offen\ndefault: PS: Open", `{"de":"Offen","default":"PS: Open"}`, "default: PS: Open\nde: Offen", "PS: Open (and in de)"},
 	}
 	for _, tt := range tests {
 		x, r, was := table.Find(tt.name), begun(), begun()
@@ -102,6 +107,9 @@ func TestWhatMayNotBeTyped(t *testing.T) {
 		{"notice", "12345678901", "Notice: write a text of at most 10 bytes."},
 		{"notice", "a\x00", "write"}, {"notice", "a\u2028b", "write"}, {"notice", "\xff", "write"},
 		{"agents", "a,b,c,d", "Agents: write at most 3 texts of at most 5 bytes each, with commas between."},
+		{"sign", "Open\nOffen", "write a text of at most 10 bytes and, for each other language, a line such as de: Text."},
+		{"sign", "de: Offen\nen: Open", "write"}, {"sign", "12345678901", "write"}, {"sign", "Open\nde: 12345678901", "write"},
+		{"sign", "Open\nde: a\nde: b", "write"}, {"sign", "Open\nde:", "write"}, {"sign", "Open\nWow!: x", "write"},
 		{"agents", "abcdef", "write"}, {"agents", `["a"`, "write"}, {"agents", `[1]`, "write"}, {"agents", `[""]`, "write"},
 	}
 	for _, tt := range tests {
@@ -117,10 +125,11 @@ func TestWhatMayNotBeTyped(t *testing.T) {
 
 func TestCheckSaysAll(t *testing.T) {
 	t.Parallel()
-	got := table.Check(room{Seats: -1, Mode: "dusk", Notice: "\n", Agents: []string{"a", "abcdef"}})
+	got := table.Check(room{Seats: -1, Mode: "dusk", Notice: "\n", Agents: []string{"a", "abcdef"}, Sign: setting.Texts{"": "Open"}})
 	want := []string{
 		"seats is -1, must be between 0 and 12340", `mode "dusk" must be day or night`,
 		"notice must not hold control characters", "agents: text 2 must not be longer than 5 bytes",
+		"sign must have a text for default, for who reads none of the languages",
 	}
 	if !slices.Equal(got, want) || table.Check(begun()) != nil {
 		t.Errorf("%q", got)
@@ -143,7 +152,7 @@ func TestListsAreNotShared(t *testing.T) {
 	if !x.Same(room{}, room{Agents: []string{}}) {
 		t.Error("none is not empty")
 	}
-	if text, err := table.AppendJSON(nil, room{}, false); err != nil || !strings.HasSuffix(string(text), `"agents":[]`) {
+	if text, err := table.AppendJSON(nil, room{}, false); err != nil || !strings.HasSuffix(string(text), `"agents":[],"sign":""`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -179,7 +188,7 @@ func TestKindsHaveNames(t *testing.T) {
 	for i := range table {
 		got = append(got, table[i].Kind())
 	}
-	want := []string{"a whole number", "a string", "true or false", "a string", "a list of strings"}
+	want := []string{"a whole number", "a string", "true or false", "a string", "a list of strings", "a string, or strings by language"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

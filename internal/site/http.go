@@ -32,9 +32,11 @@ func (h *HTTP) Ask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := h.service.ask(r.Context(), zoneID, &q, c.RealIP())
+	v := h.service.ask(r.Context(), zoneID, &q, c)
 	res := c.Response()
 	header := res.Header()
+	// A gateway that caches answers without being told how long, as nginx does with
+	// proxy_cache_valid, would let in everybody who asks for the same page.
 	header[echo.HeaderCacheControl] = noStore
 	switch {
 	case v.session != "" && v.app:

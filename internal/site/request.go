@@ -23,12 +23,20 @@ type request struct {
 	header http.Header
 }
 
+// field is Header.Get for a name in its canonical form, which then is not looked for one.
+func field(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // readRequest returns a *serve.FieldError where it cannot tell what the visitor asked for.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
 	q := request{method: r.Method, host: r.Host, header: h}
-	original, forwarded := h.Get("X-Original-Uri"), h.Get("X-Forwarded-Uri")
-	proto := h.Get("X-Forwarded-Proto")
+	original, forwarded := field(h, "X-Original-Uri"), field(h, "X-Forwarded-Uri")
+	proto := "X-Forwarded-Proto"
 	rest := strings.TrimPrefix(r.RequestURI, prefix)
 	i := strings.IndexAny(rest, "/?")
 	switch {
@@ -37,16 +45,17 @@ func readRequest(r *http.Request) (request, error) {
 	case original != "" && forwarded != "":
 		return q, &serve.FieldError{Field: "X-Original-URI and X-Forwarded-Uri", Reason: "are both there: the gateway must remove the one that it does not set"}
 	case original != "":
-		q.nginx, q.uri, proto = true, original, h.Get("X-Original-Proto")
-		q.take(h.Get("X-Original-Method"), h.Get("X-Original-Host"))
+		q.nginx, q.uri, proto = true, original, "X-Original-Proto"
+		q.take(field(h, "X-Original-Method"), field(h, "X-Original-Host"))
 	case forwarded != "":
 		q.uri = forwarded
-		q.take(h.Get("X-Forwarded-Method"), h.Get("X-Forwarded-Host"))
+		q.take(field(h, "X-Forwarded-Method"), field(h, "X-Forwarded-Host"))
 	default:
 		return q, &serve.FieldError{Field: "X-Original-URI or X-Forwarded-Uri", Reason: "is missing: the gateway must say what the visitor asks for"}
 	}
 	// Of a WebSocket, Traefik says wss.
-	q.secure = proto == "https" || proto == "wss"
+	scheme := field(h, proto)
+	q.secure = scheme == "https" || scheme == "wss"
 	if !strings.HasPrefix(q.uri, "/") {
 		q.uri = "/"
 	}

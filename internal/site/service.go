@@ -123,9 +123,12 @@ type verdict struct {
 	app     bool
 }
 
-// ask decides. address is where the visitor comes from. The zone's name is well-formed.
-func (s *Service) ask(ctx context.Context, zoneID string, q *request, address string) verdict {
-	v := s.decide(ctx, zoneID, q, address)
+// origin finds the address that a visitor comes from. Who is inside is not asked for it.
+type origin interface{ RealIP() string }
+
+// ask decides. The zone's name is well-formed.
+func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
+	v := s.decide(ctx, zoneID, q, from)
 	s.meter.Site(zoneID, v.outcome)
 	if v.outcome == outExchanged || v.outcome == outAdmitted {
 		s.meter.SessionBegun(zoneID)
@@ -133,7 +136,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, address st
 	return v
 }
 
-func (s *Service) decide(ctx context.Context, zoneID string, q *request, address string) verdict {
+func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now := s.now()
 	held, inside := s.find(zoneID, q, now)
 	shown := ""
@@ -153,7 +156,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 	}
 	switch {
 	case shown != "":
-		return s.exchange(ctx, settings, q, shown, address, inside, now)
+		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)
 	case bypasses(settings, q), q.preflight():
 		return verdict{outcome: outBypassed}
 	}
@@ -164,7 +167,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, address
 	case q.prefetches(): // nobody is there yet who could take a place
 		return verdict{outcome: outRefused, refused: true}
 	case q.navigates():
-		return s.admit(ctx, settings, q, address, now)
+		return s.admit(ctx, settings, q, from.RealIP(), now)
 	case settings.Mode == zone.ModeOpen:
 		return verdict{outcome: outOpen}
 	}

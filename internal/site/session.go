@@ -49,7 +49,7 @@ func (s *Service) find(zoneID string, q *request, now time.Time) (token.Session,
 			}
 		}
 	}
-	return good(q.header.Get(SessionHeader))
+	return good(field(q.header, SessionHeader))
 }
 
 // setSession hands a session out as a cookie.

@@ -128,6 +128,10 @@ type Sweeper interface {
 	// others get line.Sweep's Busy. A store in the server's own process has no other owner.
 	// A repeated call examines the same places again, and removes nobody who polled.
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
+
+	// HoldSweeps keeps all servers but the owner from sweeping a zone for so long, whoever
+	// is at it. A store in the server's own process has no others.
+	HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error
 }
 
 // Healer takes in what servers remember and the store has lost.

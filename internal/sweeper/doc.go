@@ -24,7 +24,9 @@
 //     clock is ahead: a jump of 60 s would make all idle at once;
 //   - when the store comes back with an old copy, in which nobody has polled lately;
 //   - when nobody could poll, because the store was away;
-//   - when a server starts, perhaps after all of them were down.
+//   - when a server starts, perhaps after all of them were down;
+//   - when this server was overloaded for a quarter of that time (overload.go): whoever
+//     polled then may not have got through. No other server sweeps the zone meanwhile.
 //
 // # Failures
 //

@@ -20,6 +20,9 @@ const (
 	// skipLoss: the store has lost something, an idle timeout ago at most. It may know
 	// nothing of the latest polls.
 	skipLoss = "loss"
+	// skipOverload: this server was overloaded for a part of the idle timeout. Who could not
+	// get through has tried.
+	skipOverload = "overload"
 )
 
 // watch is what the sweeper knows of one zone's clock.

@@ -50,7 +50,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "queue_sweep_last_success_timestamp_seconds", Help: "When a run in which no zone failed last ended; 0 before the first.",
 		}),
 	}
-	for _, reason := range []string{skipBusy, skipUnwatched, skipJump, skipLoss} {
+	for _, reason := range []string{skipBusy, skipUnwatched, skipJump, skipLoss, skipOverload} {
 		m.skipped.WithLabelValues(reason)
 	}
 	for _, c := range []prometheus.Collector{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,6 +58,11 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
+	// overloaded reports whether the server is, since it was last asked, and overloads are when
+	// it was.
+	overloaded func() bool
+	overloads  overloads
+	watching   sync.WaitGroup
 	// cancel ends the context of all runs. Nil before Start.
 	cancel context.CancelFunc
 }
@@ -76,7 +82,7 @@ func New(o Options) (*Sweeper, error) {
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
 		lines: o.Lines, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
-		owner: uuid.NewString(), watches: make(map[string]*watch),
+		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -98,6 +104,7 @@ func (s *Sweeper) Start(ctx context.Context) {
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cron.Schedule(cron.Every(s.every), cron.FuncJob(func() { s.runOnce(ctx) }))
 	s.cron.Start()
+	s.watching.Go(func() { s.watchLoad(ctx) })
 }
 
 // Stop ends the sweeping: no further run begins, and the one in flight ends
@@ -109,6 +116,7 @@ func (s *Sweeper) Stop() {
 	}
 	s.cancel()
 	<-s.cron.Stop().Done()
+	s.watching.Wait()
 }
 
 // run is the tally of one run.
@@ -170,6 +178,13 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 	if jump > 0 {
 		s.log.WarnContext(ctx, "the store's clock jumped forward: nobody is swept for one idle timeout",
 			"zone", z.ZoneID, "jump", jump, "idleTimeout", z.IdleTimeout())
+	}
+	if idle := z.IdleTimeout(); skip == "" && s.overloads.within(s.now(), idle) > idle/mostOverloaded {
+		skip = skipOverload
+		// Another server knows nothing of those who could not get through to this one.
+		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, idle+s.every); err != nil {
+			s.failed(ctx, r, z.ZoneID, err)
+		}
 	}
 	if skip == "" {
 		return true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ type fakeStore struct {
 	batches  map[string][]batch // by zone; {} when there are none left
 	asked    []string           // "zone cursor"
 	owners   map[string]bool
+	held     []time.Duration
 
 	now     func() time.Time
 	ahead   time.Duration // of the store's clock
@@ -77,6 +79,14 @@ func (f *fakeStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint
 	}
 	f.batches[zoneID] = left[1:]
 	return left[0].Sweep, left[0].err
+}
+
+func (f *fakeStore) HoldSweeps(_ context.Context, _, owner string, span time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owners[owner] = true
+	f.held = append(f.held, span)
+	return nil
 }
 
 // taken returns what was asked since the last time.
@@ -462,5 +472,82 @@ func TestNewRefusesAPeriodThatCronDoesNotKnow(t *testing.T) {
 	_, err := New(Options{Registerer: prometheus.NewRegistry(), Every: 900 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "at least 1s") {
 		t.Errorf("New = %v", err)
+	}
+}
+
+// TestWhoCannotGetThroughIsNotIdle: a server that was overloaded for more than a quarter of the
+// idle timeout sweeps nobody, and keeps others from it, until that is long enough ago.
+func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
+	h := watched(t, "a")
+	is := false
+	h.overloaded = func() bool { return is }
+	seconds := func(n int) {
+		for range n {
+			h.clock = h.clock.Add(time.Second)
+			h.look(h.clock, time.Second)
+		}
+	}
+	const idle = zone.DefaultIdleTimeoutSeconds
+	is = true
+	seconds(idle / mostOverloaded)
+	is = false
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0") // three quarters of the time everybody got through
+
+	is = true
+	seconds(1)
+	is = false
+	h.runOnce(t.Context())
+	h.wantAsked(t)
+	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipOverload)); got != 1 {
+		t.Errorf("skipped for overload = %v, want 1", got)
+	}
+	if want := idle*time.Second + DefaultEvery; !slices.Equal(h.store.held, []time.Duration{want}) {
+		t.Errorf("others were held for %v, want %v", h.store.held, want)
+	}
+	seconds(idle)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
+
+	// A process that did not run for that long was overloaded.
+	h.clock = h.clock.Add(idle * time.Second / 3)
+	h.look(h.clock, idle*time.Second/3)
+	h.runOnce(t.Context())
+	h.wantAsked(t)
+
+	h.clock = h.clock.Add(2 * longestMemory)
+	h.overloads.add(h.clock, time.Second)
+	if n := len(h.overloads.spans); n != 1 {
+		t.Errorf("%d overloads are remembered, want 1", n)
+	}
+}
+
+// TestOverloaded: many goroutines that wait for a processor are seen, a few are not.
+func TestOverloaded(t *testing.T) {
+	l := new(load)
+	if l.overloaded() {
+		t.Error("overloaded at first")
+	}
+	var crowd sync.WaitGroup
+	for range 400 * runtime.GOMAXPROCS(0) {
+		crowd.Go(func() {
+			for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
+			}
+		})
+	}
+	crowd.Wait()
+	if !l.overloaded() {
+		t.Error("not overloaded, though most waited for longer than a quarter of a second")
+	}
+	buckets := []float64{0, slow.Seconds() / 2, slow.Seconds()}
+	for _, tt := range []struct {
+		after []uint64
+		want  bool
+	}{
+		{[]uint64{5, 5, 5}, false}, {[]uint64{94, 6, 15}, false}, {[]uint64{94, 5, 15}, true}, {[]uint64{5, 5, 6}, true},
+	} {
+		if got := tooSlow([]uint64{5, 5, 5}, tt.after, buckets); got != tt.want {
+			t.Errorf("%v: %t", tt.after, got)
+		}
 	}
 }

@@ -62,6 +62,11 @@ func (h *HTTP) State(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(echo.HeaderCacheControl, stateCaching)
+	header := c.Response().Header()
+	header.Set(echo.HeaderCacheControl, stateCaching)
+	state, alike := state.in(c.Request().Header.Get("Accept-Language"))
+	if !alike {
+		header.Add(echo.HeaderVary, "Accept-Language")
+	}
 	return c.JSON(http.StatusOK, state)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -32,10 +33,19 @@ type State struct {
 	Waiting int64 `json:"waiting"`
 	// EstimatedWait is that of one who joins now, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
-	// Message is the operator's to all who wait, and Notice its number in their answers.
-	// Both are absent where there is none.
+	// Message is the operator's to all who wait, in the reader's language, and Notice its
+	// number in their answers. Both are absent where there is none.
 	Message string `json:"message,omitempty"`
 	Notice  int64  `json:"notice,omitempty"`
+
+	messages zone.Texts
+}
+
+// in is the state for one who reads these languages, as Accept-Language has them. alike: it
+// is the same in any.
+func (s State) in(accept string) (_ State, alike bool) {
+	s.Message = serve.TextFor(s.messages, accept)
+	return s, len(s.messages.Languages()) == 0
 }
 
 // errStateLost is what is left of a reading that panicked.
@@ -107,7 +117,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	return State{
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
-		Message: settings.Message, Notice: settings.Notice(),
+		messages: settings.Message, Notice: settings.Notice(),
 	}, nil
 }
 

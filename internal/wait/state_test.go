@@ -2,9 +2,11 @@ package wait_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,6 +38,30 @@ func TestStateOfAZone(t *testing.T) {
 		w := r.send("GET", path, "")
 		if read(t, w).Code != code || w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: got %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+	}
+}
+
+// TestStateInTheReadersLanguage: caches hear of it only where there is a choice.
+func TestStateInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		message            zone.Texts
+		accept, want, vary string
+	}{
+		{nil, "de", "", ""}, {zone.Texts{"default": "Soon."}, "de", "Soon.", ""},
+		{zone.Texts{"default": "Soon.", "de": "Gleich."}, "de-AT", "Gleich.", "Accept-Language"},
+		{zone.Texts{"default": "Soon.", "de": "Gleich."}, "fr", "Soon.", "Accept-Language"},
+	} {
+		r := newRoom(t)
+		r.set(t, func(s *zone.Settings) { s.Message = tt.message })
+		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/traffic/zones/TEST_ZONE", http.NoBody)
+		q.Header.Set("Accept-Language", tt.accept)
+		r.http.ServeHTTP(w, q)
+		var got wait.State
+		must(t, json.Unmarshal(w.Body.Bytes(), &got))
+		if s := (zone.Settings{Message: tt.message}); got.Message != tt.want || got.Notice != s.Notice() || w.Header().Get("Vary") != tt.vary {
+			t.Errorf("%v for %s: %s, %v", tt.message, tt.accept, w.Body, w.Header())
 		}
 	}
 }

@@ -20,16 +20,17 @@
 // reaches them do not count, so people who left cost no capacity; one of them
 // who comes back is live again, and goes first, having the older arrival.
 //
-// A released visitor who polls enters when the window has room and fewer live
-// released visitors are ahead than Reach(room). Reach exceeds the room itself,
-// so that nobody's absence leaves a slot idle, and grows with the room, so that
-// slots that stay idle loosen the order just as much as is needed to fill them.
+// A released visitor who polls enters when the window and the second have room and
+// fewer live released visitors are ahead than Reach(room). Reach exceeds the room
+// itself, so that nobody's absence leaves a slot idle, and grows with the room, so that
+// slots that stay idle loosen the order just as much as is needed to fill them. The
+// limit of a second makes the flow even; while nobody waits it does not hold.
 //
 // # What is authoritative
 //
 // The log of admissions. A slot is taken by an entry and free again when the
 // entry is older than the window: counted in milliseconds, with no buckets,
-// for the window and for the minute. When a store has lost its log, Phantoms
+// for the window, the minute and the second. When a store has lost its log, Phantoms
 // stand in for what it may have held (see there).
 //
 // # The clock

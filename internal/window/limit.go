@@ -9,6 +9,8 @@ import (
 const (
 	// MinuteMillis is the span of the second limit.
 	MinuteMillis = 60_000
+	// SecondMillis is the span of the third, which holds while there is a line.
+	SecondMillis = 1_000
 	// GraceMillis is how late a visitor may poll and still count as live:
 	// Retry-After is in whole seconds, so an honest client may be up to one late.
 	GraceMillis = 1_000
@@ -33,12 +35,33 @@ func Limit(perMinute, windowMillis int64) int64 {
 	return max(1, (perMinute*windowMillis+MinuteMillis-1)/MinuteMillis)
 }
 
+// PerSecond is how many may enter in any 1,000 ms while there is a line: what the
+// operator set, at least 1. PerSecondAuto is 1.25 times the mean, rounded up, so that a
+// window that fills at once does not come back as a clump every window; what is left
+// above the mean makes up for slots that lay idle.
+func PerSecond(s zone.Settings) int64 {
+	switch s.MaxPerSecond {
+	case zone.PerSecondAuto:
+		return max(1, (s.PerMinute*5+239)/240)
+	case zone.PerSecondNone:
+		return zone.MaxMaxPerSecond
+	default:
+		return int64(s.MaxPerSecond)
+	}
+}
+
 // Rates are a zone's settings as the rule uses them.
 type Rates struct {
 	// PerMinute is the most admissions in any 60 s.
 	PerMinute int64
 	// WindowMillis is the length of the window, Limit the most admissions in it.
 	WindowMillis, Limit int64
+	// PerSecond is the most admissions in any 1,000 ms while there is a line. It is
+	// Limit where that holds it anyway.
+	PerSecond int64
+	// Pace is how many a minute enter from a line: PerMinute, or what PerSecond lets
+	// through.
+	Pace int64
 	// Target is how many live visitors are kept released: 2.5 windows' worth,
 	// at least 3. Fewer, and a window runs dry when some do not come; more,
 	// and appointments reach further ahead than they can be kept.
@@ -55,8 +78,12 @@ type Rates struct {
 func RatesOf(s zone.Settings) Rates {
 	w := s.WindowSeconds * 1000
 	l := Limit(s.PerMinute, w)
+	second, pace := min(l, PerSecond(s)), s.PerMinute
+	if second < l {
+		pace = min(pace, second*MinuteMillis/(SecondMillis+1))
+	}
 	return Rates{
-		PerMinute: s.PerMinute, WindowMillis: w, Limit: l,
+		PerMinute: s.PerMinute, WindowMillis: w, Limit: l, PerSecond: second, Pace: pace,
 		Target:          max(3, (5*l+1)/2),
 		Trust:           max(32, l),
 		PeriodCapMillis: min(MaxPeriodMillis, s.IdleTimeoutSeconds*1000/3),
@@ -70,8 +97,8 @@ func (r Rates) Room(inWindow, inMinute int64) int64 {
 }
 
 // Reach is how many live released visitors are within reach of the front when
-// there is room for some: the visitor with n live ones ahead may enter if
-// n < Reach(room). Nobody may when there is no room. The slack beyond the room
+// there is room for some, in the second, too: the visitor with n live ones ahead may
+// enter if n < Reach(room). Nobody may when there is no room. The slack beyond the room
 // is a tenth of a window: no absence idles a slot, and by no more than that
 // can one who is on time be overtaken, but for those whose own slot it was.
 func (r Rates) Reach(room int64) int64 {
@@ -121,7 +148,7 @@ func (r Rates) Back(sinceMillis int64) int64 {
 	if wait >= SoonMillis {
 		wait *= 2
 	}
-	return max(0, wait-r.WindowMillis) * r.PerMinute / MinuteMillis
+	return max(0, wait-r.WindowMillis) * r.Pace / MinuteMillis
 }
 
 // Phantoms stand for the admissions that a store may have made and lost. They

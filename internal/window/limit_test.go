@@ -41,22 +41,31 @@ func TestRatesOf(t *testing.T) {
 		want Rates
 	}{
 		"default": {func(*zone.Settings) {}, Rates{
-			PerMinute: 600, WindowMillis: 6_000, Limit: 60, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
 		}},
 		"small": {func(s *zone.Settings) { s.PerMinute = 5 }, Rates{
-			PerMinute: 5, WindowMillis: 6_000, Limit: 1, Target: 3, Trust: 32, PeriodCapMillis: 20_000,
+			PerMinute: 5, WindowMillis: 6_000, Limit: 1, PerSecond: 1, Pace: 5, Target: 3, Trust: 32, PeriodCapMillis: 20_000,
 		}},
 		"odd": {func(s *zone.Settings) { s.PerMinute = 30 }, Rates{
-			PerMinute: 30, WindowMillis: 6_000, Limit: 3, Target: 8, Trust: 32, PeriodCapMillis: 20_000,
+			PerMinute: 30, WindowMillis: 6_000, Limit: 3, PerSecond: 1, Pace: 30, Target: 8, Trust: 32, PeriodCapMillis: 20_000,
 		}},
 		"huge, with a long window": {func(s *zone.Settings) { s.PerMinute, s.WindowSeconds = 600_000, 60 }, Rates{
-			PerMinute: 600_000, WindowMillis: 60_000, Limit: 600_000, Target: 1_500_000, Trust: 600_000, PeriodCapMillis: 20_000,
+			PerMinute: 600_000, WindowMillis: 60_000, Limit: 600_000, PerSecond: 12_500, Pace: 600_000, Target: 1_500_000, Trust: 600_000, PeriodCapMillis: 20_000,
+		}},
+		"uneven": {func(s *zone.Settings) { s.MaxPerSecond = zone.PerSecondNone }, Rates{
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 60, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
+		}},
+		"slower than the limit": {func(s *zone.Settings) { s.MaxPerSecond = 5 }, Rates{
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 5, Pace: 299, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
+		}},
+		"a window of a second is even": {func(s *zone.Settings) { s.WindowSeconds = 1 }, Rates{
+			PerMinute: 600, WindowMillis: 1_000, Limit: 10, PerSecond: 10, Pace: 600, Target: 25, Trust: 32, PeriodCapMillis: 20_000,
 		}},
 		"impatient": {func(s *zone.Settings) { s.IdleTimeoutSeconds = 5 }, Rates{
-			PerMinute: 600, WindowMillis: 6_000, Limit: 60, Target: 150, Trust: 60, PeriodCapMillis: 1_666,
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 1_666,
 		}},
 		"patient": {func(s *zone.Settings) { s.IdleTimeoutSeconds = 3_600 }, Rates{
-			PerMinute: 600, WindowMillis: 6_000, Limit: 60, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
 		}},
 	}
 	for name, tt := range tests {
@@ -64,6 +73,17 @@ func TestRatesOf(t *testing.T) {
 		tt.edit(&s)
 		if got := RatesOf(s); got != tt.want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, tt.want)
+		}
+	}
+}
+
+func TestPerSecond(t *testing.T) {
+	t.Parallel()
+	for perMinute, want := range map[int64]int64{0: 1, 1: 1, 10: 1, 48: 1, 49: 2, 60: 2, 96: 2, 97: 3, 600: 13, 2_000: 42, zone.MaxPerMinute: 125_000} {
+		s := zone.Defaults("z")
+		s.PerMinute = perMinute
+		if got := PerSecond(s); got != want {
+			t.Errorf("%d a minute: %d in a second, want %d", perMinute, got, want)
 		}
 	}
 }
@@ -219,7 +239,7 @@ func TestBack(t *testing.T) {
 		{0, 6_000, 24_000, 0},
 	}
 	for _, tt := range tests {
-		r := Rates{PerMinute: tt.perMinute, WindowMillis: tt.window}
+		r := Rates{Pace: tt.perMinute, WindowMillis: tt.window}
 		if got := r.Back(tt.since); got != tt.want {
 			t.Errorf("%d a minute, a window of %d ms, after %d ms: %d, want %d", tt.perMinute, tt.window, tt.since, got, tt.want)
 		}

@@ -25,13 +25,13 @@ const (
 // the share that the edge lately found there will take a slot: edgeLive of
 // edgePassed. At most MaxEstimateMillis.
 func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
-	if r.PerMinute == 0 {
+	if r.Pace == 0 {
 		return MaxEstimateMillis
 	}
 	if edgePassed > 0 {
 		far = far * edgeLive / edgePassed
 	}
-	return min(MaxEstimateMillis, max(0, live+far+1-room)*MinuteMillis/r.PerMinute)
+	return min(MaxEstimateMillis, max(0, live+far+1-room)*MinuteMillis/r.Pace)
 }
 
 // FarPeriod is when one beyond the edge polls next: after 5/14 of the
@@ -78,15 +78,28 @@ func Opens(j, now, span, perSpan int64, ph Phantoms, lost, logged int64, real fu
 	}
 }
 
+// Slot is when the slot of one with so many ahead opens by all limits, in Unix
+// milliseconds; opens says when it does by one of them, as Opens, and at once where
+// there is room.
+func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) int64 {
+	at := max(opens(ahead, r.WindowMillis, r.Limit), opens(ahead, MinuteMillis, r.PerMinute))
+	if r.PerSecond < r.Limit {
+		at = max(at, opens(ahead, SecondMillis, r.PerSecond))
+	}
+	return at
+}
+
 // AppointmentPeriod is when a released visitor polls next whose slot opens in
 // that many milliseconds: then, if it is soon; half-way, if later, and the
 // earlier the more of the others fail to come, for then the slot may open long
 // before. Simulated with 90 % leaving: 87 % of capacity used when all wait for
-// the slot as predicted, 98 % so.
+// the slot as predicted, 98 % so. The least period shrinks with them, to a
+// half at least: where slots open one by one, each waits for somebody to come.
 func (r Rates) AppointmentPeriod(opensIn int64, s Shows) int64 {
 	p := opensIn
 	if p > SoonMillis {
 		p = max(SoonMillis, p/2)
 	}
-	return min(max(s.Expect(p, r), MinAppointmentMillis), NearPeriodMillis, r.PeriodCapMillis)
+	p = max(s.Expect(max(p, MinAppointmentMillis), r), MinAppointmentMillis/2)
+	return min(p, NearPeriodMillis, r.PeriodCapMillis)
 }

@@ -136,6 +136,31 @@ func TestOpensIsWhenThereIsRoom(t *testing.T) {
 	})
 }
 
+// TestSlot: of a window that filled at once, the slots are said to open as the second
+// lets them be taken.
+func TestSlot(t *testing.T) {
+	t.Parallel()
+	r := rates(600) // 13 a second
+	// The window was full from 0 on, and 13 of the last second are in.
+	opens := func(ahead, span, perSpan int64) int64 {
+		filled := map[int64]int64{r.WindowMillis: 10, MinuteMillis: 70, SecondMillis: 13}[span]
+		j := ahead - (perSpan - filled)
+		if j < 0 {
+			return 6_500
+		}
+		return Opens(j, 6_500, span, perSpan, Phantoms{}, 0, filled, func(i int64) int64 { return 6_001 + i })
+	}
+	for ahead, want := range map[int64]int64{0: 7_002, 12: 7_014, 13: 7_501, 26: 8_501, 52: 12_004} {
+		if got := r.Slot(ahead, opens); got != want {
+			t.Errorf("%d ahead: at %d, want %d", ahead, got, want)
+		}
+	}
+	r.PerSecond = r.Limit
+	if got := r.Slot(0, opens); got != 6_500 {
+		t.Errorf("without a limit of the second: at %d, want at once", got)
+	}
+}
+
 func TestAppointmentPeriod(t *testing.T) {
 	t.Parallel()
 	all, half := Shows{}, Shows{Missed: 30}
@@ -154,7 +179,7 @@ func TestAppointmentPeriod(t *testing.T) {
 		"earlier when half do not come":      {12_000, half, 3_000},
 		"soon, when half do not come":        {3_000, half, 1_500},
 		"in a day, when half do not come":    {MaxEstimateMillis, half, NearPeriodMillis},
-		"very soon, when half do not come":   {300, half, 250},
+		"very soon, when half do not come":   {200, half, 125},
 		"a little later, when half stay out": {5_000, half, 2_000},
 	}
 	for name, tt := range tests {

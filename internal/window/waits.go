@@ -7,7 +7,7 @@ import (
 
 const (
 	// waitUnitMillis is the width of the narrowest bucket of waits: half of
-	// MinAppointmentMillis, so finer than visitors are told to poll.
+	// MinAppointmentMillis, the shortest that visitors are told.
 	waitUnitMillis = 128
 	// waitSteps is how many buckets an octave has.
 	waitSteps = 8

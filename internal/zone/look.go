@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // Bounds of what an operator sets of the waiting page.
@@ -19,7 +21,7 @@ const (
 	MaxSiteLength = 280
 	// MaxTitleLength is in bytes: a line on a phone, in any script.
 	MaxTitleLength = 120
-	// MaxMessageLength is in bytes: a few sentences, in any script.
+	// MaxMessageLength is in bytes, in each language: a few sentences, in any script.
 	MaxMessageLength = 1_000
 	// MaxLogoLength is that of the whole data: URL, in bytes. Each page carries the logo,
 	// each server reads it with the settings, and the record keeps it with each change.
@@ -34,12 +36,20 @@ var (
 )
 
 // Notice is a number for the message to all who wait, the same on all servers; 0 for
-// none. Another message has another number, but for one in four billion.
+// none. Another message has another number, but for one in four billion; so has one of which
+// a translation is another.
 func (s *Settings) Notice() int64 {
-	if s.Message == "" {
+	if len(s.Message) == 0 {
 		return 0
 	}
-	return int64(crc32.ChecksumIEEE([]byte(s.Message))) + 1
+	var sum uint32 // in whatever order
+	for tag, text := range s.Message {
+		if tag != setting.DefaultText {
+			text = tag + ":" + text
+		}
+		sum += crc32.ChecksumIEEE([]byte(text))
+	}
+	return int64(sum) + 1
 }
 
 // LogoOf and ColorOf are what may be shown of the settings, wherever they come from: ""

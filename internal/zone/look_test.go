@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -52,9 +53,11 @@ func TestLook(t *testing.T) {
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = "https://evil.example/logo.png" }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", png) + "\" onerror=\"alert(1)" }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", png+strings.Repeat("x", zone.MaxLogoLength)) }},
-		{"", func(s *zone.Settings) { s.PageTitle, s.Message = "<script>", "</p><script>alert(1)</script>" }}, // text, and shown as such
-		{"message", func(s *zone.Settings) { s.Message = "one\ntwo" }},
-		{"message", func(s *zone.Settings) { s.Message = "turned \u202e round" }},
+		{"", func(s *zone.Settings) {
+			s.PageTitle, s.Message = "<script>", setting.TextsOf("</p><script>alert(1)</script>")
+		}}, // text, and shown as such
+		{"message", func(s *zone.Settings) { s.Message = setting.TextsOf("one\ntwo") }},
+		{"message", func(s *zone.Settings) { s.Message = setting.TextsOf("turned \u202e round") }},
 	} {
 		s := zone.Defaults("Z")
 		tt.change(&s)
@@ -86,8 +89,16 @@ func TestContrast(t *testing.T) {
 
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	a, b := zone.Settings{Message: "a"}, zone.Settings{Message: "b"}
-	if none := (&zone.Settings{}).Notice(); none != 0 || a.Notice() == b.Notice() || a.Notice() < 1 || a.Notice() > 1<<32 {
-		t.Errorf("%d, %d, %d", none, a.Notice(), b.Notice())
+	seen := map[int64]zone.Texts{0: nil}
+	for _, m := range []zone.Texts{{"default": "a"}, {"default": "b"}, {"default": "a", "de": "b"}, {"default": "a", "fr": "b"}, {"default": "a", "de": "c"}} {
+		s := zone.Settings{Message: m}
+		n := s.Notice()
+		if was, known := seen[n]; known || n < 1 || n > 1<<32 {
+			t.Errorf("%v: %d, as %v", m, n, was)
+		}
+		seen[n] = m
+	}
+	if none := (&zone.Settings{Message: zone.Texts{}}).Notice(); none != 0 {
+		t.Errorf("none: %d", none)
 	}
 }

@@ -98,6 +98,12 @@ var Table = setting.Table[Settings]{
 		Column: "OUTAGE", Spare: 5,
 	},
 	{
+		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond }, Later: true,
+		Default: PerSecondAuto, Fault: Settings.perSecondFault,
+		Label: "Most in a second", Hint: "Most admissions in any second while there is a line: a number, none, or auto, 1.25 times the mean.",
+		Say: Settings.sayPerSecond, Means: Settings.meanPerSecond,
+	},
+	{
 		Name: "sites", At: func(s *Settings) any { return &s.Sites }, Later: true,
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
@@ -120,8 +126,8 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "message", At: func(s *Settings) any { return &s.Message }, Later: true,
-		Default: "", MaxLength: MaxMessageLength,
-		Label: "Message", Hint: "To all who wait. They see it when they poll next.",
+		Default: Texts{}, MaxLength: MaxMessageLength,
+		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
 	},
 	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,

@@ -73,6 +73,23 @@ func TestSettingsAsJSON(t *testing.T) {
 	}
 }
 
+// TestMessageOfBefore: a message was a string, and one that is in one language still is, for servers of before.
+func TestMessageOfBefore(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]zone.Texts{
+		`""`: {}, `"Back soon."`: {"default": "Back soon."}, `{"de":"Gleich.","default":"Soon."}`: {"default": "Soon.", "de": "Gleich."},
+	} {
+		var s zone.Settings
+		if err := json.Unmarshal([]byte(`{"zoneId":"Z","message":`+text+`}`), &s); err != nil || !reflect.DeepEqual(s.Message, want) {
+			t.Errorf("%s: %v, %v", text, s.Message, err)
+		}
+		kept, err := s.Kept()
+		if err != nil || strings.Contains(string(kept), `"message":`+text) != (len(want) > 0) {
+			t.Errorf("%s: kept as %s, %v", text, kept, err)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	s := zone.Defaults("a b")

@@ -9,7 +9,14 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/setting"
 )
+
+// Texts is one text in several languages.
+type Texts = setting.Texts
+
+// DefaultText is the tag of the text for who reads none of the languages.
+const DefaultText = setting.DefaultText
 
 // Mode says what a zone does with those who come.
 type Mode string
@@ -112,6 +119,8 @@ type Settings struct {
 	MaxWaiting int64
 	// OnStoreFailure is hold or admit.
 	OnStoreFailure FailurePolicy
+	// MaxPerSecond is the most admissions in any 1,000 ms while there is a line.
+	MaxPerSecond PerSecond
 	// Sites are the origins that the waiting page may lead to; paths lead to the first.
 	Sites []string
 	// PageTitle stands above the waiting page, as the shop's name does.
@@ -120,8 +129,8 @@ type Settings struct {
 	PageColor string
 	// PageLogo is an image as a data: URL, or "".
 	PageLogo string
-	// Message is to all who wait; "" for none.
-	Message string
+	// Message is to all who wait; empty for none.
+	Message Texts
 	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
 	SessionSeconds int64
 	// SessionRenewal is use or off.

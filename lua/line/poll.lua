@@ -45,7 +45,7 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local r = rates_of(z.per_minute, z.window, z.idle)
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1])
 
 local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)

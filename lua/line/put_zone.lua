@@ -15,7 +15,8 @@
 --             nobody remembers it
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
--- ARGV[17..22]  when people gather, are settled and are let in, in ms; the least score of
+-- ARGV[17]    most a second in a line; 0 auto, -1 none
+-- ARGV[18..23]  when people gather, are settled and are let in, in ms; the least score of
 --             a draw, the first above all, and that of the draws before, in microseconds;
 --             0 for none
 --
@@ -67,13 +68,14 @@ if created and missing ~= 2 then
 end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[17]), tonumber(ARGV[18]), tonumber(ARGV[19])
-z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[20]), tonumber(ARGV[21]), tonumber(ARGV[22])
+z.max_per_second = tonumber(ARGV[17])
+z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[18]), tonumber(ARGV[19]), tonumber(ARGV[20])
+z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[21]), tonumber(ARGV[22]), tonumber(ARGV[23])
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
   local seen = tonumber(ARGV[14])
-  lose(z, rates_of(z.per_minute, z.window, z.idle), now, seen > 0 and seen or now)
+  lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now)
   if seen > 0 then
     z.epoch = tonumber(ARGV[15])
   else

@@ -20,7 +20,7 @@ local z, missing = load_zone(ZONE)
 if not z then
   return missing
 end
-local t = begin(z, rates_of(z.per_minute, z.window, z.idle), ARGV[1])
+local t = begin(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), ARGV[1])
 for i = 2, #ARGV, 4 do
   local id, arrived, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   if same_data(z, t, tonumber(ARGV[i + 2])) then

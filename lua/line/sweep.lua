@@ -9,7 +9,8 @@
 -- ARGV[3]     how long it may keep the lease, ms
 -- ARGV[4]     the cursor: 0 to begin with, then what the last call returned,
 --             which is the seen bucket to go on with, 1..16384
--- ARGV[5]     how many tokens to examine at most (it ends with a bucket)
+-- ARGV[5]     how many tokens to examine at most (it ends with a bucket); 0 to take the lease,
+--             whoever has it
 -- ARGV[6]     how many to remove at most, 1..1000
 --
 -- Returns  {1} zone unknown, {2} deleted, {3} another server has the lease, {4} data of
@@ -40,7 +41,7 @@ if not z then
   return { missing }
 end
 local owner = redis.call('GET', KEYS[10])
-if owner and owner ~= ARGV[2] then
+if owner and owner ~= ARGV[2] and ARGV[5] ~= '0' then
   return { 3 }
 end
 redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])

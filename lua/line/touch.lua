@@ -6,9 +6,9 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the epoch of the line in which they wait
 -- ARGV[3]     the least of their arrivals, in microseconds
--- ARGV[4..]   three strings for each, at most 1,000 of them: the id (8 bytes), its seen
---             bucket, and when it polled and what period it was told (6 bytes and 2,
---             big-endian, ms); one byte more of one whose place a draw may have given
+-- ARGV[4..]   for each seen bucket its name, of at most 5 digits, then two strings for each
+--             who is in it: the id (8 bytes), and when it polled and what period it was told
+--             (6 bytes and 2, big-endian, ms); at most 2,000 visitors in all
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, doubted, pace}
@@ -16,7 +16,8 @@
 --   doubted      which of them, from 1, have to ask the next time: those who are not in
 --                the line, of whom nothing is noted, and those whom the edge has reached
 --
--- O(1) a visitor, unless the edge is near one of them; then O(log n). Run twice, it
+-- O(1) a visitor, unless the edge is near one of them or one is not in the line; then
+-- O(log n). Run twice, it
 -- leaves the same.
 
 --@include zone
@@ -27,7 +28,7 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local r = rates_of(z.per_minute, z.window, z.idle)
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1])
 
 -- reached counts one among the live whom the edge reached before the note came: it
@@ -50,24 +51,57 @@ end
 
 local doubted, call = {}, redis.call
 local near, same = tonumber(ARGV[3]) <= z.edge_micros, tonumber(ARGV[2]) == z.epoch
-for i = 4, #ARGV, 3 do
-  local id, key, stamp, good = ARGV[i], SEEN .. ARGV[i + 1], ARGV[i + 2], same
-  if good then
-    if #stamp > 8 then -- its arrival is kept with what is noted of it
-      stamp = string.sub(stamp, 1, 8) .. string.sub(call('HGET', key, id) or '', 9)
-    end
-    -- Whoever waits has a last poll, and nobody else.
-    if call('HSET', key, id, stamp) == 1 then
+
+-- keep_arrivals has what is noted of those whom a draw has given a place go on with their
+-- arrival.
+local function keep_arrivals(key, first, last)
+  local ids = {}
+  for i = first, last, 2 do
+    ids[#ids + 1] = ARGV[i]
+  end
+  local was = call('HMGET', key, unpack(ids))
+  for n = 1, #ids do
+    local at = first + 2 * n - 1
+    ARGV[at] = ARGV[at] .. string.sub(was[n] or '', 9)
+  end
+end
+
+-- note writes what a bucket's visitors, from ARGV[first] to ARGV[last], were told. Whoever
+-- waits has a last poll, and nobody else: so if one of the fields is new, its visitor is
+-- not in the line. The visitors before them are counted in before.
+local function note(key, first, last, before)
+  if z.draw_upto + z.draw_behind > 0 then
+    keep_arrivals(key, first, last)
+  end
+  local new = call('HSET', key, unpack(ARGV, first, last)) > 0
+  for i = first, (new or near) and last or 0, 2 do
+    local id, stays = ARGV[i], true
+    if new and not call('ZSCORE', LINE, id) then
       call('HDEL', key, id)
-      good = false
-    else
-      z.polls = z.polls + 1
-      good = not (near and reached(id, stamp))
+      stays, z.polls = false, z.polls - 1
+    end
+    if not stays or near and reached(id, ARGV[i + 1]) then
+      doubted[#doubted + 1] = before + (i - first) / 2 + 1
     end
   end
-  if not good then
-    doubted[#doubted + 1] = (i - 1) / 3
+end
+
+local visitors, i = 0, 4
+while ARGV[i] do
+  local last = i
+  while ARGV[last + 1] and #ARGV[last + 1] == 8 do
+    last = last + 2
   end
+  local n = (last - i) / 2
+  if same then
+    z.polls = z.polls + n
+    note(SEEN .. ARGV[i], i + 1, last, visitors)
+  else
+    for each = 1, n do
+      doubted[#doubted + 1] = visitors + each
+    end
+  end
+  visitors, i = visitors + n, last + 1
 end
 save_zone(ZONE, z)
 return { 0, state_of(z, r, t), doubted, pace_of(z, r, t) }

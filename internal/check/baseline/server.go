@@ -146,9 +146,14 @@ func (s *Server) WatchCalls(ctx context.Context, least time.Duration) error {
 	return nil
 }
 
-// ScriptCalls returns how long each script call has held the server since
-// WatchCalls, in order, and ends the watch.
-func (s *Server) ScriptCalls(ctx context.Context) ([]time.Duration, error) {
+// ScriptCall is one that was noted: the script's hash, and how long it held the server.
+type ScriptCall struct {
+	SHA  string
+	Took time.Duration
+}
+
+// ScriptCalls returns the script calls since WatchCalls, in order, and ends the watch.
+func (s *Server) ScriptCalls(ctx context.Context) ([]ScriptCall, error) {
 	if err := s.client.ConfigSet(ctx, "slowlog-log-slower-than", "-1").Err(); err != nil {
 		return nil, fmt.Errorf("baseline: script calls: %w", err)
 	}
@@ -156,10 +161,10 @@ func (s *Server) ScriptCalls(ctx context.Context) ([]time.Duration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("baseline: script calls: %w", err)
 	}
-	var calls []time.Duration
+	var calls []ScriptCall
 	for _, l := range slices.Backward(logged) { // the newest comes first
-		if len(l.Args) > 0 && strings.HasPrefix(strings.ToLower(l.Args[0]), "eval") {
-			calls = append(calls, l.Duration)
+		if len(l.Args) > 1 && strings.HasPrefix(strings.ToLower(l.Args[0]), "eval") {
+			calls = append(calls, ScriptCall{l.Args[1], l.Duration})
 		}
 	}
 	return calls, nil

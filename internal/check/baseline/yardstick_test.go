@@ -101,9 +101,9 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-func sumOf(times []time.Duration) (sum time.Duration) {
-	for _, t := range times {
-		sum += t
+func sumOf(calls []baseline.ScriptCall) (sum time.Duration) {
+	for _, c := range calls {
+		sum += c.Took
 	}
 	return sum
 }

@@ -91,10 +91,11 @@ func (w *invariants) answered(p *person, a line.Answer) {
 	}
 	if a.Status == line.Admitted {
 		w.died("used", place(a.Place))
-	}
-	if a.Status == line.Admitted {
 		w.admitted = append(w.admitted, entered{w.now, a.Place.ID})
 		w.neverOver()
+		if joined := w.w.model.totals.Joined; joined == w.joined || a.State.Live > 0 {
+			w.even()
+		}
 	}
 	if p == nil {
 		return
@@ -134,6 +135,17 @@ func (w *invariants) neverOver() {
 	}
 	if n := w.since(minute); n > w.rule.PerMinute {
 		w.w.t.Fatalf("%d admissions in a minute, at most %d", n, w.rule.PerMinute)
+	}
+}
+
+// even: neither did one from a line, or beside a line, break that of a second.
+func (w *invariants) even() {
+	most := window.PerSecond(w.rule)
+	if w.rule.Mode == zone.ModeOpen || w.now <= w.blindUntil {
+		return
+	}
+	if n := w.since(second); n > most {
+		w.w.t.Fatalf("%d admissions in a second in which somebody waits, at most %d", n, most)
 	}
 }
 

@@ -244,7 +244,7 @@ func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 // straightIn: all who wait are released, and there is room for each live one
 // of them and for one more; a burst, for when nobody waits.
 func (m *model) straightIn() bool {
-	room := m.room()
+	room := m.roomInLine()
 	if m.live() == 0 {
 		room = min(m.rates.Limit+m.settings.Burst-m.since(m.rates.WindowMillis), m.rates.PerMinute-m.since(window.MinuteMillis))
 	}
@@ -292,7 +292,7 @@ func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
 			m.present = min(m.present+1, m.passed)
 			m.shows = m.shows.Return()
 		}
-		if m.count(func(o *visitor) bool { return o.live && before(o, v) }) < m.rates.Reach(m.room()) {
+		if m.count(func(o *visitor) bool { return o.live && before(o, v) }) < m.rates.Reach(m.roomInLine()) {
 			m.shows = m.shows.Keep(m.rates)
 			return m.admit(token)
 		}
@@ -375,20 +375,20 @@ func (m *model) opensIn(ahead int64) int64 {
 	if m.rates.PerMinute == 0 {
 		return window.MaxEstimateMillis
 	}
-	if m.hold() > 0 { // a window's worth at the opening, the next a window later
-		return min(m.hold()+ahead/m.rates.Limit*(m.rates.WindowMillis+1), window.MaxEstimateMillis)
-	}
-	slot := func(span, limit int64) int64 {
+	opens := func(ahead, span, limit int64) int64 {
+		if m.hold() > 0 { // a span's worth at the opening, the next a span later
+			return m.now + min(m.hold()+ahead/limit*(span+1), window.MaxEstimateMillis)
+		}
 		lost, logged := m.lostAndLogged(span)
 		free := limit - lost - logged
 		if ahead < free {
-			return 0
+			return m.now
 		}
 		in := m.log[len(m.log)-int(logged):]
 		at := func(i int64) int64 { return in[i].at }
-		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, lost, logged, at) - m.now
+		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, lost, logged, at)
 	}
-	return max(slot(m.rates.WindowMillis, m.rates.Limit), slot(window.MinuteMillis, m.rates.PerMinute))
+	return m.rates.Slot(ahead, opens) - m.now
 }
 
 func (m *model) admit(token line.Place) line.Answer {
@@ -455,30 +455,12 @@ func (m *model) sweep(rawMicros int64) (removed int64) {
 	return removed
 }
 
-func (m *model) state() line.State {
-	return line.State{
-		NowMillis: m.now, EdgeMicros: m.edge, LastArrivalMicros: m.last,
-		Waiting: m.len(), Released: m.released(), Live: m.live(),
-		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
-		EdgePassed: m.passed, EdgeLive: m.present,
-		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
-		SettlesAtMillis: m.held(m.settings.Gate().SettlesAtMillis), OpensAtMillis: m.held(m.settings.Gate().OpensAtMillis),
-	}
-}
-
 // held is a time of the gate, while that is closed.
 func (m *model) held(millis int64) int64 {
 	if m.hold() == 0 {
 		return 0
 	}
 	return millis
-}
-
-func (m *model) stats() line.Stats {
-	return line.Stats{
-		State: m.state(), Totals: m.totals, Waits: slices.Clone(m.waits),
-		EstimateMillis: m.estimate(m.len() - m.released()),
-	}
 }
 
 func (m *model) find(id line.ID) *visitor {
@@ -504,6 +486,11 @@ func (m *model) room() int64 {
 		return 0
 	}
 	return m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis))
+}
+
+// roomInLine is the room where there is a line: a second has a limit, too.
+func (m *model) roomInLine() int64 {
+	return min(m.room(), m.rates.PerSecond-m.since(window.SecondMillis))
 }
 
 // since counts the admissions of the span that ends now, lost ones that may

@@ -82,6 +82,7 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 	s.PerMinute = limits.Draw(t, "per minute")
 	s.WindowSeconds = spans.Draw(t, "window")
 	s.Burst = rapid.SampledFrom([]int64{0, 0, 0, 1, 5}).Draw(t, "burst")
+	s.MaxPerSecond = rapid.SampledFrom([]zone.PerSecond{zone.PerSecondAuto, zone.PerSecondAuto, zone.PerSecondNone, 1, 3}).Draw(t, "max per second")
 	s.IdleTimeoutSeconds = rapid.SampledFrom([]int64{60, 20, 5}).Draw(t, "idle timeout")
 	s.PassTTLSeconds = rapid.SampledFrom([]int64{300, 60, 10}).Draw(t, "pass ttl")
 	s.MaxWaiting = rapid.SampledFrom([]int64{0, 0, 3, 15}).Draw(t, "max waiting")

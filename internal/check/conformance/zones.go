@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -115,6 +116,7 @@ func (s *story) allFail(want error) {
 		"zone":   func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"stats":  func(ctx context.Context) error { _, err := store.Stats(ctx, s.zoneID); return err },
 		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
+		"hold":   func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
 		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },
 	}
 	for name, call := range calls {

@@ -10,32 +10,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // site is the example, which users copy.
 const site = "../../../deploy/limits/nginx.conf"
-
-// mainConf is what nginx needs around a site, to run as anybody and in one process.
-const mainConf = `daemon off;
-master_process off;
-pid %[1]s/nginx.pid;
-error_log stderr warn;
-events {}
-http {
-    access_log off;
-    client_body_temp_path %[1]s/body;
-    proxy_temp_path %[1]s/proxy;
-    fastcgi_temp_path %[1]s/fastcgi;
-    uwsgi_temp_path %[1]s/uwsgi;
-    scgi_temp_path %[1]s/scgi;
-    include %[1]s/site.conf;
-}
-`
 
 // clientAddress is where the tests' clients are: not nginx's own address, which is a
 // trusted one.
@@ -76,7 +60,7 @@ func startGateway(t *testing.T) *gateway {
 	}))
 	t.Cleanup(backend.Close)
 
-	g.nginx, g.url = startNginx(t, site, map[string]string{
+	g.nginx, g.url = startNginx(t, site, process.Others{
 		"server 127.0.0.1:8082;": "server " + limits + ";",
 		"server 127.0.0.1:8000;": "server " + backend.Listener.Addr().String() + ";",
 	})
@@ -89,44 +73,23 @@ func startGateway(t *testing.T) *gateway {
 
 // startNginx starts nginx with an example, in which these texts are others, and returns where
 // it listens.
-func startNginx(t *testing.T, example string, others map[string]string) (nginx *child, url string) {
+func startNginx(t *testing.T, example string, others process.Others) (nginx *child, url string) {
 	t.Helper()
-	text, err := os.ReadFile(example)
+	g, err := process.NewNginx(t.Context(), t.TempDir(), example, others, "")
+	return startFront(t, g, err)
+}
+
+// startFront starts a gateway, and returns where it listens.
+func startFront(t *testing.T, g *process.Gateway, err error) (c *child, url string) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, listen, conf := t.TempDir(), local(freePort(t)), string(text)
-	others["listen 80;"] = "listen " + listen + ";"
-	for was, is := range others {
-		if strings.Count(conf, was) != 1 {
-			t.Fatalf("%s has not one %q", example, was)
-		}
-		conf = strings.Replace(conf, was, is, 1)
+	c = adopt(t, g.Process)
+	if err := g.Start(context.Background()); err != nil { // it outlives the test's context
+		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "site.conf"), conf)
-	write(t, filepath.Join(dir, "nginx.conf"), fmt.Sprintf(mainConf, dir))
-	nginx = newChild(t, nginxProgram(t), dir, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
-	nginx.start(t)
-	await(t, startTimeout, "nginx listens", func() bool {
-		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", listen)
-		if err == nil {
-			err = c.Close()
-		}
-		return err == nil
-	})
-	return nginx, "http://" + listen
-}
-
-// nginxProgram is nginx, which Debian keeps where not everybody's PATH leads to.
-func nginxProgram(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("there is no nginx: scripts/install-debian.sh nginx")
-	return ""
+	return c, "http://" + g.Addr
 }
 
 func write(t *testing.T, name, text string) {

@@ -33,13 +33,20 @@ type child struct{ *process.Process }
 // newChild prepares a program, to run in a folder; start starts it. The test ends it.
 func newChild(t testing.TB, name, dir string, args ...string) *child {
 	t.Helper()
-	p := &child{&process.Process{Name: name, Args: args, Dir: dir, Attributes: diesWithParent()}}
+	return adopt(t, &process.Process{Name: name, Args: args, Dir: dir})
+}
+
+// adopt makes a program that is not started yet one of the test's.
+func adopt(t testing.TB, program *process.Process) *child {
+	t.Helper()
+	program.Attributes = diesWithParent()
+	p := &child{program}
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
 			const most = 3 << 10 // enough to see what went wrong
 			said := p.Output()
-			t.Logf("%s said:\n%s", filepath.Base(name), said[max(0, len(said)-most):])
+			t.Logf("%s said:\n%s", filepath.Base(p.Name), said[max(0, len(said)-most):])
 		}
 	})
 	return p

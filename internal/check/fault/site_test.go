@@ -8,17 +8,63 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// gateSite is the example of a site behind the gate, which users copy.
-const gateSite = "../../../deploy/site/nginx.conf"
+// gateways are those whose examples run here; users copy them.
+var gateways = map[string]struct {
+	starts func(t *testing.T, gate, room, shop string) (url string)
+	// withoutServer is what visitors get while queue-server is away.
+	withoutServer int
+}{
+	"nginx": {func(t *testing.T, gate, room, shop string) string {
+		t.Helper()
+		_, url := startNginx(t, "../../../deploy/site/nginx.conf", process.Others{
+			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + room + ";",
+			"server 127.0.0.1:8000;": "server " + shop + ";",
+		})
+		return url
+	}, http.StatusOK},
+	"Caddy": {func(t *testing.T, gate, room, shop string) string {
+		t.Helper()
+		g, err := process.NewCaddy(t.Context(), caddy(t), t.TempDir(), "../../../deploy/site/Caddyfile", process.Others{
+			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + room,
+			"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop,
+		})
+		_, url := startFront(t, g, err)
+		return url
+	}, http.StatusBadGateway},
+}
 
-// shopfront is a small shop, with nginx and the gate before it.
+// caddy is the program that the Makefile pins, built on first use.
+func caddy(t *testing.T) string {
+	t.Helper()
+	makefile, err := os.ReadFile("../../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin := regexp.MustCompile(`(?m)^CADDY +:= (\S+)$`).FindSubmatch(makefile)
+	if pin == nil {
+		t.Fatal("the Makefile pins no Caddy")
+	}
+	tool := exec.CommandContext(t.Context(), "../../../scripts/go-tool.sh", string(pin[1]))
+	tool.Stderr = os.Stderr
+	path, err := tool.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(path))
+}
+
+// shopfront is a small shop, with a gateway and the gate before it.
 type shopfront struct {
 	engine *engine
 	server *server
@@ -27,7 +73,7 @@ type shopfront struct {
 	passes atomic.Int64 // of these, those that had a pass in the URL
 }
 
-func startShopfront(t *testing.T) *shopfront {
+func startShopfront(t *testing.T, gateway string) *shopfront {
 	t.Helper()
 	f := &shopfront{engine: startEngine(t)}
 	f.server = startServer(t, serverOptions{redisURL: f.engine.url(), more: []string{"--trusted-proxies", "127.0.0.1"}})
@@ -45,11 +91,8 @@ func startShopfront(t *testing.T) *shopfront {
 		_, _ = fmt.Fprintf(w, "the shop: %s %s", r.Method, r.URL)
 	}))
 	t.Cleanup(shop.Close)
-	_, f.url = startNginx(t, gateSite, map[string]string{
-		"server 127.0.0.1:8083;": "server " + strings.TrimPrefix(f.server.site, "http://") + ";",
-		"server 127.0.0.1:8080;": "server " + strings.TrimPrefix(f.server.public, "http://") + ";",
-		"server 127.0.0.1:8000;": "server " + shop.Listener.Addr().String() + ";",
-	})
+	f.url = gateways[gateway].starts(t, strings.TrimPrefix(f.server.site, "http://"), strings.TrimPrefix(f.server.public, "http://"),
+		shop.Listener.Addr().String())
 	return f
 }
 
@@ -127,10 +170,20 @@ func (v *surfer) led(a said, status int) string {
 	return to
 }
 
-// TestSite is a shop behind Debian's nginx, with the example that users copy.
+// TestSite is a shop behind each gateway that runs here.
 func TestSite(t *testing.T) {
 	t.Parallel()
-	f := startShopfront(t)
+	for name := range gateways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			visitShop(t, name)
+		})
+	}
+}
+
+func visitShop(t *testing.T, gateway string) {
+	t.Helper()
+	f := startShopfront(t, gateway)
 	for _, id := range []string{"SHOP", "OTHER"} {
 		z := zone.Defaults(id)
 		z.BypassPaths = []string{"/assets/*"}
@@ -229,9 +282,8 @@ func TestSite(t *testing.T) {
 		t.Errorf("the page without Redis: %d %s", got.status, got.body)
 	}
 
-	// Without queue-server nginx lets everybody through, as its file says.
 	f.server.stop(t)
-	if got := newcomer.open("/"); got.body != "the shop: GET /" {
+	if got := newcomer.open("/"); got.status != gateways[gateway].withoutServer || (got.body == "the shop: GET /") != (got.status == http.StatusOK) {
 		t.Errorf("without queue-server: %+v", got)
 	}
 }

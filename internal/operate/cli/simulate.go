@@ -23,6 +23,7 @@ type crowdFlags struct {
 	perMinute, window, burst, idleTimeout int64
 	leave, dark                           float64
 	poll                                  string
+	maxPerSecond                          string
 	seed                                  uint64
 }
 
@@ -46,6 +47,8 @@ func (f *crowdFlags) command(name, short string, run func(ctx context.Context, c
 	flags.DurationVar(&f.arrive, "arrive", 5*time.Second, "the span over which they come")
 	flags.Int64Var(&f.perMinute, "per-minute", 2000, "the zone's limit: most admissions in any 60 s")
 	flags.Int64Var(&f.window, "window", zone.DefaultWindowSeconds, "the zone's sliding window, in seconds")
+	flags.StringVar(&f.maxPerSecond, "max-per-second", zone.PerSecondAuto.String(),
+		"most admissions in any second while there is a line: auto, none or a number")
 	flags.Int64Var(&f.burst, "burst", 0, "extra admissions in a window while nobody waits")
 	flags.Int64Var(&f.idleTimeout, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
 	flags.Float64Var(&f.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
@@ -63,6 +66,9 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 	c := simulate.Config{
 		Visitors: f.visitors, Arrive: f.arrive, Zone: z,
 		Leave: f.leave / percent, Dark: f.dark / percent, Seed: f.seed,
+	}
+	if err := c.Zone.MaxPerSecond.UnmarshalText([]byte(f.maxPerSecond)); err != nil {
+		return c, fmt.Errorf("--max-per-second is %q, %w", f.maxPerSecond, err)
 	}
 	if f.poll != paced {
 		every, err := time.ParseDuration(f.poll)

@@ -32,10 +32,13 @@ type table struct {
 // add adds a row: a cell for each column.
 func (t *table) add(cells ...string) {
 	for i := range cells {
-		cells[i] = harmless(cells[i], "")
+		cells[i] = harmless(oneLine.Replace(cells[i]), "")
 	}
 	t.rows = append(t.rows, cells)
 }
+
+// oneLine puts the lines of texts in several languages behind one another.
+var oneLine = strings.NewReplacer("\n", " / ")
 
 // harmless returns s without what a terminal would obey rather than show, but for
 // kept: what answers may be no waiting room, and others may write to its store.

@@ -105,7 +105,7 @@ type difference struct {
 
 // String shows an empty text or list as "none", since nothing cannot be seen.
 func (d difference) String() string {
-	return d.Name + " " + cmp.Or(d.was, "none") + " -> " + cmp.Or(d.now, "none")
+	return d.Name + " " + cmp.Or(oneLine.Replace(d.was), "none") + " -> " + cmp.Or(oneLine.Replace(d.now), "none")
 }
 
 // differences returns what is otherwise in now than in was.

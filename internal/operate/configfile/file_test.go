@@ -8,6 +8,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// said is the zone with a message.
+func said(s zone.Settings, message zone.Texts) zone.Settings {
+	s.Message = message
+	return s
+}
+
 func TestParse(t *testing.T) {
 	all := zone.Defaults("B")
 	all.PerMinute, all.Mode, all.WindowSeconds, all.Burst, all.IdleTimeoutSeconds = 5, zone.ModeClosed, 10, 3, 120
@@ -31,6 +37,11 @@ func TestParse(t *testing.T) {
   - {zoneId: B, perMinute: 5, mode: closed, windowSeconds: 10, burst: 3, idleTimeoutSeconds: 120,
      passTtlSeconds: 60, maxWaiting: 9, onStoreFailure: admit, bypassPaths: [/a/*, /b]}
 `, zones: []zone.Settings{a, all}},
+		{name: "texts", text: "zones:\n  - {zoneId: A, perMinute: 30, message: {default: Soon., de: Gleich.}}\n  - {zoneId: C, message: Soon.}\n  - {zoneId: D, message: 7}\n",
+			zones: []zone.Settings{said(a, zone.Texts{"default": "Soon.", "de": "Gleich."}), said(zone.Defaults("C"), zone.Texts{"default": "Soon."}), said(zone.Defaults("D"), zone.Texts{"default": "7"})}},
+		{name: "texts without one for everybody", text: "zones:\n  - {zoneId: A, message: {de: Gleich.}}\n", says: []string{"x.yaml:2: ", "message must have a text for default"}},
+		{name: "texts that are none", text: "zones:\n  - {zoneId: A, message: [Soon.]}\n  - {zoneId: B, message: {default: [Soon.]}}\n  - {zoneId: C, message: \"a\\nb\"}\n",
+			says: []string{"x.yaml:2: message must be settings by their names", "x.yaml:3: message.default must be a string", "x.yaml:4: message must begin line 2 with a language"}},
 		{name: "anchors", text: "zones:\n  - &a {zoneId: A, perMinute: 30}\n  - *a\n", says: []string{`zone "A" is in line 2 already`}},
 		{name: "unknown keys", text: "addr: :1\nzone:\n  - zoneId: A\nfrobnicate: 1\n",
 			says: []string{`x.yaml:2: "zone" is not a setting of the file; did you mean "zones"?`, `x.yaml:4: "frobnicate" is not a setting of the file; known are addr, log-level, zones, limits`}},

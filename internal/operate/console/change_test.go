@@ -281,16 +281,20 @@ func TestWaitingPage(t *testing.T) {
 	r.put("Z")
 	p := r.enter("Anna")
 	logo := "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte("<svg>"+strings.Repeat(" ", 12_000)+"</svg>"))
-	form := url.Values{"message": {"Doors at noon."}, "pageTitle": {"Shop"}, "pageLogo": {logo}, "pageColor": {"#0f766e"}, "sites": {"https://shop.example"}}
-	if w := p.post("zones/Z/preview", form); w.Body.String() != "Shop|Doors at noon." {
+	form := url.Values{"message": {"Doors at noon.\r\nde: Um zw\u00f6lf."}, "pageTitle": {"Shop"}, "pageLogo": {logo}, "pageColor": {"#0f766e"}, "sites": {"https://shop.example"}}
+	if w := p.post("zones/Z/preview", form); w.Body.String() != "Shop|Doors at noon.|" {
+		t.Errorf("preview: %d %s", w.Code, w.Body)
+	}
+	form.Set("previewLanguage", "de")
+	if w := p.post("zones/Z/preview", form); w.Body.String() != "Shop|Doors at noon.|de" {
 		t.Errorf("preview: %d %s", w.Code, w.Body)
 	}
 	asked := p.post("zones/Z/ask", form)
-	if got := words(asked.Body.String()); !strings.Contains(got, "image/svg+xml, 12.0 KB") || r.zone("Z").Message != "" {
+	if got := words(asked.Body.String()); !strings.Contains(got, "image/svg+xml, 12.0 KB") || len(r.zone("Z").Message) > 0 {
 		t.Errorf("asked: %d %s", asked.Code, got)
 	}
 	done := p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	if s := r.zone("Z"); s.PageLogo != logo || s.Message != "Doors at noon." || s.PageColor != "#0f766e" || len(s.Sites) != 1 {
+	if s := r.zone("Z"); s.PageLogo != logo || s.Message["default"] != "Doors at noon." || s.Message["de"] != "Um zw\u00f6lf." || s.PageColor != "#0f766e" || len(s.Sites) != 1 {
 		t.Errorf("set: %.200s", s)
 	}
 	if w := p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))); w.Code != http.StatusOK || !r.zone("Z").Equal(zone.Defaults("Z")) {

@@ -26,7 +26,7 @@ func TestDryRun(t *testing.T) {
 	r.seen.round(map[string]watch.Sample{"Z": {At: start.UnixMilli(), Store: watch.StoreOK, Waiting: before.State.Waiting}})
 	p := r.enter("Anna")
 	w := p.get("zones/Z/forecast?perMinute=1,000")
-	shows(t, w, "Dry run of Z", "At 1,000 a minute the last of the 1,000 waiting now is in at about 11:59 UTC , in ",
+	shows(t, w, "Dry run of Z", "At 1,000 a minute the last of the 1,000 waiting now is in at about 12:00 UTC , in ",
 		"From now, half of them wait ", "polls a second on average", "Set this limit …")
 	if !regexp.MustCompile(`data-dry-plot="\[\[[0-9.,]+\],\[[0-9,]+\],\[[0-9,]+\]\]"`).Match(w.Body.Bytes()) {
 		t.Error("there is nothing to plot")

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,8 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	if limit := window.RatesOf(now).Limit; now.PerMinute > 0 && limit != window.RatesOf(was).Limit {
 		all.add("At most %s enter in any %s.", count(limit), seconds(now.WindowSeconds))
 	}
-	if now.PerMinute != was.PerMinute || now.Mode != was.Mode {
+	all.flow(was, now)
+	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
 		all.lastIn(was, now, line, at)
 	}
 	all.rest(was, now, line)
@@ -79,6 +81,22 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
 	return all
+}
+
+// flow adds how evenly a line enters.
+func (s *says) flow(was, now zone.Settings) {
+	rates, before := window.RatesOf(now), window.RatesOf(was)
+	if now.PerMinute == 0 || rates.PerSecond == before.PerSecond {
+		return
+	}
+	if rates.PerSecond == rates.Limit {
+		s.add("All of a window may enter in the same second.")
+		return
+	}
+	s.add("While there is a line, at most %s enter in any second.", count(rates.PerSecond))
+	if rates.Pace < rates.PerMinute {
+		s.warn("That is less than the limit: the line goes on at %s a minute.", count(rates.Pace))
+	}
 }
 
 // rest adds the effects of the settings that one changes before an event.
@@ -118,9 +136,9 @@ func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 // page adds the effects of the settings of the waiting page.
 func (s *says) page(was, now zone.Settings) {
 	const leastContrast = 3 // of WCAG 2.2, for what is no text
-	switch now.Message {
-	case was.Message:
-	case "":
+	switch {
+	case maps.Equal(now.Message, was.Message):
+	case len(now.Message) == 0:
 		s.add("The message disappears from everybody's page with the next poll: from most within 20 s.")
 	default:
 		s.add("Everybody who waits sees the message with the next poll: most of them within 20 s.")
@@ -150,14 +168,15 @@ func (s *says) lastIn(was, now zone.Settings, line watch.Sample, at time.Time) {
 		return
 	}
 	enters := func(perMinute int64) moment { return moment{at.Add(lastWait(was, perMinute, line))} }
+	pace, before := window.RatesOf(now).Pace, window.RatesOf(was).Pace
 	*s = append(*s, say{
-		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(now.PerMinute), count(line.Waiting)),
-		At:   enters(now.PerMinute), Tail: ".",
+		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(pace), count(line.Waiting)),
+		At:   enters(pace), Tail: ".",
 	})
-	if was.PerMinute > 0 && was.PerMinute != now.PerMinute && was.Mode != zone.ModeOpen {
+	if was.PerMinute > 0 && before != pace && was.Mode != zone.ModeOpen {
 		*s = append(*s, say{
-			Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(was.PerMinute)),
-			At:   enters(was.PerMinute), Tail: ".",
+			Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(before)),
+			At:   enters(before), Tail: ".",
 		})
 	}
 }
@@ -168,7 +187,7 @@ func (s *says) lastIn(was, now zone.Settings, line watch.Sample, at time.Time) {
 func lastWait(was zone.Settings, perMinute int64, line watch.Sample) time.Duration {
 	slots := float64(line.Waiting)
 	if was.PerMinute > 0 && was.Mode != zone.ModeOpen && line.EstimateMillis < window.MaxEstimateMillis {
-		slots = min(slots, float64(line.EstimateMillis)*float64(was.PerMinute)/window.MinuteMillis)
+		slots = min(slots, float64(line.EstimateMillis)*float64(window.RatesOf(was).Pace)/window.MinuteMillis)
 	}
 	return time.Duration(slots / float64(perMinute) * float64(time.Minute))
 }

@@ -46,23 +46,30 @@ func TestEffects(t *testing.T) {
 		want     string
 	}{
 		"more": {limit(600), limit(900), line,
-			"At most 90 enter in any 6 s.\n" +
+			"At most 90 enter in any 6 s.\nWhile there is a line, at most 19 enter in any second.\n" +
 				"At 900 a minute the last of 12,340 enters at about 12:12 UTC.\n" +
 				"At 600 a minute, as now, it would be at about 12:19 UTC.\n"},
 		"more, and half of them leave": {limit(600), limit(900), leaving,
-			"At most 90 enter in any 6 s.\n" +
+			"At most 90 enter in any 6 s.\nWhile there is a line, at most 19 enter in any second.\n" +
 				"At 900 a minute the last of 12,340 enters at about 12:05 UTC.\n" +
 				"At 600 a minute, as now, it would be at about 12:09 UTC.\n"},
 		"twice": {limit(600), limit(1500), empty,
-			"! That is 2.5 times as many as now. Be sure that the service behind can take it.\nAt most 150 enter in any 6 s.\n"},
+			"! That is 2.5 times as many as now. Be sure that the service behind can take it.\nAt most 150 enter in any 6 s.\n" +
+				"While there is a line, at most 32 enter in any second.\n"},
 		"less": {limit(600), limit(300), empty,
 			"Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.\n" +
-				"At most 30 enter in any 6 s.\n"},
+				"At most 30 enter in any 6 s.\nWhile there is a line, at most 7 enter in any second.\n"},
 		"pause": {limit(600), limit(0), line,
 			"Nobody is let in. Those who wait (12,340) keep their places, and newcomers still take one.\n" +
 				"Those who are in already stay in.\n"},
 		"resume": {limit(0), limit(600), watch.Sample{Waiting: 1200, EstimateMillis: 86_400_000},
-			"At most 60 enter in any 6 s.\nAt 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
+			"At most 60 enter in any 6 s.\nWhile there is a line, at most 13 enter in any second.\n" +
+				"At 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
+		"slower than the limit": {limit(600), set(func(s *zone.Settings) { s.MaxPerSecond = 5 }), line,
+			"While there is a line, at most 5 enter in any second.\n! That is less than the limit: the line goes on at 299 a minute.\n" +
+				"At 299 a minute the last of 12,340 enters at about 12:40 UTC.\nAt 600 a minute, as now, it would be at about 12:19 UTC.\n"},
+		"not evenly": {limit(600), set(func(s *zone.Settings) { s.MaxPerSecond = zone.PerSecondNone }), empty,
+			"All of a window may enter in the same second.\n"},
 		"open": {mode(zone.ModeQueue), mode(zone.ModeOpen), line,
 			"! Everybody is let in at once, whatever the limit. The service behind gets all who come.\n" +
 				"! Those who wait (12,340) enter at their next poll: most of them within 20 s.\n"},
@@ -139,7 +146,7 @@ func TestEffectsOfThePage(t *testing.T) {
 	t.Parallel()
 	was := zone.Defaults("Z")
 	now := was
-	now.PageColor, now.Message, now.Sites = "#ffdd00", "Doors at noon.", []string{"https://shop.example", "http://old.example"}
+	now.PageColor, now.Message, now.Sites = "#ffdd00", zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
 	want := "Everybody who waits sees the message with the next poll: most of them within 20 s.\n" +
 		"Text on buttons is black, with a contrast of 15.6:1.\n" +
 		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +

@@ -115,13 +115,16 @@ func (v zoneView) Page() []field {
 }
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
-// the form, as far as they can be set. It changes nothing.
+// the form, as far as they can be set, in the language that it asks for. It changes nothing.
 func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) error {
 	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
 	if err != nil {
 		return err
 	}
 	proposed, _ := readSettings(zone.Table, r.PostForm, "", current)
+	if language := r.PostForm.Get("previewLanguage"); language != "" {
+		r.Header.Set("Accept-Language", language)
+	}
 	return c.Preview(w, r, proposed)
 }
 

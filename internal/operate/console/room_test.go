@@ -65,8 +65,8 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	c, err := console.New(console.Parts{
 		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
-		Preview: func(w http.ResponseWriter, _ *http.Request, s zone.Settings) error {
-			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message)
+		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
+			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
 		},
 		NotKept: func() error { return r.unkept },

@@ -15,9 +15,10 @@ func seconds(n int64) string { return count(n) + " s" }
 // field is a setting in a form.
 type field struct {
 	Name, Label, Hint, Value string
-	// Choices are all values, where there are few; Number asks for digits.
-	Choices []setting.Choice
-	Number  bool
+	// Choices are all values, where there are few; Number asks for digits, Lines for some
+	// lines of text.
+	Choices       []setting.Choice
+	Number, Lines bool
 }
 
 func fieldsOf[T any](t table[T], s T) []field {
@@ -28,7 +29,8 @@ func fieldsOf[T any](t table[T], s T) []field {
 			continue // no form sets it
 		}
 		_, number := x.Value(s).(int64)
-		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number})
+		_, lines := x.Value(s).(setting.Texts)
+		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, lines})
 	}
 	return all
 }

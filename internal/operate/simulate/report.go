@@ -32,6 +32,10 @@ type Report struct {
 	Burst       int64 `json:"burst"`
 	MaxInWindow int   `json:"maxInWindow"`
 	MaxInMinute int   `json:"maxInMinute"`
+	// G6a: the most admissions in any 1,000 ms that end when somebody enters who had
+	// waited, and the limit.
+	PerSecond   int64 `json:"perSecond"`
+	MaxInSecond int   `json:"maxInSecond"`
 	// G2: the share of capacity used while two windows' worth of live
 	// visitors waited; -1 if there never were so many.
 	CapacityUsed float64 `json:"capacityUsed"`
@@ -103,6 +107,7 @@ func (r *run) report() Report {
 	slices.Sort(r.m.admitted)
 	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
 	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)
+	out.MaxInSecond, out.PerSecond = r.mostInSecond(), rates.PerSecond
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
 	}
@@ -110,6 +115,23 @@ func (r *run) report() Report {
 	r.order(&out, float64(rates.Limit))
 	r.visits(&out, rates.WindowMillis)
 	return out
+}
+
+// mostInSecond is the most that entered in a second while there was a line.
+func (r *run) mostInSecond() int {
+	var waited, straight []int64
+	for i := range r.visitors {
+		switch v := &r.visitors[i]; {
+		case v.state != inside:
+		case v.polls > 0:
+			waited = append(waited, v.admitted/1000)
+		default:
+			straight = append(straight, v.admitted/1000)
+		}
+	}
+	slices.Sort(waited)
+	slices.Sort(straight)
+	return measure.MostFromLine(waited, straight, window.SecondMillis)
 }
 
 // order looks at those who were admitted.
@@ -186,6 +208,7 @@ func (o Report) Print(w io.Writer) error {
 last one in after   %s, the median wait %s
 in any window       %d of %d%s
 in any 60 s         %d of %d
+from a line in 1 s  %d of %d
 capacity used       %s
 overtaken           p50 %.2f, p99 %.2f, max %.2f windows
 places lost         %d
@@ -193,7 +216,7 @@ positions that rose %d
 estimate's error    p50 %.0f %%, p90 %.0f %%
 polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
 `, o.Visitors, o.Admitted, o.Left, others, ms(o.LastInMs), ms(o.MedianMs),
-		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, used,
+		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, o.MaxInSecond, o.PerSecond, used,
 		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
 		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
 	return err

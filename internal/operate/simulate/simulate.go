@@ -27,6 +27,7 @@
 //	G3  first come, first served
 //	G4  no lost place: whoever polls within the idle timeout keeps it
 //	G6  honest numbers: no position rises, and the estimate is near the wait
+//	G6a an even flow: no second in which somebody waits holds more than its limit
 //	G7  polls are paced, so that a long wait costs few
 //
 // # The forecast

@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -23,9 +24,20 @@ func schemaOf(x *zone.Setting) object {
 		return object{"type": "integer", "format": "int64", "minimum": float64(x.Least), "maximum": float64(x.Most)}
 	case bool:
 		return object{"type": "boolean"}
+	case zone.Texts:
+		each := object{"type": "string", "minLength": 1.0, "maxLength": float64(x.MaxLength)}
+		return object{"oneOf": []any{map[string]any(text), map[string]any{
+			"type": "object", "required": []any{zone.DefaultText}, "maxProperties": float64(setting.MaxLanguages), "additionalProperties": map[string]any(each),
+		}}}
 	case []string:
 		text["minLength"] = 1.0
 		return object{"type": "array", "maxItems": float64(x.Most), "items": map[string]any(text)}
+	}
+	if p, is := x.Default.(zone.PerSecond); is {
+		return object{"oneOf": []any{
+			map[string]any{"type": "string", "enum": []any{p.String(), zone.PerSecondNone.String()}},
+			map[string]any{"type": "integer", "format": "int64", "minimum": 1.0, "maximum": float64(zone.MaxMaxPerSecond)},
+		}}
 	}
 	if x.Choices == nil {
 		return text
@@ -74,8 +86,12 @@ func TestSettingsAreDescribed(t *testing.T) {
 		switch d := x.Default.(type) {
 		case int64:
 			want["default"] = float64(d)
+		case zone.PerSecond:
+			want["default"] = d.String()
 		case []string:
 			want["default"] = []any{}
+		case zone.Texts:
+			want["default"] = ""
 		}
 		if said["description"] == nil || said["example"] == nil {
 			t.Errorf("operators/openapi.yaml: %s has no description or no example", x.Name)

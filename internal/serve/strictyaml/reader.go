@@ -9,6 +9,7 @@
 package strictyaml
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -109,6 +110,12 @@ func (r *Reader) Value(n *yaml.Node, name string, target any) {
 func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 	n = behind(n)
 	scalar := n.Kind == yaml.ScalarNode
+	if typed, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok && scalar {
+		if err := typed.UnmarshalText([]byte(n.Value)); err != nil {
+			r.Fault(n, "%s %v", name, err)
+		}
+		return
+	}
 	switch target.Kind() {
 	case reflect.Struct:
 		r.members(n, "a "+strings.ToLower(target.Type().Name()), target)

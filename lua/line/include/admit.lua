@@ -40,12 +40,18 @@ local function admit(z, r, t, id, arrived, released)
   waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
+  if t.logged_second then
+    t.logged_second = t.logged_second + 1
+  end
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
   return ADMITTED, t.now, expires(z, t.now), 0
 end
 
 -- slot: when the slot of one with so many ahead opens, in one of the spans.
 local function slot(z, t, ahead, span, limit, lost, logged)
+  if t.hold > 0 then -- a span's worth at the opening, the next a span later
+    return t.now + min(DAY, t.hold + floor(ahead / limit) * (span + 1))
+  end
   local j = ahead - (limit - lost - logged)
   if j < 0 then
     return t.now
@@ -67,10 +73,12 @@ local function opens(z, r, t, ahead)
   if r.per_minute == 0 then
     return t.now + DAY
   end
-  if t.hold > 0 then
-    return t.now + min(DAY, t.hold + floor(ahead / r.limit) * (r.window + 1))
-  end
-  return max(
+  local at = max(
     slot(z, t, ahead, r.window, r.limit, t.lost_window, t.logged_window),
     slot(z, t, ahead, MINUTE, r.per_minute, t.lost_minute, t.logged_minute))
+  if r.per_second < r.limit then
+    count_second(z, t)
+    at = max(at, slot(z, t, ahead, SECOND, r.per_second, t.lost_second, t.logged_second))
+  end
+  return at
 end

@@ -39,7 +39,7 @@ local function answer(z, r, t, id, arrived, score, rank, says)
       z.present = min(z.present + 1, z.passed)
       z.missed = max(0, z.missed - 1)
     end
-    if live_rank < reach(r, t.room) then
+    if live_rank < reach(r, room_in_line(z, r, t)) then
       z.kept, enters = z.kept + 1, true
       age(z, r)
     end

@@ -35,7 +35,7 @@ end
 -- Measured in one run with 256 visitors a call: two thirds of answer's time.
 local function answer_all(z, r, t, args, first, last)
   local call, char, byte, int = redis.call, string.char, string.byte, struct.unpack
-  local now, per_minute = t.now, r.per_minute
+  local now, pace = t.now, r.pace
   -- Numbers, for Redis compares strings as its locale sorts words.
   local stamp, late = struct.pack('>I6', now), now - GRACE
   local queue = z.mode ~= 'open' or t.hold > 0
@@ -62,9 +62,9 @@ local function answer_all(z, r, t, args, first, last)
         far = far * z.present / z.passed
         far = far - far % 1
       end
-      if per_minute > 0 then
+      if pace > 0 then
         est = ahead + far
-        est = est > 0 and est * MINUTE / per_minute or 0
+        est = est > 0 and est * MINUTE / pace or 0
         est = est - est % 1 + t.hold
         if est > DAY then
           est = DAY

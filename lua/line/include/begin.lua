@@ -15,6 +15,22 @@ local function refill(z, r, t)
   t.room = t.hold > 0 and 0 or min(r.limit - t.in_window, r.per_minute - t.in_minute)
 end
 
+-- count_second counts the admissions of the last second, once a call.
+local function count_second(z, t)
+  if not t.logged_second then
+    t.lost_second, t.logged_second = since(z, t.now - SECOND)
+  end
+end
+
+-- room_in_line is the room for those who line up: the limit of a second holds, too.
+local function room_in_line(z, r, t)
+  if t.room <= 0 or r.per_second == r.limit then
+    return t.room
+  end
+  count_second(z, t)
+  return min(t.room, r.per_second - t.lost_second - t.logged_second)
+end
+
 -- take_off_late ends the liveness of those who missed their appointment.
 local function take_off_late(z, r, t)
   local late = redis.call('ZRANGEBYSCORE', DUE, '-inf', '(' .. string.format('%.0f', t.now - GRACE), 'LIMIT', 0, STEP)

@@ -6,11 +6,10 @@ local function straight_in(z, r, t)
   if t.hold > 0 or t.frozen or t.released < t.waiting then
     return false
   end
-  local room = t.room
   if t.live == 0 then
-    room = min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute)
+    return min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute) > 0
   end
-  return t.live < room
+  return t.live < room_in_line(z, r, t)
 end
 
 -- newcomer returns the answer to one who is not known, as join does; the score is that of

@@ -1,6 +1,7 @@
 -- rates: the arithmetic of admission, as package internal/window has it. The
 -- property test holds the two equal; change both or neither.
 
+local SECOND = 1000
 local MINUTE = 60000
 local GRACE = 1000
 local STEP = 200
@@ -10,13 +11,25 @@ local DAY = 86400000
 
 local floor, min, max = math.floor, math.min, math.max
 
--- rates_of: what the rule needs of the settings. Milliseconds.
-local function rates_of(per_minute, window, idle)
+-- rates_of: what the rule needs of the settings. Milliseconds. Of max_per_second, 0 is
+-- auto and -1 none.
+local function rates_of(per_minute, window, idle, max_per_second)
   local limit = max(1, floor((per_minute * window + MINUTE - 1) / MINUTE))
+  local second, pace = limit, per_minute
+  if max_per_second == 0 then
+    second = max(1, floor((per_minute * 5 + 239) / 240))
+  elseif max_per_second > 0 then
+    second = max_per_second
+  end
+  if second < limit then
+    pace = min(pace, floor(second * MINUTE / (SECOND + 1)))
+  end
   return {
     per_minute = per_minute,
     window = window,
     limit = limit,
+    per_second = min(limit, second),
+    pace = pace,
     target = max(3, floor((5 * limit + 1) / 2)),
     trust = max(32, limit),
     cap = min(20000, floor(idle / 3)),
@@ -38,13 +51,13 @@ end
 
 -- estimate: the expected wait in milliseconds behind live and far visitors.
 local function estimate(r, live, far, room, present, passed)
-  if r.per_minute == 0 then
+  if r.pace == 0 then
     return DAY
   end
   if passed > 0 then
     far = floor(far * present / passed)
   end
-  return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.per_minute))
+  return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.pace))
 end
 
 -- far_period: when one beyond the edge polls next.
@@ -74,7 +87,7 @@ local function appointment_period(z, r, opens_in)
   if period > 4000 then
     period = max(4000, floor(period / 2))
   end
-  return min(max(expect(z, r, period), 250), 10000, r.cap)
+  return min(max(expect(z, r, max(period, 250)), 125), 10000, r.cap)
 end
 
 -- age: half of what is known of appointments is forgotten in time.
@@ -90,7 +103,7 @@ local function back(r, since_loss)
   if wait >= 4000 then
     wait = 2 * wait
   end
-  return floor(max(0, wait - r.window) * r.per_minute / MINUTE)
+  return floor(max(0, wait - r.window) * r.pace / MINUTE)
 end
 
 -- phantoms: how many lost admissions may lie at or after t.

@@ -13,8 +13,8 @@ local function state_of(z, r, t)
   }
 end
 
--- pace_of: live released expected to come, room, per minute, longest period, and
--- whether those who are far wait (1): in an open zone (0) everybody enters.
+-- pace_of: live released expected to come, room, how many a minute enter from a line,
+-- longest period, and whether those who are far wait (1): in an open zone (0) everybody enters.
 local function pace_of(z, r, t)
-  return { expect(z, r, t.live), space(r, t), z.per_minute, r.cap, z.mode == 'open' and t.hold == 0 and 0 or 1 }
+  return { expect(z, r, t.live), space(r, t), r.pace, r.cap, z.mode == 'open' and t.hold == 0 and 0 or 1 }
 end

@@ -15,7 +15,7 @@ local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
 -- Settings, then state, then totals. All are integers; milliseconds and counts, but for
 -- the *_micros. An absent one is 0. Behind them, words.
 local FIELDS = {
-  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting',
+  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting', 'max_per_second',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',

@@ -177,7 +177,7 @@ function swap(doc, names) {
     here.replaceWith(there);
     there.querySelectorAll("details").forEach((el, i) => { el.open = open[i]; });
     localTimes(there);
-    if (focused) [...there.querySelectorAll("button, input, select, a, summary")].find((el) => keyOf(el) === focused)?.focus();
+    if (focused) [...there.querySelectorAll("button, input, textarea, select, a, summary")].find((el) => keyOf(el) === focused)?.focus();
   }
 }
 
@@ -186,7 +186,7 @@ function keyOf(el) {
 }
 
 function isEdited(part) {
-  return [...part.querySelectorAll("input:not([type=hidden])")].some((el) => el.value !== el.defaultValue)
+  return [...part.querySelectorAll("input:not([type=hidden]), textarea")].some((el) => el.value !== el.defaultValue)
     || [...part.querySelectorAll("option")].some((el) => el.selected !== el.defaultSelected);
 }
 

@@ -1,0 +1,485 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/openqueue/waitingroom/internal/check/baseline"
+	"github.com/openqueue/waitingroom/internal/line"
+	crowdfigures "github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/lua"
+)
+
+const (
+	// millionPerMinute are let in a minute.
+	millionPerMinute = 60_000
+	// millionLeave is the share of visitors who fall silent while they wait, each at some
+	// moment of the time that it would have to.
+	millionLeave = 0.35
+	// millionRound is in which all poll once, before anybody is let in.
+	millionRound = window.MaxPeriodMillis*time.Millisecond + 2*time.Second
+	// millionWarm is how long the line moves on before it counts: those at the front were told
+	// to come back after the longest period while nobody was let in.
+	millionWarm = 30 * time.Second
+	// millionSweep is how often the line is swept, as a server does.
+	millionSweep = 30 * time.Second
+	// late is how late polls may be sent. What is far from the front and later than that
+	// is left out, until the generator has caught up.
+	late = 400 * time.Millisecond
+)
+
+type (
+	// millionReport is what one zone of one Redis did with a very large crowd.
+	millionReport struct {
+		occasion
+		Waiting   int           `json:"waiting"`
+		PerMinute int64         `json:"perMinute"`
+		Leave     float64       `json:"leave"`
+		Span      time.Duration `json:"spanNanos"`
+		// Bytes are those of a waiting visitor, Peak is Redis's memory after the rush.
+		Bytes float64 `json:"bytes"`
+		Peak  int64   `json:"peakBytes"`
+		// Polls a second were made, FromMemory of them answered without Redis; LeftOut is the
+		// share of those due that the generator could not send.
+		Polls      float64 `json:"polls"`
+		FromMemory float64 `json:"fromMemory"`
+		LeftOut    float64 `json:"leftOut"`
+		// RedisShare is that of one core, PollMicros what of it comes to a poll; OwnShare is
+		// that of generator and stores.
+		RedisShare float64       `json:"redisShare"`
+		PollMicros float64       `json:"pollMicros"`
+		OwnShare   float64       `json:"ownShare"`
+		Longest    []longestCall `json:"longest"`
+		Admitted   int           `json:"admitted"`
+		MostWindow int           `json:"mostWindow"`
+		Limit      int64         `json:"limit"`
+		MostMinute int           `json:"mostMinute"`
+		// Overtaken are in windows' worth of visitors.
+		OvertakenP99  float64 `json:"overtakenP99"`
+		OvertakenMost float64 `json:"overtakenMost"`
+		Lost          int64   `json:"lost"`
+		Rose          int64   `json:"rose"`
+		Swept         int64   `json:"swept"`
+		Rush          rush    `json:"rush"`
+	}
+	// rush is what happened when many joined at once.
+	rush struct {
+		Joins      int           `json:"joins"`
+		Within     time.Duration `json:"withinNanos"`
+		Took       time.Duration `json:"tookNanos"`
+		Again      int64         `json:"again"`
+		RedisShare float64       `json:"redisShare"`
+		JoinMicros float64       `json:"joinMicros"`
+		Longest    []longestCall `json:"longest"`
+	}
+)
+
+// PerSecond is how many joined in a second.
+func (r rush) PerSecond() float64 { return float64(r.Joins) / max(r.Took.Seconds(), 1e-9) }
+
+// million is the crowd: visitor i has the i-th place.
+type million struct {
+	*wheel
+
+	plan   plan
+	stores [2]*lua.Store
+	redis  *baseline.Server
+	epoch  uint32
+	// arrived are the places; position is what each was told last.
+	arrived  []int64
+	position []uint32
+	// opened is when the first may be let in, Unix nanoseconds; 0: not yet.
+	opened atomic.Int64
+	// frontOnly: the others' polls are left out.
+	frontOnly atomic.Bool
+
+	mu            sync.Mutex
+	stays         []crowdfigures.Stay
+	admitted      []int64
+	polls, memory atomic.Int64
+	leftOut       atomic.Int64
+	lost, rose    atomic.Int64
+	// again are joins that were repeated.
+	again atomic.Int64
+}
+
+// id is the i-th visitor's; ids of tokens are as evenly spread.
+func (m *million) id(i int) (id line.ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i+1)*0x9e3779b97f4a7c15)
+	return id
+}
+
+// silent reports whether a visitor has gone.
+func (m *million) silent(i int, now time.Time) bool {
+	opened := m.opened.Load()
+	rng := rand.New(rand.NewPCG(1, uint64(i)))
+	if opened == 0 || rng.Float64() >= millionLeave {
+		return false
+	}
+	return float64(now.UnixNano()-opened) > rng.Float64()*float64(i)/millionPerMinute*float64(time.Minute)
+}
+
+// settings of the zone with that limit.
+func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
+	z := zone.Defaults(benchZone)
+	z.PerMinute, z.IdleTimeoutSeconds = perMinute, idleSeconds
+	_, err := m.stores[0].PutZone(ctx, z, nil, "")
+	return err
+}
+
+// millions measures the very large crowd, on a Redis of its own and by stores alone.
+func (b *bench) millions(ctx context.Context) (err error) {
+	began := time.Now()
+	m := &million{plan: b.plan, wheel: newWheel(b.plan.Million), arrived: make([]int64, b.plan.Million), position: make([]uint32, b.plan.Million)}
+	if m.redis, err = startRedis(ctx, b.program); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.redis.Stop()) }()
+	for i := range m.stores {
+		if m.stores[i], err = lua.Open(ctx, lua.Options{URL: m.redis.URL()}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, m.stores[i].Close()) }()
+	}
+	out := millionReport{
+		occasion: b.out.occasion, Waiting: b.plan.Million, PerMinute: millionPerMinute, Leave: millionLeave, Span: b.plan.MillionSpan,
+	}
+	if out.Bytes, err = m.fill(ctx); err != nil {
+		return err
+	}
+	driving, stop := context.WithCancel(ctx)
+	defer stop()
+	all, driving := errgroup.WithContext(driving)
+	all.Go(func() error { return m.drive(driving) })
+	err = m.line(driving, &out)
+	if err == nil {
+		err = m.rush(driving, &out)
+	}
+	stop()
+	if failed := all.Wait(); !errors.Is(failed, context.Canceled) {
+		err = errors.Join(failed, err)
+	}
+	out.Took = time.Since(began).Round(time.Second)
+	b.million = &out
+	return err
+}
+
+// fill lines all up in a zone that is paused, whose front keeps polling, and returns what
+// each takes of Redis's memory.
+func (m *million) fill(ctx context.Context) (bytes float64, err error) {
+	if err := m.put(ctx, 0, zone.MaxIdleTimeoutSeconds); err != nil {
+		return 0, err
+	}
+	before, err := m.redis.UsedMemory(ctx)
+	if err != nil {
+		return 0, err
+	}
+	front := min(frontSize, len(m.arrived))
+	if err := m.join(ctx, 0, front, nil); err != nil {
+		return 0, err
+	}
+	keeping, stop := context.WithCancel(ctx)
+	var kept errgroup.Group
+	kept.Go(func() error {
+		for pause(keeping, frontEvery) == nil {
+			for i := range front {
+				m.poll(ctx, i)
+			}
+		}
+		return nil
+	})
+	err = m.join(ctx, front, len(m.arrived), nil)
+	stop()
+	err = errors.Join(err, kept.Wait())
+	after, failed := m.redis.UsedMemory(ctx)
+	return float64(after-before) / float64(len(m.arrived)), errors.Join(err, failed)
+}
+
+// join has visitors take their places, in their order as far as they come at once. due,
+// where it is not nil, says when each comes.
+func (m *million) join(ctx context.Context, from, upto int, due func(i int) time.Time) error {
+	next := atomic.Int64{}
+	next.Store(int64(from))
+	all, working := errgroup.WithContext(ctx)
+	for range 2 * pollers {
+		all.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < upto; i = int(next.Add(1)) - 1 {
+				if due != nil {
+					if err := pause(working, time.Until(due(i))); err != nil {
+						return err
+					}
+				}
+				a, err := m.stores[i%2].Join(working, benchZone, m.id(i))
+				for ; err != nil && working.Err() == nil; a, err = m.stores[i%2].Join(working, benchZone, m.id(i)) {
+					m.again.Add(1) // as clients do who are not answered
+				}
+				if err == nil && i < len(m.arrived) {
+					m.arrived[i] = a.Place.ArrivedAtMicros
+					if i == 0 {
+						m.epoch = a.Place.Epoch
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// line is the time in which the line moves on.
+func (m *million) line(ctx context.Context, out *millionReport) error {
+	if err := errors.Join(m.put(ctx, 0, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionRound)); err != nil {
+		return err
+	}
+	m.opened.Store(time.Now().UnixNano())
+	if err := errors.Join(m.put(ctx, millionPerMinute, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, longCall)); err != nil {
+		return err
+	}
+	opened := time.Now()
+	redis, err := m.redis.CPU(ctx)
+	if err != nil {
+		return err
+	}
+	own, polls, memory, leftOut := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load()
+	for next := opened.Add(millionSweep); time.Since(opened) < m.plan.MillionSpan; next = next.Add(millionSweep) {
+		if err := pause(ctx, min(time.Until(next), m.plan.MillionSpan-time.Since(opened))); err != nil {
+			return err
+		}
+		swept, err := sweepAll(ctx, m.stores[0], onRedis, out.Waiting)
+		if err != nil {
+			return err
+		}
+		out.Swept += swept.Removed
+	}
+	took := time.Since(opened)
+	after, err := m.redis.CPU(ctx)
+	if err != nil {
+		return err
+	}
+	polls, memory, leftOut = m.polls.Load()-polls, m.memory.Load()-memory, m.leftOut.Load()-leftOut
+	out.Polls, out.FromMemory = float64(polls)/took.Seconds(), float64(memory)/float64(max(1, polls))
+	out.LeftOut = float64(leftOut) / float64(max(1, polls+leftOut))
+	out.RedisShare, out.OwnShare = (after-redis).Seconds()/took.Seconds(), (ownCPU()-own).Seconds()/took.Seconds()
+	out.PollMicros = micros(after-redis) / float64(max(1, polls))
+	calls, err := m.redis.ScriptCalls(ctx)
+	out.Longest = longest(nil, "polls", calls)
+	m.judge(opened.UnixMilli(), out)
+	return err
+}
+
+// judge works out what the visitors saw from a time on.
+func (m *million) judge(from int64, out *millionReport) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	z := zone.Defaults(benchZone)
+	z.PerMinute = millionPerMinute
+	rates := window.RatesOf(z)
+	slices.Sort(m.admitted)
+	out.Admitted, out.Limit, out.Lost, out.Rose = len(m.admitted), rates.Limit, m.lost.Load(), m.rose.Load()
+	out.MostWindow, out.MostMinute = crowdfigures.Most(m.admitted, rates.WindowMillis), crowdfigures.Most(m.admitted, window.MinuteMillis)
+	// Of those who stood before the first of them, some came late for the reason of millionWarm.
+	first := int64(0)
+	for _, s := range m.stays {
+		if s.Ended < from {
+			first = max(first, s.Arrived)
+		}
+	}
+	var overtaken []int
+	for i, n := range crowdfigures.Overtaken(m.stays) {
+		if m.stays[i].Arrived > first {
+			overtaken = append(overtaken, n)
+		}
+	}
+	slices.Sort(overtaken)
+	out.OvertakenP99 = float64(crowdfigures.Percentile(overtaken, 99)) / float64(rates.Limit)
+	out.OvertakenMost = float64(crowdfigures.Percentile(overtaken, 100)) / float64(rates.Limit)
+}
+
+// rush has many more join, while the front goes on.
+func (m *million) rush(ctx context.Context, out *millionReport) error {
+	m.frontOnly.Store(true)
+	if err := pause(ctx, settleAfter); err != nil {
+		return err
+	}
+	again, began := m.again.Load(), time.Now()
+	redis, err := m.redis.CPU(ctx)
+	if err = errors.Join(err, m.redis.WatchCalls(ctx, longCall)); err != nil {
+		return err
+	}
+	n, each := len(m.arrived), m.plan.RushWithin/time.Duration(m.plan.Rush)
+	err = m.join(ctx, n, n+m.plan.Rush, func(i int) time.Time { return began.Add(time.Duration(i-n) * each) })
+	took := time.Since(began)
+	after, failed := m.redis.CPU(ctx)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	calls, err := m.redis.ScriptCalls(ctx)
+	out.Rush = rush{
+		Joins: m.plan.Rush, Within: m.plan.RushWithin, Took: took, Again: m.again.Load() - again,
+		RedisShare: (after - redis).Seconds() / took.Seconds(), JoinMicros: micros(after-redis) / float64(m.plan.Rush),
+		Longest: longest(nil, "joins", calls),
+	}
+	peak, failed := m.redis.UsedMemory(ctx)
+	out.Peak = peak
+	return errors.Join(err, failed)
+}
+
+// poll has one poll, and returns in which time it comes again; 0: never.
+func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
+	now := time.Now()
+	if m.silent(i, now) {
+		return 0
+	}
+	// What is late is so because of the generator: it vouches for its visitors, as guards do.
+	p := line.Place{ID: m.id(i), ArrivedAtMicros: m.arrived[i], Epoch: m.epoch, DueMillis: now.UnixMilli()}
+	a, err := m.stores[i%2].Poll(ctx, benchZone, p)
+	if ctx.Err() != nil {
+		return 0
+	}
+	m.polls.Add(1)
+	if a.Remembered {
+		m.memory.Add(1)
+	}
+	switch {
+	case err != nil:
+		return time.Second
+	case a.Status == line.Waiting:
+		if was := m.position[i]; was > 0 && a.Position > int64(was) {
+			m.rose.Add(1)
+		}
+		m.position[i] = uint32(a.Position)
+		return time.Duration(a.PeriodMillis) * time.Millisecond
+	case a.Status == line.Admitted:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.admitted = append(m.admitted, a.AdmittedAtMillis)
+		m.stays = append(m.stays, crowdfigures.Stay{Arrived: p.ArrivedAtMicros, Ended: a.AdmittedAtMillis, In: true})
+	default:
+		m.lost.Add(1)
+	}
+	return 0
+}
+
+// drive has all poll when they were told to, until the context ends.
+func (m *million) drive(ctx context.Context) error {
+	for i := range m.arrived {
+		m.add(int32(i), time.Duration(rand.Int64N(window.MaxPeriodMillis))*time.Millisecond)
+	}
+	some := make(chan []int32)
+	workers, working := errgroup.WithContext(ctx)
+	for range pollers {
+		workers.Go(func() error {
+			for part := range some {
+				for _, i := range part {
+					if again := m.poll(working, int(i)); again > 0 {
+						m.add(i, again)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	workers.Go(func() error {
+		defer close(some)
+		for pause(working, wheelTick) == nil {
+			for {
+				due, behind := m.due()
+				if due == nil {
+					break
+				}
+				leaveOut := behind > late || m.frontOnly.Load()
+				for part := range slices.Chunk(due, 32) {
+					if leaveOut {
+						part = m.leaveOut(part)
+					}
+					select {
+					case some <- part:
+					case <-working.Done():
+						return working.Err()
+					}
+				}
+			}
+		}
+		return working.Err()
+	})
+	return workers.Wait()
+}
+
+// leaveOut has those come later who are far from the front, and returns the others.
+func (m *million) leaveOut(part []int32) []int32 {
+	return slices.DeleteFunc(part, func(i int32) bool {
+		far := m.position[i] > 2*nearest
+		if far {
+			m.leftOut.Add(1)
+			m.add(i, window.MaxPeriodMillis*time.Millisecond)
+		}
+		return far
+	})
+}
+
+const (
+	// wheelTick is how exact polls are in time.
+	wheelTick = 10 * time.Millisecond
+	// wheelSlots reach further than the longest period.
+	wheelSlots = 4096
+)
+
+// wheel keeps when each of many comes next.
+type wheel struct {
+	mu    sync.Mutex
+	began time.Time
+	// at is the slot that is due next; first and next are chains of who comes in one.
+	at    int64
+	first [wheelSlots]int32
+	next  []int32
+}
+
+func newWheel(n int) *wheel {
+	w := &wheel{began: time.Now(), next: make([]int32, n)}
+	for i := range w.first {
+		w.first[i] = -1
+	}
+	return w
+}
+
+// add has one come in so much time.
+func (w *wheel) add(i int32, in time.Duration) {
+	slot := int64((time.Since(w.began) + in) / wheelTick)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slot = min(max(slot, w.at), w.at+wheelSlots-1)
+	chain := &w.first[slot%wheelSlots]
+	w.next[i], *chain = *chain, i
+}
+
+// due returns those of the next slot, if its time has come, and how long ago that was.
+func (w *wheel) due() (all []int32, behind time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if behind = time.Since(w.began) - time.Duration(w.at)*wheelTick; behind < 0 {
+		return nil, 0
+	}
+	chain := &w.first[w.at%wheelSlots]
+	all = make([]int32, 0, 64)
+	for i := *chain; i >= 0; i = w.next[i] {
+		all = append(all, i)
+	}
+	*chain, w.at = -1, w.at+1
+	return all, behind
+}
+
+// held is the longest of the calls.
+func held(calls []longestCall) time.Duration {
+	return slices.MaxFunc(append(calls, longestCall{}), func(a, b longestCall) int { return cmp.Compare(a.Took, b.Took) }).Took
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// overloaded is how many times its peak is offered to a server.
+	overloaded = 3
+	// overloadWarm is left out: as many connections as that need it to open.
+	overloadWarm = 2 * time.Second
+)
+
+// overloadCost is what a server answers that is offered several times of what it can.
+type overloadCost struct {
+	Server string `json:"server"`
+	Asked  string `json:"asked"`
+	// Peak and Goodput are answers of 200 a second, without and with overload; Ratio is
+	// that of the rounds.
+	Peak    float64 `json:"peak"`
+	Goodput float64 `json:"goodput"`
+	Ratio   float64 `json:"ratio"`
+	// Refused is the share of other answers under overload.
+	Refused float64 `json:"refused"`
+}
+
+// overload offers each store's server its peak, which is what it answers to as many
+// connections as elsewhere, and then three times of that from thousands of connections,
+// which ask at fixed times whether answers come or not.
+func (b *bench) overload(ctx context.Context) error {
+	for _, c := range b.those(onEmbedded, onRedis) {
+		for _, asked := range []string{"polls", "joins"} {
+			s, err := interleave(ctx, b.plan.Rounds, []turn{{asked, func(ctx context.Context) (sample, error) {
+				return b.peakAndOverload(ctx, c, asked)
+			}}})
+			if err != nil {
+				return err
+			}
+			of := func(figure func(sample) float64) float64 { return s.median(asked, figure) }
+			b.out.Overload = append(b.out.Overload, overloadCost{
+				Server: c.name, Asked: asked, Peak: of(func(s sample) float64 { return s.peak }), Goodput: of(perSecond),
+				Ratio:   of(func(s sample) float64 { return s.PerSecond / s.peak }),
+				Refused: of(func(s sample) float64 { return s.Refused }),
+			})
+			if err := b.leaveAgain(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// peakAndOverload is one round: a slice at the peak, and one above it.
+func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string) (s sample, err error) {
+	ask := func(q question) load { return b.load(c, q) }
+	var newcomers crowd
+	q := polls(benchZone, &c.crowd)
+	if asked == "joins" {
+		q = joins(benchZone, &newcomers)
+	}
+	t, err := ask(q).run(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.peak = float64(t.done) / t.took.Seconds()
+	above := ask(q)
+	above.conns, above.warm = b.plan.OverloadConns, overloadWarm
+	above.every = time.Duration(float64(above.conns) / (overloaded * s.peak) * float64(time.Second))
+	if t, err = above.run(ctx); err != nil {
+		return s, fmt.Errorf("overload: %w", err)
+	}
+	c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	s.PerSecond, s.Refused = float64(t.done)/t.took.Seconds(), float64(t.refused)/float64(max(1, t.sent))
+	return s, nil
+}

@@ -1,0 +1,130 @@
+package sweeper
+
+import (
+	"context"
+	goruntime "runtime/metrics"
+	"sync"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+const (
+	// lookEvery is how often it is looked at whether this server keeps up.
+	lookEvery = time.Second
+	// slow is how long the slowest tenth of what could run waits for a processor where a
+	// server does not keep up: clients give up after a few of such waits.
+	slow = 250 * time.Millisecond
+	// mostOverloaded is the part of an idle timeout that a server may have been overloaded
+	// for: in the rest, whoever tries gets through.
+	mostOverloaded = 4
+	// longestMemory is the longest idle timeout: what is older does not matter.
+	longestMemory = time.Hour
+)
+
+// overloads are when this server could not answer all who asked.
+type overloads struct {
+	mu    sync.Mutex
+	spans []overload // in their order
+}
+
+type overload struct {
+	ended time.Time
+	took  time.Duration
+}
+
+func (o *overloads) add(ended time.Time, took time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.spans) > 0 && ended.Sub(o.spans[0].ended) > longestMemory {
+		o.spans = o.spans[1:]
+	}
+	o.spans = append(o.spans, overload{ended, took})
+}
+
+// within is for how long the server was overloaded, of so much time before now.
+func (o *overloads) within(now time.Time, of time.Duration) (sum time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.spans {
+		if now.Sub(s.ended) < of {
+			sum += s.took
+		}
+	}
+	return sum
+}
+
+// watchLoad notes the seconds in which this server is overloaded, until the context ends.
+// A process that did not run, because others did, was overloaded all that time.
+func (s *Sweeper) watchLoad(ctx context.Context) {
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	for last := s.now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		now := s.now()
+		s.look(now, now.Sub(last))
+		last = now
+	}
+}
+
+// look takes in how the server fared in so much time before now.
+func (s *Sweeper) look(now time.Time, took time.Duration) {
+	if s.overloaded() || took > lookEvery+slow {
+		s.overloads.add(now, took)
+	}
+}
+
+// schedLatencies is how long goroutines have waited to run, since the process began.
+const schedLatencies = "/sched/latencies:seconds"
+
+// load tells whether the process keeps up.
+type load struct {
+	before    []uint64 // of the histogram
+	overflows float64
+}
+
+// overloaded reports whether, since it was last asked, a tenth of all goroutines waited for
+// longer than slow, or connections were lost because nobody accepted them in time. The
+// first answer says nothing.
+func (l *load) overloaded() bool {
+	sample := []goruntime.Sample{{Name: schedLatencies}}
+	goruntime.Read(sample)
+	waits, first := sample[0].Value.Float64Histogram(), l.before == nil
+	overflows := listenOverflows()
+	lost, late := overflows > l.overflows, !first && tooSlow(l.before, waits.Counts, waits.Buckets)
+	l.before, l.overflows = append(l.before[:0], waits.Counts...), overflows
+	return !first && (lost || late)
+}
+
+// tooSlow reports whether a tenth of what was counted in between took longer than slow.
+// Buckets are the lower bounds, in seconds.
+func tooSlow(before, after []uint64, buckets []float64) bool {
+	const tenth = 10
+	slowest, all := uint64(0), uint64(0)
+	for i, n := range after {
+		n -= before[i]
+		all += n
+		if buckets[i] >= slow.Seconds() {
+			slowest += n
+		}
+	}
+	return slowest > 0 && tenth*slowest > all
+}
+
+// listenOverflows is how many connections this machine has lost because a listener did not
+// accept them in time; 0 where the system does not say.
+func listenOverflows() float64 {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0
+	}
+	stat, err := self.Netstat()
+	if err != nil || stat.TcpExt.ListenOverflows == nil {
+		return 0
+	}
+	return *stat.TcpExt.ListenOverflows
+}
