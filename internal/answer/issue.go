@@ -14,16 +14,24 @@ type Issuer struct {
 	tokens  *token.Keys
 	passes  *pass.Signer
 	notices func(zoneID string) int64
+	events  func(zoneID string, gathers bool) (name string, opensAtMillis int64)
 }
 
 // NewIssuer returns an Issuer that signs with these keys.
 func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
-	return Issuer{tokens: tokens, passes: passes, notices: func(string) int64 { return 0 }}
+	return Issuer{tokens: tokens, passes: passes, notices: func(string) int64 { return 0 }, events: func(string, bool) (string, int64) { return "", 0 }}
 }
 
 // WithNotices returns one that tells those who wait the number of the zone's message.
 func (i Issuer) WithNotices(notices func(zoneID string) int64) Issuer {
 	i.notices = notices
+	return i
+}
+
+// WithEvents returns one that tells those who wait what they gather for, if they do:
+// gathers says that the store said so.
+func (i Issuer) WithEvents(events func(zoneID string, gathers bool) (name string, opensAtMillis int64)) Issuer {
+	i.events = events
 	return i
 }
 
@@ -67,6 +75,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
 		out.Notice = i.notices(out.ZoneID)
+		out.Event, out.OpensAtMillis = i.events(out.ZoneID, a.Position == 0)
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
 		signed, err := i.passes.Issue(pass.Grant{

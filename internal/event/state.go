@@ -157,6 +157,13 @@ func (s State) Draw() *Draw {
 	return nil
 }
 
+// Unopened reports whether an occurrence has begun by the time and is not known to have
+// opened.
+func (s State) Unopened(nowMillis int64) bool {
+	p := s.Now
+	return p != nil && (p.Phase == PhaseGathering || p.Phase == PhaseAnnounced && p.PreQueueAtMillis <= nowMillis)
+}
+
 // IsZero reports whether nothing is known.
 func (s State) IsZero() bool { return s.Now == nil && len(s.Draws) == 0 && len(s.Done) == 0 }
 
@@ -257,6 +264,25 @@ func (p *Progress) at(step Step) *int64 {
 	return map[Step]*int64{
 		StepPreQueue: &p.PreQueueAtMillis, StepOpens: &p.OpensAtMillis, StepCloses: &p.ClosesAtMillis, StepEnds: &p.EndsAtMillis,
 	}[step]
+}
+
+// Step is when a step is made, in Unix milliseconds: 0 for one that there is not, Never for
+// one that is held; and whether it was made.
+func (p *Progress) Step(step Step) (atMillis int64, made bool) {
+	if step == StepPreQueue && p.Held != step && p.PreQueueAtMillis >= p.OpensAtMillis {
+		return 0, false
+	}
+	return *p.at(step), p.made(step)
+}
+
+// Listed is the event's first occurrence, as it is listed.
+func (e Event) Listed() *Progress {
+	p := &Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
+	if o, err := e.first(); err == nil {
+		p.ListedMillis = o.Opens.UnixMilli()
+		p.take(o)
+	}
+	return p
 }
 
 // made reports whether a step was made.

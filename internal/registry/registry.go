@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -207,6 +208,24 @@ func (r *Registry) Notice(zoneID string) int64 {
 		return z.settings.Load().Notice()
 	}
 	return 0
+}
+
+// Event is the event that has begun in the zone and not opened yet, as this server knows it,
+// and when it opens; "" for none, 0 while that is held. gathers: the store says that people
+// gather. It never asks the store.
+func (r *Registry) Event(zoneID string, gathers bool) (name string, opensAtMillis int64) {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return "", 0
+	}
+	p := z.settings.Load().EventState.Now
+	if p == nil || p.Phase != event.PhaseGathering && (!gathers || p.Phase != event.PhaseAnnounced) {
+		return "", 0
+	}
+	if p.OpensAtMillis == event.Never {
+		return p.Event.Name, 0
+	}
+	return p.Event.Name, p.OpensAtMillis
 }
 
 // Remembered returns a zone's settings as this server last saw them in the

@@ -2,13 +2,17 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -64,6 +68,34 @@ const (
 	StepMove StepChange = "move"
 	StepSkip StepChange = "skip"
 )
+
+// ReadStep is Step, of a JSON object with do and, to move, to: a time as RFC 3339 has it.
+func (s *Service) ReadStep(ctx context.Context, zoneID, name string, step event.Step, body []byte, by string) (zone.Settings, error) {
+	var asked struct {
+		Do string `yaml:"do"`
+		To string `yaml:"to"`
+	}
+	if !json.Valid(body) {
+		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	}
+	var n yaml.Node
+	if err := yaml.Unmarshal(body, &n); err != nil {
+		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	}
+	var r strictyaml.Reader
+	r.Struct(n.Content[0], "a step", &asked)
+	if len(r.Faults) > 0 {
+		return zone.Settings{}, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	}
+	var to time.Time
+	if asked.Do == string(StepMove) {
+		var err error
+		if to, err = time.Parse(time.RFC3339, asked.To); err != nil {
+			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: "must be a time as 2026-12-01T12:00:00+01:00"}
+		}
+	}
+	return s.Step(ctx, zoneID, name, step, StepChange(asked.Do), to, by)
+}
 
 // Step holds, moves or skips a step of the event that is next or under way; to is when a
 // moved one is to be made. It returns a *serve.InvalidError with nothing changed where
