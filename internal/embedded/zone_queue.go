@@ -369,7 +369,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 		p.ScoreMicros = score
 	} else {
 		// Behind all who were drawn, also where the opening was moved to an earlier time.
-		q.last = max(q.last, q.gate.Behind(t.now))
+		q.last = q.gate.Behind(q.last)
 	}
 	p.ArrivedAtMicros = q.last
 	q.totals.Joined++

@@ -40,15 +40,16 @@ type Draw struct {
 	Nonce      string `json:"nonce"`
 	Commitment string `json:"commitment"`
 	// FromMicros up to UptoMicros is where the drawn places lie in the line. They are
-	// those of who joined from FromMicros on and before SettlesAtMillis.
+	// those of who joined from GathersAtMillis on and before SettlesAtMillis.
 	FromMicros      int64 `json:"fromMicros"`
 	UptoMicros      int64 `json:"uptoMicros"`
+	GathersAtMillis int64 `json:"gathersAt"`
 	SettlesAtMillis int64 `json:"settlesAt"`
 }
 
 // Holds reports whether one who arrived then is drawn.
 func (d *Draw) Holds(arrivedAtMicros int64) bool {
-	return arrivedAtMicros >= d.FromMicros && arrivedAtMicros/1000 < d.SettlesAtMillis
+	return arrivedAtMicros/1000 >= d.GathersAtMillis && arrivedAtMicros/1000 < d.SettlesAtMillis
 }
 
 // Score is where the visitor with that ticket stands. See the package's formula.

@@ -107,18 +107,19 @@ func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers
 
 // Drew reports whether one who arrived then is drawn, as far as the gate goes.
 func (g Gate) Drew(arrivedAtMicros int64) bool {
-	return g.UptoMicros > 0 && arrivedAtMicros >= g.FromMicros && arrivedAtMicros/1000 < g.SettlesAtMillis
+	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
 }
 
 // Scores reports whether it is a score of the draw.
 func (g Gate) Scores(micros int64) bool { return g.FromMicros <= micros && micros < g.UptoMicros }
 
-// Behind is the first arrival behind all who were drawn, for one who joins at the time.
-func (g Gate) Behind(nowMillis int64) int64 {
-	if nowMillis < g.SettlesAtMillis {
-		return g.BehindMicros
+// Behind is when one arrives who is not drawn, and would arrive then: behind all who are.
+func (g Gate) Behind(arrivesAtMicros int64) int64 {
+	arrivesAtMicros = max(arrivesAtMicros, g.BehindMicros)
+	if g.UptoMicros > 0 && arrivesAtMicros/1000 >= g.GatherAtMillis {
+		arrivesAtMicros = max(arrivesAtMicros, g.UptoMicros)
 	}
-	return max(g.BehindMicros, g.UptoMicros)
+	return arrivesAtMicros
 }
 
 // WaitsSince is from when on one has waited who is let in now: from the arrival, or from
@@ -233,9 +234,21 @@ func (s *State) fit(nowMillis int64) {
 		d.SettlesAtMillis = p.SettlesAtMillis
 	}
 	p.SettlesAtMillis = d.SettlesAtMillis
-	if nowMillis < d.FromMicros/1000 || d.FromMicros == 0 {
-		d.FromMicros, d.UptoMicros = p.PreQueueAtMillis*1000, p.SettlesAtMillis*1000
+	if nowMillis < d.GathersAtMillis || d.FromMicros == 0 {
+		d.GathersAtMillis, d.FromMicros = p.PreQueueAtMillis, p.PreQueueAtMillis*1000
+		for _, before := range s.Draws[:len(s.Draws)-1] {
+			d.FromMicros = max(d.FromMicros, before.UptoMicros)
+		}
+		d.UptoMicros = max(p.SettlesAtMillis*1000, d.FromMicros+leastRange)
 	}
+}
+
+// leastRange is how wide a draw's range of scores is at least, in microseconds.
+const leastRange = 1_000_000
+
+// begun reports whether people gather already, or will before a change of it is made.
+func (p *Progress) begun(now time.Time) bool {
+	return p.Phase != PhaseAnnounced || p.PreQueueAtMillis <= now.UnixMilli()+settleMargin
 }
 
 // Next is the step that is next, and when it is due.
@@ -328,7 +341,8 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	next = s.clone()
 	p := next.Now
 	was := *p
-	if was.Phase == PhaseAnnounced && cmp.Or(e.Order, OrderArrival) != was.Order {
+	begun := was.begun(now)
+	if !begun && cmp.Or(e.Order, OrderArrival) != was.Order {
 		// Announced anew, with a draw or without.
 		if next.Now = nil; was.Order == OrderDraw {
 			next.Draws = next.Draws[:len(next.Draws)-1]
@@ -342,14 +356,14 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	if err != nil {
 		return s, true, false
 	}
-	if e.Recurs != "" && o.Opens.Before(now) && p.Phase == PhaseAnnounced {
+	if e.Recurs != "" && o.Opens.Before(now) && !begun {
 		o, _ = e.Next(now)
 	} else if e.Recurs != "" && o.Opens.Before(now) {
 		o = o.at(time.UnixMilli(was.OpensAtMillis))
 	}
 	p.Event, p.ListedMillis = e, o.Opens.UnixMilli()
 	p.take(o)
-	if was.Phase != PhaseAnnounced {
+	if begun {
 		p.PreQueueAtMillis = was.PreQueueAtMillis
 	}
 	for _, step := range Steps {
@@ -369,7 +383,7 @@ func (e Event) same(other Event) bool {
 
 // Hold has a step wait until it is moved. It returns what is wrong, a sentence.
 func (s State) Hold(step Step, now time.Time) (next State, fault string) {
-	if fault := s.open(step); fault != "" {
+	if fault := s.open(step, now); fault != "" {
 		return s, fault
 	}
 	next = s.clone()
@@ -388,7 +402,7 @@ func (s State) Hold(step Step, now time.Time) (next State, fault string) {
 // Move has a step be made at a time, which must be to come, and frees it if it was held.
 // The opening takes the time at which people settle with it, unless they have settled.
 func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
-	if fault := s.open(step); fault != "" {
+	if fault := s.open(step, now); fault != "" {
 		return s, fault
 	}
 	if !to.After(now) {
@@ -400,10 +414,10 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	if p.Held == step {
 		p.Held = ""
 	}
-	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || p.Phase == PhaseAnnounced {
+	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
 		before := cmp.Or(p.Event.DrawClosesSeconds, DefaultDrawClosesSeconds) * 1000
 		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-before)
-		if p.Phase == PhaseGathering && p.SettlesAtMillis < nowMillis {
+		if p.begun(now) && p.SettlesAtMillis < nowMillis {
 			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), before/1000)
 		}
 	}
@@ -437,7 +451,7 @@ func (p *Progress) inOrder() string {
 // occurrence is over (see Over); without closes newcomers come on, without ends the
 // settings stay.
 func (s State) Skip(step Step, now time.Time) (next State, over bool, fault string) {
-	if fault := s.open(step); fault != "" {
+	if fault := s.open(step, now); fault != "" {
 		return s, false, fault
 	}
 	next = s.clone()
@@ -461,13 +475,13 @@ func (s State) Skip(step Step, now time.Time) (next State, over bool, fault stri
 }
 
 // open says why a step cannot be held, moved or skipped; "" if it can.
-func (s State) open(step Step) string {
+func (s State) open(step Step, now time.Time) string {
 	switch p := s.Now; {
 	case p == nil:
 		return "no event is to come or under way"
 	case !slices.Contains(Steps, step):
 		return fmt.Sprintf("step %q must be preQueue, opens, closes or ends", step)
-	case p.made(step):
+	case p.made(step), step == StepPreQueue && p.begun(now):
 		return fmt.Sprintf("%s was made already", step)
 	case *p.at(step) == 0:
 		return fmt.Sprintf("%q has no step %s", p.Event.Name, step)

@@ -221,10 +221,11 @@ func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 			return line.Answer{Status: line.Undrawn}
 		}
 		v.ScoreMicros = score
-	case m.now >= g.SettlesAtMillis:
-		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros, g.UptoMicros)
 	default:
 		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros)
+		if g.UptoMicros > 0 && v.ArrivedAtMicros/1000 >= g.GatherAtMillis {
+			v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.UptoMicros)
+		}
 	}
 	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
 		m.epoch = window.Epoch(m.clock.NowMicros)

@@ -18,7 +18,8 @@ end
 
 -- drew reports whether one who arrived then is drawn.
 local function drew(z, arrived)
-  return z.draw_upto > 0 and arrived >= z.draw_from and math.floor(arrived / 1000) < z.settles_at
+  local millis = math.floor(arrived / 1000)
+  return z.draw_upto > 0 and millis >= z.gather_at and millis < z.settles_at
 end
 
 -- space is how much room there is for those who are next: at the opening, a window's.

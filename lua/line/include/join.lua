@@ -28,7 +28,8 @@ local function newcomer(z, r, t, id, score, places, line_up)
   end
   local arrived = max(z.now_micros, z.last_micros + 1)
   if not drawn then -- behind all who were
-    arrived = max(arrived, z.draw_behind, t.now >= z.settles_at and z.draw_upto or 0)
+    arrived = max(arrived, z.draw_behind)
+    arrived = max(arrived, arrived >= z.gather_at * 1000 and z.draw_upto or 0)
   end
   if t.hold == 0 and z.mode == 'open' or straight_in(z, r, t) then
     z.last_micros, z.joined = arrived, z.joined + 1
