@@ -91,15 +91,21 @@ func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, scoreMicros int6
 }
 
 func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ int64) ([]line.Place, error) {
-	return nil, f.known(zoneID)
+	leave, err := f.enter("Drawn", zoneID)
+	defer leave()
+	return nil, err
 }
 
 func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ int, _ []byte) error {
-	return f.known(zoneID)
+	leave, err := f.enter("KeepDraw", zoneID)
+	defer leave()
+	return err
 }
 
 func (f *fakeStore) Draw(_ context.Context, zoneID, _ string, _ int) ([]byte, error) {
-	return nil, f.known(zoneID)
+	leave, err := f.enter("Draw", zoneID)
+	defer leave()
+	return nil, err
 }
 
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
