@@ -62,6 +62,9 @@ func (c *connection) getZone() *cobra.Command {
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
 		for i := range zone.Table {
 			x := &zone.Table[i]
+			if x.Own {
+				continue // events list shows it
+			}
 			value := x.Text(reply.Value)
 			if len(value) > longText || x.Of != "" { // no text to read, as a logo
 				value = x.Words(reply.Value)
