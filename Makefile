@@ -130,10 +130,10 @@ pictures: ## take the pictures of console and waiting page anew, into docs/img (
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=limits)
-	@scripts/install-debian.sh redis-server
+bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=line, million, limits, site)
+	@scripts/install-debian.sh redis-server nginx
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
-	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
+	@PATH="$$PATH:/usr/sbin" exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
 
 .PHONY: pgo
 pgo: ## take anew the profile that the compiler optimises with

@@ -51,6 +51,8 @@ type request struct {
 
 	answer line.Answer
 	totals line.Totals
+	// mostInSecond is line.Stats's.
+	mostInSecond int64
 	// waited is how long the admitted had waited, by window.WaitBucket.
 	waited []int64
 }
@@ -140,7 +142,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err != nil {
 		return line.Stats{}, err
 	}
-	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, Waits: q.waited}, nil
+	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, MostInSecond: q.mostInSecond, Waits: q.waited}, nil
 }
 
 // Recall implements store.Healer.
@@ -335,7 +337,7 @@ func (q *request) read(v *reader, r pollReply) {
 		for _, x := range line.TotalTable {
 			*x.At(&q.totals) = v.next()
 		}
-		q.answer.EstimateMillis = v.next()
+		q.answer.EstimateMillis, q.mostInSecond = v.next(), v.next()
 		q.waited = slices.Clone(r.waits)
 		return
 	}

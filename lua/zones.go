@@ -117,11 +117,11 @@ func (s *Store) putZone(
 ) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	gate := z.Gate()
+	force, gate := z.InForce(), z.Gate()
 	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
-		z.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(z.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
+		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
+		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
 		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros)
 	if err != nil {
 		return 0, err

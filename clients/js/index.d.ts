@@ -88,7 +88,8 @@ export interface Admission {
 
 /**
  * A wait that ended without a pass. `code` is the problem's, as in /openapi.yaml: `token_expired` (the place is gone: call
- * `wait` again if the person wants to), `zone_closed`, `zone_unknown`, `cross_origin`, `invalid_request` ...
+ * `wait` again if the person wants to), `sold_out` (nobody need wait any more: `message` says why), `zone_closed`, `zone_unknown`,
+ * `cross_origin`, `invalid_request` ...
  */
 export class WaitError extends Error {
   code: string;

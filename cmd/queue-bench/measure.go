@@ -24,7 +24,7 @@ type measureOptions struct {
 }
 
 // onlyOnes are what --only knows.
-var onlyOnes = []string{"all", "http", "overload", "redis", "embedded", "limits", "million", "site"}
+var onlyOnes = []string{"all", "line", "http", "overload", "redis", "embedded", "limits", "site", "million"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -63,9 +63,12 @@ type plan struct {
 	OverloadConns int `json:"overloadConns"`
 	// Million is the very large crowd. It polls for MillionRound before the first may enter,
 	// the line moves on for MillionWarm, and for MillionSpan, which counts; then Rush more join within RushWithin.
-	Million                                            int `json:"million"`
-	MillionRound, MillionWarm, MillionSpan, RushWithin time.Duration
-	Rush                                               int `json:"rush"`
+	Million      int           `json:"million"`
+	MillionRound time.Duration `json:"-"`
+	MillionWarm  time.Duration `json:"-"`
+	MillionSpan  time.Duration `json:"-"`
+	Rush         int           `json:"rush"`
+	RushWithin   time.Duration `json:"-"`
 }
 
 // largest is the largest crowd.
@@ -74,7 +77,7 @@ func (p plan) largest() int { return p.sizes[len(p.sizes)-1] }
 var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
-		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 5, joinRounds: 5, idle: 200_000,
+		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, joinRounds: 3, idle: 200_000,
 		limitClients: 100_000, OverloadConns: 8_000,
 		Million: 10_000_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 3 * time.Minute, Rush: 2_000_000, RushWithin: 20 * time.Second,
 	}
@@ -102,8 +105,8 @@ type bench struct {
 	stopFront func() error
 	out       benchReport
 	limited   limitsReport
-	inside    siteReport
 	million   *millionReport
+	inside    siteReport
 }
 
 // run measures, prints what it found and writes the pages.
@@ -125,7 +128,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if o.docs == "" || !slices.Contains([]string{"all", "limits", "million", "site"}, o.only) {
+	if o.docs == "" || !slices.Contains([]string{"all", "line", "limits", "site", "million"}, o.only) {
 		return nil
 	}
 	return out.keep(o.docs)
@@ -171,7 +174,7 @@ func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out
 		out.Site = &b.inside
 	}
 	out.Million = b.million
-	if !slices.Contains([]string{"limits", "million", "site"}, o.only) {
+	if !slices.Contains([]string{"limits", "site", "million"}, o.only) {
 		out.Bench = &b.out
 	}
 	return out, nil
@@ -190,8 +193,8 @@ func (b *bench) parts() (all []part) {
 	add := func(of []string, run func(context.Context) error, format string, a ...any) {
 		all = append(all, part{of, fmt.Sprintf(format, a...), run})
 	}
-	limits, http, redis := []string{"all", "limits"}, []string{"all", "http"}, []string{"all", "redis"}
-	crowd := append(http, "overload") // what needs the crowds at the servers
+	limits, http, redis := []string{"all", "limits"}, []string{"all", "line", "http"}, []string{"all", "line", "redis"}
+	crowd := []string{"all", "line", "http", "overload"} // what needs the crowds at the servers
 	largest := count(b.plan.largest())
 	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
 	add(limits, b.longestDecisions, "the longest script calls of limits")
@@ -220,7 +223,7 @@ func (b *bench) parts() (all []part) {
 	add(redis, b.scripts, "processor time of Redis a poll")
 	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
 	add([]string{"all", "million"}, b.millions, "%s waiting on one Redis", count(b.plan.Million))
-	add([]string{"all", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
+	add([]string{"all", "line", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
 	return all
 }
 

@@ -17,10 +17,11 @@ func TestMeasure(t *testing.T) {
 	t.Parallel()
 	p := plan{
 		sizes: []int{200, 500}, Conns: 8, Warm: 10 * time.Millisecond, Span: 60 * time.Millisecond,
-		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200,
+		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200, OverloadConns: 32,
+		Million: 3_000, MillionRound: 100 * time.Millisecond, MillionWarm: time.Second, MillionSpan: 2 * time.Second, Rush: 500, RushWithin: 100 * time.Millisecond,
 	}
 	var says bytes.Buffer
-	out, err := measure(t.Context(), measureOptions{redis: "redis-server", only: "all"}, p, &says)
+	out, err := measure(t.Context(), measureOptions{redis: "redis-server", nginx: "nginx", only: "all"}, p, &says)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, says.String())
 	}
@@ -54,8 +55,24 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("sweep: %+v", s)
 		}
 	}
-	if len(out.Bench.Targets()) != 9 {
-		t.Errorf("%d targets, want 9", len(out.Bench.Targets()))
+	last := out.Bench.Last()
+	for what, part := range map[string]results{"joins with a clientId": last.Named, "polls near the front": last.Near} {
+		for _, name := range append(slices.Clone(serversShown), constant) {
+			if part.Of(name).PerSecond <= 0 {
+				t.Errorf("%s, %s: %+v", what, name, part)
+			}
+		}
+	}
+	if len(out.Bench.Overload) != 4 || slices.ContainsFunc(out.Bench.Overload, func(o overloadCost) bool { return o.Ratio <= 0 }) {
+		t.Errorf("overload: %+v", out.Bench.Overload)
+	}
+	// And the longest calls, of which such short ones are not noted.
+	if n := len(out.Bench.Targets()) - len(out.Bench.Longest); n != 18 {
+		t.Errorf("%d targets, want 18", n)
+	}
+	if m := out.Million; m.Polls <= 0 || m.Admitted == 0 || m.MostWindow > int(m.Limit) || m.Lost > 0 || m.Rose > 0 || m.RedisShare <= 0 ||
+		m.Bytes <= 0 || m.Rush.Took < 100*time.Millisecond || m.Rush.JoinMicros <= 0 {
+		t.Errorf("the very large crowd: %+v", m)
 	}
 	if l := out.Limits; len(l.Targets()) != 3 || l.HTTP.Of("sliding_log").PerSecond <= 0 || l.Refusals.Of(refusals).Ratio <= 0 ||
 		len(l.Decisions) != 5 || l.Decisions[0].Refused <= 0 || l.DeepLog <= 0 || len(l.Longest) != 3 || len(l.Shards) == 0 {
@@ -74,7 +91,7 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureFails(t *testing.T) {
 	t.Parallel()
-	c := measureOptions{redis: "/nowhere/redis-server", server: "/nowhere/queue-server", only: "all"}
+	c := measureOptions{redis: "/nowhere/redis-server", server: "/nowhere/queue-server", nginx: "nginx", only: "all"}
 	if _, err := measure(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a redis-server")
 	}

@@ -23,6 +23,8 @@ const patience = 30 * time.Second
 // browser is a real Chromium without a window, at one page.
 type browser struct {
 	ctx context.Context
+	// close ends the browser in good order, before the test does.
+	close func()
 
 	mu      sync.Mutex
 	written []string // what the page wrote to its console
@@ -32,7 +34,7 @@ type browser struct {
 type act = chromedp.Action[chromedp.Void]
 
 // openBrowser starts Chromium, which ends with the test.
-func openBrowser(t *testing.T) *browser {
+func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Fatal("chromium is not installed: scripts/install-debian.sh chromium, or run the tests with make test")
@@ -41,7 +43,7 @@ func openBrowser(t *testing.T) *browser {
 	// Tests may run as root, in a container: there is no sandbox for Chromium
 	// there, and it sees this server's pages alone.
 	options = append(options, chromedp.NoSandbox, chromedp.ExecPath("chromium"), chromedp.WindowSize(1280, 900))
-	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	b := &browser{ctx: ctx}
 	messages := chromedp.Console(ctx)
@@ -56,7 +58,7 @@ func openBrowser(t *testing.T) *browser {
 			b.mu.Unlock()
 		}
 	})
-	t.Cleanup(func() {
+	b.close = sync.OnceFunc(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("close the browser: %v", err)
 		}
@@ -64,12 +66,16 @@ func openBrowser(t *testing.T) *browser {
 		end()
 		reading.Wait()
 	})
+	t.Cleanup(b.close)
 	return b
 }
 
 // replaced is what the browser says of an element that it found on a page which
 // another one replaced before anything was done to it.
 const replaced = "Could not find node with given id"
+
+// navigated is what it says of an expression whose page was left before it had a value.
+const navigated = "Inspected target navigated or closed"
 
 // do does steps, one after the other.
 func (b *browser) do(t *testing.T, what string, steps ...act) {
@@ -103,6 +109,9 @@ func value[T any](t *testing.T, b *browser, expression string) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	for err != nil && strings.Contains(err.Error(), navigated) && ctx.Err() == nil {
+		v, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	}
 	if err != nil {
 		t.Fatalf("%.200s: %v", expression, err)
 	}

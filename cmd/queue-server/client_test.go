@@ -42,8 +42,9 @@ type told struct {
 		PollingPeriod int64 `json:"pollingPeriod"`
 	} `json:"waiting"`
 	Admission struct {
-		ExpiresAt int64  `json:"expiresAt"`
-		Pass      string `json:"pass"`
+		AdmittedAt int64  `json:"admittedAt"`
+		ExpiresAt  int64  `json:"expiresAt"`
+		Pass       string `json:"pass"`
 	} `json:"admission"`
 }
 

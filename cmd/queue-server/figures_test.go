@@ -56,15 +56,16 @@ func TestFiguresAreTheSame(t *testing.T) {
 			}
 			scraped := gauges(t, reg, "Z")
 			for name, figure := range map[string][2]float64{
-				"queue_waiting":           {float64(stats.Waiting), float64(sample.Waiting)},
-				"queue_released":          {float64(stats.Released), float64(sample.Released)},
-				"queue_overdue":           {float64(stats.Overdue), float64(sample.Overdue)},
-				"queue_window_admissions": {float64(stats.AdmittedInWindow), float64(sample.InWindow)},
-				"queue_window_limit":      {float64(stats.WindowLimit), float64(sample.WindowLimit)},
-				"queue_minute_admissions": {float64(stats.AdmittedInMinute), float64(sample.InMinute)},
-				"queue_per_minute":        {float64(stats.PerMinute), float64(sample.PerMinute)},
-				"queue_window_use_ratio":  {stats.WindowUse, sample.Use},
-				"queue_estimate_seconds":  {float64(stats.EstimatedWait) / 1000, float64(sample.EstimateMillis) / 1000},
+				"queue_waiting":               {float64(stats.Waiting), float64(sample.Waiting)},
+				"queue_released":              {float64(stats.Released), float64(sample.Released)},
+				"queue_overdue":               {float64(stats.Overdue), float64(sample.Overdue)},
+				"queue_window_admissions":     {float64(stats.AdmittedInWindow), float64(sample.InWindow)},
+				"queue_window_limit":          {float64(stats.WindowLimit), float64(sample.WindowLimit)},
+				"queue_minute_admissions":     {float64(stats.AdmittedInMinute), float64(sample.InMinute)},
+				"queue_second_admissions_max": {float64(stats.MostInSecond), float64(sample.MostInSecond)},
+				"queue_per_minute":            {float64(stats.PerMinute), float64(sample.PerMinute)},
+				"queue_window_use_ratio":      {stats.WindowUse, sample.Use},
+				"queue_estimate_seconds":      {float64(stats.EstimatedWait) / 1000, float64(sample.EstimateMillis) / 1000},
 			} {
 				if gauge, ok := scraped[name]; !ok || figure[0] != figure[1] || figure[0] != gauge {
 					t.Errorf("second %d: %s is %v, stats have %v, the history %v", tick, name, gauge, figure[0], figure[1])

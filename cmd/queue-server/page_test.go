@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
+	permissions "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -203,11 +205,28 @@ func (g *guest) isLedIn() {
 // hide makes the page one in the background, as far as it can tell.
 const hide = `Object.defineProperty(document, "visibilityState", { value: "hidden" })`
 
+// notes has the page note what it plays and shows, which nobody hears or sees in a browser without
+// a window. It really plays, and the browser says that it really shows.
+const notes = `window.heard = { tones: 0, audio: [], shown: 0 };
+	const start = OscillatorNode.prototype.start;
+	OscillatorNode.prototype.start = function (at) { heard.tones++; heard.audio = [this.context.state]; return start.call(this, at); };
+	const Shows = Notification;
+	window.Notification = class extends Shows { constructor(...all) { super(...all); this.addEventListener("show", () => heard.shown++); } };`
+
 func (g *guest) keepsTheTurn() {
 	g.shop.lineUp(g.t, "HIDDEN", 2)
 	g.visit("HIDDEN")
-	g.do(g.t, "hide the page, and ask for sound", chromedp.Evaluate[chromedp.Void](hide), chromedp.Click(css("#sound")))
+	_, err := chromedp.Call(g.ctx, permissions.SetPermission, permissions.SetPermissionParams{
+		Permission: &permissions.PermissionDescriptor{Name: "notifications"}, Setting: permissions.PermissionSettingGranted, Origin: g.shop.url,
+	})
+	must(g.t, err)
+	g.do(g.t, "hide the page, and ask for sound and a notification", chromedp.Evaluate[chromedp.Void](hide), chromedp.Evaluate[chromedp.Void](notes),
+		chromedp.Click(css("#sound")), chromedp.Click(css("#notify")))
 	g.sees("It is your turn")
+	g.until(g.t, "the notification", `window.heard.shown === 1`)
+	if got := value[string](g.t, g.browser, `window.heard.audio.join() + ", " + window.heard.tones + " tones"`); got != "running, 3 tones" {
+		g.t.Errorf("the sound: %s", got)
+	}
 	if got := value[string](g.t, g.browser, `[document.title, document.querySelector("#text").textContent, document.querySelector("#spoken").textContent].join("|")`); got !=
 		"★ It is your turn|Your turn is kept for 5 minutes.|It is your turn. " {
 		g.t.Errorf("the page says %q", got)
@@ -243,6 +262,40 @@ func (g *guest) keepsThePlace() {
 	must(g.t, err)
 	if len(cookies.Cookies) != 1 || time.Until(time.Unix(int64(cookies.Cookies[0].Expires), 0)) < 24*time.Hour {
 		g.t.Errorf("the cookie is gone when the browser is: %+v", cookies.Cookies)
+	}
+}
+
+// TestThePlaceSurvivesTheBrowser: it is in the cookie that the browser keeps on disk, and the
+// crash of a page takes nothing from it.
+func TestThePlaceSurvivesTheBrowser(t *testing.T) {
+	s := openShopFront(t)
+	s.lineUp(t, "SLOW", 4)
+	profile := chromedp.UserDataDir(t.TempDir())
+	before := &guest{openBrowser(t, profile), t, s}
+	before.start(t, s.url+"/wait/SLOW?to=/shop")
+	before.sees("You are in line")
+	was := before.text(t, "#place")
+	// What a page says of its crash is that it says nothing.
+	crash := cdp.Command[cdp.Empty, cdp.Empty]{Method: "Page.crash"}
+	crashing, cancel := context.WithTimeout(before.ctx, time.Second)
+	_, err := chromedp.Call(crashing, crash, cdp.Empty{})
+	cancel()
+	if err == nil {
+		t.Error("the page did not crash")
+	}
+	other, cancel := chromedp.NewContext(before.ctx)
+	crashed := &guest{&browser{ctx: other}, t, s}
+	crashed.start(t, s.url+"/wait/SLOW?to=/shop")
+	if is := crashed.text(t, "#place"); is != was || was != "4" {
+		t.Errorf("place %s, and after a crash %s", was, is)
+	}
+	cancel()
+	before.close()
+	after := &guest{openBrowser(t, profile), t, s}
+	after.start(t, s.url+"/wait/SLOW?to=/shop")
+	after.sees("You are in line")
+	if is := after.text(t, "#place"); is != was {
+		t.Errorf("place %s, and after a restart of the browser %s", was, is)
 	}
 }
 
@@ -329,6 +382,19 @@ func (g *guest) saysWhatElse() {
 		g.visit(zoneID)
 		g.sees(heading)
 		g.inspect(heading)
+	}
+	g.visit("PAUSED")
+	const why = "All seats are sold. The next show is on Sunday."
+	if r := g.shop.admin(g.t, "PATCH", "/admin/zones/PAUSED", `{"soldOut":{"default":"Ausverkauft.","en":"`+why+`"}}`); r.status != http.StatusOK {
+		g.t.Fatalf("%d %s", r.status, r.body)
+	}
+	for _, when := range []string{"while one waits", "for a newcomer"} {
+		g.until(g.t, when, fmt.Sprintf(`document.querySelector("#heading").textContent === "Sold out" && document.querySelector("#text").textContent === %q`, why))
+		if shown := value[int](g.t, g.browser, `document.querySelectorAll("dl:not([hidden]), form:not([hidden]), .button:not([hidden] *)").length`); shown != 0 {
+			g.t.Errorf("%s, %d parts of a wait are shown", when, shown)
+		}
+		g.inspect("sold out " + when)
+		g.visit("PAUSED")
 	}
 	for _, language := range []string{"ar", "he", "de", "ja"} {
 		g.speaks(language)

@@ -134,7 +134,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	gates.start(ctx)
 	defer gates.stop()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithNotices(zones.Notice).WithEvents(zones.Event)
+	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
 	visited, guard := links.first()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
 	defer waiting.Stop()

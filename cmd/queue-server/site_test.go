@@ -5,10 +5,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
 // shopZone lets everybody in whom a test sends.
@@ -118,5 +122,31 @@ func TestSiteExamples(t *testing.T) {
 		if got := request(t, http.MethodGet, s.site+path+tt.more, "", header...); !found || got.status != http.StatusOK {
 			t.Errorf("%s: %s: %d %s", name, path, got.status, got.body)
 		}
+	}
+}
+
+// TestTheFiveMinutes: the commands of docs/site.md do what they say, one after the other.
+func TestTheFiveMinutes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/site.md")
+	must(t, err)
+	_, steps, _ := strings.Cut(string(text), "## nginx, in five minutes")
+	steps, _, _ = strings.Cut(steps, "\n## ")
+	s := start(t, map[string]string{"QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_TRUSTED_PROXIES": "127.0.0.1"})
+	env := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken}
+	led := map[string]int{"create": http.StatusOK, "pause": http.StatusUnauthorized, "resume": http.StatusOK}
+	for _, command := range regexp.MustCompile("`queue-server (zones [^`]+)`").FindAllStringSubmatch(steps, -1) {
+		args := strings.Fields(strings.ReplaceAll(command[1], "'", ""))
+		if got := runToEnd(t, env, args...); got.status != cli.ExitOK {
+			t.Fatalf("%s: %+v", command[1], got)
+		}
+		want, ok := led[args[1]]
+		got := request(t, http.MethodGet, s.site+"/site/SHOP", "", "X-Original-URI", "/", "Sec-Fetch-Mode", "navigate")
+		if !ok || got.status != want {
+			t.Errorf("after %s the gate says %d, want %d", command[1], got.status, want)
+		}
+		delete(led, args[1])
+	}
+	if len(led) > 0 {
+		t.Errorf("docs/site.md no longer says how to: %v", led)
 	}
 }

@@ -28,12 +28,26 @@ func CheckZoneID(zoneID string) error {
 	return nil
 }
 
+// ErrSoldOut: there is nothing to wait for any more. Compare with errors.Is.
+var ErrSoldOut = errors.New("answer: sold out")
+
+// SoldOutError is ErrSoldOut, with the operator's words.
+type SoldOutError struct{ Reason zone.Texts }
+
+// Error returns the sentence for a log.
+func (e *SoldOutError) Error() string { return ErrSoldOut.Error() }
+
+// Unwrap returns ErrSoldOut.
+func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
+
 // Outcome names what became of a join or a poll, for a meter: that of the store; early for a
-// poll that was answered from memory, refused by the guard, or error.
+// poll that was answered from memory, refused by the guard, sold_out, or error.
 func Outcome(a *line.Answer, err error) string {
 	switch {
 	case errors.Is(err, guard.ErrRefused):
 		return "refused"
+	case errors.Is(err, ErrSoldOut):
+		return "sold_out"
 	case err != nil:
 		return "error"
 	case a.Early:

@@ -6,33 +6,36 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Issuer turns what a visitor shows into a place, and what a store says to the visitor into
 // what the visitor is told.
 type Issuer struct {
-	tokens  *token.Keys
-	passes  *pass.Signer
-	notices func(zoneID string) int64
-	events  func(zoneID string, gathers bool) (name string, opensAtMillis int64)
+	tokens *token.Keys
+	passes *pass.Signer
+	zones  func(zoneID string) *zone.Settings
 }
 
 // NewIssuer returns an Issuer that signs with these keys.
 func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
-	return Issuer{tokens: tokens, passes: passes, notices: func(string) int64 { return 0 }, events: func(string, bool) (string, int64) { return "", 0 }}
+	return Issuer{tokens: tokens, passes: passes, zones: func(string) *zone.Settings { return nil }}
 }
 
-// WithNotices returns one that tells those who wait the number of the zone's message.
-func (i Issuer) WithNotices(notices func(zoneID string) int64) Issuer {
-	i.notices = notices
+// WithZones returns one that tells those who wait what the zone's settings have for them: the
+// number of a message, and that it is sold out. zones returns nil for a zone that is not known.
+func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
+	i.zones = zones
 	return i
 }
 
-// WithEvents returns one that tells those who wait what they gather for, if they do:
-// gathers says that the store said so.
-func (i Issuer) WithEvents(events func(zoneID string, gathers bool) (name string, opensAtMillis int64)) Issuer {
-	i.events = events
-	return i
+// SoldOut returns a *SoldOutError for who was not let in, of a zone that is sold out; else nil.
+func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {
+	s := i.zones(zoneID)
+	if s == nil || len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+		return nil
+	}
+	return &SoldOutError{Reason: s.SoldOut}
 }
 
 // Place returns the place that a token carries; a *serve.FieldError, or token.ErrInvalid. A
@@ -74,8 +77,10 @@ func (i Issuer) Renew(zoneID, tok string, a line.Answer) (Answer, error) {
 func (i Issuer) issue(out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
-		out.Notice = i.notices(out.ZoneID)
-		out.Event, out.OpensAtMillis = i.events(out.ZoneID, a.Position == 0)
+		if s := i.zones(out.ZoneID); s != nil {
+			out.Notice = s.Notice()
+			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
+		}
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
 		signed, err := i.passes.Issue(pass.Grant{

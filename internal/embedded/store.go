@@ -241,7 +241,7 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 // Stats implements store.Viewer.
 func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
-		st.Totals, st.Waits = q.totals, slices.Clone(q.waits)
+		st.Totals, st.Waits, st.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
 		st.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
 		return none
 	})

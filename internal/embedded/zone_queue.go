@@ -16,8 +16,10 @@ type zoneQueue struct {
 	// ended: the zone was deleted.
 	ended    bool
 	settings zone.Settings
-	rates    window.Rates
-	gate     event.Gate
+	// mode and rates are those in force.
+	mode  zone.Mode
+	rates window.Rates
+	gate  event.Gate
 	// ttls are those that held for earlier admissions.
 	ttls lifetimes
 
@@ -42,6 +44,7 @@ type zoneQueue struct {
 	shows    window.Shows
 	totals   line.Totals
 	waits    []int64 // by window.WaitBucket
+	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
 	// doing is the transaction under way. It lies here so that a poll allocates nothing.
@@ -91,7 +94,8 @@ func (q *zoneQueue) set(s zone.Settings) {
 		now := q.clock.NowMicros / 1000
 		q.ttls = q.ttls.replace(q.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
 	}
-	q.settings, q.rates, q.gate = s, window.RatesOf(s), s.Gate()
+	force := s.InForce()
+	q.settings, q.mode, q.rates, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
 }
 
 // expires is when an admission's pass expires, in Unix milliseconds.
@@ -234,6 +238,8 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.forget(p)
 	q.log.add(p.ID, t.now)
 	q.totals.Admitted++
+	_, inSecond := q.since(t.now - window.SecondMillis)
+	q.peak = q.peak.See(t.now, inSecond)
 	bucket := window.WaitBucket(t.now - q.gate.WaitsSince(p.ArrivedAtMicros/1000, t.now))
 	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
 	q.waits[bucket]++
@@ -349,7 +355,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 			return a
 		}
 	}
-	if q.settings.Mode == zone.ModeClosed {
+	if q.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
 	}
 	if q.epoch == 0 && q.line.len() == 0 && t.now >= q.heal.until {
@@ -359,7 +365,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 	if draws && !q.gate.Scores(score) {
 		return line.Answer{Status: line.Undrawn}
 	}
-	enters := t.hold == 0 && (q.settings.Mode == zone.ModeOpen || q.straightIn(t))
+	enters := t.hold == 0 && (q.mode == zone.ModeOpen || q.straightIn(t))
 	if !enters && q.settings.MaxWaiting > 0 && int64(q.line.len()) >= q.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
@@ -449,7 +455,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		p.ArrivedAtMicros, _ = q.arrival(p.ID)
 	}
 	var a line.Answer
-	if t.hold == 0 && q.settings.Mode == zone.ModeOpen || q.itsTurn(t, r) {
+	if t.hold == 0 && q.mode == zone.ModeOpen || q.itsTurn(t, r) {
 		a = q.admit(t, p)
 	} else {
 		a = q.wait(t, r, p)

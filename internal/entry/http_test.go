@@ -26,6 +26,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // routes is the room behind echo.
@@ -150,6 +151,38 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 // TestPassesAfterTheClockWasWrong: it was an hour fast when somebody joined, and was set
 // right. Until the zone's clock has caught up, ten hours later, no pass begins in the
 // future or outlives its admission, and a repeated poll gets the same answer.
+// TestPollWhenSoldOut: who waits is told why, whoever was swept meanwhile, too; who was let in has the pass.
+func TestPollWhenSoldOut(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	_, in := r.join(t)
+	_, present := r.join(t)
+	place, swept := r.join(t)
+	must(t, r.store.Leave(t.Context(), zoneID, place))
+	s := *r.settings(zoneID)
+	s.SoldOut = zone.Texts{"default": "No seats are left."}
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	r.clock.forward(7 * time.Second) // whose turn it would be
+	for _, tok := range []string{present, swept, present} {
+		if w := r.poll(tok); w.Code != http.StatusGone || read(t, w).Code != "sold_out" || !strings.Contains(w.Body.String(), "No seats are left.") {
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+	}
+	if want := slices.Repeat([]string{"poll TEST_ZONE sold_out", "refuse TEST_ZONE sold_out"}, 3); !slices.Equal(r.meter.seen, want) {
+		t.Errorf("metered %q", r.meter.seen)
+	}
+	if d := read(t, r.poll(in)); !d.CanEnter {
+		t.Errorf("one who was let in got %+v", d)
+	}
+	s.SoldOut = nil
+	_, err = r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	if d := read(t, r.poll(present)); !d.CanEnter {
+		t.Errorf("afterwards: %+v", d)
+	}
+}
+
 func TestPassesAfterTheClockWasWrong(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

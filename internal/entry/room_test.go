@@ -60,9 +60,18 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes), r.meter)
+	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter)
 	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
 	return r
+}
+
+// settings are those of a zone, as a server remembers them.
+func (r *room) settings(id string) *zone.Settings {
+	s, err := r.store.Zone(context.Background(), id)
+	if err != nil {
+		return nil
+	}
+	return &s
 }
 
 // join takes a place past the room, and returns it and its token. They are the

@@ -20,7 +20,7 @@ var ErrGone = errors.New("entry: token expired")
 // the zone may be one that was deleted.
 type Meter interface {
 	// Poll counts one poll by outcome: waiting, admitted, admitted_before,
-	// gone or error; early for one that was answered from memory, refused for one
+	// gone, sold_out or error; early for one that was answered from memory, refused for one
 	// of a flood of those.
 	Poll(zoneID, outcome string)
 	// Admit records how long one who was let in had waited.
@@ -44,13 +44,16 @@ func New(store store.Visitors, issuer answer.Issuer, meter Meter) *Service {
 // admission, with the same pass, until that expires.
 //
 // It returns a *serve.FieldError or token.ErrInvalid before the store is
-// asked, guard.ErrRefused, ErrGone, or an error of the store.
+// asked, guard.ErrRefused, answer.ErrSoldOut, ErrGone, or an error of the store.
 func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
 	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.store.Poll(ctx, zoneID, p)
+	if err == nil {
+		err = s.issuer.SoldOut(zoneID, &a)
+	}
 	s.meter.Poll(zoneID, answer.Outcome(&a, err))
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))

@@ -188,6 +188,9 @@ type Stats struct {
 	Totals Totals
 	// EstimateMillis is the wait of one who joins now.
 	EstimateMillis int64
+	// MostInSecond is the most admissions in any 1,000 ms that ended in this minute of
+	// the zone's clock or the one before. What a lost log held is not among them.
+	MostInSecond int64
 	// Waits count the admitted by how long they had waited since the arrival
 	// in their token, those let straight in included, since the zone's data
 	// began. The index is window.WaitBucket's; the last is not 0.

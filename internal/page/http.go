@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -74,6 +75,7 @@ const (
 	away    state = "away"
 	unknown state = "unknown"
 	left    state = "left"
+	soldOut state = "soldOut"
 )
 
 // view is one page.
@@ -121,8 +123,11 @@ type data struct {
 
 // Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
 func (h *HTTP) Get(c echo.Context) error {
-	// A page that is only fetched in advance must take nobody's place.
-	if strings.Contains(c.Request().Header.Get("Sec-Purpose"), "prefetch") {
+	// A page that is only fetched in advance must take nobody's place; nor must one that another
+	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
+	header := c.Request().Header
+	dest := header.Get("Sec-Fetch-Dest")
+	if strings.Contains(header.Get("Sec-Purpose"), "prefetch") || dest != "" && dest != "document" {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
@@ -130,7 +135,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	v := &view{}
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
-		h.refuse(v, err)
+		h.refuse(v, err, accepted(c.Request()))
 		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
@@ -144,7 +149,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
 		seat.write(c, zoneID)
-		h.refuse(v, err)
+		h.refuse(v, err, accepted(c.Request()))
 		return h.show(c, l, v, settings)
 	}
 	there := ""
@@ -212,14 +217,17 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) 
 }
 
 // refuse chooses what is shown for an error, and when the page is loaded again.
-func (h *HTTP) refuse(v *view, err error) {
+func (h *HTTP) refuse(v *view, err error, accept string) {
 	const soon, later = 5, 30
 	var refused *guard.RefusedError
+	var sold *answer.SoldOutError
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		v.State, v.status = unknown, http.StatusNotFound
 	case errors.Is(err, entry.ErrGone):
 		v.State, v.status = lost, http.StatusGone
+	case errors.As(err, &sold):
+		v.State, v.status, v.Text = soldOut, http.StatusGone, serve.TextFor(sold.Reason, accept)
 	case errors.Is(err, wait.ErrClosed):
 		v.State, v.status, v.RefreshSeconds = closed, http.StatusLocked, later
 	case errors.Is(err, wait.ErrFull):
@@ -282,6 +290,9 @@ func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Set
 	const place, expected = 1_234, 12 * time.Minute
 	l := h.locales.choose(accepted(r))
 	v := &view{State: inLine, Place: l.number(place), Wait: l.wait(expected)}
+	if len(settings.SoldOut) > 0 {
+		v = &view{State: soldOut, Text: serve.TextFor(settings.SoldOut, accepted(r))}
+	}
 	v.prepare(w.Header(), l, settings, accepted(r), "sandbox; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return h.page.Execute(w, v)
@@ -317,6 +328,8 @@ func (t *Texts) of(s state) (heading, text string) {
 		return t.Away, t.AwayText
 	case unknown:
 		return t.Unknown, t.UnknownText
+	case soldOut:
+		return t.SoldOut, ""
 	case left:
 		return t.Left, t.LeftText
 	default:
@@ -344,6 +357,9 @@ const (
 	// TokenParameter hands a place over that was taken for the visitor: a token of the zone.
 	// Who has a place already keeps it, since it is the older one.
 	TokenParameter = "token"
+	// handover is how old such a place may be: a redirect on a slow network, with clocks that
+	// differ. A link that is posted leads nobody to the place of who posted it.
+	handover = time.Minute
 )
 
 // newSeat is that of a browser which has none.
@@ -360,7 +376,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
-	if tok := q.Get(TokenParameter); s.token == "" && len(tok) <= answer.MaxToken {
+	if tok := q.Get(TokenParameter); s.token == "" && h.wait.TakenWithin(zoneID, tok, handover) {
 		s.token = tok
 	}
 	s.write(c, zoneID)

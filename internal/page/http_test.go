@@ -51,7 +51,7 @@ func newRoom(t *testing.T, perMinute int64) *room {
 	must(t, err)
 	passes, err := pass.NewSigner(pass.DefaultIssuer, bytes.Repeat([]byte{'n'}, 32))
 	must(t, err)
-	issuer := answer.NewIssuer(tokens, passes)
+	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
 	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
 	r.entry = entry.New(r, issuer, unmetered{})
 	h, err := page.New(r.wait, r.entry, r)
@@ -60,6 +60,15 @@ func newRoom(t *testing.T, perMinute int64) *room {
 	r.echo.GET("/wait/:zoneId", h.Get)
 	r.echo.POST("/wait/:zoneId", h.Leave)
 	return r
+}
+
+// settings are those of a zone, as a server remembers them.
+func (r *room) settings(id string) *zone.Settings {
+	s, err := r.Zone(context.Background(), id)
+	if err != nil {
+		return nil
+	}
+	return &s
 }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
@@ -212,6 +221,14 @@ func TestStates(t *testing.T) {
 			r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
 			clear(b.cookies)
 		}, http.StatusLocked, []string{"The line is closed", `content="30"`}},
+		"sold out for one in line": {func(r *room, _ *browser) {
+			r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No <seats> are left.", "fr": "Complet."} })
+		}, http.StatusGone, []string{"Sold out", "No &lt;seats&gt; are left."}},
+		"sold out for a newcomer": {func(r *room, b *browser) {
+			r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left.", "fr": "Complet."} })
+			clear(b.cookies)
+			b.header.Set("Accept-Language", "fr")
+		}, http.StatusGone, []string{"Épuisé", "Complet."}},
 		"closed to one in line": {func(r *room, _ *browser) { r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }) },
 			http.StatusOK, []string{"You are in line"}},
 		"full": {func(r *room, b *browser) {
@@ -321,7 +338,13 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
 	other := r.browser()
 	other.get("?token=made-up")
+	other.get("?token=%ff")
 	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
+	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+	r.now = r.now.Add(time.Minute + time.Second)
+	late := r.browser()
+	late.get("?token=" + second) // a link that somebody has posted
+	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
 func TestLeave(t *testing.T) {
@@ -340,10 +363,12 @@ func TestLeave(t *testing.T) {
 func TestFetchedInAdvance(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	b := r.browser()
-	b.header.Set("Sec-Purpose", "prefetch;prerender")
-	if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
-		t.Errorf("status %d, cookies %v", w.Code, w.Result().Cookies())
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Dest": "image"} {
+		b := r.browser()
+		b.header.Set(name, value)
+		if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
+		}
 	}
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
@@ -412,7 +437,11 @@ func TestPreview(t *testing.T) {
 	must(t, err)
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)
-	s.PageTitle, s.PageLogo, s.PageColor = "Shop", "https://evil.example/x.png", "red } body { display: none"
+	s.SoldOut = zone.Texts{"default": "No seats are left."}
+	sold := httptest.NewRecorder()
+	must(t, h.Preview(sold, httptest.NewRequest(http.MethodPost, "/", nil), s))
+	shows(t, sold, http.StatusOK, "Sold out", "No seats are left.")
+	s.SoldOut, s.PageTitle, s.PageLogo, s.PageColor = nil, "Shop", "https://evil.example/x.png", "red } body { display: none"
 	must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
 	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "about 12 minutes")
 	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "sandbox; frame-ancestors 'self'") || strings.Contains(w.Body.String(), "<script") ||

@@ -53,6 +53,7 @@ type Texts struct {
 	OfflineText string `yaml:"offlineText" json:"offlineText"`
 	Unknown     string `yaml:"unknown" json:"unknown"`
 	UnknownText string `yaml:"unknownText" json:"unknownText"`
+	SoldOut     string `yaml:"soldOut" json:"soldOut"`
 	Leave       string `yaml:"leave" json:"-"`
 	Left        string `yaml:"left" json:"left"`
 	LeftText    string `yaml:"leftText" json:"leftText"`

@@ -204,9 +204,9 @@ const CLOSED_AFTER = 30 * SECOND;
 function begin(pollAfter) {
   wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter, onUpdate: update }).then(enter, (error) => {
     if (error.name === 'AbortError') return;
-    const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown' };
+    const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown', sold_out: 'soldOut' };
     const again = state === 'closed';
-    show(known[error.code] ?? 'away');
+    show(known[error.code] ?? 'away', ...(error.code === 'sold_out' ? [error.message] : []));
     if (state === 'closed') begin(CLOSED_AFTER);
     if (!again) $('heading').focus();
   });

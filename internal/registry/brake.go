@@ -66,6 +66,7 @@ func tightness(m zone.Mode) int {
 
 // tightens reports whether a change lets in fewer, and nobody more.
 func tightens(was, now zone.Settings) bool {
+	was, now = was.InForce(), now.InForce()
 	limit := cmp.Compare(was.PerMinute, now.PerMinute)
 	mode := cmp.Compare(tightness(now.Mode), tightness(was.Mode))
 	held := was.OnStoreFailure == zone.FailureAdmit && now.OnStoreFailure == zone.FailureHold

@@ -21,7 +21,9 @@ var errFull = fmt.Errorf("fake: MISCONF the disk is full: %w", line.ErrStoreUnav
 func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 	paused, closed, lowered := settings("a", 0), settings("a", 600), settings("a", 60)
 	closed.Mode = zone.ModeClosed
-	for name, s := range map[string]zone.Settings{"pause": paused, "close": closed, "a lower limit": lowered} {
+	sold := settings("a", 600)
+	sold.SoldOut = zone.Texts{"default": "No seats are left."}
+	for name, s := range map[string]zone.Settings{"sold out": sold, "pause": paused, "close": closed, "a lower limit": lowered} {
 		for why, breaks := range map[string]func(*fakeStore){
 			"away":              func(f *fakeStore) { f.away = true },
 			"refuses to change": func(f *fakeStore) { f.refuses = errFull },
@@ -38,7 +40,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("NotKept = %v", err)
 				}
 				_ = r.read(t.Context()) // what the store has does not win over it
-				if got, ok := r.Remembered("a"); !ok || !got.Equal(s) {
+				if got, ok := r.Remembered("a"); !ok || !got.Equal(s.InForce()) {
 					t.Errorf("in force: %+v", got)
 				}
 				f.counted()

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -201,34 +200,16 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
-// Notice is the number of the zone's message to all who wait, as this server knows it; 0
-// for none. It never asks the store.
-func (r *Registry) Notice(zoneID string) int64 {
+// Settings returns a zone's, as Zone does, without ever asking the store; nil for a zone that
+// this server does not know. They are not to be changed.
+func (r *Registry) Settings(zoneID string) *zone.Settings {
 	if z := r.lookup(zoneID); z != nil {
-		return z.settings.Load().Notice()
+		return z.settings.Load()
 	}
-	return 0
+	return nil
 }
 
-// Event is the event that has begun in the zone and not opened yet, as this server knows it,
-// and when it opens; "" for none, 0 while that is held. gathers: the store says that people
-// gather. It never asks the store.
-func (r *Registry) Event(zoneID string, gathers bool) (name string, opensAtMillis int64) {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return "", 0
-	}
-	p := z.settings.Load().EventState.Now
-	if p == nil || p.Phase != event.PhaseGathering && (!gathers || p.Phase != event.PhaseAnnounced) {
-		return "", 0
-	}
-	if p.OpensAtMillis == event.Never {
-		return p.Event.Name, 0
-	}
-	return p.Event.Name, p.OpensAtMillis
-}
-
-// Remembered returns a zone's settings as this server last saw them in the
+// Remembered returns what is in force in a zone as this server last saw it in the
 // store, and never asks it: for when the store is away. What only the
 // configuration says is not remembered, since the store may say otherwise.
 func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
@@ -236,7 +217,7 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	if z == nil || !z.seen.Load() {
 		return zone.Settings{}, false
 	}
-	return *z.settings.Load(), true
+	return z.settings.Load().InForce(), true
 }
 
 // PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings

@@ -25,11 +25,12 @@ func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 // Ask is any method of /site/:zoneId, and of whatever is below it. It does not read the body.
 func (h *HTTP) Ask(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return err
-	}
 	q, err := readRequest(r)
+	if unknown := answer.CheckZoneID(zoneID); unknown != nil {
+		err = unknown
+	}
 	if err != nil {
+		h.service.meter.Site(zoneID, outUnreadable)
 		return err
 	}
 	v := h.service.ask(r.Context(), zoneID, &q, c)

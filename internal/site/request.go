@@ -79,9 +79,16 @@ func (q *request) reads() bool { return q.method == http.MethodGet || q.method =
 // by what is accepted.
 func (q *request) navigates() bool {
 	if mode := q.header.Get("Sec-Fetch-Mode"); mode != "" {
-		return mode == "navigate"
+		return mode == "navigate" && !q.framed()
 	}
 	return q.reads() && strings.Contains(q.header.Get("Accept"), "text/html")
+}
+
+// framed reports whether a page of another site has it in a frame, where no cookie of ours is
+// kept: each reader of that page would be one more in line.
+func (q *request) framed() bool {
+	dest := q.header.Get("Sec-Fetch-Dest")
+	return dest != "" && dest != "document" && q.header.Get("Sec-Fetch-Site") == "cross-site"
 }
 
 // prefetches reports whether a browser only fetches in advance what its visitor may open.

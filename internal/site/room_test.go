@@ -55,6 +55,7 @@ type room struct {
 	mu     sync.Mutex
 	now    time.Time
 	away   error // what the store answers instead
+	hangs  bool  // it answers only when its caller has gone
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
@@ -109,8 +110,12 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	r.mu.Lock()
 	r.joins++
-	away := r.away
+	away, hangs := r.away, r.hangs
 	r.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return line.Answer{}, ctx.Err()
+	}
 	if away != nil {
 		return line.Answer{}, away
 	}

@@ -56,11 +56,13 @@ const (
 	outWait        = "sent_to_wait" // a browser was sent to the waiting page
 	outPassRefused = "pass_refused" // so, too, and its pass was no good
 	outRefused     = "refused"      // anything else was told to join
+	outUnreadable  = "unreadable"   // the gateway does not say what is asked for
 )
 
 // Outcomes are all of them.
 var Outcomes = []string{
 	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
+	outUnreadable,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.
@@ -126,8 +128,14 @@ type verdict struct {
 // origin finds the address that a visitor comes from. Who is inside is not asked for it.
 type origin interface{ RealIP() string }
 
+// within bounds what an answer waits for the store, in all: far below what the gateways of
+// deploy/site wait, one of which lets nobody go on then, not even those inside.
+const within = 400 * time.Millisecond
+
 // ask decides. The zone's name is well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	v := s.decide(ctx, zoneID, q, from)
 	s.meter.Site(zoneID, v.outcome)
 	if v.outcome == outExchanged || v.outcome == outAdmitted {
@@ -154,6 +162,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	case err != nil:
 		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
 	}
+	settings = settings.InForce()
 	switch {
 	case shown != "":
 		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -294,6 +295,32 @@ func TestFetchedInAdvance(t *testing.T) {
 	}
 }
 
+// TestInAFrame: pages of other sites take no places by frames that their readers do not see.
+func TestInAFrame(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]int{"cross-site": 429, "same-origin": 200} {
+		r := newRoom(t, 600)
+		w := r.ask("caddy", "GET", "/", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", from)...)
+		if w.Code != want || (r.joins > 0) != (want == 200) {
+			t.Errorf("%s: %d, %d joins", from, w.Code, r.joins)
+		}
+	}
+}
+
+// TestTheStoreHangs: the answer comes before a gateway gives up.
+func TestTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, 600)
+		r.hangs = true
+		began := time.Now()
+		to := led(t, "nginx", r.ask("nginx", "GET", "/", opens...))
+		if took := time.Since(began); !strings.HasPrefix(to, roomURL+"/wait/SHOP") || took > time.Second/2 {
+			t.Errorf("led to %q after %v", to, took)
+		}
+	})
+}
+
 // TestALongHost: an answer that a gateway cannot read would let everybody go on.
 func TestALongHost(t *testing.T) {
 	t.Parallel()
@@ -396,7 +423,11 @@ func TestModes(t *testing.T) {
 	if page.Code != 200 || cookie(page) == "" || api.Code != 200 || cookie(api) != "" {
 		t.Errorf("open: %d %q, %d %q", page.Code, cookie(page), api.Code, cookie(api))
 	}
-	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left."} })
+	if page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"); page.Code != 302 || api.Code != 429 {
+		t.Errorf("open, and sold out: %d, %d", page.Code, api.Code)
+	}
+	r.set(func(s *zone.Settings) { s.Mode, s.SoldOut = zone.ModeClosed, nil })
 	joins := r.joins
 	page, api, inside := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
 	if page.Code != 302 || api.Code != 429 || inside.Code != 200 || r.joins != joins {
@@ -492,5 +523,8 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	r.bare.ServeHTTP(w, req)
 	if w.Code != 400 {
 		t.Errorf("no name of a zone: %d", w.Code)
+	}
+	if n := r.counted("unreadable"); n != 5 {
+		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
 }

@@ -14,7 +14,7 @@ const (
 	lookEvery = time.Second
 	// slow is how long the slowest tenth of what could run waits for a processor where a
 	// server does not keep up: clients give up after a few of such waits.
-	slow = 250 * time.Millisecond
+	slow = 500 * time.Millisecond
 	// mostOverloaded is the part of an idle timeout that a server may have been overloaded
 	// for: in the rest, whoever tries gets through.
 	mostOverloaded = 4
@@ -123,8 +123,8 @@ func listenOverflows() float64 {
 		return 0
 	}
 	stat, err := self.Netstat()
-	if err != nil || stat.TcpExt.ListenOverflows == nil {
+	if err != nil || stat.ListenOverflows == nil {
 		return 0
 	}
-	return *stat.TcpExt.ListenOverflows
+	return *stat.ListenOverflows
 }

@@ -537,7 +537,7 @@ func TestOverloaded(t *testing.T) {
 	}
 	crowd.Wait()
 	if !l.overloaded() {
-		t.Error("not overloaded, though most waited for longer than a quarter of a second")
+		t.Error("not overloaded, though many waited for longer than half a second")
 	}
 	buckets := []float64{0, slow.Seconds() / 2, slow.Seconds()}
 	for _, tt := range []struct {

@@ -167,6 +167,39 @@ func TestJoinIsTurnedAway(t *testing.T) {
 	}
 }
 
+// TestJoinWhenSoldOut: everybody is told why, in their language, but who was let in; and it can be taken back.
+func TestJoinWhenSoldOut(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join("admitted")
+	present := read(t, r.join("present"))
+	r.set(t, func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left.", "de": "Ausverkauft."} })
+	r.meter.told()
+	for _, who := range []string{"newcomer", "present", "newcomer"} {
+		for accept, want := range map[string]string{"": "No seats are left.", "de-DE,en;q=0.5": "Ausverkauft."} {
+			w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait", strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, who)))
+			q.Header.Set("Accept-Language", accept)
+			r.http.ServeHTTP(w, q)
+			if d := read(t, w); w.Code != http.StatusGone || d.Code != "sold_out" || d.Detail != want || w.Header().Get("Retry-After") != "" {
+				t.Errorf("%s: got %d %s", who, w.Code, w.Body)
+			}
+		}
+	}
+	if got := r.meter.told(); len(got) != 12 || got[0] != "join TEST_ZONE sold_out" || got[1] != "refuse TEST_ZONE sold_out" {
+		t.Errorf("metered %q", got)
+	}
+	if d := read(t, r.join("admitted")); !d.CanEnter || r.stats(t).State.Waiting != 1 {
+		t.Errorf("one who was let in got %+v", d)
+	}
+	if w := r.send("GET", "/traffic/zones/TEST_ZONE", ""); !strings.Contains(w.Body.String(), `"soldOut":"No seats are left."`) {
+		t.Errorf("the state is %s", w.Body)
+	}
+	r.set(t, func(s *zone.Settings) { s.SoldOut = nil })
+	if again := read(t, r.join("present")); r.place(t, again.Token) != r.place(t, present.Token) || again.Waiting.Position != 1 {
+		t.Errorf("afterwards: %+v", again)
+	}
+}
+
 // TestJoinIsGuarded: the guard hears who asks, and its word counts.
 func TestJoinIsGuarded(t *testing.T) {
 	t.Parallel()

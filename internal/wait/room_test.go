@@ -60,9 +60,18 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
+	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter, r.clock.Now)
 	r.http = openapitest.Public.Handler(tb, routes(r, log))
 	return r
+}
+
+// settings are those of a zone, as a server remembers them.
+func (r *room) settings(id string) *zone.Settings {
+	s, err := r.store.Store.Zone(context.Background(), id)
+	if err != nil {
+		return nil
+	}
+	return &s
 }
 
 // Admits is the guard's.

@@ -44,7 +44,7 @@ type Guard interface {
 // may be invented: the meter must not make a time series of each.
 type Meter interface {
 	// Join counts one join by outcome: waiting, admitted, admitted_before,
-	// closed, full or error; refused by the Guard.
+	// closed, full, sold_out or error; refused by the Guard.
 	Join(zoneID, outcome string)
 	// Admit records how long one who was let in had waited.
 	Admit(zoneID string, waited time.Duration)
@@ -118,12 +118,15 @@ func (n *Newcomer) check() error {
 // admission). Without one, each call takes a place of its own.
 //
 // It returns a *serve.FieldError or guard.ErrRefused before the store is asked,
-// ErrClosed, ErrFull, or an error of the store.
+// answer.ErrSoldOut, ErrClosed, ErrFull, or an error of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
+	if err == nil {
+		err = s.issuer.SoldOut(n.ZoneID, &a)
+	}
 	s.meter.Join(n.ZoneID, answer.Outcome(&a, err))
 	if err != nil {
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
@@ -172,4 +175,11 @@ func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
 	}
 	return nil
+}
+
+// TakenWithin reports whether the token is one of the zone's whose place was taken so lately, by
+// this server's clock. The store is not asked.
+func (s *Service) TakenWithin(zoneID, tok string, span time.Duration) bool {
+	p, err := s.issuer.Place(zoneID, tok)
+	return err == nil && s.states.now().Sub(time.UnixMicro(p.ArrivedAtMicros)).Abs() <= span
 }

@@ -38,11 +38,13 @@ type State struct {
 	// number in their answers. Both are absent where there is none.
 	Message string `json:"message,omitempty"`
 	Notice  int64  `json:"notice,omitempty"`
+	// SoldOut is why there is nothing to wait for; absent while there is.
+	SoldOut string `json:"soldOut,omitempty"`
 
 	// Event is the one that is next or under way; absent where there is none.
 	Event *Event `json:"event,omitempty"`
 
-	messages, texts zone.Texts
+	messages, soldOut, texts zone.Texts
 }
 
 // Event is what everybody may know of an event. Times are Unix milliseconds; a step that is
@@ -97,13 +99,13 @@ func eventOf(s event.State) (*Event, zone.Texts) {
 // in is the state for one who reads these languages, as Accept-Language has them. alike: it
 // is the same in any.
 func (s State) in(accept string) (_ State, alike bool) {
-	s.Message = serve.TextFor(s.messages, accept)
+	s.Message, s.SoldOut = serve.TextFor(s.messages, accept), serve.TextFor(s.soldOut, accept)
 	if s.Event != nil {
 		e := *s.Event
 		e.Text = serve.TextFor(s.texts, accept)
 		s.Event = &e
 	}
-	return s, len(s.messages.Languages())+len(s.texts.Languages()) == 0
+	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
 // errStateLost is what is left of a reading that panicked.
@@ -177,7 +179,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 		Event: shown, texts: texts,
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
-		messages: settings.Message, Notice: settings.Notice(),
+		messages: settings.Message, Notice: settings.Notice(), soldOut: settings.SoldOut,
 	}, nil
 }
 

@@ -44,6 +44,8 @@ type Sample struct {
 	// PerMinute.
 	InMinute  int64 `json:"inMinute"`
 	PerMinute int64 `json:"perMinute"`
+	// MostInSecond is the most admissions in any 1,000 ms of the last one to two minutes.
+	MostInSecond int64 `json:"mostInSecond"`
 	// Mode is the zone's.
 	Mode zone.Mode `json:"mode"`
 	// Use is InWindow of WindowLimit, from 0 to 1.

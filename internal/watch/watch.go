@@ -242,7 +242,7 @@ func (w *Watch) order(list []zone.Settings) []result {
 				continue
 			}
 		}
-		results = append(results, result{settings: s})
+		results = append(results, result{settings: s.InForce()})
 	}
 	slices.SortStableFunc(results, func(a, b result) int { return rank(a.settings.ZoneID) - rank(b.settings.ZoneID) })
 	return results
@@ -324,7 +324,7 @@ func (t *track) add(at time.Time, r *result) {
 		At: at.Truncate(every).UnixMilli(), Store: StoreOK,
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
 		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
-		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, Mode: r.settings.Mode,
+		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, MostInSecond: r.stats.MostInSecond, Mode: r.settings.Mode,
 		EstimateMillis: r.stats.EstimateMillis,
 		EstimateError:  r.median, EstimateErrorCount: int64(r.of),
 	}

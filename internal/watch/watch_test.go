@@ -321,8 +321,8 @@ func TestAnHourIsKept(t *testing.T) {
 	if got := cap(b.zones["a"].history.ring); got != Kept {
 		t.Errorf("room for %d samples, want %d", got, Kept)
 	}
-	if size := unsafe.Sizeof(packed{}); size != 96 || len(kept) != len(packed{}) {
-		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 96", size, len(kept))
+	if size := unsafe.Sizeof(packed{}); size != 100 || len(kept) != len(packed{}) {
+		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 100", size, len(kept))
 	}
 }
 
@@ -472,7 +472,7 @@ func TestJSON(t *testing.T) {
 				null++
 			}
 		}
-		want := map[bool]int{s == full: 1, !s.Known(): 23, s.Known() && s != full: 11}[true]
+		want := map[bool]int{s == full: 1, !s.Known(): 24, s.Known() && s != full: 11}[true]
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}

@@ -16,6 +16,20 @@ const modeKey = "mode"
 // Gate is what a store goes by while an event is to come or under way.
 func (s Settings) Gate() event.Gate { return s.EventState.Gate() }
 
+// Unopened is the event that has begun and not opened yet, as far as the settings tell, and
+// when it opens; "" for none, 0 while that is held. gathers: the store says that people
+// gather.
+func (s *Settings) Unopened(gathers bool) (name string, opensAtMillis int64) {
+	p := s.EventState.Now
+	switch {
+	case p == nil, p.Phase != event.PhaseGathering && (!gathers || p.Phase != event.PhaseAnnounced):
+		return "", 0
+	case p.OpensAtMillis == event.Never:
+		return p.Event.Name, 0
+	}
+	return p.Event.Name, p.OpensAtMillis
+}
+
 // By is how a step signs in the record of changes.
 func By(eventName string) string { return "event " + eventName }
 

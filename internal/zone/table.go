@@ -130,6 +130,11 @@ var Table = setting.Table[Settings]{
 		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
 	},
 	{
+		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut }, Later: true,
+		Default: Texts{}, MaxLength: MaxMessageLength, None: "no",
+		Label: "Sold out", Hint: "Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.",
+	},
+	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",

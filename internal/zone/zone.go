@@ -131,6 +131,8 @@ type Settings struct {
 	PageLogo string
 	// Message is to all who wait; empty for none.
 	Message Texts
+	// SoldOut is why there is nothing to wait for any more; empty while there is. See InForce.
+	SoldOut Texts
 	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
 	SessionSeconds int64
 	// SessionRenewal is use or off.
@@ -149,6 +151,15 @@ type Settings struct {
 func Defaults(zoneID string) Settings {
 	s := Settings{ZoneID: zoneID}
 	Table.Fill(&s)
+	return s
+}
+
+// InForce is what the settings come to for a line: in a zone that is sold out nobody enters,
+// and nobody takes a place. Who has one keeps it while polling, should there be something to wait for again.
+func (s Settings) InForce() Settings {
+	if len(s.SoldOut) > 0 {
+		s.Mode, s.PerMinute = ModeClosed, 0
+	}
 	return s
 }
 

@@ -20,7 +20,7 @@
 --   answers  flat, in order. poll, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j: the same, then arrival, and which of its ids it is.
---            s: TOTALS of include/zone.lua, estimate
+--            s: TOTALS of include/zone.lua, estimate, most in a second (include/peak.lua)
 --   rounded  for whose position lies between two marks: both, and the position
 --   moved    of those who poll with a token that is late: which, from 1, and where
 --            it stands: the arrival
@@ -33,6 +33,7 @@
 --@include begin
 --@include answer_all
 --@include join_all
+--@include peak
 --@include reply
 
 local first_other = 3 + 4 * tonumber(ARGV[2])
@@ -62,13 +63,14 @@ for i = first_other, first_join - 1, 2 do
       n = n + 1
       answers[n] = z[total]
     end
-    n = n + 1
-    answers[n] = est
+    answers[n + 1], answers[n + 2] = est, latest_peak(z, t)
+    n = n + 2
     wants_stats = true
   end
 end
 join_all(z, r, t, ARGV, first_join, answers)
 
+see(z, t)
 save_zone(ZONE, z)
 for b, count in pairs(t.waits) do
   redis.call('HINCRBY', WAITS, b, count)

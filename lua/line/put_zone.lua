@@ -44,7 +44,7 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
   return 3
 end
 if created then
-  z = { was = {}, ttls = '' }
+  z = { was = {}, ttls = '', peak = '' }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end

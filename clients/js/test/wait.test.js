@@ -84,7 +84,7 @@ test('it joins again when its token is of another room', async (t) => {
   assert.deepEqual(r.asked.map((a) => a.path), ['/traffic/entry', '/traffic/wait', '/traffic/entry']);
 });
 
-for (const [status, code] of [[400, 'invalid_request'], [403, 'cross_origin'], [404, 'zone_unknown'], [410, 'token_expired'], [423, 'zone_closed']]) {
+for (const [status, code] of [[400, 'invalid_request'], [403, 'cross_origin'], [404, 'zone_unknown'], [410, 'token_expired'], [410, 'sold_out'], [423, 'zone_closed']]) {
   test(`it stops at ${code}, and says so`, async (t) => {
     const r = room(t, problem(status, code));
     await assert.rejects(run(wait({ ...r, token: 'old' })), (e) =>

@@ -45,7 +45,11 @@ type Verdict struct {
 	Came, In, Left, Waiting, Lost int
 	Limit, PerMinute              int64
 	MostWindow, MostMinute        int
-	MedianWait, LongestWait       int64
+	// MostSecond is the most that entered in a second while there was a line, SecondLimit
+	// what it may be.
+	MostSecond              int
+	SecondLimit             int64
+	MedianWait, LongestWait int64
 	// Punctual is how many polled when told to, and so were looked at for order.
 	Punctual                    int
 	OvertakenP99, OvertakenMost float64
@@ -96,6 +100,7 @@ func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	times := admissions(s)
 	v.MostWindow = measure.Most(times, rates.WindowMillis)
 	v.MostMinute = measure.Most(times, window.MinuteMillis)
+	v.MostSecond, v.SecondLimit = measure.MostFromLine(waited(s, true), waited(s, false), window.SecondMillis), rates.PerSecond
 	v.requests(s)
 	v.order(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
@@ -122,6 +127,7 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 	exact("somebody was let in", v.In > 0, count(v.In), "at least 1")
 	atMost("never over the limit of a window", v.MostWindow, v.Limit)
 	atMost("never over the limit of a minute", v.MostMinute, v.PerMinute)
+	atMost("an even flow: never over the limit of a second while there is a line", v.MostSecond, v.SecondLimit)
 	atMost("nobody lost the place", v.Lost, 0)
 	if p.EverybodyIn {
 		add("nobody was left waiting", v.Waiting == 0, count(v.Waiting), "at most 0")
@@ -225,6 +231,21 @@ func admissions(s *Story) []int64 {
 	for i := range s.Visitors {
 		if t := s.Visitors[i].Admitted; t > 0 {
 			times = append(times, t)
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
+// waited are the times of those who were told of a place in the line, or of those who
+// went straight in, sorted.
+func waited(s *Story, inLine bool) []int64 {
+	var times []int64
+	for i := range s.Visitors {
+		o := &s.Visitors[i]
+		told := slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
+		if o.Admitted > 0 && told == inLine {
+			times = append(times, o.Admitted)
 		}
 	}
 	slices.Sort(times)

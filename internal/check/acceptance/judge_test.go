@@ -14,10 +14,10 @@ import (
 // began is when the stories of these tests begin, in Unix milliseconds.
 const began = 1_795_000_000_000
 
-// tenPer6s is a zone of ten in any 6 s and 95 in any minute.
+// tenPer6s is a zone of ten in any 6 s, all at once if they like, and 95 in any minute.
 func tenPer6s() zone.Settings {
 	z := zone.Defaults("Z")
-	z.PerMinute = 95
+	z.PerMinute, z.MaxPerSecond = 95, 10
 	return z
 }
 
@@ -80,6 +80,7 @@ func TestJudgeConvicts(t *testing.T) {
 	const (
 		window  = "never over the limit of a window"
 		minute  = "never over the limit of a minute"
+		second  = "an even flow: never over the limit of a second while there is a line"
 		lost    = "nobody lost the place"
 		waiting = "nobody was left waiting"
 		twin    = "no place belongs to two"
@@ -102,6 +103,12 @@ func TestJudgeConvicts(t *testing.T) {
 		want   []string
 	}{
 		{"one more in a closed window", func(s *Story) { s.Visitors[10].Admitted = began + 7000 }, right, []string{window}},
+		{"one more in a closed second", func(s *Story) {
+			s.Visitors[0].Asked = s.Visitors[0].Asked[1:] // went straight in
+			s.Visitors[0].Admitted -= 500
+			s.Visitors[10].Admitted = began + 1_400
+			s.Visitors[0].Asked[0].Position, s.Visitors[0].Arrived = 0, 0
+		}, right, []string{window, second}},
 		{"one more, a millisecond after the window", func(s *Story) { s.Visitors[10].Admitted = began + 7001 }, right, nil},
 		{"a minute's worth and one", func(s *Story) {
 			for i := range 6 {

@@ -19,6 +19,11 @@ type Columns struct {
 	InWindow []float64 `json:"inWindow"`
 	Limit    []float64 `json:"limit"`
 	Admitted []float64 `json:"admitted"`
+	// InSecond is the most that any 1,000 ms held which ended in this second, SecondLimit
+	// what it may be while there is a line, Mean the limit's share of a second.
+	InSecond    []float64 `json:"inSecond"`
+	SecondLimit []float64 `json:"secondLimit"`
+	Mean        []float64 `json:"mean"`
 	// Waiting is how many waited at the end of the second, and were there.
 	Waiting []float64 `json:"waiting"`
 	// P50, P95 and P99 are of the answers that came in this second, in milliseconds.
@@ -60,12 +65,15 @@ func ColumnsOf(s *Story, settings zone.Settings) Columns {
 		admitted[second(times[i])]++
 	}
 	waiting := s.waiting(n)
-	held := fullest(times, n, rates.WindowMillis)
+	held, inSecond := fullest(times, n, rates.WindowMillis), fullest(times, n, window.SecondMillis)
 	for i := range n {
 		c.At[i] = float64(i)
 		c.InWindow = append(c.InWindow, held[i])
 		c.Limit = append(c.Limit, float64(rates.Limit))
 		c.Admitted = append(c.Admitted, admitted[i])
+		c.InSecond = append(c.InSecond, inSecond[i])
+		c.SecondLimit = append(c.SecondLimit, float64(rates.PerSecond))
+		c.Mean = append(c.Mean, float64(settings.PerMinute)/60)
 		c.Waiting = append(c.Waiting, waiting[i])
 		c.Requests = append(c.Requests, requests[i])
 		c.P50 = append(c.P50, share(latencies[i], 50))

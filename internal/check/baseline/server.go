@@ -161,6 +161,9 @@ func (s *Server) ScriptCalls(ctx context.Context) ([]ScriptCall, error) {
 	if err != nil {
 		return nil, fmt.Errorf("baseline: script calls: %w", err)
 	}
+	if err := s.client.SlowLogReset(ctx).Err(); err != nil { // it takes memory
+		return nil, fmt.Errorf("baseline: script calls: %w", err)
+	}
 	var calls []ScriptCall
 	for _, l := range slices.Backward(logged) { // the newest comes first
 		if len(l.Args) > 1 && strings.HasPrefix(strings.ToLower(l.Args[0]), "eval") {

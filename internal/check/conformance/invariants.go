@@ -58,7 +58,7 @@ type seen struct {
 }
 
 func newInvariants(w *fixture) *invariants {
-	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings, people: map[*person]*seen{}, dead: map[line.Place]death{},
+	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings.InForce(), people: map[*person]*seen{}, dead: map[line.Place]death{},
 		epochs: map[uint32]bool{w.model.epoch: true},
 	}
 }
@@ -75,7 +75,7 @@ func (w *invariants) passed(d time.Duration) { w.now += d.Microseconds() }
 // changed: new settings. The limits hold at once, with the true log; but after
 // a loss the store can only assume that they held for the last minute.
 func (w *invariants) changed() {
-	s := w.w.model.settings
+	s := w.w.model.settings.InForce()
 	if s.PerMinute != w.rule.PerMinute || s.Mode != w.rule.Mode || s.WindowSeconds != w.rule.WindowSeconds || s.Burst != w.rule.Burst {
 		w.changedAt = w.now
 	}

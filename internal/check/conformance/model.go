@@ -14,6 +14,7 @@ import (
 // but lists that are looked through from one end to the other.
 type model struct {
 	settings zone.Settings
+	mode     zone.Mode
 	rates    window.Rates
 	clock    window.Clock
 	now      int64 // the clock, in milliseconds
@@ -29,6 +30,7 @@ type model struct {
 	shows   window.Shows
 	totals  line.Totals
 	waits   []int64
+	peak    window.Peak
 
 	phantoms window.Phantoms
 	// Unknown places that arrived after healAfter and until healUpTo are put
@@ -65,7 +67,8 @@ type admission struct {
 
 // fresh is a zone as an operator makes it.
 func fresh(s zone.Settings, rawMicros int64) *model {
-	return &model{settings: s, rates: window.RatesOf(s), epoch: window.Epoch(rawMicros)}
+	force := s.InForce()
+	return &model{settings: s, mode: force.Mode, rates: window.RatesOf(force), epoch: window.Epoch(rawMicros)}
 }
 
 // remains are what stays of a zone that is deleted.
@@ -144,7 +147,8 @@ func (m *model) change(s zone.Settings, rawMicros int64) {
 	if s.PassTTLSeconds != m.settings.PassTTLSeconds {
 		m.ttls = append(m.ttls, lifetime{m.now + 1, m.settings.PassTTLSeconds * 1000})
 	}
-	m.settings, m.rates = s, window.RatesOf(s)
+	force := s.InForce()
+	m.settings, m.mode, m.rates = s, force.Mode, window.RatesOf(force)
 }
 
 // begin is what happens before every call of a visitor.
@@ -201,8 +205,8 @@ func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 		}
 	}
 	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
-	in := m.hold() == 0 && (m.settings.Mode == zone.ModeOpen || m.straightIn())
-	if m.settings.Mode == zone.ModeClosed {
+	in := m.hold() == 0 && (m.mode == zone.ModeOpen || m.straightIn())
+	if m.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
 	}
 	switch g := m.settings.Gate(); {
@@ -274,7 +278,7 @@ func (m *model) polled(a line.Answer) line.Answer {
 }
 
 func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
-	if m.settings.Mode == zone.ModeOpen && m.hold() == 0 {
+	if m.mode == zone.ModeOpen && m.hold() == 0 {
 		return m.admit(token)
 	}
 	if v.StandsAtMicros() <= m.edge && !m.gathers() {
@@ -357,6 +361,8 @@ func (m *model) admit(token line.Place) line.Answer {
 	expires := m.expires(m.now)
 	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
+	_, inSecond := m.lostAndLogged(window.SecondMillis)
+	m.peak = m.peak.See(m.now, inSecond)
 	since := token.ArrivedAtMicros / 1000
 	if opened := m.settings.Gate().OpensAtMillis; opened <= m.now {
 		since = max(since, opened)

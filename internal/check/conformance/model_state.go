@@ -21,6 +21,7 @@ func (m *model) state() line.State {
 func (m *model) stats() line.Stats {
 	return line.Stats{
 		State: m.state(), Totals: m.totals, Waits: slices.Clone(m.waits),
+		MostInSecond:   m.peak.Latest(m.now),
 		EstimateMillis: m.estimate(m.len() - m.released()),
 	}
 }

@@ -95,6 +95,10 @@ func (c *crowd) change(t *rapid.T) {
 	switch rapid.SampledFrom([]string{"mode", "limit", "window", "all"}).Draw(t, "what") {
 	case "mode":
 		s.Mode = modes.Draw(t, "mode")
+		s.SoldOut = zone.Texts{}
+		if rapid.IntRange(0, 4).Draw(t, "sold out") == 0 {
+			s.SoldOut[zone.DefaultText] = "No seats are left."
+		}
 	case "limit":
 		s.PerMinute = drawn.PerMinute
 	case "window":

@@ -123,7 +123,7 @@ func (s *story) step(text string) {
 		}
 	case "stats":
 		st := s.stats()
-		s.figures(rest, st.State, st.Totals)
+		s.figures(rest, st.State, st.Totals, st)
 	case "totals":
 		var want line.Totals
 		for _, w := range rest {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -197,8 +198,11 @@ func visitShop(t *testing.T, gateway string) {
 	if first.status != http.StatusOK || first.body != "the shop: GET "+link || len(first.header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
 		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
 	}
+	if kept := first.header.Get("Cache-Control"); gateway == "nginx" && kept != "private, no-store" {
+		t.Errorf("caches may keep a page with a session: %q", kept)
+	}
 	for path, want := range map[string]int{"/": 200, "/login": 401, "/staff": 403} {
-		if got := inside.ask(http.MethodPost, path); got.status != want || got.body != "the shop: POST "+path || got.header.Get("Set-Cookie") != "" {
+		if got := inside.ask(http.MethodPost, path); got.status != want || got.body != "the shop: POST "+path || got.header.Get("Set-Cookie")+got.header.Get("Cache-Control") != "" {
 			t.Errorf("inside: %s: %+v", path, got)
 		}
 	}
@@ -285,6 +289,21 @@ func visitShop(t *testing.T, gateway string) {
 	f.server.stop(t)
 	if got := newcomer.open("/"); got.status != gateways[gateway].withoutServer || (got.body == "the shop: GET /") != (got.status == http.StatusOK) {
 		t.Errorf("without queue-server: %+v", got)
+	}
+}
+
+// TestSlowGate has queue-server hang, as one does that is flooded: nginx lets nobody go on for it,
+// and has browsers come again.
+func TestSlowGate(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "nginx")
+	z := zone.Defaults("SHOP")
+	z.PerMinute = 0
+	f.server.put(t, z)
+	f.server.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { f.server.Signal(syscall.SIGCONT) })
+	if got := f.visitor(t).open("/"); got.status != http.StatusServiceUnavailable || got.header.Get("Refresh") != "3" || f.asked.Load() != 0 {
+		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}
 }
 

@@ -26,7 +26,7 @@ const mainConf = `daemon off;
 master_process off;
 pid %[1]s/nginx.pid;
 error_log stderr warn;
-events {}
+events { worker_connections 4096; }
 http {
     access_log off;
     client_body_temp_path %[1]s/body;

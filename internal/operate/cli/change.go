@@ -70,6 +70,8 @@ func (s *session) tell(c change) error {
 // effect says what a zone does now.
 func effect(z zone.Settings) string {
 	switch {
+	case len(z.SoldOut) > 0:
+		return "Sold out: nobody is let in, and who polls or comes is told why."
 	case z.Mode == zone.ModeOpen:
 		return "Everybody is let in."
 	case z.PerMinute == 0:

@@ -84,9 +84,12 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 // what the room promises.
 func simulateCommand(t *Terminal) *cobra.Command {
 	var f crowdFlags
-	var asJSON bool
+	var asJSON, crowds bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(ctx context.Context, cfg simulate.Config) error {
+			if crowds {
+				return simulate.PrintCrowds(ctx, t.Stdout)
+			}
 			report, err := simulate.Run(ctx, cfg)
 			switch {
 			case err != nil:
@@ -98,6 +101,8 @@ func simulateCommand(t *Terminal) *cobra.Command {
 			enc.SetIndent("", "  ")
 			return enc.Encode(report)
 		})
+	command.Flags().BoolVar(&crowds, "crowds", false,
+		"run the crowds of the README instead, each with an even flow and without, and print a table of all")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return command
 }

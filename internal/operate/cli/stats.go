@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,9 @@ func (c *connection) stats() *cobra.Command {
 	})
 }
 
+// mean is how many a second a limit is.
+func mean(perMinute int64) string { return strconv.FormatFloat(float64(perMinute)/60, 'f', 1, 64) }
+
 // statsText is a zone for people: a figure a line, aligned.
 func statsText(s *adminclient.Stats) string {
 	t := &table{columns: []column{{}, {right: true}, {}}}
@@ -38,6 +42,7 @@ func statsText(s *adminclient.Stats) string {
 	section("Let in")
 	figure("in this window", grouped(s.AdmittedInWindow), fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse)))
 	figure("in the last 60 s", grouped(s.AdmittedInMinute), "of "+grouped(s.PerMinute))
+	figure("most in a second", grouped(s.MostInSecond), fmt.Sprintf("at most %s in a line; the mean is %s", grouped(s.SecondLimit), mean(s.PerMinute)))
 	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
 		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
 	}

@@ -46,7 +46,15 @@ func counted(n int, one, many string) string {
 	return grouped(int64(n)) + " " + many
 }
 
-// state says in a word or two what a zone does with those who come.
+// stateOf says in a word or two what a zone does with those who come.
+func stateOf(z zone.Settings) string {
+	if len(z.SoldOut) > 0 {
+		return "sold out"
+	}
+	return state(z.Mode, z.PerMinute)
+}
+
+// state is stateOf by what is in force.
 func state(mode zone.Mode, perMinute int64) string {
 	switch {
 	case mode == zone.ModeOpen:

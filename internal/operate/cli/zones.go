@@ -38,7 +38,7 @@ func zoneTable(zones []zone.Settings) *table {
 		}
 	}
 	for _, z := range zones {
-		row := []string{z.ZoneID, state(z.Mode, z.PerMinute)}
+		row := []string{z.ZoneID, stateOf(z)}
 		for i := range zone.Table {
 			if x := &zone.Table[i]; x.Column != "" {
 				row = append(row, cell(x, z))

@@ -97,6 +97,10 @@ func titleOf(id string, was, now zone.Settings, diffs []difference) (title, butt
 		return fmt.Sprintf("Resume %s at %s a minute?", id, count(now.PerMinute)), "Resume"
 	case d.Name == "perMinute":
 		return fmt.Sprintf("Set the limit of %s to %s a minute?", id, count(now.PerMinute)), "Set the limit"
+	case d.Name == "soldOut" && len(now.SoldOut) == 0:
+		return "Let people wait at " + id + " again?", "Let them wait"
+	case d.Name == "soldOut":
+		return "Tell everybody at " + id + " that it is sold out?", "Tell them"
 	case d.Name == "mode" && now.Mode == zone.ModeOpen:
 		return "Open " + id + " to everybody?", "Open"
 	case d.Name == "mode" && now.Mode == zone.ModeClosed:

@@ -40,6 +40,9 @@ func (s *says) warn(format string, a ...any) {
 func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time) []say {
 	var all says
 	waiting := count(line.Waiting)
+	if all.soldOut(was, now, waiting); len(now.SoldOut) > 0 && len(was.SoldOut) > 0 {
+		now.Mode, now.PerMinute = was.Mode, was.PerMinute // neither shows meanwhile
+	}
 
 	if now.Mode != was.Mode {
 		switch now.Mode {
@@ -96,6 +99,21 @@ func (s *says) flow(was, now zone.Settings) {
 	s.add("While there is a line, at most %s enter in any second.", count(rates.PerSecond))
 	if rates.Pace < rates.PerMinute {
 		s.warn("That is less than the limit: the line goes on at %s a minute.", count(rates.Pace))
+	}
+}
+
+// soldOut adds the effects of an end that is announced, or taken back.
+func (s *says) soldOut(was, now zone.Settings, waiting string) {
+	switch idle := seconds(now.IdleTimeoutSeconds); {
+	case maps.Equal(was.SoldOut, now.SoldOut):
+	case len(now.SoldOut) == 0:
+		s.add("The line goes on. Who was told that it is sold out, and has not been silent for longer than %s, has the place still.", idle)
+	case len(was.SoldOut) > 0:
+		s.add("Who polls or comes from now on is told the new text.")
+	default:
+		s.warn("Nobody is let in any more. Those who wait (%s) are told so at their next poll: most of them within 20 s. Then they stop asking.", waiting)
+		s.add("Newcomers are told the same. Who was let in before stays in.")
+		s.add("It can be taken back: until %s after their last poll, those who were told have their places still.", idle)
 	}
 }
 

@@ -56,6 +56,15 @@ func TestEffects(t *testing.T) {
 		"twice": {limit(600), limit(1500), empty,
 			"! That is 2.5 times as many as now. Be sure that the service behind can take it.\nAt most 150 enter in any 6 s.\n" +
 				"While there is a line, at most 32 enter in any second.\n"},
+		"sold out": {set(func(*zone.Settings) {}), set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), line,
+			"! Nobody is let in any more. Those who wait (12,340) are told so at their next poll: most of them within 20 s. Then they stop asking.\n" +
+				"Newcomers are told the same. Who was let in before stays in.\n" +
+				"It can be taken back: until 60 s after their last poll, those who were told have their places still.\n"},
+		"not sold out": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), set(func(*zone.Settings) {}), line,
+			"The line goes on. Who was told that it is sold out, and has not been silent for longer than 60 s, has the place still.\n"},
+		"sold out, in other words": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }),
+			set(func(s *zone.Settings) { s.SoldOut, s.PerMinute = zone.Texts{"default": "All gone."}, 0 }), line,
+			"Who polls or comes from now on is told the new text.\n"},
 		"less": {limit(600), limit(300), empty,
 			"Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.\n" +
 				"At most 30 enter in any 6 s.\nWhile there is a line, at most 7 enter in any second.\n"},

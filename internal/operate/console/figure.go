@@ -25,7 +25,13 @@ const stalledAfter = 60
 
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
+	sold := len(s.SoldOut) > 0
+	s = s.InForce()
 	switch {
+	case seen && !now.Known() && sold:
+		return state{"bad", "✕", "Store away", "The store does not answer. It is sold out, and nobody is let in."}
+	case sold:
+		return state{"warn", "■", "Sold out", "Nobody is let in. Who polls or comes is told why, and need not wait any more."}
 	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
 	case seen && !now.Known():
@@ -54,6 +60,7 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 // limits are the zone's as they hold just now: a paused zone's are 0, an open
 // one has none.
 func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
+	s = s.InForce()
 	if s.PerMinute > 0 {
 		inWindow = window.RatesOf(s).Limit
 	}
@@ -66,7 +73,7 @@ func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
 func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	t := map[string]string{
 		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
-		"estimate.note": "for one who joins now", "p50.note": "", "p95.note": "", "error.note": "",
+		"estimate.note": "for one who joins now", "p50.note": "", "p95.note": "", "error.note": "", "second.note": "in the last minute or two",
 	}
 	for _, key := range figureKeys {
 		t[key] = unknown
@@ -90,7 +97,7 @@ func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{
 	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
-	"p50", "p95", "error", "polls", "restored", "admitted",
+	"second", "p50", "p95", "error", "polls", "restored", "admitted",
 }
 
 // counted writes what the store counts.
@@ -106,6 +113,8 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	}
 	t["window.note"] = fmt.Sprintf("of %s in any %s", count(inWindow), seconds(s.WindowSeconds))
 	t["minute.note"] = fmt.Sprintf("of %s in any 60 s", count(inMinute))
+	t["second"] = count(now.MostInSecond)
+	t["second.note"] = fmt.Sprintf("mean %.1f; at most %s in a line", float64(s.PerMinute)/60, count(window.RatesOf(s).PerSecond))
 	t["use"] = percent(now.Use)
 	t["estimate"] = span(now.EstimateMillis)
 	if s.PerMinute == 0 {

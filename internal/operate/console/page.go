@@ -95,7 +95,7 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
 // pageSettings are those of the waiting page, in the order of their form: first what is
 // said while people wait.
-var pageSettings = []string{"message", "pageTitle", "pageColor", "pageLogo", "sites"}
+var pageSettings = []string{"message", "soldOut", "pageTitle", "pageColor", "pageLogo", "sites"}
 
 // Others are the settings besides limit and mode, which have buttons, and those of the
 // waiting page.

@@ -52,7 +52,7 @@ func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forec
 	if err != nil {
 		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
 	}
-	line := simulate.Present{Settings: settings, State: stats.State, Seed: forecastSeed}
+	line := simulate.Present{Settings: settings.InForce(), State: stats.State, Seed: forecastSeed}
 	if seen, ok := s.seen.Latest(settings.ZoneID); ok {
 		// All 0 where they are not known.
 		line.JoinsPerMinute = seen.JoinsPerMinute

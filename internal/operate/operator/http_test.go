@@ -326,7 +326,7 @@ func TestStats(t *testing.T) {
 	must(t, err)
 	w := r.send("GET", "/admin/zones/Z/stats", "")
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
-		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"windowUse":1,"estimatedWait":%d,`+
+		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"windowUse":1,"estimatedWait":%d,`+
 		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0},"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
 		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+

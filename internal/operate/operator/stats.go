@@ -7,6 +7,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -30,6 +31,10 @@ type Stats struct {
 	// most PerMinute.
 	AdmittedInMinute int64 `json:"admittedInMinute"`
 	PerMinute        int64 `json:"perMinute"`
+	// MostInSecond is the most admissions in any 1,000 ms of the last one to two
+	// minutes; SecondLimit the most that may be while there is a line.
+	MostInSecond int64 `json:"mostInSecond"`
+	SecondLimit  int64 `json:"secondLimit"`
 	// WindowUse is AdmittedInWindow of WindowLimit, from 0 to 1: a burst is
 	// not shown above 1. Of a limit of 0 it is 0.
 	WindowUse float64 `json:"windowUse"`
@@ -98,12 +103,14 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if err != nil {
 		return Stats{}, fmt.Errorf("operator: stats: %w", err)
 	}
+	settings = settings.InForce()
 	now := stats.State
 	out := Stats{
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live, Live: now.Live,
 		AdmittedInWindow: now.InWindow, WindowLimit: now.WindowLimit,
 		AdmittedInMinute: now.InMinute, PerMinute: settings.PerMinute,
+		MostInSecond: stats.MostInSecond, SecondLimit: window.RatesOf(settings).PerSecond,
 		WindowUse:     watch.Use(now.InWindow, now.WindowLimit),
 		EstimatedWait: stats.EstimateMillis, Totals: stats.Totals, At: now.NowMillis,
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -97,6 +98,8 @@ func Acts() []Act {
 		{"gateway", "pages in HTML from something in between: 502, 200, 504", []step{page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), entering}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
 		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},
+		{"sold-out", "410 for a poll: nobody need wait any more", []step{second, refused(answer.ErrSoldOut, 0)}},
+		{"sold-out-before", "410 for the join: nobody need wait any more", []step{refused(answer.ErrSoldOut, 0)}},
 		{"closed", "423 for the join", []step{refused(wait.ErrClosed, 0)}},
 		{"unknown", "404 for the join: there is no such zone", []step{unknown}},
 		{"deleted", "404 for a poll: the zone was deleted", []step{second, unknown}},

@@ -50,6 +50,14 @@ func (c *client) wait(ctx context.Context) {
 			sleep(ctx, period)
 			continue
 		case 401, 410:
+			if a.Code == "sold_out" {
+				if !c.has("goes on when it is sold out") {
+					return
+				}
+				c.token = ""
+				sleep(ctx, time.Second)
+				continue
+			}
 			if c.has("gives up at " + status) {
 				return
 			}
@@ -169,6 +177,7 @@ func TestEachRuleBites(t *testing.T) {
 		{"goes on after 404", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 405", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 413", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on when it is sold out", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 423", []rehearse.Rule{rehearse.RuleStop}},
 		{"polls on after canEnter", []rehearse.Rule{rehearse.RuleDone}},
 		{"has no use for the pass", []rehearse.Rule{rehearse.RulePass}},

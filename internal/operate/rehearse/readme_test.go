@@ -33,6 +33,7 @@ type app struct {
 type answer struct {
 	status     int
 	retryAfter time.Duration
+	Code       string `json:"code"`
 	Token      string `json:"token"`
 	CanEnter   bool   `json:"canEnter"`
 	Waiting    struct {
@@ -85,8 +86,12 @@ func (a app) wait(ctx context.Context) error {
 		case 401:
 			failures = 0
 			token = ""
+		// on 410, code sold_out: stop, and show detail                      # nobody need wait any more
 		// on 410:   token = none; tell the user that the place is gone; go on if they want to
 		case 410:
+			if answer.Code == "sold_out" {
+				return nil
+			}
 			failures = 0
 			token = ""
 		// on 408, 429, 503: sleep Retry-After seconds                       # the place is kept

@@ -40,7 +40,7 @@ var Rules = []struct {
 	{RuleSame, "sends the same request again after 408, 429, 503, 500, no answer or anything else"},
 	{RuleGoOn, "goes on until it has the pass, whatever it is answered on the way"},
 	{RuleRejoin, "forgets the token after 401 and 410; joins again after 401"},
-	{RuleStop, "stops after 400, 403, 404, 405, 413 and 423"},
+	{RuleStop, "stops after 400, 403, 404, 405, 413, 423, and 410 sold_out"},
 	{RuleDone, "asks no more once canEnter is true"},
 	{RulePass, "shows the pass that it was given to the service behind, here GET /service"},
 }
@@ -74,6 +74,7 @@ var (
 	rowToken   = row{"401 `token_invalid`", thenJoin, ""}
 	rowUnknown = row{"404 `zone_unknown`", thenStop, ""}
 	rowGone    = row{"410 `token_expired`", thenMayJoin, ""}
+	rowSoldOut = row{"410 `sold_out`", thenStop, ""}
 	rowClosed  = row{"423 `zone_closed`", thenStop, ""}
 	rowLater   = row{"408, 429", thenAgain, RuleRetryAfter}
 	rowAway    = row{"503", thenAgain, RuleRetryAfter}
@@ -101,6 +102,9 @@ func rowOf(s step) row {
 	case http.StatusUnauthorized:
 		return rowToken
 	case http.StatusGone:
+		if s.problem.Code == "sold_out" {
+			return rowSoldOut
+		}
 		return rowGone
 	case http.StatusLocked:
 		return rowClosed

@@ -9,7 +9,7 @@ import (
 )
 
 // rows are those of the table, in the order of /openapi.yaml.
-var rows = []row{rowWait, rowEnter, rowWrong, rowToken, rowUnknown, rowGone, rowClosed, rowLater, rowAway, rowOther}
+var rows = []row{rowWait, rowEnter, rowWrong, rowToken, rowUnknown, rowGone, rowSoldOut, rowClosed, rowLater, rowAway, rowOther}
 
 // TestTheActsPlayTheWholeTable: the rows are those of /openapi.yaml, and each status of
 // each row is an answer in some act.

@@ -37,7 +37,7 @@ type Report struct {
 	PerSecond   int64 `json:"perSecond"`
 	MaxInSecond int   `json:"maxInSecond"`
 	// G2: the share of capacity used while two windows' worth of live
-	// visitors waited; -1 if there never were so many.
+	// visitors waited; -1 if there never were so many, or the limit changed on the way.
 	CapacityUsed float64 `json:"capacityUsed"`
 	// G3: by how many later arrivals those who polled when told to were
 	// overtaken, in windows' worth.
@@ -111,7 +111,10 @@ func (r *run) report() Report {
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
 	}
-	out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
+	out.CapacityUsed = -1
+	if len(r.cfg.Changes) == 0 {
+		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
+	}
 	r.order(&out, float64(rates.Limit))
 	r.visits(&out, rates.WindowMillis)
 	return out

@@ -36,6 +36,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -62,6 +63,17 @@ type Config struct {
 	Zone zone.Settings
 	// Leave and Dark are shares, 0 to 1.
 	Leave, Dark float64
+	// LeaveWithin has who leaves do so within that time of coming; 0: of the wait.
+	LeaveWithin time.Duration
+	// LeaveAt has all who leave do so within 10 s from then on; 0: each at its own time.
+	LeaveAt time.Duration
+	// Rush is how many of the Visitors come from RushAt on, within Arrive.
+	Rush   int
+	RushAt time.Duration
+	// DarkFor is how long the dark are silent; 0: 5 to 50 s.
+	DarkFor time.Duration
+	// Changes are an operator's, in order.
+	Changes []Change
 	// PollEvery is a fixed period; 0: as the server says.
 	PollEvery time.Duration
 	// SweepEvery is the sweeper's period; 0: 30 s.
@@ -74,6 +86,12 @@ type Config struct {
 	// Open opens the store, without zones, on the clock of the run. The run
 	// closes it. Nil: an embedded store that keeps nothing.
 	Open func(now func() time.Time) (Store, error)
+}
+
+// Change is an operator's: from At on, so many may enter in any 60 s.
+type Change struct {
+	At        time.Duration
+	PerMinute int64
 }
 
 // Store is what a run asks of a store.
@@ -119,6 +137,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
 		return fmt.Errorf("%w: the polling period must be between 100ms and 1h", ErrConfig)
+	case c.Rush < 0 || c.Rush > c.Visitors:
+		return fmt.Errorf("%w: no more can rush than come", ErrConfig)
+	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
+		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
 	case c.Zone.PerMinute < 1:
 		return fmt.Errorf("%w: per-minute must be at least 1, or nobody is ever let in", ErrConfig)
 	}
@@ -130,6 +152,8 @@ const (
 	maxDelay = 100 * time.Millisecond
 	minDark  = 5 * time.Second
 	maxDark  = 50 * time.Second
+	// wave is how long it takes those to go who go together.
+	wave = 10 * time.Second
 
 	// defaultSweepEvery is the server's.
 	defaultSweepEvery = 30 * time.Second
@@ -234,6 +258,9 @@ func (r *run) populate() {
 			v.goesDark, v.punctual = r.rng.Float64(), false
 		}
 		at := r.start + int64(r.rng.Float64()*float64(r.cfg.Arrive.Microseconds()))
+		if i >= r.cfg.Visitors-r.cfg.Rush {
+			at += r.cfg.RushAt.Microseconds()
+		}
 		r.queue = append(r.queue, event{at, int32(i)})
 	}
 	r.queue.init()
@@ -241,7 +268,7 @@ func (r *run) populate() {
 
 func (r *run) loop(ctx context.Context) error {
 	sweep := r.start + r.cfg.SweepEvery.Microseconds()
-	second := r.start
+	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
 		next := r.queue[0].at
 		for sweep <= next {
@@ -250,6 +277,14 @@ func (r *run) loop(ctx context.Context) error {
 				return err
 			}
 			sweep += r.cfg.SweepEvery.Microseconds()
+		}
+		for len(changes) > 0 && r.start+changes[0].At.Microseconds() <= next {
+			r.now = max(r.now, r.start+changes[0].At.Microseconds())
+			z := r.cfg.Zone
+			z.PerMinute, changes = changes[0].PerMinute, changes[1:]
+			if _, err := r.store.PutZone(ctx, z, nil, ""); err != nil {
+				return err
+			}
 		}
 		for second <= next {
 			if err := ctx.Err(); err != nil {
@@ -336,8 +371,7 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	if v.first == 0 {
 		v.place, v.first = a.Place, a.Position
 		if v.leaves {
-			wait := float64(a.Position) / float64(r.cfg.Zone.PerMinute) * float64(time.Minute.Microseconds())
-			v.leavesAt = r.now + int64(r.rng.Float64()*wait*(1-r.cfg.Leave)) + 1
+			v.leavesAt = r.leavesAt(a.Position)
 		}
 	} else if a.Position > v.position {
 		r.m.positionsRose++
@@ -355,6 +389,19 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	return nil
 }
 
+// leavesAt is when one goes who has come now, and stands there.
+func (r *run) leavesAt(position int64) int64 {
+	wait := float64(position) / float64(r.cfg.Zone.PerMinute) * float64(time.Minute.Microseconds()) * (1 - r.cfg.Leave)
+	from := r.now
+	switch {
+	case r.cfg.LeaveAt > 0:
+		from, wait = max(r.now, r.start+r.cfg.LeaveAt.Microseconds()), float64(wave.Microseconds())
+	case r.cfg.LeaveWithin > 0:
+		wait = float64(r.cfg.LeaveWithin.Microseconds())
+	}
+	return from + int64(r.rng.Float64()*wait) + 1
+}
+
 // progress is the share of the wait that is over, judged by the answer.
 func progress(waitedMicros int64, a line.Answer) float64 {
 	waited := float64(waitedMicros) / 1000
@@ -369,7 +416,7 @@ func (r *run) next(v *visitor, a line.Answer) time.Duration {
 	}
 	if v.goesDark >= 0 && v.way >= v.goesDark {
 		v.goesDark = -1
-		wait = max(wait, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark))))
+		wait = max(wait, cmp.Or(r.cfg.DarkFor, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark)))))
 	}
 	return wait + minDelay + time.Duration(r.rng.Int64N(int64(maxDelay-minDelay)))
 }

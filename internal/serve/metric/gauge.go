@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -61,6 +62,12 @@ func zoneGauges() []gauge {
 			func(s line.State) int64 { return s.WindowLimit }),
 		ofState("queue_minute_admissions", "Admissions in the last 60 s; after a loss, those that may have been lost too.",
 			func(s line.State) int64 { return s.InMinute }),
+		{
+			desc: describe("queue_second_admissions_max", "The most admissions in any 1,000 ms of the last one to two minutes."),
+			kind: prometheus.GaugeValue, value: func(_ zone.Settings, s line.Stats) float64 { return float64(s.MostInSecond) },
+		},
+		ofSettings("queue_second_limit", "The most admissions in any 1,000 ms while there is a line.",
+			func(s zone.Settings) int64 { return window.RatesOf(s).PerSecond }),
 		ofSettings("queue_per_minute", "The limit: the most admissions in 60 s, as the operator set it.",
 			func(s zone.Settings) int64 { return s.PerMinute }),
 		ofSettings("queue_burst", "Extra admissions that a window may have while nobody waits.",

@@ -388,7 +388,7 @@ func (l *lines) Last() iter.Seq2[zone.Settings, line.Stats] {
 	return func(yield func(zone.Settings, line.Stats) bool) {
 		for _, id := range l.zones {
 			yield(zone.Defaults(id), line.Stats{
-				State: l.state, EstimateMillis: 90_500, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
+				State: l.state, EstimateMillis: 90_500, MostInSecond: 12, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
 			})
 		}
 	}
@@ -447,6 +447,12 @@ func TestGauges(t *testing.T) {
 		queue_zone_mode{mode="closed",zone="a"} 0
 		queue_zone_mode{mode="open",zone="a"} 0
 		queue_zone_mode{mode="queue",zone="a"} 1
+		# HELP queue_second_admissions_max The most admissions in any 1,000 ms of the last one to two minutes.
+		# TYPE queue_second_admissions_max gauge
+		queue_second_admissions_max{zone="a"} 12
+		# HELP queue_second_limit The most admissions in any 1,000 ms while there is a line.
+		# TYPE queue_second_limit gauge
+		queue_second_limit{zone="a"} 13
 		# HELP queue_zone_swept_total Visitors removed because they were silent, as the store counts them.
 		# TYPE queue_zone_swept_total counter
 		queue_zone_swept_total{zone="a"} 9
@@ -454,7 +460,7 @@ func TestGauges(t *testing.T) {
 	names := []string{
 		"queue_waiting", "queue_released", "queue_overdue", "queue_window_use_ratio",
 		"queue_window_admissions", "queue_window_limit", "queue_window_seconds", "queue_burst",
-		"queue_minute_admissions", "queue_per_minute", "queue_estimate_seconds", "queue_zone_mode",
+		"queue_minute_admissions", "queue_second_admissions_max", "queue_second_limit", "queue_per_minute", "queue_estimate_seconds", "queue_zone_mode",
 		"queue_zone_admitted_total", "queue_zone_left_total", "queue_zone_swept_total",
 	}
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {

@@ -18,8 +18,8 @@ const other = "other"
 
 // The values that labels take.
 var (
-	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "refused", "error", other}
-	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "early", "refused", "error", other}
+	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "sold_out", "refused", "error", other}
+	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "sold_out", "early", "refused", "error", other}
 	siteOutcomes = append(slices.Clone(site.Outcomes), other)
 )
 
@@ -48,11 +48,11 @@ func (m *Metrics) meter(zoneID string) *zoneMeter {
 }
 
 // Join counts one request for a place by outcome: waiting, admitted,
-// admitted_before, closed, full, refused or error.
+// admitted_before, closed, full, sold_out, refused or error.
 func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outcome) }
 
 // Poll counts one poll by outcome: waiting, admitted, admitted_before, gone,
-// early, refused or error.
+// sold_out, early, refused or error.
 func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outcome) }
 
 // Refuse counts one request that ended with a problem, by its code.

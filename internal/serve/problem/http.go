@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Meter counts refusals.
@@ -38,6 +39,9 @@ func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 		}
 		if !errors.Is(err, context.Canceled) {
 			meter.Refuse(answer.ZoneOf(err), p.Code)
+		}
+		if sold, ok := errors.AsType[*answer.SoldOutError](err); ok {
+			p.Detail = serve.TextFor(sold.Reason, c.Request().Header.Get("Accept-Language"))
 		}
 		if err := write(c, p); err != nil {
 			log.DebugContext(ctx, "problem not sent", "route", c.Path(), "error", err)

@@ -27,6 +27,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // cases are all problems there are, each by an error that causes it.
@@ -59,6 +60,7 @@ var cases = []struct {
 	{"too slow", serve.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
 	{"too large", serve.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
+	{"sold out", &answer.SoldOutError{Reason: zone.Texts{"default": "No seats are left."}}, 410, "sold_out", 0, 0, "No seats are left."},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},
 	{"too often", fmt.Errorf("room: %w", &guard.RefusedError{RetryMillis: 6_001}), 429, "too_many_requests", 7, 7, ""},

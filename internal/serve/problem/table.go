@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -118,6 +119,12 @@ var (
 		title:  "The place is no more",
 		detail: "It was given up or not polled for too long, or its admission has expired. Join the line again.",
 	}
+	soldOut = kind{
+		status: http.StatusGone, code: "sold_out",
+		title:   "There is nothing left to wait for",
+		detail:  "The organiser has ended the line.",
+		ordered: true,
+	}
 	bodyTooLarge = kind{
 		status: http.StatusRequestEntityTooLarge, code: "body_too_large",
 		title:  "The body is too large",
@@ -188,6 +195,7 @@ var table = []struct {
 	{token.ErrInvalid, &tokenInvalid},
 	{guard.ErrRefused, &tooManyRequests},
 	{entry.ErrGone, &tokenExpired},
+	{answer.ErrSoldOut, &soldOut},
 	{wait.ErrClosed, &zoneClosed},
 	{wait.ErrFull, &lineFull},
 	{operator.ErrUnauthorized, &unauthorized},

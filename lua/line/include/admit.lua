@@ -1,7 +1,6 @@
 -- admit: letting in, and knowing who was let in and when the next slot opens.
---@include rates
 --@include lifetime
---@include place
+--@include begin
 
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
@@ -34,15 +33,14 @@ local function admit(z, r, t, id, arrived, released)
     -- admission still counts, under a name that no visitor has.
     redis.call('ZADD', LOG, earlier, id .. earlier)
   end
+  count_second(z, t)
   redis.call('ZADD', LOG, t.now, id)
+  t.logged_second = t.logged_second + 1
   z.admitted = z.admitted + 1
   local came = floor(arrived / 1000)
   waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
-  if t.logged_second then
-    t.logged_second = t.logged_second + 1
-  end
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
   return ADMITTED, t.now, expires(z, t.now), 0
 end

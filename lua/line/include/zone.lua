@@ -27,7 +27,7 @@ for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
 end
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format', 'peak' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
@@ -47,6 +47,7 @@ local function load_zone(key)
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
   z.mode, z.run_id, z.ttls = values[AT.mode], values[AT.run_id], values[AT.ttls] or ''
+  z.peak = values[AT.peak] or ''
   if values[AT.deleted] then
     return nil, 2, z
   end
@@ -63,7 +64,8 @@ local function save_zone(key, z)
     end
   end
   local event = z.opens_at > 0 and z.now_micros / 1000 >= z.gather_at - EVE
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(event and FORMAT or WITHOUT_EVENT) }
+  local format = tostring(event and FORMAT or WITHOUT_EVENT)
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = format, peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]

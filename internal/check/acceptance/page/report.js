@@ -15,6 +15,11 @@
       { name: "limit", label: "Limit", color: "--plot-2", dash: "dashed" },
       { name: "admitted", label: "In this second", color: "--plot-3", dash: "dotted" },
     ] },
+    second: { unit: "", lines: [
+      { name: "inSecond", label: "Most in a second", color: "--plot-1", dash: "full", fill: true },
+      { name: "secondLimit", label: "Limit in a line", color: "--plot-2", dash: "dashed" },
+      { name: "mean", label: "Mean of the limit", color: "--plot-3", dash: "dotted" },
+    ] },
     waiting: { unit: "", lines: [{ name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true }] },
     latency: { unit: "ms", lines: [
       { name: "p50", label: "Half", color: "--plot-1", dash: "full" },

@@ -1,0 +1,33 @@
+package window
+
+// Peak is the most admissions in any 1,000 ms that ended in a minute, and in the minute
+// before it. The zero value is that of a zone that let nobody in.
+type Peak struct {
+	// Minute is which, in minutes since 1970, Most of it, Before of the one before.
+	Minute, Most, Before int64
+}
+
+// See counts an admission: so many, itself included, are in the 1,000 ms that end now.
+func (p Peak) See(nowMillis, inSecond int64) Peak {
+	p = p.at(nowMillis)
+	p.Most = max(p.Most, inSecond)
+	return p
+}
+
+// Latest is the most in any 1,000 ms that ended in the last one to two minutes.
+func (p Peak) Latest(nowMillis int64) int64 {
+	p = p.at(nowMillis)
+	return max(p.Most, p.Before)
+}
+
+// at goes on to the minute of that time.
+func (p Peak) at(nowMillis int64) Peak {
+	switch minute := nowMillis / MinuteMillis; minute - p.Minute {
+	case 0:
+		return p
+	case 1:
+		return Peak{Minute: minute, Before: p.Most}
+	default:
+		return Peak{Minute: minute}
+	}
+}
