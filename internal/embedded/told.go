@@ -10,14 +10,15 @@ func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	rank := q.line.rank(r.place())
 	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
 	a.Place.ScoreMicros = 0
-	if t.gathers {
+	switch {
+	case t.gathers:
 		a.Position, a.EstimateMillis = 0, min(t.hold, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.GatherPeriod(window.Jitter(p.ID[7], t.now))
-	} else if r.arrived <= q.edge {
+	case r.arrived <= q.edge:
 		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
 		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
-	} else {
+	default:
 		far := rank - q.line.upTo(q.edge)
 		a.EstimateMillis = q.estimate(t, far)
 		a.PeriodMillis = q.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))

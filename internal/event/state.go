@@ -265,6 +265,7 @@ func (p *Progress) Next() (step Step, atMillis int64) {
 		if p.ClosesAtMillis > 0 {
 			return StepCloses, p.ClosesAtMillis
 		}
+	case PhaseClosed:
 	}
 	if p.EndsAtMillis > 0 {
 		return StepEnds, p.EndsAtMillis

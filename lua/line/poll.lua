@@ -58,7 +58,8 @@ for i = first_other, first_join - 1, 2 do
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived)
     n = n + 4
   else
-    local est = min(DAY, t.hold + estimate(r, expect(z, r, t.live), t.waiting - t.released, space(r, t), z.present, z.passed))
+    local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, space(r, t), z.present, z.passed)
+    est = min(DAY, t.hold + est)
     for _, total in ipairs(TOTALS) do
       n = n + 1
       answers[n] = z[total]

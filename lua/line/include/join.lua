@@ -61,9 +61,9 @@ local function join(z, r, t, ids, score, places, line_up)
     local id = string.sub(ids, i, i + 7)
     local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
     if rank then
-      local stands = tonumber(redis.call('ZSCORE', LINE, id))
-      local arrived = joined_at(id, stands)
-      local status, a, b, c = answer(z, r, t, id, arrived, stands, rank)
+      local at = tonumber(redis.call('ZSCORE', LINE, id))
+      local arrived = joined_at(id, at)
+      local status, a, b, c = answer(z, r, t, id, arrived, at, rank)
       return status, a, b, c, arrived, which
     end
     local at = admitted_at(z, t, id)

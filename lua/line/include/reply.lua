@@ -9,7 +9,8 @@ local function state_of(z, r, t)
   return {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
     t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
-    max(0, z.heal_until - HEAL), t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0, z.set_micros, z.ahead_micros,
+    max(0, z.heal_until - HEAL), t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0,
+    z.set_micros, z.ahead_micros,
   }
 end
 
