@@ -8,14 +8,16 @@
 // and its decisions are one script each, atomic, on that node's clock:
 //
 //	{zone}:zone     hash    settings and state
-//	{zone}:line     zset    visitor id (8 bytes) -> arrival, microseconds
+//	{zone}:line     zset    visitor id (8 bytes) -> arrival or score of a draw, microseconds
 //	{zone}:live     zset    live released id -> arrival
 //	{zone}:due      zset    live released id -> expected poll, ms
 //	{zone}:log      zset    id -> admission, ms; for the life of a pass
 //	{zone}:departed zset    after a loss: id -> newest arrival not to be put back
-//	{zone}:seen:N   hash    id -> last poll and period (8 bytes), N = 0..16383
+//	{zone}:seen:N   hash    id -> last poll and period (8 bytes), and the arrival (8) of who
+//	                        was drawn, N = 0..16383
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
+//	{zone}:draw:E:N string  part N of what is published of the draw of event E; for a week
 //	{zone}:audit    list    changes of the settings as JSON, the newest first, 200
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path

@@ -105,8 +105,8 @@ func TestFormerData(t *testing.T) {
 	if _, err := s.PutZone(ctx, now, &was, "Eve"); err != nil {
 		t.Errorf("change: %v", err)
 	}
-	if format := s.client.HGet(ctx, s.keys("LINE")[0], formatField).Val(); format != strconv.Itoa(zoneFormat) {
-		t.Errorf("the zone has format %q now, want %d", format, zoneFormat)
+	if format := s.client.HGet(ctx, s.keys("LINE")[0], formatField).Val(); format != "1" {
+		t.Errorf("the zone has format %q now, want 1: it has no event", format)
 	}
 }
 

@@ -120,7 +120,7 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 		return line.Answer{}, false
 	}
 	taken, first := b.notes.add(now, a.Place.Epoch, note{
-		id: binary.BigEndian.Uint64(p.ID[:]), told: uint64(a.State.NowMillis)<<16 | uint64(a.PeriodMillis), arrivedMicros: p.ArrivedAtMicros,
+		id: binary.BigEndian.Uint64(p.ID[:]), told: uint64(a.State.NowMillis)<<16 | uint64(a.PeriodMillis), arrivedMicros: p.StandsAtMicros(),
 	})
 	if first {
 		s.work.Go(b.keepFlushing)

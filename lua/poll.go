@@ -38,12 +38,16 @@ const (
 	opStats op = "s"
 )
 
+// joinDrawn is opJoin of one who knows of a draw.
+const joinDrawn = "d"
+
 // request is what one visitor asks for, and the answer to it.
 type request struct {
 	caller
 	op    op
 	place line.Place // of one who polls or leaves
 	ids   string     // of one who joins: those that it may have a place under
+	score int64      // of one who joins and knows of a draw
 
 	answer line.Answer
 	totals line.Totals
@@ -104,11 +108,16 @@ func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Ans
 
 // Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return s.JoinDrawn(ctx, zoneID, 0, id, former...)
+}
+
+// JoinDrawn implements store.Drawer.
+func (s *Store) JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error) {
 	ids := slices.Clone(id[:])
 	for _, f := range former {
 		ids = append(ids, f[:]...)
 	}
-	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids)})
+	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids), score: scoreMicros})
 }
 
 // Poll implements store.Visitors. From far away it may be answered by what this server
@@ -203,7 +212,11 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 		case opLeave:
 			args = append(args, string(q.op), id+arrived)
 		default:
-			args = append(args, string(q.op), q.ids)
+			if letter, ids := q.op, q.ids; q.score == 0 {
+				args = append(args, string(letter), ids)
+			} else {
+				args = append(args, joinDrawn, string(binary.BigEndian.AppendUint64(nil, uint64(q.score)))+ids)
+			}
 		}
 	}
 	args[0], args[1] = s.clock(), polls
@@ -241,10 +254,15 @@ func seenBucket(id line.ID) string {
 
 func bucketOf(id uint64) int { return int(id >> 50) }
 
-// freshness is what a token says of how fresh it is: time to be due and epoch.
+// freshness is what a token says of how fresh it is: time to be due and epoch; and of a place
+// that a draw has given, the score.
 func freshness(p line.Place) string {
 	due := binary.BigEndian.AppendUint64(nil, uint64(p.DueMillis))
-	return string(binary.BigEndian.AppendUint32(due[2:], p.Epoch))
+	says := binary.BigEndian.AppendUint32(due[2:], p.Epoch)
+	if p.ScoreMicros > 0 {
+		says = binary.BigEndian.AppendUint64(says, uint64(p.ScoreMicros))
+	}
+	return string(says)
 }
 
 // pollReply is the reply of poll.lua; see its header.
@@ -306,6 +324,7 @@ func readState(list []int64) (line.State, window.Clock, error) {
 		InWindow: st.next(), InMinute: st.next(), WindowLimit: st.next(),
 		EdgePassed: st.next(), EdgeLive: st.next(),
 		Epoch: uint32(st.next()), LostAtMillis: st.next(),
+		SettlesAtMillis: st.next(), OpensAtMillis: st.next(),
 	}
 	clock := window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
 	return state, clock, st.end("reply", "a state")
@@ -326,6 +345,7 @@ func (q *request) read(v *reader, r pollReply) {
 	status, first, second, third := v.next(), v.next(), v.next(), v.next()
 	a.Status, a.Restored = line.Status(status%restoredFlag), status >= restoredFlag
 	place := q.place
+	place.ScoreMicros = 0
 	if q.op == opJoin {
 		place.ArrivedAtMicros = v.next()
 		copy(place.ID[:], q.ids[len(place.ID)*int(v.next()):])

@@ -28,6 +28,8 @@ const (
 	// edgeMargin is how many windows' worth of visitors lie between the edge and
 	// those whose position is remembered: more than it moves in stateAge.
 	edgeMargin = 2
+	// exactUpTo is EXACT of position.lua: from so many on a server answers by itself.
+	exactUpTo = 51_200
 	// spanLife is when spans that nobody asks for are forgotten, and who has to ask:
 	// by then the token of such a one is late.
 	spanLife = time.Minute
@@ -72,7 +74,7 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	defer v.mu.Unlock()
 	nowMillis := v.state.NowMillis + now.Sub(v.at).Milliseconds()
 	switch {
-	case !v.wait, len(v.spans) == 0, now.Sub(v.at) > stateAge:
+	case !v.wait, now.Sub(v.at) > stateAge:
 		return line.Answer{}, false
 	case nowMillis < v.state.LostAtMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxDoubted:
 		return line.Answer{}, false
@@ -80,28 +82,42 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	if _, doubted := v.doubted[p.ID]; doubted {
 		return line.Answer{}, false
 	}
-	i, found := slices.BinarySearchFunc(v.spans, p.ArrivedAtMicros, func(s span, arrived int64) int {
+	if p.DueMillis < nowMillis-window.GraceMillis {
+		return line.Answer{}, false // it may be of an earlier place: Redis knows
+	}
+	hold := max(0, v.state.OpensAtMillis-nowMillis)
+	if jitter := window.Jitter(p.ID[len(p.ID)-1], nowMillis); nowMillis < v.state.SettlesAtMillis {
+		if v.state.Waiting < exactUpTo {
+			return line.Answer{}, false // Redis has time for so many
+		}
+		return v.said(p, nowMillis, 0, min(hold, window.MaxEstimateMillis), v.rates.GatherPeriod(jitter))
+	}
+	i, found := slices.BinarySearchFunc(v.spans, p.StandsAtMicros(), func(s span, arrived int64) int {
 		return cmp.Compare(s.upto, arrived)
 	})
 	if !found && i == len(v.spans) {
 		return line.Answer{}, false
 	}
 	s := v.spans[i]
-	// A token that is late may be of an earlier place: Redis knows.
-	if p.DueMillis < nowMillis-window.GraceMillis || p.ArrivedAtMicros <= s.after || now.Sub(s.at) > spanAge {
+	if p.StandsAtMicros() <= s.after || now.Sub(s.at) > spanAge {
 		return line.Answer{}, false
 	}
 	far := s.position - 1 - v.state.Released
 	if far < edgeMargin*v.state.WindowLimit {
 		return line.Answer{}, false
 	}
-	estimate := v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed)
+	estimate := min(window.MaxEstimateMillis, hold+v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed))
 	period := v.rates.FarPeriod(estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
+	return v.said(p, nowMillis, s.position, estimate, period)
+}
+
+// said is the answer to one who waits, if the period is long enough for it.
+func (v *rankCache) said(p line.Place, nowMillis, position, estimate, period int64) (line.Answer, bool) {
 	a := line.Answer{
 		Status: line.Waiting, Place: p, Remembered: true, State: v.state,
-		Position: s.position, EstimateMillis: estimate, PeriodMillis: period,
+		Position: position, EstimateMillis: estimate, PeriodMillis: period,
 	}
-	a.State.NowMillis = nowMillis
+	a.Place.ScoreMicros, a.State.NowMillis = 0, nowMillis
 	a.Renew()
 	return a, period >= minTouchPeriodMillis
 }

@@ -18,7 +18,6 @@ import (
 // What position.lua says of itself.
 const (
 	markEvery = 512
-	exactUpTo = 51_200
 )
 
 // farCrowd is a line of which the last third is far from the front, seen by two

@@ -235,6 +235,11 @@ func (s *Store) keys(zoneID string) []string {
 func (s *Store) leaseKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:sweep" }
 func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:audit" }
 
+// drawKey has a part of what is published of a draw.
+func (s *Store) drawKey(zoneID, event string, part int) string {
+	return fmt.Sprintf("%s{%s}:draw:%s:%d", s.prefix, zoneID, event, part)
+}
+
 // zonesKey is the list of the zones' names, recordsKey that of the zones which
 // have a record of changes, deleted ones included. Each lies in a slot of its own.
 func (s *Store) zonesKey() string   { return s.prefix + "zones" }

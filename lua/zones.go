@@ -27,6 +27,8 @@ const (
 	buckets = 16_384
 	// seenKey is where the beginning of their names is among a zone's keys.
 	seenKey = 6
+	// lineKey is where that of the line is.
+	lineKey = 1
 	// unlinkBatch bounds one UNLINK.
 	unlinkBatch = 512
 )
@@ -115,11 +117,12 @@ func (s *Store) putZone(
 ) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	force := z.InForce()
+	force, gate := z.InForce(), z.Gate()
 	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
 		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
-		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond))
+		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
+		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros)
 	if err != nil {
 		return 0, err
 	}

@@ -27,10 +27,10 @@ type chain struct {
 }
 
 // newChain puts the links together, from the last to the first.
-func newChain(s checked, opened store.Store, seeds []zone.Settings, limits guard.Limiter, meter *metric.Metrics, log *slog.Logger) *chain {
+func newChain(s checked, opened store.Store, seeds []zone.Settings, draws registry.DrawSeeds, limits guard.Limiter, meter *metric.Metrics, log *slog.Logger) *chain {
 	c := &chain{store: opened}
 	c.registry = registry.New(registry.Options{
-		Store: c.store, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, Meter: meter, Logger: log,
+		Store: c.store, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, DrawSeeds: draws, Meter: meter, Logger: log,
 	})
 	c.fallback = fallback.New(fallback.Options{
 		Lines: c.registry, Meter: meter, Servers: s.Servers, Within: within(s), Logger: log,

@@ -49,7 +49,7 @@ func pollFrames(t *testing.T) []string {
 	must(t, err)
 	s := checked{}
 	s.Store = storeEmbedded
-	c := newChain(s, opened, nil, nil, metrics, log)
+	c := newChain(s, opened, nil, nil, nil, metrics, log)
 	c.start(t.Context())
 	defer c.stop()
 	visited, _ := c.first()

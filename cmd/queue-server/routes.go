@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
@@ -31,6 +32,7 @@ import (
 type rooms struct {
 	page     *page.HTTP
 	wait     *wait.HTTP
+	events   *schedule.HTTP
 	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *policyset.HTTP
@@ -74,6 +76,8 @@ func (r rooms) public() http.Handler {
 	e.GET("/wait/:zoneId", r.page.Get, r.familiar, packed)
 	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
+	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
+	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
@@ -121,6 +125,7 @@ func (r rooms) operators() http.Handler {
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
 	admin.GET("/zones/:zoneId/history", r.operator.History)
 	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
+	admin.POST("/zones/:zoneId/events/:event/steps/:step", r.operator.Step)
 	admin.GET("/audit", r.operator.Changes)
 	admin.GET("/limits", r.limits.List)
 	admin.GET("/limits/:name", r.limits.Get)

@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -105,10 +106,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	links := newChain(s, opened, from.Zones, limits, metrics, log)
+	links := newChain(s, opened, from.Zones, keys.tokens, limits, metrics, log)
 	links.start(ctx)
 	defer links.stop()
 	zones := links.registry
+
+	events := schedule.New(schedule.Options{Zones: zones, Seeds: keys.tokens, Meter: metrics, Logger: log})
+	events.Start(ctx)
+	defer events.Stop()
 
 	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
 	if err := metrics.Show(seen); err != nil {
@@ -166,6 +171,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	r := rooms{
 		page:          pages,
 		wait:          wait.NewHTTP(waiting),
+		events:        schedule.NewHTTP(events),
 		entry:         entry.NewHTTP(polling, keys.passes.JWKS()),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),

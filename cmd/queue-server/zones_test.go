@@ -118,6 +118,7 @@ sessionSeconds       1800  who was let in is not queued again for 30 m
 sessionRenewal        use  who is active stays in
 bypassPaths                Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.
 bypassAgents               Parts of the User-Agent, such as Googlebot. Anybody can write one.
+events               none  Sales that have a time: when people gather, when it opens, closes and ends.
 `[1:], "")
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},

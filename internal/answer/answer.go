@@ -21,6 +21,10 @@ type Answer struct {
 	// Notice is the number of the zone's message to all who wait; 0 for none. See
 	// zone.Settings.Notice.
 	Notice int64
+	// Event is the event for which people gather or have settled, OpensAtMillis when it
+	// opens; "" for none, 0 while that is held.
+	Event         string
+	OpensAtMillis int64
 	// Line is the store's answer: Waiting, Admitted or AdmittedBefore.
 	Line line.Answer
 }
@@ -34,8 +38,8 @@ func (a *Answer) RetryAfterSeconds() int64 {
 	return max(1, (a.Line.PeriodMillis+999)/1000)
 }
 
-// Waited is how long one who was let in had waited, never negative: a store's
-// clock may have been set back meanwhile.
+// Waited is how long one who was let in had waited since the arrival, never negative: a
+// store's clock may have been set back meanwhile.
 func Waited(a line.Answer) time.Duration {
 	return max(0, time.Duration(a.AdmittedAtMillis)*time.Millisecond-
 		time.Duration(a.Place.ArrivedAtMicros)*time.Microsecond)
@@ -70,6 +74,15 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	if a.Notice != 0 {
 		b = append(b, `,"notice":`...)
 		b = strconv.AppendInt(b, a.Notice, 10)
+	}
+	if a.Event != "" {
+		b = append(b, `,"event":{"name":`...)
+		b = appendString(b, a.Event)
+		if a.OpensAtMillis != 0 {
+			b = append(b, `,"opensAt":`...)
+			b = strconv.AppendInt(b, a.OpensAtMillis, 10)
+		}
+		b = append(b, '}')
 	}
 	return append(b, "}}\n"...)
 }

@@ -83,7 +83,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := answer.Outcome(&line.Answer{Status: line.Full + 1}, nil); got != "error" {
+	if got := answer.Outcome(&line.Answer{Status: line.Undrawn + 1}, nil); got != "error" {
 		t.Errorf("a status that is none: %q", got)
 	}
 }

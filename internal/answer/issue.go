@@ -87,6 +87,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 	case line.Waiting:
 		if s := i.zones(out.ZoneID); s != nil {
 			out.Notice = s.Notice()
+			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
 		}
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:

@@ -66,6 +66,7 @@ type Store struct {
 	record map[string][]zone.Change
 
 	policies atomic.Pointer[keptPolicies]
+	draws    draws
 
 	// asked has the zones and policies written now; what is sent is closed then.
 	asked chan chan struct{}
@@ -166,8 +167,13 @@ func (s *Store) queue(zoneID string) (*zoneQueue, error) {
 }
 
 // Join implements store.Visitors.
-func (s *Store) Join(_ context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, id, former) })
+func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return s.JoinDrawn(ctx, zoneID, 0, id, former...)
+}
+
+// JoinDrawn implements store.Drawer.
+func (s *Store) JoinDrawn(_ context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, scoreMicros, id, former) })
 	if err == nil && a.Status == line.Admitted {
 		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
 	}
@@ -277,7 +283,9 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 		// Polls before the time told may have been answered without the store. Who
 		// was told a longer period had the timeout of that time.
 		if r.lastPoll()+r.period()+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
-			idle = append(idle, r.place())
+			p := r.place()
+			p.ArrivedAtMicros, _ = q.arrival(p.ID)
+			idle = append(idle, p)
 		}
 		return true
 	})
@@ -305,7 +313,7 @@ func (q *zoneQueue) tidy(now int64) (more bool) {
 		q.heal.gone = nil
 	}
 	if q.line.len() == 0 {
-		q.byID = nil
+		q.byID, q.arrived = nil, nil
 	}
 	return more
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"sync"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -18,6 +19,7 @@ type zoneQueue struct {
 	// mode and rates are those in force.
 	mode  zone.Mode
 	rates window.Rates
+	gate  event.Gate
 	// ttls are those that held for earlier admissions.
 	ttls lifetimes
 
@@ -26,8 +28,10 @@ type zoneQueue struct {
 	// seen is until when the line is kept to have stood, in milliseconds.
 	seen int64
 	line ranking
-	// byID finds the arrival of one who joins again.
-	byID map[line.ID]int64
+	// byID finds where one stands who joins again; arrived has the arrival of those whom a
+	// draw has given another place.
+	byID    map[line.ID]int64
+	arrived map[line.ID]int64
 	// live are the live released, in order of arrival. due are the same, by when they
 	// are expected, in milliseconds, in place of their arrival.
 	live     ranking
@@ -78,6 +82,11 @@ type transaction struct {
 	inWindow int64
 	inMinute int64
 	frozen   bool
+	// hold is how long nobody is let in yet, in milliseconds: people gather, or are settled.
+	hold           int64
+	settles, opens int64
+	// gathers: nobody hears of a position.
+	gathers bool
 }
 
 func (q *zoneQueue) set(s zone.Settings) {
@@ -86,7 +95,7 @@ func (q *zoneQueue) set(s zone.Settings) {
 		q.ttls = q.ttls.replace(q.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
 	}
 	force := s.InForce()
-	q.settings, q.mode, q.rates = s, force.Mode, window.RatesOf(force)
+	q.settings, q.mode, q.rates, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
 }
 
 // expires is when an admission's pass expires, in Unix milliseconds.
@@ -120,7 +129,14 @@ func (q *zoneQueue) begin(rawMicros int64) *transaction {
 	before := q.clock.NowMicros / 1000
 	t := &q.doing
 	*t = transaction{now: q.tick(rawMicros), before: before}
+	if t.gathers = q.gate.Gathers(t.now); q.gate.Holds(t.now) {
+		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
+		t.hold = t.opens - t.now
+	}
 	q.refill(t)
+	if t.gathers {
+		return t
+	}
 	t.frozen = t.now < q.heal.freeze && (q.heal.any || t.now <= q.phantoms.AtMillis+q.rates.WindowMillis)
 	q.takeOffLate(t.now)
 	target := q.rates.Target
@@ -141,7 +157,9 @@ func (q *zoneQueue) tick(rawMicros int64) int64 {
 // the window, not when it is as old: so even a closed interval holds the limit.
 func (q *zoneQueue) refill(t *transaction) {
 	t.inWindow, t.inMinute = q.admittedSince(t.now-q.rates.WindowMillis), q.admittedSince(t.now-window.MinuteMillis)
-	t.room = q.rates.Room(t.inWindow, t.inMinute)
+	if t.room = q.rates.Room(t.inWindow, t.inMinute); t.hold > 0 {
+		t.room = 0
+	}
 }
 
 // roomInLine is the room for those who line up: the limit of a second holds, too.
@@ -222,7 +240,7 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.totals.Admitted++
 	_, inSecond := q.since(t.now - window.SecondMillis)
 	q.peak = q.peak.See(t.now, inSecond)
-	bucket := window.WaitBucket(t.now - p.ArrivedAtMicros/1000)
+	bucket := window.WaitBucket(t.now - q.gate.WaitsSince(p.ArrivedAtMicros/1000, t.now))
 	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
 	q.waits[bucket]++
 	t.inWindow++
@@ -233,6 +251,7 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 
 // admission answers one who is or was let in.
 func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) line.Answer {
+	p.ScoreMicros = 0
 	return line.Answer{
 		Status: status, Place: p,
 		AdmittedAtMillis: atMillis, ExpiresAtMillis: q.expires(atMillis), AheadMillis: q.clock.AheadMillis(atMillis),
@@ -251,6 +270,7 @@ func (q *zoneQueue) forget(p line.Place) bool {
 	}
 	q.line.remove(r.place())
 	delete(q.byID, p.ID)
+	delete(q.arrived, p.ID)
 	return true
 }
 
@@ -303,7 +323,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	if !q.sameData(t, d.Place) {
 		return
 	}
-	if at, waits := q.byID[d.Place.ID]; waits && at > d.Place.ArrivedAtMicros {
+	if at, waits := q.arrival(d.Place.ID); waits && at > d.Place.ArrivedAtMicros {
 		q.bury(d.Place) // joined anew since
 	} else {
 		q.forget(d.Place)
@@ -323,9 +343,9 @@ func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	return q.admission(line.AdmittedBefore, p, at), true
 }
 
-func (q *zoneQueue) join(t *transaction, id line.ID, former []line.ID) line.Answer {
+func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.ID) line.Answer {
 	for _, known := range append([]line.ID{id}, former...) {
-		if arrived, ok := q.byID[known]; ok {
+		if arrived, ok := q.arrival(known); ok {
 			return q.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
 		}
 		if a, ok := q.before(t, line.Place{ID: known}); ok {
@@ -341,13 +361,24 @@ func (q *zoneQueue) join(t *transaction, id line.ID, former []line.ID) line.Answ
 	if q.epoch == 0 && q.line.len() == 0 && t.now >= q.heal.until {
 		q.epoch = window.Epoch(q.clock.NowMicros)
 	}
-	enters := q.mode == zone.ModeOpen || q.straightIn(t)
+	draws := q.gate.Draws(t.now)
+	if draws && !q.gate.Scores(score) {
+		return line.Answer{Status: line.Undrawn}
+	}
+	enters := t.hold == 0 && (q.mode == zone.ModeOpen || q.straightIn(t))
 	if !enters && q.settings.MaxWaiting > 0 && int64(q.line.len()) >= q.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
 	q.last = max(q.clock.NowMicros, q.last+1)
+	p := line.Place{ID: id}
+	if draws {
+		p.ScoreMicros = score
+	} else {
+		// Behind all who were drawn, also where the opening was moved to an earlier time.
+		q.last = q.gate.Behind(q.last)
+	}
+	p.ArrivedAtMicros = q.last
 	q.totals.Joined++
-	p := line.Place{ID: id, ArrivedAtMicros: q.last}
 	if enters {
 		return q.admit(t, p)
 	}
@@ -370,16 +401,37 @@ func (q *zoneQueue) put(p line.Place) *record {
 	if q.byID == nil {
 		q.byID = make(map[line.ID]int64)
 	}
-	q.byID[p.ID] = p.ArrivedAtMicros
-	q.line.insert(record{arrived: p.ArrivedAtMicros, id: p.ID})
-	return q.line.find(p)
+	at := standing(p)
+	q.byID[p.ID] = at.ArrivedAtMicros
+	if at.ArrivedAtMicros != p.ArrivedAtMicros {
+		if q.arrived == nil {
+			q.arrived = make(map[line.ID]int64)
+		}
+		q.arrived[p.ID] = p.ArrivedAtMicros
+	}
+	q.line.insert(record{arrived: at.ArrivedAtMicros, id: p.ID})
+	return q.line.find(at)
+}
+
+// standing is where a place is in the ranking: its arrival there is where it stands.
+func standing(p line.Place) line.Place {
+	return line.Place{ID: p.ID, ArrivedAtMicros: p.StandsAtMicros()}
+}
+
+// arrival is that of one who waits.
+func (q *zoneQueue) arrival(id line.ID) (micros int64, waits bool) {
+	at, waits := q.byID[id]
+	if arrived, drawn := q.arrived[id]; drawn {
+		at = arrived
+	}
+	return at, waits
 }
 
 // poll answers the visitor with that id. The arrival in its token only says
 // where to put back one who is unknown; whoever has a place has one place,
 // whichever token is shown.
 func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
-	r := q.line.find(p)
+	r := q.line.find(standing(p))
 	if r == nil {
 		r = q.line.find(q.actual(p))
 	}
@@ -391,16 +443,19 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		if !q.heals(t, p) {
 			return line.Answer{Status: line.Gone}
 		}
+		if q.gate.Drew(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {
+			return line.Answer{Status: line.Undrawn}
+		}
 		q.refill(t)
 		r = q.put(p)
 		q.heal.any = true
 		q.totals.Restored++
 	} else if p.DueMillis < t.now-window.GraceMillis {
 		// The token may be of an earlier place: it is renewed as that of this one.
-		p.ArrivedAtMicros = r.arrived
+		p.ArrivedAtMicros, _ = q.arrival(p.ID)
 	}
 	var a line.Answer
-	if q.mode == zone.ModeOpen || q.itsTurn(t, r) {
+	if t.hold == 0 && q.mode == zone.ModeOpen || q.itsTurn(t, r) {
 		a = q.admit(t, p)
 	} else {
 		a = q.wait(t, r, p)
@@ -411,7 +466,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 
 // itsTurn reports whether one in the line may enter, and takes in that it is there.
 func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
-	if r.arrived > q.edge {
+	if t.gathers || r.arrived > q.edge {
 		return false
 	}
 	if !r.live() {
@@ -424,70 +479,4 @@ func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
 	}
 	q.shows = q.shows.Keep(q.rates)
 	return true
-}
-
-// wait tells a waiting visitor, whose token names p, how long, and when to poll.
-func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
-	rank := q.line.rank(r.place())
-	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
-	if r.arrived <= q.edge {
-		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
-		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
-		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
-	} else {
-		far := rank - q.line.upTo(q.edge)
-		a.EstimateMillis = q.estimate(t, far)
-		a.PeriodMillis = q.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
-	}
-	if !r.live() {
-		r.poll(t.now, a.PeriodMillis)
-		return a
-	}
-	q.due.remove(line.Place{ID: r.id, ArrivedAtMicros: r.due()})
-	r.poll(t.now, a.PeriodMillis)
-	q.due.insert(record{arrived: r.due(), id: r.id})
-	return a
-}
-
-// estimate is the wait behind the live and so many beyond the edge.
-func (q *zoneQueue) estimate(t *transaction, far int64) int64 {
-	return q.rates.Estimate(q.shows.Expect(int64(q.live.len()), q.rates), far, t.room, q.present, q.passed)
-}
-
-// opens is when the slot opens for one with that many live released ahead.
-func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
-	if q.rates.PerMinute == 0 {
-		return t.now + window.MaxEstimateMillis
-	}
-	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
-		lost, logged := q.since(t.now - span)
-		j := ahead - (limit - lost - logged)
-		if j < 0 {
-			return t.now
-		}
-		from := int64(len(q.log.entries)) - logged
-		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
-			func(i int64) int64 { return q.log.entries[from+i].atMillis })
-	})
-}
-
-// actual is where the visitor with that id stands. It differs from what its
-// token says only if it was swept and joined again under the same clientId and
-// shows the old token.
-func (q *zoneQueue) actual(p line.Place) line.Place {
-	if arrived, ok := q.byID[p.ID]; ok {
-		p.ArrivedAtMicros = arrived
-	}
-	return p
-}
-
-// state is the zone as the transaction left it.
-func (q *zoneQueue) state(t *transaction) line.State {
-	return line.State{
-		NowMillis: t.now, EdgeMicros: q.edge, LastArrivalMicros: q.last,
-		Waiting: int64(q.line.len()), Released: q.line.upTo(q.edge), Live: int64(q.live.len()),
-		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
-		EdgePassed: q.passed, EdgeLive: q.present,
-		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
-	}
 }

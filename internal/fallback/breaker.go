@@ -267,6 +267,9 @@ func (b *breaker) admit(v visitor, now int64) (line.Answer, error) {
 }
 
 func (b *breaker) mayEnter(v visitor, now int64, s zone.Settings) bool {
+	if s.EventState.Unopened(b.zoneMillis(now)) {
+		return false // the store alone knows when it opens
+	}
 	if !admits(s, b.policy.servers) || now-b.seenAway > Stale.Milliseconds() {
 		return false
 	}

@@ -281,13 +281,21 @@ func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int6
 // answered first: the lower position is the later one.
 func follows(next, e *entry) bool {
 	if e.asked > next.asked {
-		e.a = min(e.a, next.a)
+		e.a = nearer(e.a, next.a)
 		return false
 	}
 	if e.crossed || e.asked < next.asked && next.asked-e.asked < overlap {
-		next.a = min(e.a, next.a)
+		next.a = nearer(e.a, next.a)
 	}
 	return true
+}
+
+// nearer is the lower of two positions, of which 0 is none: people gathered.
+func nearer(a, b uint32) uint32 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }

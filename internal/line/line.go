@@ -44,6 +44,18 @@ type Place struct {
 	// the store's clock: nobody is swept before that and the idle timeout. 0 where
 	// nothing vouches for the place: the visitor was admitted.
 	DueMillis int64
+	// ScoreMicros is where a place stands that a draw has given, in place of its arrival; 0
+	// for one that stands where it arrived. No token carries it, and no answer: whoever
+	// asks a store works it out (event.Draw).
+	ScoreMicros int64
+}
+
+// StandsAtMicros is where the place stands in the line.
+func (p Place) StandsAtMicros() int64 {
+	if p.ScoreMicros > 0 {
+		return p.ScoreMicros
+	}
+	return p.ArrivedAtMicros
 }
 
 // Departure is a place that is no more: its visitor left, or was admitted. Servers
@@ -71,11 +83,15 @@ const (
 	Closed
 	// Full: no place was taken, maxWaiting wait already.
 	Full
+	// Undrawn: people gather for a draw, and the call had no score of it. No place was
+	// taken or put back: whoever asked has to read the zone's settings anew.
+	Undrawn
 )
 
 // statuses name the outcomes, as metrics write them.
 var statuses = [...]string{
 	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
+	Undrawn: "undrawn",
 }
 
 // String returns the outcome's name; "error" for one that is none.
@@ -91,7 +107,7 @@ type Answer struct {
 	Status Status
 	// Place is the visitor's; not set when Gone, Closed or Full.
 	Place Place
-	// Position is 1 for the next. While Waiting only. Exact up to 51,200; beyond
+	// Position is 1 for the next, and 0 while people gather. While Waiting only. Exact up to 51,200; beyond
 	// that a store may answer up to 511 too high, but never higher than before.
 	Position int64
 	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
@@ -158,7 +174,13 @@ type State struct {
 	// LostAtMillis is when the store last noticed that it may have lost something.
 	// A server to which it is news tells the store the departures it remembers.
 	LostAtMillis int64
+	// While people gather for an event or are settled, OpensAtMillis is when the first are
+	// let in, and SettlesAtMillis when positions are told; both 0 at other times.
+	SettlesAtMillis, OpensAtMillis int64
 }
+
+// Gathers reports whether nobody hears of a position.
+func (s *State) Gathers() bool { return s.NowMillis < s.SettlesAtMillis }
 
 // Stats is what operators see of a zone.
 type Stats struct {

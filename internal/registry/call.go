@@ -22,7 +22,12 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	if err != nil {
 		return line.Answer{}, err
 	}
-	a, err := ask(ctx, r, z, store.Join, func() (line.Answer, error) { return r.store.Join(ctx, zoneID, id, former...) })
+	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
+		if score := z.scoreNow(id); score > 0 {
+			return r.store.JoinDrawn(ctx, zoneID, score, id, former...)
+		}
+		return r.store.Join(ctx, zoneID, id, former...)
+	})
 	if err == nil {
 		r.answered(z, a)
 	}
@@ -38,7 +43,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // nothing vouches for it, unless its visitor joined anew
 	}
-	a, err := ask(ctx, r, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, p) })
+	a, err := r.drawn(ctx, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, z.placed(p)) })
 	if err == nil {
 		r.answered(z, a)
 	}

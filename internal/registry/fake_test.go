@@ -84,6 +84,30 @@ func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.
 	return f.visit("Join", zoneID)
 }
 
+func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, scoreMicros int64, _ line.ID, _ ...line.ID) (line.Answer, error) {
+	a, err := f.visit("JoinDrawn", zoneID)
+	a.Place.ScoreMicros = scoreMicros
+	return a, err
+}
+
+func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ int64) ([]line.Place, error) {
+	leave, err := f.enter("Drawn", zoneID)
+	defer leave()
+	return nil, err
+}
+
+func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ int, _ []byte) error {
+	leave, err := f.enter("KeepDraw", zoneID)
+	defer leave()
+	return err
+}
+
+func (f *fakeStore) Draw(_ context.Context, zoneID, _ string, _ int) ([]byte, error) {
+	leave, err := f.enter("Draw", zoneID)
+	defer leave()
+	return nil, err
+}
+
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
 	return f.visit("Poll", zoneID)
 }

@@ -58,6 +58,8 @@ type Options struct {
 	SeedFresh bool
 	// Interval between two readings of all settings. DefaultInterval when 0.
 	Interval time.Duration
+	// DrawSeeds may be nil: then there are no draws.
+	DrawSeeds DrawSeeds
 	// Meter may be nil.
 	Meter Meter
 	// Logger defaults to one that discards.
@@ -72,6 +74,7 @@ type Options struct {
 type Registry struct {
 	store     store.Store
 	seedFresh bool
+	drawSeeds DrawSeeds
 	interval  time.Duration
 	meter     Meter
 	log       *slog.Logger
@@ -101,7 +104,7 @@ type Registry struct {
 // after.
 func New(o Options) *Registry {
 	r := &Registry{
-		store: o.Store, seedFresh: o.SeedFresh, interval: o.Interval,
+		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds, interval: o.Interval,
 		meter: o.Meter, log: o.Logger, now: o.Now,
 		touched: make(map[string]struct{}),
 	}
@@ -120,7 +123,7 @@ func New(o Options) *Registry {
 	r.began = r.now()
 	zones := make(map[string]*remembered, len(o.Seeds))
 	for _, s := range o.Seeds {
-		zones[s.ZoneID] = newRemembered(s, false)
+		zones[s.ZoneID] = r.newRemembered(s, false)
 	}
 	r.zones.Store(&zones)
 	r.meter.Know(slices.Collect(maps.Keys(zones))...)
@@ -303,7 +306,7 @@ func (r *Registry) add(news ...zone.Settings) {
 	zones := maps.Clone(*r.zones.Load())
 	ids := make([]string, 0, len(news))
 	for _, s := range news {
-		zones[s.ZoneID] = newRemembered(s, true)
+		zones[s.ZoneID] = r.newRemembered(s, true)
 		ids = append(ids, s.ZoneID)
 	}
 	r.zones.Store(&zones)

@@ -16,6 +16,9 @@ type remembered struct {
 	// settings are in force on this server. stored are those of the store, as it
 	// was last seen: the same, unless there is a brake.
 	settings, stored atomic.Pointer[zone.Settings]
+	// draws are those of the settings whose seeds this server knows.
+	draws atomic.Pointer[[]draw]
+	seeds DrawSeeds
 	// brake is what the store has not taken yet; nil on all days but the bad ones.
 	brake atomic.Pointer[brake]
 	// seen: the store has been seen to hold this zone. Until then it is one
@@ -52,8 +55,9 @@ const untold = -1
 // have stood.
 const seenWithin = time.Second
 
-func newRemembered(s zone.Settings, seen bool) *remembered {
-	z := &remembered{id: s.ZoneID}
+func (r *Registry) newRemembered(s zone.Settings, seen bool) *remembered {
+	z := &remembered{id: s.ZoneID, seeds: r.drawSeeds}
+	z.draws.Store(drawsOf(s, z.seeds))
 	z.settings.Store(&s)
 	z.stored.Store(&s)
 	z.seen.Store(seen)
@@ -77,7 +81,8 @@ func (z *remembered) apply(b *brake) {
 	if b != nil {
 		s = b.on(s)
 	}
-	if !z.settings.Load().Equal(s) {
+	if was := z.settings.Load(); !was.Equal(s) {
+		z.draws.Store(drawsOf(s, z.seeds))
 		z.settings.Store(&s)
 	}
 }

@@ -26,6 +26,12 @@ type Setting[T any] struct {
 	Default any
 	// Later says that servers of a version before do not know it: see zone.Settings.Kept.
 	Later bool
+	// Of names the kind of a value that is none of these, for whoever sent another: "a
+	// list of events". At then points to whatever encoding/json reads and writes; it has
+	// Say, and is typed as JSON.
+	Of string
+	// Own says that the servers set it, and nobody else.
+	Own bool
 
 	// Least and Most bound a number. Most is also how many texts a list may have.
 	Least, Most int64
@@ -75,7 +81,11 @@ func (x *Setting[T]) Value(s T) any {
 		maps.Copy(all, *at)
 		return all
 	}
-	return reflect.ValueOf(x.At(&s)).Elem().Interface()
+	at := reflect.ValueOf(x.At(&s)).Elem()
+	if at.Kind() == reflect.Slice && at.IsNil() {
+		return reflect.MakeSlice(at.Type(), 0, 0).Interface()
+	}
+	return at.Interface()
 }
 
 // set makes it v, which is of the type that Value returns.
@@ -112,6 +122,9 @@ func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
 
 // Kind names what a value must be, for whoever sent another: "a whole number".
 func (x *Setting[T]) Kind() string {
+	if x.Of != "" {
+		return x.Of
+	}
 	if own := x.own(); own != nil {
 		return own.Kind()
 	}
@@ -144,6 +157,9 @@ func (x *Setting[T]) Text(s T) string {
 	if x.At == nil {
 		return x.Say(s)
 	}
+	if x.Of != "" {
+		return x.json(s)
+	}
 	list, ok := x.Value(s).([]string)
 	if !ok {
 		return fmt.Sprint(x.Value(s))
@@ -152,9 +168,14 @@ func (x *Setting[T]) Text(s T) string {
 	if slices.Equal(split(text), list) && !strings.HasPrefix(text, "[") {
 		return text
 	}
-	b, err := json.Marshal(list)
-	if err != nil { // encoding/json has no error for strings
-		return text
+	return x.json(s)
+}
+
+// json is the value as JSON, which each can be.
+func (x *Setting[T]) json(s T) string {
+	b, err := json.Marshal(x.Value(s))
+	if err != nil {
+		return fmt.Sprint(x.Value(s))
 	}
 	return string(b)
 }
@@ -193,6 +214,8 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 				return nil
 			}
 			err = json.Unmarshal([]byte(text), at)
+		default:
+			err = json.Unmarshal([]byte(text), at)
 		}
 		if err != nil {
 			return errKind
@@ -217,6 +240,9 @@ func (x *Setting[T]) Check(s T) string {
 }
 
 func (x *Setting[T]) checkBounds(s T) string {
+	if x.Of != "" {
+		return ""
+	}
 	switch v := x.Value(s).(type) {
 	case int64:
 		if v < x.Least || v > x.Most {
@@ -304,6 +330,9 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 	}
 	x.set(s, was)
 	ask := fmt.Sprintf("write a text of at most %d bytes.", x.MaxLength)
+	if x.Of != "" {
+		ask = "write " + x.Of + ", as JSON."
+	}
 	switch was.(type) {
 	case int64:
 		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))

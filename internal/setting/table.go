@@ -3,6 +3,7 @@ package setting
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // Table are the settings of a T, in the order in which they are shown.
@@ -25,6 +26,11 @@ func (t Table[T]) Names() []string {
 		all[i] = t[i].Name
 	}
 	return all
+}
+
+// Typed are the names of those that somebody else than the servers sets.
+func (t Table[T]) Typed() []string {
+	return slices.DeleteFunc(t.Names(), func(name string) bool { return t.Find(name).Own })
 }
 
 // Fill sets all settings of s to their defaults.

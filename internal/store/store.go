@@ -53,6 +53,32 @@ type Visitors interface {
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
+// Drawer is what a draw needs besides.
+type Drawer interface {
+	// JoinDrawn is Join by a caller who knows what draw people gather for (zone.Settings.Gate):
+	// the score is where one who joins before people settle stands. At other times it does
+	// what Join does. Where people gather for a draw without a score of it, as in Join, no
+	// place is taken (line.Undrawn).
+	JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error)
+	// Drawn returns who stands in a zone's line from one score up to, and without, another, in
+	// order, at most DrawnBatch of them; with the scores, and without the rest of the
+	// places. after is the last of the call before, or the zero value. Nobody stands in the
+	// line of a zone that is not there.
+	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
+	// KeepDraw keeps a part of what is published of a zone's draw, under the event's name,
+	// for DrawLife; a part that is there is replaced. Draw returns it, nil if there is
+	// none. Neither is ever ErrZoneUnknown or ErrZoneDeleted.
+	KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error
+	Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error)
+}
+
+const (
+	// DrawnBatch is how many Drawn returns at most: some 2 ms of Redis.
+	DrawnBatch = 2_048
+	// DrawLife is how long a draw can be looked at: over a long weekend, and some.
+	DrawLife = 7 * 24 * time.Hour
+)
+
 // Viewer is what only looks.
 type Viewer interface {
 	// Zone returns a zone's settings.
@@ -132,6 +158,7 @@ type Lines interface {
 // Store is all of it.
 type Store interface {
 	Visitors
+	Drawer
 	Viewer
 	Editor
 	Sweeper
@@ -160,6 +187,9 @@ const (
 	RestoreZone
 	Recall
 	Ping
+	Drawn
+	KeepDraw
+	Draw
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -167,4 +197,5 @@ var Calls = [...]string{
 	Join: "join", Poll: "poll", Leave: "leave", Zone: "zone", Zones: "zones", Stats: "stats",
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
+	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 }

@@ -38,6 +38,7 @@
 //	"openqueue/waitingroom/v1 token key id"     one byte: the key id
 //	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id
 //	"openqueue/waitingroom/v1 session key"      signs sessions
+//	"openqueue/waitingroom/v1 draw key"         makes the seeds of draws
 //
 // The newest secret signs and all of them verify. The key id saves trying
 // every secret; two secrets that happen to share one are both tried.
@@ -56,6 +57,12 @@
 //	               HMAC-SHA256(session key, length of zone | zone | bytes 0..36)
 //
 // It has no key id: there are few secrets, and the newest is tried first.
+//
+// # Seeds of draws
+//
+// The seed of a draw is HMAC-SHA256(draw key, length of zone | zone | nonce). So it is kept
+// nowhere, and every server knows it; what is public of it before the opening is package
+// event's commitment.
 //
 // # Ids
 //

@@ -24,6 +24,7 @@ const (
 	tokenKeyIDInfo = "openqueue/waitingroom/v1 token key id"
 	visitorKeyInfo = "openqueue/waitingroom/v1 visitor id key"
 	sessionKeyInfo = "openqueue/waitingroom/v1 session key"
+	drawKeyInfo    = "openqueue/waitingroom/v1 draw key"
 )
 
 // Keys sign and check tokens, and derive ids. They may be used by many
@@ -41,6 +42,7 @@ type key struct {
 	token   *mac
 	visitor *mac
 	session *mac
+	draw    *mac
 }
 
 // NewKeys derives the keys of one or more secrets, newest first, of at least
@@ -89,7 +91,11 @@ func derive(secret []byte) (*key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &key{id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}, session: &mac{key: sessionKey}}, nil
+	drawKey, err := hkdf.Key(sha256.New, secret, nil, drawKeyInfo, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	return &key{draw: &mac{key: drawKey}, id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}, session: &mac{key: sessionKey}}, nil
 }
 
 // VisitorIDs returns the ids that the clientID has in the zone, one for each

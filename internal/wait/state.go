@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -40,14 +41,71 @@ type State struct {
 	// SoldOut is why there is nothing to wait for; absent while there is.
 	SoldOut string `json:"soldOut,omitempty"`
 
-	messages, soldOut zone.Texts
+	// Event is the one that is next or under way; absent where there is none.
+	Event *Event `json:"event,omitempty"`
+
+	messages, soldOut, texts zone.Texts
+}
+
+// Event is what everybody may know of an event. Times are Unix milliseconds; a step that is
+// held, or that there is not, has none.
+type Event struct {
+	Name       string      `json:"name"`
+	Phase      event.Phase `json:"phase"`
+	Order      event.Order `json:"order"`
+	PreQueueAt int64       `json:"preQueueAt,omitempty"`
+	SettlesAt  int64       `json:"settlesAt,omitempty"`
+	OpensAt    int64       `json:"opensAt,omitempty"`
+	ClosesAt   int64       `json:"closesAt,omitempty"`
+	EndsAt     int64       `json:"endsAt,omitempty"`
+	// Held is the step that waits for the operator.
+	Held event.Step `json:"held,omitempty"`
+	// Commitment is the draw's.
+	Commitment string `json:"commitment,omitempty"`
+	// Text is for those who come at this time, in the reader's language.
+	Text string `json:"text,omitempty"`
+}
+
+// eventOf is what may be known of the zone's event, and its texts of this time.
+func eventOf(s event.State) (*Event, zone.Texts) {
+	p := s.Now
+	if p == nil {
+		return nil, nil
+	}
+	shown := func(millis int64) int64 {
+		if millis == event.Never {
+			return 0
+		}
+		return millis
+	}
+	e := &Event{
+		Name: p.Event.Name, Phase: p.Phase, Order: p.Order, Held: p.Held,
+		PreQueueAt: shown(p.PreQueueAtMillis), SettlesAt: shown(p.SettlesAtMillis), OpensAt: shown(p.OpensAtMillis),
+		ClosesAt: shown(p.ClosesAtMillis), EndsAt: shown(p.EndsAtMillis),
+	}
+	if d := s.Draw(); d != nil {
+		e.Commitment = d.Commitment
+	}
+	switch p.Phase {
+	case event.PhaseOpen:
+		return e, p.Event.Texts.During
+	case event.PhaseClosed:
+		return e, p.Event.Texts.After
+	default:
+		return e, p.Event.Texts.Before
+	}
 }
 
 // in is the state for one who reads these languages, as Accept-Language has them. alike: it
 // is the same in any.
 func (s State) in(accept string) (_ State, alike bool) {
 	s.Message, s.SoldOut = serve.TextFor(s.messages, accept), serve.TextFor(s.soldOut, accept)
-	return s, len(s.messages.Languages())+len(s.soldOut.Languages()) == 0
+	if s.Event != nil {
+		e := *s.Event
+		e.Text = serve.TextFor(s.texts, accept)
+		s.Event = &e
+	}
+	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
 // errStateLost is what is left of a reading that panicked.
@@ -116,7 +174,9 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
+	shown, texts := eventOf(settings.EventState)
 	return State{
+		Event: shown, texts: texts,
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
 		messages: settings.Message, Notice: settings.Notice(), soldOut: settings.SoldOut,

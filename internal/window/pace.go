@@ -48,6 +48,13 @@ func (r Rates) FarPeriod(estimate, waited, jitter int64) int64 {
 	return min(p*(896+jitter)/1024, r.PeriodCapMillis)
 }
 
+// GatherPeriod is when one polls next while people gather: after 12.5 to 20 s, or as much of
+// the longest period of the zone. The spread is wide, so that those who came in one moment
+// are soon not in step.
+func (r Rates) GatherPeriod(jitter int64) int64 {
+	return r.PeriodCapMillis * (640 + jitter*3/2) / 1024
+}
+
 // Jitter spreads the polls of visitors who were told the same period: 0..255,
 // from the last byte of the visitor's id and the time, so that the same
 // question has the same answer in every store.

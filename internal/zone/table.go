@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
@@ -161,6 +162,16 @@ var Table = setting.Table[Settings]{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents }, Later: true,
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
+	},
+	{
+		Name: "events", At: func(s *Settings) any { return &s.Events }, Later: true, Of: "a list of events",
+		Default: []event.Event{}, Fault: func(s Settings) string { return event.Fault(s.Events) }, Say: Settings.sayEvents,
+		Label: "Events", Hint: "Sales that have a time: when people gather, when it opens, closes and ends.",
+	},
+	{
+		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Later: true, Of: "how far the events are", Own: true,
+		Default: event.State{}, Say: Settings.sayEventState,
+		Label: "Event", Hint: "The event that is next or under way. The servers set it.",
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
@@ -144,6 +145,10 @@ type Settings struct {
 	BypassPaths []string
 	// BypassAgents are parts of User-Agents that the gate never queues.
 	BypassAgents []string
+	// Events are the sales that have a time. EventState is how far they are, which the
+	// servers set.
+	Events     []event.Event
+	EventState event.State
 }
 
 // Defaults returns the settings of a new zone.
@@ -200,6 +205,9 @@ func ValidID(id string) bool {
 // wraps ErrInvalid and says for each what is allowed.
 func (s Settings) Validate() error {
 	faults := Table.Check(s)
+	if fault := s.eventFault(); fault != "" {
+		faults = append(faults, fault)
+	}
 	if !ValidID(s.ZoneID) {
 		faults = append([]string{fmt.Sprintf("zoneId %q must be 1 to 64 of A-Z a-z 0-9 . _ -", s.ZoneID)}, faults...)
 	}

@@ -6,10 +6,12 @@
 -- ARGV[2]     how many poll
 -- ARGV[3..]   four strings for each who polls: the id (8 bytes), its seen bucket, the
 --             arrival in the token, in decimal microseconds, and the token's time to be
---             due and epoch (6 bytes, in ms, and 4, big-endian); and two for each of the
---             others, those who join last: a letter, and
+--             due and epoch (6 bytes, in ms, and 4, big-endian) and, of a place that a
+--             draw has given, the score (8 bytes, big-endian, in microseconds); and two for
+--             each of the others, those who join last: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
+--               d  join:  the score of a draw (8 bytes), and the same
 --               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
@@ -36,7 +38,7 @@
 
 local first_other = 3 + 4 * tonumber(ARGV[2])
 local first_join = first_other
-while ARGV[first_join] and ARGV[first_join] ~= 'j' do
+while ARGV[first_join] and ARGV[first_join] ~= 'j' and ARGV[first_join] ~= 'd' do
   first_join = first_join + 2
 end
 
@@ -56,7 +58,8 @@ for i = first_other, first_join - 1, 2 do
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived)
     n = n + 4
   else
-    local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, t.room, z.present, z.passed)
+    local est = estimate(r, expect(z, r, t.live), t.waiting - t.released, space(r, t), z.present, z.passed)
+    est = min(DAY, t.hold + est)
     for _, total in ipairs(TOTALS) do
       n = n + 1
       answers[n] = z[total]

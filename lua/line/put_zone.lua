@@ -16,6 +16,9 @@
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
 -- ARGV[17]    most a second in a line; 0 auto, -1 none
+-- ARGV[18..23]  when people gather, are settled and are let in, in ms; the least score of
+--             a draw, the first above all, and that of the draws before, in microseconds;
+--             0 for none
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
 --          4 the zone's data is of a newer format
@@ -66,6 +69,8 @@ end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 z.max_per_second = tonumber(ARGV[17])
+z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[18]), tonumber(ARGV[19]), tonumber(ARGV[20])
+z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[21]), tonumber(ARGV[22]), tonumber(ARGV[23])
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])

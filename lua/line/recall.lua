@@ -25,7 +25,7 @@ for i = 2, #ARGV, 4 do
   local id, arrived, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   if same_data(z, t, tonumber(ARGV[i + 2])) then
     local stands = redis.call('ZSCORE', LINE, id)
-    if stands and tonumber(stands) > arrived then
+    if stands and joined_at(id, stands) > arrived then
       bury(z, t, id, arrived) -- joined anew since
     else
       local rank = stands and redis.call('ZRANK', LINE, id)

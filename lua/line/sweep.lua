@@ -52,9 +52,9 @@ local function bury_all(idle)
   if t.now >= z.heal_until then
     return
   end
-  local arrivals = redis.call('ZMSCORE', LINE, unpack(idle))
+  local stand = redis.call('ZMSCORE', LINE, unpack(idle))
   for i, id in ipairs(idle) do
-    bury(z, t, id, tonumber(arrivals[i] or 0))
+    bury(z, t, id, joined_at(id, stand[i] or 0))
   end
 end
 

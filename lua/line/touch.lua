@@ -52,11 +52,29 @@ end
 local doubted, call = {}, redis.call
 local near, same = tonumber(ARGV[3]) <= z.edge_micros, tonumber(ARGV[2]) == z.epoch
 
+-- with_arrivals returns what is to be noted, each of those whom a draw has given a place
+-- with its arrival.
+local function with_arrivals(key, first, last)
+  local ids, fields = {}, {}
+  for i = first, last, 2 do
+    ids[#ids + 1] = ARGV[i]
+  end
+  for n, was in ipairs(call('HMGET', key, unpack(ids))) do
+    fields[2 * n - 1], fields[2 * n] = ids[n], ARGV[first + 2 * n - 1] .. string.sub(was or '', 9)
+  end
+  return fields
+end
+
 -- note writes what a bucket's visitors, from ARGV[first] to ARGV[last], were told. Whoever
 -- waits has a last poll, and nobody else: so if one of the fields is new, its visitor is
 -- not in the line. The visitors before them are counted in before.
 local function note(key, first, last, before)
-  local new = call('HSET', key, unpack(ARGV, first, last)) > 0
+  local new
+  if z.draw_upto + z.draw_behind > 0 then
+    new = call('HSET', key, unpack(with_arrivals(key, first, last))) > 0
+  else
+    new = call('HSET', key, unpack(ARGV, first, last)) > 0
+  end
   for i = first, (new or near) and last or 0, 2 do
     local id, stays = ARGV[i], true
     if new and not call('ZSCORE', LINE, id) then

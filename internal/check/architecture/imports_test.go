@@ -29,35 +29,39 @@ var layers = []layer{
 		"what a setting is knows nothing of what is set",
 	},
 	{
-		"words", []string{"internal/zone", "internal/line"}, []string{"kinds"}, true,
+		"events", []string{"internal/event"}, nil, false,
+		"times and draws; the library is cron's, for those that recur",
+	},
+	{
+		"words", []string{"internal/zone", "internal/line"}, []string{"kinds", "events"}, true,
 		"zone and line are what everything else is made of",
 	},
 	{
-		"contract", []string{"internal/store"}, []string{"words"}, true,
+		"contract", []string{"internal/store"}, []string{"events", "words"}, true,
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"words"}, true,
+		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"events", "words"}, true,
 		"numbers in, numbers out",
 	},
 	{
-		"figures", []string{"internal/measure"}, []string{"words", "arithmetic"}, true,
+		"figures", []string{"internal/measure"}, []string{"events", "words", "arithmetic"}, true,
 		"what a crowd saw, in numbers: for whatever plays or watches one",
 	},
 	{
-		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"words", "contract", "arithmetic"}, false,
+		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"events", "words", "contract", "arithmetic"}, false,
 		"a store knows the domain alone",
 	},
 	{
-		"proofs", []string{"internal/token", "internal/pass"}, []string{"words"}, false,
+		"proofs", []string{"internal/token", "internal/pass"}, []string{"events", "words"}, false,
 		"tokens and passes know nobody who hands them out",
 	},
 	{
-		"serve", []string{"internal/serve"}, []string{"words", "serve"}, false,
+		"serve", []string{"internal/serve"}, []string{"events", "words", "serve"}, false,
 		"it is what any server has",
 	},
 	{
-		"limits", []string{"internal/limits"}, []string{"words", "arithmetic", "serve", "limits"}, false,
+		"limits", []string{"internal/limits"}, []string{"events", "words", "arithmetic", "serve", "limits"}, false,
 		"it is a product of its own, and is handed its store",
 	},
 	{
@@ -65,25 +69,25 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
+		"visitors", []string{"internal"}, []string{"events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
-		"dry run", []string{"internal/operate/simulate"}, []string{"words", "contract", "arithmetic", "figures", "stores"}, false,
+		"dry run", []string{"internal/operate/simulate"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores"}, false,
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
-		"rehearsal", []string{"internal/operate/rehearse"}, []string{"words", "proofs", "serve", "visitors", "tables"}, false,
+		"rehearsal", []string{"internal/operate/rehearse"}, []string{"events", "words", "proofs", "serve", "visitors", "tables"}, false,
 		"it says by a script what the room says, and has no room",
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
+		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
 		"tables", []string{"internal/serve/problem", "internal/serve/metric"},
-		[]string{"words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		[]string{"events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
 		"they list what all the others return and count",
 	},
 	{
@@ -97,14 +101,14 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"kinds", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+			"kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
 		[]string{
-			"words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
+			"events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},
@@ -174,6 +178,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/pass", "github.com/golang-jwt/jwt/v5", own("internal/answer")},
 		{"internal/token", own("internal/line"), own("internal/wait")},
 		{"internal/serve", own("internal/zone"), own("internal/answer")},
+		{"internal/event", "github.com/robfig/cron/v3", own("internal/zone")},
 		{"clients/js", "embed", own("internal/zone")},
 		{"internal/serve/openapi", echo, own("internal/check/openapitest")},
 		{"internal/limits/policyset", own("internal/serve"), own("internal/operate/operator")},

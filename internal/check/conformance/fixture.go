@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -24,6 +25,8 @@ type fixture struct {
 	remains *remains
 	// departed are those that servers saw depart.
 	departed []line.Departure
+	// draws are all that there were, as they are by now, by nonce.
+	draws map[string]event.Draw
 }
 
 func newFixture(t TB, open ...Open) *fixture {
@@ -40,12 +43,18 @@ func (w *fixture) raw() int64 { return w.clock.Now().UnixMicro() }
 // join returns the answer that all agree on.
 func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
+	return w.joinAt(w.scoreNow(id), id, former...)
+}
+
+// joinAt is join by a server that knows of a draw and its score, or of none, with 0.
+func (w *fixture) joinAt(score int64, id line.ID, former ...line.ID) line.Answer {
+	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.join(id, former...)
+	want := w.model.join(score, id, former...)
 	want.State = w.model.state()
 	want.Renew()
 	for _, h := range w.stores {
-		got, err := h.Store.Join(w.t.Context(), w.zoneID, id, former...)
+		got, err := h.Store.JoinDrawn(w.t.Context(), w.zoneID, score, id, former...)
 		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
 	}
 	w.saw(want)
@@ -57,6 +66,7 @@ func (w *fixture) poll(p line.Place) line.Answer {
 	if w.hasDeparted(p) {
 		p.DueMillis = 0
 	}
+	p.ScoreMicros = w.scoreOf(p)
 	w.model.begin(w.raw())
 	want := w.model.polled(w.model.poll(p))
 	want.State = w.model.state()
@@ -170,6 +180,12 @@ func (w *fixture) put(s zone.Settings) {
 	}
 	if created || !was.Equal(s) {
 		w.note(by, was, &s)
+	}
+	for _, d := range s.EventState.Draws {
+		if w.draws == nil {
+			w.draws = map[string]event.Draw{}
+		}
+		w.draws[d.Nonce] = d
 	}
 	for _, h := range w.stores {
 		got, err := h.Store.PutZone(w.t.Context(), s, nil, by)
@@ -286,7 +302,7 @@ func brief(got any) string {
 	if !ok {
 		return fmt.Sprintf("%+v", got)
 	}
-	status := []string{"waits", "enters", "entered", "gone", "closed", "full"}[a.Status]
+	status := []string{"waits", "enters", "entered", "gone", "closed", "full", "undrawn"}[a.Status]
 	if a.Restored {
 		status += ", restored"
 	}

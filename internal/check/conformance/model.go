@@ -54,10 +54,10 @@ type model struct {
 type lifetime struct{ before, ttl int64 }
 
 type visitor struct {
-	line.Place
-	due    int64 // when the next poll is expected, in milliseconds
-	polled int64 // when the last one came
-	live   bool  // among the released
+	line.Place       // with a score if it was drawn
+	due        int64 // when the next poll is expected, in milliseconds
+	polled     int64 // when the last one came
+	live       bool  // among the released
 }
 
 type admission struct {
@@ -154,6 +154,9 @@ func (m *model) change(s zone.Settings, rawMicros int64) {
 // begin is what happens before every call of a visitor.
 func (m *model) begin(rawMicros int64) {
 	m.tick(rawMicros)
+	if m.gathers() {
+		return
+	}
 	late := slices.Collect(filter(m.waiting, func(v *visitor) bool {
 		return v.live && v.due+window.GraceMillis < m.now
 	}))
@@ -170,12 +173,12 @@ func (m *model) begin(rawMicros int64) {
 		target = min(target, m.rates.Back(m.now-(m.freezeUntil-window.FreezeMillis))-m.totals.Admitted)
 	}
 	for range window.StepBatch {
-		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.ArrivedAtMicros > m.edge })
+		far := slices.IndexFunc(m.waiting, func(v *visitor) bool { return v.StandsAtMicros() > m.edge })
 		if far < 0 || m.shows.Expect(m.live(), m.rates) >= target {
 			return
 		}
 		v := m.waiting[far]
-		m.edge = v.ArrivedAtMicros
+		m.edge = v.StandsAtMicros()
 		m.passed++
 		if v.due+window.GraceMillis >= m.now {
 			v.live = true
@@ -191,10 +194,10 @@ func (m *model) frozen() bool {
 	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
 }
 
-func (m *model) join(id line.ID, former ...line.ID) line.Answer {
+func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 	for _, known := range append([]line.ID{id}, former...) {
 		if v := m.find(known); v != nil {
-			return m.poll(v.Place)
+			return m.poll(line.Place{ID: known, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
 		}
 		if a, ok := m.admittedBefore(line.Place{ID: known}); ok {
 			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
@@ -202,9 +205,21 @@ func (m *model) join(id line.ID, former ...line.ID) line.Answer {
 		}
 	}
 	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
-	in := m.mode == zone.ModeOpen || m.straightIn()
+	in := m.hold() == 0 && (m.mode == zone.ModeOpen || m.straightIn())
 	if m.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
+	}
+	switch g := m.settings.Gate(); {
+	case g.UptoMicros > 0 && m.gathers():
+		if score < g.FromMicros || score >= g.UptoMicros {
+			return line.Answer{Status: line.Undrawn}
+		}
+		v.ScoreMicros = score
+	default:
+		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros)
+		if g.UptoMicros > 0 && v.ArrivedAtMicros/1000 >= g.GatherAtMillis {
+			v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.UptoMicros)
+		}
 	}
 	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
 		m.epoch = window.Epoch(m.clock.NowMicros)
@@ -240,6 +255,9 @@ func (m *model) poll(token line.Place) line.Answer {
 		if !m.heals(token) {
 			return line.Answer{Status: line.Gone}
 		}
+		if g := m.settings.Gate(); g.Drew(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
+			return line.Answer{Status: line.Undrawn}
+		}
 		v, restored, m.healed = &visitor{Place: token}, true, true
 		m.put(v)
 		m.totals.Restored++
@@ -260,10 +278,10 @@ func (m *model) polled(a line.Answer) line.Answer {
 }
 
 func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
-	if m.mode == zone.ModeOpen {
+	if m.mode == zone.ModeOpen && m.hold() == 0 {
 		return m.admit(token)
 	}
-	if v.ArrivedAtMicros <= m.edge {
+	if v.StandsAtMicros() <= m.edge && !m.gathers() {
 		if !v.live { // overdue, and back
 			v.live = true
 			m.present = min(m.present+1, m.passed)
@@ -322,7 +340,11 @@ func (m *model) mayHeal(token line.Place) bool {
 func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	ahead := m.count(func(o *visitor) bool { return before(o, v) })
 	a := line.Answer{Status: line.Waiting, Place: token, Position: ahead + 1}
-	if v.ArrivedAtMicros <= m.edge {
+	a.Place.ScoreMicros = 0
+	if m.gathers() {
+		a.Position, a.EstimateMillis = 0, min(m.hold(), window.MaxEstimateMillis)
+		a.PeriodMillis = m.rates.GatherPeriod(window.Jitter(v.ID[7], m.now))
+	} else if v.StandsAtMicros() <= m.edge {
 		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
 		a.EstimateMillis = min(in, window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
@@ -334,28 +356,6 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	return a
 }
 
-func (m *model) estimate(far int64) int64 {
-	return m.rates.Estimate(m.shows.Expect(m.live(), m.rates), far, m.room(), m.present, m.passed)
-}
-
-// opensIn is how long until the slot opens for one with so many ahead.
-func (m *model) opensIn(ahead int64) int64 {
-	if m.rates.PerMinute == 0 {
-		return window.MaxEstimateMillis
-	}
-	opens := func(ahead, span, limit int64) int64 {
-		lost, logged := m.lostAndLogged(span)
-		free := limit - lost - logged
-		if ahead < free {
-			return m.now
-		}
-		in := m.log[len(m.log)-int(logged):]
-		at := func(i int64) int64 { return in[i].at }
-		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, lost, logged, at)
-	}
-	return m.rates.Slot(ahead, opens) - m.now
-}
-
 func (m *model) admit(token line.Place) line.Answer {
 	m.forget(token)
 	expires := m.expires(m.now)
@@ -363,7 +363,12 @@ func (m *model) admit(token line.Place) line.Answer {
 	m.totals.Admitted++
 	_, inSecond := m.lostAndLogged(window.SecondMillis)
 	m.peak = m.peak.See(m.now, inSecond)
-	bucket := window.WaitBucket(m.now - token.ArrivedAtMicros/1000)
+	since := token.ArrivedAtMicros / 1000
+	if opened := m.settings.Gate().OpensAtMillis; opened <= m.now {
+		since = max(since, opened)
+	}
+	bucket := window.WaitBucket(m.now - since)
+	token.ScoreMicros = 0
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
 	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
@@ -381,6 +386,7 @@ func (m *model) expires(at int64) int64 {
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 	for _, e := range slices.Backward(m.log) {
 		if e.id == token.ID && e.expires > m.now {
+			token.ScoreMicros = 0
 			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires, AheadMillis: m.clock.AheadMillis(e.at)}, true
 		}
 	}
@@ -431,10 +437,13 @@ func (m *model) put(v *visitor) {
 func (m *model) len() int64  { return int64(len(m.waiting)) }
 func (m *model) live() int64 { return m.count(func(v *visitor) bool { return v.live }) }
 func (m *model) released() int64 {
-	return m.count(func(v *visitor) bool { return v.ArrivedAtMicros <= m.edge })
+	return m.count(func(v *visitor) bool { return v.StandsAtMicros() <= m.edge })
 }
 
 func (m *model) room() int64 {
+	if m.hold() > 0 {
+		return 0
+	}
 	return m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis))
 }
 
@@ -473,8 +482,8 @@ func (m *model) count(is func(*visitor) bool) (n int64) {
 }
 
 func before(a, b *visitor) bool {
-	if a.ArrivedAtMicros != b.ArrivedAtMicros {
-		return a.ArrivedAtMicros < b.ArrivedAtMicros
+	if a.StandsAtMicros() != b.StandsAtMicros() {
+		return a.StandsAtMicros() < b.StandsAtMicros()
 	}
 	return bytes.Compare(a.ID[:], b.ID[:]) < 0
 }

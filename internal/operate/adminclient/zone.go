@@ -43,6 +43,16 @@ func (c *Client) Change(ctx context.Context, zoneID string, settings map[string]
 	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), condition{version: version}, settings)
 }
 
+// Step holds, moves or skips a step of an event; to is when a moved one is to be made.
+func (c *Client) Step(ctx context.Context, zoneID, event, step string, how operator.StepChange, to string) (Reply[zone.Settings], error) {
+	path := zonePath(zoneID) + "/events/" + url.PathEscape(event) + "/steps/" + url.PathEscape(step)
+	asked := map[string]string{"do": string(how)}
+	if to != "" {
+		asked["to"] = to
+	}
+	return call[zone.Settings](ctx, c, http.MethodPost, path, condition{}, asked)
+}
+
 // Delete removes a zone and everybody's place in it; with a version, only if its
 // settings are still those that had it.
 func (c *Client) Delete(ctx context.Context, zoneID, version string) error {

@@ -18,7 +18,8 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
-				one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, label: labelZone, get: s.Zone, remove: s.Delete,
+				adopt: func(want *zone.Settings, is zone.Settings) { want.EventState = is.EventState },
+				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, label: labelZone, get: s.Zone, remove: s.Delete,
 				all: func(ctx context.Context) ([]zone.Settings, error) {
 					reply, err := s.Zones(ctx)
 					return reply.Value.Zones, err
@@ -63,6 +64,9 @@ func labelZone(s *step[zone.Settings]) {
 		}
 	}
 	s.lines = t.lines(0)[1:]
+	if s.Now != nil && (s.Was == nil || !zone.Table.Find("events").Same(*s.Was, *s.Now)) {
+		s.lines = append(s.lines, eventLines(*s.Now)...)
+	}
 }
 
 // applyLimits is queue-server limits apply.

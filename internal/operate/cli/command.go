@@ -24,7 +24,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "Look at what one client may take, and change it.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.auditLimits(), c.deleteLimit()),
-		c.stats(), c.audit(), simulateCommand(t), demoCommand(t), rehearseCommand(t),
+		c.events(), c.stats(), c.audit(), simulateCommand(t), demoCommand(t), rehearseCommand(t),
 	}
 }
 
@@ -137,7 +137,7 @@ func completeSetting(word string) ([]string, cobra.ShellCompDirective) {
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, name := range zone.Table.Names() {
+	for _, name := range zone.Table.Typed() {
 		found = append(found, name+"=")
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

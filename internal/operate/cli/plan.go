@@ -31,6 +31,8 @@ type resource[T any] struct {
 	// one and many name the kind to people.
 	one, many string
 	name      func(T) string
+	// adopt has what is wanted be what is there where a file says nothing of it; may be nil.
+	adopt func(want *T, is T)
 	// label gives a step what is for people and for JSON, beside Was and Now.
 	label func(*step[T])
 	all   func(context.Context) ([]T, error)
@@ -94,7 +96,10 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 			if err := r.look(ctx, s, actionChange); err != nil {
 				return nil, err
 			}
-			if reflect.DeepEqual(*s.Was, want) {
+			if r.adopt != nil {
+				r.adopt(s.Now, *s.Was)
+			}
+			if reflect.DeepEqual(*s.Was, *s.Now) {
 				p.Same = append(p.Same, name)
 				continue
 			}

@@ -62,8 +62,11 @@ func (c *connection) getZone() *cobra.Command {
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
 		for i := range zone.Table {
 			x := &zone.Table[i]
+			if x.Own {
+				continue // events list shows it
+			}
 			value := x.Text(reply.Value)
-			if len(value) > longText { // a logo is no text to read
+			if len(value) > longText || x.Of != "" { // no text to read, as a logo
 				value = x.Words(reply.Value)
 			}
 			t.add(x.Name, value, x.Meaning(reply.Value))
@@ -86,8 +89,8 @@ func assignments(args []string) (map[string]any, error) {
 			return nil, Usage("%s: give it a value: %s=...", a, a)
 		case !isPair:
 			return nil, Usage("%q is no setting; write name=value, such as perMinute=600", a)
-		case x == nil:
-			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Names()))
+		case x == nil || x.Own:
+			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Typed()))
 		case twice:
 			return nil, Usage("%s is given twice", name)
 		case x.Parse(&read, text) != nil:

@@ -149,7 +149,7 @@ func (r *reader) setting(key, value *yaml.Node) {
 // zone reads one zone; what it does not set has its default.
 func (r *reader) zone(n *yaml.Node) (zone.Settings, bool) {
 	s, before := zone.Defaults(""), len(r.Faults)
-	r.Members(n, "a zone", append([]string{zone.IDName}, zone.Table.Names()...), func(key, value *yaml.Node) {
+	r.Members(n, "a zone", append([]string{zone.IDName}, zone.Table.Typed()...), func(key, value *yaml.Node) {
 		if x := zone.Table.Find(key.Value); x == nil {
 			r.Value(value, key.Value, &s.ZoneID)
 		} else {

@@ -22,12 +22,15 @@ type field struct {
 }
 
 func fieldsOf[T any](t table[T], s T) []field {
-	all := make([]field, len(t))
+	all := make([]field, 0, len(t))
 	for i := range t {
 		x := &t[i]
+		if x.Of != "" {
+			continue // no form sets it
+		}
 		_, number := x.Value(s).(int64)
 		_, lines := x.Value(s).(setting.Texts)
-		all[i] = field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, lines}
+		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, lines})
 	}
 	return all
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -33,6 +36,9 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 			faults = append(faults, m.name+" must not be null: leave it out")
 		case x == nil && json.Unmarshal(m.value, &zoneID) != nil:
 			faults = append(faults, m.name+" must be a string")
+		case x != nil && x.Own: // as whoever sends back what it got
+		case x != nil && x.Of != "":
+			faults = append(faults, readStrictly(&s, x, m.value)...)
 		case x != nil && x.Decode(&s, func(at any) error { return json.Unmarshal(m.value, at) }) != nil:
 			faults = append(faults, m.name+" must be "+x.Kind())
 		}
@@ -46,6 +52,24 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 		return zone.Settings{}, &serve.InvalidError{Faults: faults}
 	}
 	return s, nil
+}
+
+// readStrictly sets in s what has members of its own, all of which must be known.
+func readStrictly(s *zone.Settings, x *zone.Setting, value json.RawMessage) (faults []string) {
+	r := strictyaml.Reader{Lenient: true} // an event's settings may be numbers
+	// A fault is noted by the reader.
+	_ = x.Decode(s, func(at any) error {
+		var n yaml.Node
+		if err := yaml.Unmarshal(value, &n); err != nil {
+			return err // it is JSON, which is YAML
+		}
+		r.Value(n.Content[0], x.Name, at)
+		return nil
+	})
+	for _, f := range r.Faults {
+		faults = append(faults, f.Text)
+	}
+	return faults
 }
 
 // member is one member of a JSON object.

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -31,7 +32,7 @@ type HTTP struct {
 func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		switch c.Request().Method {
-		case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		case http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost:
 			res := c.Response()
 			res.Before(func() {
 				if res.Status >= http.StatusMultipleChoices {
@@ -156,6 +157,16 @@ func readChange(c echo.Context) (by string, body []byte, err error) {
 	}
 	body, err = serve.ReadBody(c)
 	return by, body, err
+}
+
+// Step is POST /admin/zones/:zoneId/events/:event/steps/:step.
+func (h *HTTP) Step(c echo.Context) error {
+	by, body, err := readChange(c)
+	if err != nil {
+		return err
+	}
+	settings, err := h.service.ReadStep(c.Request().Context(), c.Param("zoneId"), c.Param("event"), event.Step(c.Param("step")), body, by)
+	return sendZone(c, http.StatusOK, settings, err)
 }
 
 // Delete is DELETE /admin/zones/:zoneId.

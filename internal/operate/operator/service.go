@@ -129,7 +129,17 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.put(ctx, settings, was, by)
+	seen, err := s.withEvents(ctx, zoneID, was)
+	if err != nil {
+		return zone.Settings{}, false, err
+	}
+	if err := s.adopt(ctx, seen, &settings); err != nil {
+		return zone.Settings{}, false, err
+	}
+	created, err := s.put(ctx, settings, seen, by)
+	if was == nil && errors.Is(err, line.ErrZoneChanged) {
+		err = ErrConflict
+	}
 	return settings, created, err
 }
 
@@ -151,6 +161,9 @@ func (s *Service) Create(ctx context.Context, settings zone.Settings, by string)
 		return fmt.Errorf("operator: create zone: %w", err)
 	}
 	if _, err := s.check(ctx, settings.ZoneID, serve.Condition{IfNoneMatch: "*"}); err != nil {
+		return err
+	}
+	if err := s.adopt(ctx, nil, &settings); err != nil {
 		return err
 	}
 	_, err := s.put(ctx, settings, nil, by)
@@ -188,6 +201,9 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by stri
 func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string) error {
 	if err := now.Validate(); err != nil {
 		return fmt.Errorf("operator: replace zone: %w", err)
+	}
+	if err := s.adopt(ctx, &was, &now); err != nil {
+		return err
 	}
 	if _, err := s.store.PutZone(ctx, now, &was, by); err != nil {
 		return fmt.Errorf("operator: replace zone: %w", err)

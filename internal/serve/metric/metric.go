@@ -50,7 +50,7 @@ type Metrics struct {
 	codes []string
 
 	joins, polls, refusals *prometheus.CounterVec
-	site, sessions         *prometheus.CounterVec
+	site, sessions, steps  *prometheus.CounterVec
 	admissions, restored   *prometheus.CounterVec
 	localAdmissions        *prometheus.CounterVec
 	storeFailing, clock    *prometheus.GaugeVec
@@ -77,6 +77,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
 		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
 		site:       counter("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.", "zone", "outcome"),
+		steps:      counter("queue_event_steps_total", "Steps of events that this server made.", "zone"),
 		sessions:   counter("queue_site_sessions_total", "Sessions begun: browsers that were let into a site.", "zone"),
 		admissions: counter("queue_admissions_total", "Visitors let in by this server.", "zone"),
 		restored:   counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.", "zone"),
@@ -107,7 +108,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	})
 	build.Set(1)
 	for _, c := range []prometheus.Collector{
-		m.joins, m.polls, m.refusals, m.site, m.sessions, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
+		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
 		m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

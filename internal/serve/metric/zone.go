@@ -29,7 +29,7 @@ type zoneMeter struct {
 	joins, polls, refusals, site map[string]prometheus.Counter
 
 	admissions, restored  prometheus.Counter
-	sessions              prometheus.Counter
+	sessions, steps       prometheus.Counter
 	localAdmissions       prometheus.Counter
 	storeFailing, clock   prometheus.Gauge
 	waits, estimateErrors prometheus.Observer
@@ -63,6 +63,9 @@ func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outco
 
 // SessionBegun counts one browser that was let into a site.
 func (m *Metrics) SessionBegun(zoneID string) { m.meter(zoneID).sessions.Inc() }
+
+// Step counts one step of an event that this server made.
+func (m *Metrics) Step(zoneID string) { m.meter(zoneID).steps.Inc() }
 
 // Admit counts one visitor who was let in, and how long the visitor had waited.
 func (m *Metrics) Admit(zoneID string, waited time.Duration) {
@@ -104,6 +107,7 @@ func (m *Metrics) Know(zoneIDs ...string) {
 			refusals:        resolve(m.refusals, id, m.codes),
 			site:            resolve(m.site, id, siteOutcomes),
 			sessions:        m.sessions.WithLabelValues(id),
+			steps:           m.steps.WithLabelValues(id),
 			admissions:      m.admissions.WithLabelValues(id),
 			localAdmissions: m.localAdmissions.WithLabelValues(id),
 			restored:        m.restored.WithLabelValues(id),
@@ -130,7 +134,7 @@ func (m *Metrics) Forget(zoneID string) {
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.site, m.sessions, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
+		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
 	} {
 		v.DeletePartialMatch(gone)

@@ -99,6 +99,9 @@ func TestSettingsAreDescribed(t *testing.T) {
 		said = maps.Clone(said)
 		delete(said, "description")
 		delete(said, "example")
+		if x.Of != "" {
+			continue // it has a schema of its own, which the answers of the tests are held against
+		}
 		if !reflect.DeepEqual(object(said), want) {
 			t.Errorf("operators/openapi.yaml says of %s %v, internal/zone/table.go %v", x.Name, said, want)
 		}
@@ -123,7 +126,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 	for status, schemas := range map[line.Status][]string{
 		line.Waiting: {"Waiting", "WaitingPlace"}, line.Admitted: {"Admitted", "Admission"},
 	} {
-		a := answer.Answer{ZoneID: "Z", Notice: 1, Line: line.Answer{Status: status}}
+		a := answer.Answer{ZoneID: "Z", Notice: 1, Event: "E", OpensAtMillis: 1, Line: line.Answer{Status: status}}
 		dec, names := json.NewDecoder(bytes.NewReader(a.AppendJSON(nil))), map[int][]string{}
 		for depth, isName := 0, false; ; {
 			token, err := dec.Token()
@@ -143,7 +146,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 			}
 		}
 		for i, schema := range schemas {
-			same(t, o, schema, "AppendJSON in internal/answer/answer.go", names[i+1], "notice")
+			same(t, o, schema, "AppendJSON in internal/answer/answer.go", names[i+1], "notice", "event")
 		}
 	}
 }

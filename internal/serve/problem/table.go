@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/ticket"
@@ -86,6 +87,11 @@ var (
 		status: http.StatusNotFound, code: "policy_unknown",
 		title:  "There is no such policy",
 		detail: "Check the name; names of policies are case-sensitive.",
+	}
+	drawUnknown = kind{
+		status: http.StatusNotFound, code: "draw_unknown",
+		title:  "There is no such draw",
+		detail: "The zone has had no draw under that name lately, or its list has no such part.",
 	}
 	methodNotAllowed = kind{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
@@ -223,6 +229,7 @@ var table = []struct {
 	{limiter.ErrPolicyUnknown, &policyUnknown},
 	{policyset.ErrPrecondition, &preconditionFailed},
 	{policyset.ErrUnknown, &policyUnknown},
+	{schedule.ErrNoDraw, &drawUnknown},
 	{limit.ErrPoliciesChanged, &conflict},
 	{line.ErrZoneUnknown, &zoneUnknown},
 	{line.ErrZoneDeleted, &zoneUnknown},

@@ -3,7 +3,7 @@
 --@include begin
 
 -- Outcomes, as line.Status has them.
-local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL = 0, 1, 2, 3, 4, 5
+local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
 
 -- admitted_at: when a visitor was let in, if its pass is still good.
 local function admitted_at(z, t, id)
@@ -37,7 +37,8 @@ local function admit(z, r, t, id, arrived, released)
   redis.call('ZADD', LOG, t.now, id)
   t.logged_second = t.logged_second + 1
   z.admitted = z.admitted + 1
-  waited(t, t.now - floor(arrived / 1000))
+  local came = floor(arrived / 1000)
+  waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
@@ -46,6 +47,9 @@ end
 
 -- slot: when the slot of one with so many ahead opens, in one of the spans.
 local function slot(z, t, ahead, span, limit, lost, logged)
+  if t.hold > 0 then -- a span's worth at the opening, the next a span later
+    return t.now + min(DAY, t.hold + floor(ahead / limit) * (span + 1))
+  end
   local j = ahead - (limit - lost - logged)
   if j < 0 then
     return t.now

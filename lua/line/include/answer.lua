@@ -5,8 +5,9 @@
 
 -- answer returns the status (+16 if the place was put back), then position, estimate and
 -- period, or when admitted, when that expires, and 0. The rank is nil for one who is not
--- in the line. What its token says of its freshness is nil where that does not matter.
-local function answer(z, r, t, id, arrived, rank, says)
+-- in the line. What its token says of its freshness is nil where that does not matter; the
+-- score is where it stands, or is to.
+local function answer(z, r, t, id, arrived, score, rank, says)
   local restored = 0
   if not rank then
     local at = admitted_at(z, t, id)
@@ -16,17 +17,20 @@ local function answer(z, r, t, id, arrived, rank, says)
     if not heals(z, r, t, id, arrived, says) then
       return NOBODY, 0, 0, 0
     end
-    redis.call('ZADD', LINE, string.format('%.0f', arrived), id)
+    if drew(z, arrived) and not scores(z, score) then
+      return UNDRAWN, 0, 0, 0
+    end
+    redis.call('ZADD', LINE, string.format('%.0f', score), id)
     refill(z, r, t)
     rank = redis.call('ZRANK', LINE, id)
     t.waiting = t.waiting + 1
-    if arrived <= z.edge_micros then
+    if score <= z.edge_micros then
       t.released = t.released + 1
     end
     restored, z.healed, z.restored, t.open = 16, 1, z.restored + 1, nil
   end
-  local released, enters, live_rank = rank < t.released, z.mode == 'open', nil
-  if released and not enters then
+  local released, enters, live_rank = rank < t.released, z.mode == 'open' and t.hold == 0, nil
+  if released and not enters and not t.gathers then
     live_rank = redis.call('ZRANK', LIVE, id)
     if not live_rank then
       redis.call('ZADD', LIVE, redis.call('ZSCORE', LINE, id), id)
@@ -44,7 +48,7 @@ local function answer(z, r, t, id, arrived, rank, says)
   if enters then
     status, a, b, c = admit(z, r, t, id, arrived, released)
   else
-    status, a, b, c = wait(z, r, t, id, arrived, rank, live_rank)
+    status, a, b, c = wait(z, r, t, id, arrived, score, rank, live_rank)
   end
   return status + restored, a, b, c
 end

@@ -1,16 +1,33 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
 
--- stands returns where the nth of a call stands, and notes it.
+-- stands returns when the nth of a call arrived, and notes it.
 local function stands(id, nth, moved)
-  local arrived = tonumber(redis.call('ZSCORE', LINE, id))
+  local arrived = joined_at(id, redis.call('ZSCORE', LINE, id))
   moved[#moved + 1], moved[#moved + 2] = nth, arrived
   return arrived
 end
 
+-- score_of is where one stands, or is to, who arrived then: as says has it, or the line.
+local function score_of(z, id, arrived, rank, says)
+  if #says > 10 then
+    return struct.unpack('>I8', says, 11)
+  end
+  return rank and z.draw_from > 0 and floor(arrived / 1000) < z.settles_at
+    and tonumber(redis.call('ZSCORE', LINE, id)) or arrived
+end
+
+-- gathers answers one who waits while people gather: without a look at the line.
+local function gathers(r, t, id, key, seen)
+  local period = gather_period(r, (string.byte(id, 8) + t.now) % 256)
+  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. string.sub(seen, 9))
+  stays_live(t, id, t.now + period)
+  return WAITING, 0, min(t.hold, DAY), period
+end
+
 -- answer_all answers those who poll, of whom args has four strings each: see poll.lua. It
--- returns the answers, and of those whose token is late which they are and where they
--- stand: a late token may be of an earlier place, and is renewed as that of this one.
+-- returns the answers, and of those whose token is late which they are and when they
+-- arrived: a late token may be of an earlier place, and is renewed as that of this one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with answer's arithmetic
@@ -21,15 +38,25 @@ local function answer_all(z, r, t, args, first, last)
   local now, pace = t.now, r.pace
   -- Numbers, for Redis compares strings as its locale sorts words.
   local stamp, late = struct.pack('>I6', now), now - GRACE
-  local queue = z.mode ~= 'open'
-  local ahead = expect(z, r, t.live) + 1 - t.room
+  local queue = z.mode ~= 'open' or t.hold > 0
+  local ahead = expect(z, r, t.live) + 1 - space(r, t)
   local answers, moved, n, misses = {}, {}, 0, 0
   for i = first, last, 4 do
-    local id = args[i]
-    local rank = call('ZRANK', LINE, id)
-    if rank and queue and rank >= t.released then
-      local arrived = int('>I6', args[i + 3]) < late and stands(id, (i - first) / 4 + 1, moved) or tonumber(args[i + 2])
-      local position = rank + MARK_EVERY > EXACT and round_up(t, arrived, rank) or rank + 1
+    local id, key, says = args[i], SEEN .. args[i + 1], args[i + 3]
+    local seen = t.gathers and call('HGET', key, id)
+    local rank = not seen and call('ZRANK', LINE, id)
+    local arrived = tonumber(args[i + 2])
+    if (rank or seen) and int('>I6', says) < late then
+      arrived = stands(id, (i - first) / 4 + 1, moved)
+    end
+    if seen then
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, key, seen)
+    elseif rank and queue and rank >= t.released and not t.gathers then
+      local tail, score = '', arrived
+      if #says > 10 or z.draw_from > 0 then
+        score, tail = score_of(z, id, arrived, rank, says), string.sub(call('HGET', key, id) or '', 9)
+      end
+      local position = rank + MARK_EVERY > EXACT and round_up(t, score, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
       if z.passed > 0 then
         far = far * z.present / z.passed
@@ -38,7 +65,7 @@ local function answer_all(z, r, t, args, first, last)
       if pace > 0 then
         est = ahead + far
         est = est > 0 and est * MINUTE / pace or 0
-        est = est - est % 1
+        est = est - est % 1 + t.hold
         if est > DAY then
           est = DAY
         end
@@ -46,18 +73,15 @@ local function answer_all(z, r, t, args, first, last)
       local came = arrived / 1000
       local period = far_period(r, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
       local low = period % 256
-      call('HSET', SEEN .. args[i + 1], id, stamp .. char((period - low) / 256, low))
+      call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
-      local arrived = tonumber(args[i + 2])
-      if rank and int('>I6', args[i + 3]) < late then
-        arrived = stands(id, (i - first) / 4 + 1, moved)
-      end
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = answer(z, r, t, id, arrived, rank, args[i + 3])
+      local score = score_of(z, id, arrived, rank, says)
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = answer(z, r, t, id, arrived, score, rank, says)
       if answers[n + 1] % 16 > ADMITTED then
         misses = misses + 1
       end
-      ahead = expect(z, r, t.live) + 1 - t.room
+      ahead = expect(z, r, t.live) + 1 - space(r, t)
     end
     n = n + 4
   end

@@ -3,6 +3,7 @@
 --@include zone
 --@include place
 --@include loss
+--@include gate
 
 -- refill counts the admissions in the window and the minute: an entry leaves
 -- when it is older than the span, not when it is as old.
@@ -11,7 +12,7 @@ local function refill(z, r, t)
   t.lost_minute, t.logged_minute = since(z, t.now - MINUTE)
   t.in_window = t.lost_window + t.logged_window
   t.in_minute = t.lost_minute + t.logged_minute
-  t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
+  t.room = t.hold > 0 and 0 or min(r.limit - t.in_window, r.per_minute - t.in_minute)
 end
 
 -- count_second counts the admissions of the last second, once a call.
@@ -95,9 +96,13 @@ end
 local function begin(z, r, override)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now, t.before)
+  hold(z, t)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
+  if t.gathers then
+    return t
+  end
   t.frozen = t.now < z.freeze and (z.healed ~= 0 or t.now <= z.lost_at + r.window)
   take_off_late(z, r, t)
   local target = r.target

@@ -3,7 +3,7 @@
 
 -- straight_in reports whether a newcomer need not line up.
 local function straight_in(z, r, t)
-  if t.frozen or t.released < t.waiting then
+  if t.hold > 0 or t.frozen or t.released < t.waiting then
     return false
   end
   if t.live == 0 then
@@ -12,17 +12,26 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
--- newcomer returns the answer to one who is not known, as join does. A place in the
+-- newcomer returns the answer to one who is not known, as join does; the score is that of
+-- a draw, if the caller knows of one. A place in the
 -- line is added to places, a ZADD to come. What reads the line has line_up make it first.
-local function newcomer(z, r, t, id, places, line_up)
+local function newcomer(z, r, t, id, score, places, line_up)
   if z.mode == 'closed' then
     return CLOSED, 0, 0, 0, 0, 0
+  end
+  local drawn = t.gathers and z.draw_upto > 0
+  if drawn and not scores(z, score) then
+    return UNDRAWN, 0, 0, 0, 0, 0
   end
   if z.epoch == 0 and t.waiting == 0 and t.now >= z.heal_until then
     z.epoch = epoch_of(z.now_micros)
   end
   local arrived = max(z.now_micros, z.last_micros + 1)
-  if z.mode == 'open' or straight_in(z, r, t) then
+  if not drawn then -- behind all who were
+    arrived = max(arrived, z.draw_behind)
+    arrived = max(arrived, arrived >= z.gather_at * 1000 and z.draw_upto or 0)
+  end
+  if t.hold == 0 and z.mode == 'open' or straight_in(z, r, t) then
     z.last_micros, z.joined = arrived, z.joined + 1
     local status, at, expiry = admit(z, r, t, id, arrived, false)
     return status, at, expiry, 0, arrived, 0
@@ -31,28 +40,30 @@ local function newcomer(z, r, t, id, places, line_up)
     return FULL, 0, 0, 0, 0, 0
   end
   z.last_micros, z.joined = arrived, z.joined + 1
-  -- The newest arrival of all is the last in the line.
-  local text = string.format('%.0f', arrived)
+  -- The newest arrival of all is the last in the line, unless it is drawn.
+  score = drawn and score or arrived
+  local text = string.format('%.0f', score)
   places[#places + 1], places[#places + 2] = text, id
   t.waiting = t.waiting + 1
   mark_newcomer(z, t, text)
   if not t.open and t.waiting + MARK_EVERY > EXACT then
     line_up()
   end
-  local status, position, est, period = wait(z, r, t, id, arrived, t.waiting - 1, nil)
+  local status, position, est, period = wait(z, r, t, id, arrived, score, t.waiting - 1, nil)
   return status, position, est, period, arrived, 0
 end
 
 -- join returns the answer to one who joins and is known: as answer does, then its arrival
 -- and which of its ids it is. The ids are those that it may have a place under, its own
 -- first. Whose admission has expired is a newcomer.
-local function join(z, r, t, ids, places, line_up)
+local function join(z, r, t, ids, score, places, line_up)
   for i = 1, #ids, 8 do
     local id = string.sub(ids, i, i + 7)
     local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
     if rank then
-      local arrived = tonumber(redis.call('ZSCORE', LINE, id))
-      local status, a, b, c = answer(z, r, t, id, arrived, rank)
+      local at = tonumber(redis.call('ZSCORE', LINE, id))
+      local arrived = joined_at(id, at)
+      local status, a, b, c = answer(z, r, t, id, arrived, at, rank)
       return status, a, b, c, arrived, which
     end
     local at = admitted_at(z, t, id)
@@ -60,7 +71,7 @@ local function join(z, r, t, ids, places, line_up)
       return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
     end
   end
-  return newcomer(z, r, t, string.sub(ids, 1, 8), places, line_up)
+  return newcomer(z, r, t, string.sub(ids, 1, 8), score, places, line_up)
 end
 
 -- leave gives up the place that one has, if it has one.

@@ -6,7 +6,7 @@ local function known_of(args, first)
   local ids = {}
   for i = first, #args, 2 do
     local all = args[i + 1]
-    for at = 1, #all, 8 do
+    for at = args[i] == 'd' and 9 or 1, #all, 8 do
       ids[#ids + 1] = string.sub(all, at, at + 7)
     end
   end
@@ -41,16 +41,19 @@ local function join_all(z, r, t, args, first, answers)
     end
   end
   for i = first, #args, 2 do
-    local ids, found, status, a, b, c, arrived, which = args[i + 1], false
+    local ids, score, found, status, a, b, c, arrived, which = args[i + 1], nil, false
+    if args[i] == 'd' then
+      score, ids = struct.unpack('>I8', ids), string.sub(ids, 9)
+    end
     for at = 1, #ids, 8 do
       found = found or known[string.sub(ids, at, at + 7)]
     end
     local id = string.sub(ids, 1, 8)
     if found then
       line_up()
-      status, a, b, c, arrived, which = join(z, r, t, ids, places, line_up)
+      status, a, b, c, arrived, which = join(z, r, t, ids, score, places, line_up)
     else
-      status, a, b, c, arrived, which = newcomer(z, r, t, id, places, line_up)
+      status, a, b, c, arrived, which = newcomer(z, r, t, id, score, places, line_up)
     end
     known[id] = true
     answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b

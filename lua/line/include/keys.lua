@@ -8,7 +8,8 @@
 --                         must not be put back
 --   KEYS[7]  the common beginning of the keys of the buckets:
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
---                         (2 bytes, ms), both big-endian
+--                         (2 bytes, ms); of one whom a draw has given a place, the arrival
+--                         (8 bytes, microseconds); all big-endian
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
 --   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
 --                         and score; see position.lua

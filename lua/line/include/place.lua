@@ -2,11 +2,35 @@
 --@include rates
 --@include keys
 
+-- note_poll notes that a visitor polled. Of one whom a draw has given another place than
+-- that of the arrival, the arrival is kept with it.
+local function note_poll(z, t, id, period, arrived, score)
+  local key, kept = bucket(id), ''
+  if score ~= arrived or z.draw_from > 0 then
+    local seen = redis.call('HGET', key, id)
+    kept = seen and string.sub(seen, 9) or score ~= arrived and struct.pack('>I8', arrived) or ''
+  end
+  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
+end
+
+-- joined_at is the arrival of one who waits.
+local function joined_at(id, stands)
+  local seen = redis.call('HGET', bucket(id), id)
+  return seen and #seen > 8 and struct.unpack('>I8', seen, 9) or tonumber(stands)
+end
+
 -- enliven counts a released visitor among the live.
 local function enliven(t, id, arrived, due)
   redis.call('ZADD', LIVE, arrived, id)
   redis.call('ZADD', DUE, due, id)
   t.live = t.live + 1
+end
+
+-- stays_live has one who is live be expected then, while people gather.
+local function stays_live(t, id, due)
+  if t.live > 0 and redis.call('ZSCORE', LIVE, id) then
+    redis.call('ZADD', DUE, due, id)
+  end
 end
 
 -- bury notes that a place must not be put back. The arrival is the one that its

@@ -70,6 +70,11 @@ local function far_period(r, est, waited, jitter)
   return min(floor(period * (896 + jitter) / 1024), r.cap)
 end
 
+-- gather_period: when one polls next while people gather.
+local function gather_period(r, jitter)
+  return floor(r.cap * (640 + floor(jitter * 3 / 2)) / 1024)
+end
+
 -- expect: how many of n live released visitors will come.
 local function expect(z, r, n)
   local half = floor(r.trust / 2)

@@ -2,18 +2,20 @@
 --@include begin
 
 -- state_of: now, edge, last arrival, waiting, released, live, in window, in minute, window
--- limit, edge passed, edge live, epoch, lost at; when the clock was last set back, and
--- by how much the zone's was ahead then.
+-- limit, edge passed, edge live, epoch, lost at; while nobody is let in yet, when people are
+-- settled and when it opens; when the clock was last set back, and by how much the zone's was
+-- ahead then.
 local function state_of(z, r, t)
   return {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
     t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
-    max(0, z.heal_until - HEAL), z.set_micros, z.ahead_micros,
+    max(0, z.heal_until - HEAL), t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0,
+    z.set_micros, z.ahead_micros,
   }
 end
 
 -- pace_of: live released expected to come, room, how many a minute enter from a line,
 -- longest period, and whether those who are far wait (1): in an open zone (0) everybody enters.
 local function pace_of(z, r, t)
-  return { expect(z, r, t.live), t.room, r.pace, r.cap, z.mode == 'open' and 0 or 1 }
+  return { expect(z, r, t.live), space(r, t), r.pace, r.cap, z.mode == 'open' and t.hold == 0 and 0 or 1 }
 end

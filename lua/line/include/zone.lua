@@ -4,7 +4,10 @@
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when
 -- a version from before the change must not touch them. A zone without a number is one
 -- from before there were numbers. NEWER is the status of one whose number is higher.
-local FORMAT, NEWER = 1, 4
+local FORMAT, NEWER = 2, 4
+-- A zone without an event is one that versions before events may touch. EVE is for how long,
+-- in ms, before people gather they must not any more.
+local WITHOUT_EVENT, EVE = 1, 60000
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
 local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
@@ -18,6 +21,7 @@ local FIELDS = {
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
+  'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind',
 }
 for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
@@ -59,7 +63,9 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
+  local event = z.opens_at > 0 and z.now_micros / 1000 >= z.gather_at - EVE
+  local format = tostring(event and FORMAT or WITHOUT_EVENT)
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = format, peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]

@@ -1,0 +1,214 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// eventName is that of the zone's event.
+const eventName = "sale"
+
+// seedOf is a draw's: any will do, as long as it is the draw's own.
+func seedOf(nonce string) (s event.Seed) {
+	copy(s[:], nonce)
+	return s
+}
+
+func (w *fixture) score(d *event.Draw, id line.ID) int64 {
+	return d.Score(seedOf(d.Nonce), event.TicketOf(w.zoneID, d.Event, id))
+}
+
+// scoreNow is what a server hands over for one who joins.
+func (w *fixture) scoreNow(id line.ID) int64 {
+	if d := w.model.settings.EventState.Draw(); d != nil {
+		return w.score(d, id)
+	}
+	return 0
+}
+
+// scoreOf is what a server hands over with a token.
+func (w *fixture) scoreOf(p line.Place) int64 {
+	for _, d := range w.draws {
+		if d.Holds(p.ArrivedAtMicros) {
+			return w.score(&d, p.ID)
+		}
+	}
+	return 0
+}
+
+// now is the zone's time.
+func (w *fixture) now() time.Time { return time.UnixMilli(max(w.model.now, w.raw()/1000)) }
+
+// due has the zone's events make every step that is due.
+func (w *fixture) due() {
+	w.t.Helper()
+	for n := 0; ; n++ {
+		if n > 10 {
+			w.t.Fatalf("there is always another step due: %+v", w.model.settings.EventState)
+		}
+		next, _, ok := w.model.settings.Due(w.now(), w.commit)
+		if !ok {
+			return
+		}
+		w.put(next)
+	}
+}
+
+func (w *fixture) commit(string) (nonce, commitment string) {
+	nonce = fmt.Sprintf("%032x", len(w.draws)+1)
+	return nonce, seedOf(nonce).Commitment()
+}
+
+// schedule has the zone list one event, with these times from now on; 0 for none.
+func (w *fixture) schedule(e event.Event, gathers, opens, closes, ends time.Duration) {
+	w.t.Helper()
+	at := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return w.now().Add(d).UTC().Format(time.RFC3339Nano)
+	}
+	e.Name, e.PreQueueAt, e.OpensAt, e.ClosesAt, e.EndsAt = eventName, at(gathers), at(opens), at(closes), at(ends)
+	s := w.model.settings
+	s.Events = []event.Event{e}
+	w.put(s)
+	w.due()
+}
+
+// change has an operator hold, move or skip a step.
+func (w *fixture) step(how string, step event.Step, in time.Duration) (fault string) {
+	w.t.Helper()
+	s, next := w.model.settings, w.model.settings
+	switch how {
+	case "hold":
+		next.EventState, fault = s.EventState.Hold(step, w.now())
+	case "move":
+		next.EventState, fault = s.EventState.Move(step, w.now().Add(in), w.now())
+	default:
+		next, fault = s.Skip(step, w.now())
+	}
+	if fault == "" {
+		w.put(next)
+		w.due()
+	}
+	return fault
+}
+
+// ranked are those in the line, as the draw has them.
+func (s *story) ranked(who []string) []string {
+	draws := s.model.settings.EventState.Draws
+	d := &draws[len(draws)-1]
+	who = slices.Clone(who)
+	slices.SortFunc(who, func(a, b string) int { return int(s.score(d, visitorID(a)) - s.score(d, visitorID(b))) })
+	return who
+}
+
+// event does a step of a script about events, and reports whether it is one.
+func (s *story) event(verb string, words []string) bool {
+	s.t.Helper()
+	switch verb {
+	case "event": // gathers=10s opens=1m closes=2m ends=3m order=draw perMinute=20
+		var e event.Event
+		times := map[string]time.Duration{}
+		for _, w := range words {
+			name, value, _ := strings.Cut(w, "=")
+			switch name {
+			case "gathers", "opens", "closes", "ends":
+				times[name] = s.duration(value)
+			case "order":
+				e.Order = event.Order(value)
+			default:
+				e.Settings = event.Values{name: value}
+			}
+		}
+		s.schedule(e, times["gathers"], times["opens"], times["closes"], times["ends"])
+	case "due":
+		s.due()
+	case "hold", "skip":
+		s.equal(verb, s.fixture.step(verb, event.Step(words[0]), 0), "")
+	case "move": // opens to 1m
+		s.equal(verb, s.fixture.step(verb, event.Step(words[0]), s.duration(words[2])), "")
+	case "phase":
+		is := "none"
+		if p := s.model.settings.EventState.Now; p != nil {
+			is = string(p.Phase)
+		}
+		s.equal("phase", is, words[0])
+	case "setting": // perMinute=20
+		name, value, _ := strings.Cut(words[0], "=")
+		s.equal(name, zone.Table.Find(name).Text(s.model.settings), value)
+	case "undrawn": // a: joins by a server that does not know of the draw
+		for _, who := range s.names(words) {
+			if a := s.joinAt(0, visitorID(who)); a.Status != line.Undrawn {
+				s.t.Fatalf("%s: %+v", who, a)
+			}
+		}
+	case "drawn": // v*12: polls, and stands as the draw says, from a position on
+		from, err := strconv.Atoi(words[0])
+		s.fails("drawn", err, nil)
+		for i, who := range s.ranked(s.names(words[1:])) {
+			s.poll(who).waits(int64(from + i))
+		}
+	case "list": // v*12: the store has them in the order of the draw
+		s.listed(s.ranked(s.names(words)))
+	default:
+		return false
+	}
+	return true
+}
+
+// listed compares what the store says of the draw.
+func (s *story) listed(want []string) {
+	s.t.Helper()
+	d := s.model.settings.EventState.Draw()
+	for _, h := range s.stores {
+		all, err := h.Store.Drawn(s.t.Context(), s.zoneID, line.Place{}, d.FromMicros, d.UptoMicros)
+		s.fails("drawn", err, nil)
+		var got []string
+		for i, p := range all {
+			got = append(got, name(p.ID))
+			rest, err := h.Store.Drawn(s.t.Context(), s.zoneID, p, d.FromMicros, d.UptoMicros)
+			s.fails("drawn", err, nil)
+			s.equal("the rest of the list", len(rest), len(all)-i-1)
+		}
+		if !slices.Equal(got, want) {
+			s.t.Fatalf("the draw is %v, want %v", got, want)
+		}
+	}
+}
+
+// an event is listed, or what is there goes on.
+func (c *crowd) event(t *rapid.T) {
+	at := func(name string, least time.Duration) time.Duration {
+		return least + time.Duration(rapid.Int64Range(1, 40_000).Draw(t, name))*milli
+	}
+	e := event.Event{Order: rapid.SampledFrom([]event.Order{event.OrderDraw, event.OrderDraw, event.OrderArrival}).Draw(t, "order")}
+	if p := c.model.settings.EventState.Now; p != nil && rapid.IntRange(0, 3).Draw(t, "another") > 0 {
+		how := rapid.SampledFrom([]string{"hold", "move", "move", "skip"}).Draw(t, "how")
+		c.fixture.step(how, rapid.SampledFrom(event.Steps).Draw(t, "step"), at("to", 0))
+		c.invariants.changed()
+		return
+	}
+	e.DrawClosesSeconds = event.MinDrawClosesSeconds
+	e.Settings = event.Values{"perMinute": strconv.FormatInt(limits.Draw(t, "per minute"), 10)}
+	gathers := at("gathers", 0)
+	opens := at("opens", gathers+26*second)
+	closes := at("closes", opens)
+	c.schedule(e, gathers, opens, closes, at("ends", closes))
+	c.invariants.changed()
+}
+
+// steps are made when they are due.
+func (c *crowd) steps(*rapid.T) {
+	c.due()
+	c.invariants.changed()
+}

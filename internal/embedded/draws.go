@@ -1,0 +1,102 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// drawPrefix begins the names of files with parts of draws. What follows has only letters
+// that neither a zone's nor an event's name has between.
+const drawPrefix = "draw="
+
+// draws are what is published of draws, where there is no directory for it.
+type draws struct {
+	mu    sync.Mutex
+	parts map[string][]byte
+}
+
+func drawName(zoneID, event string, part int) string {
+	return fmt.Sprintf("%s%s=%s=%d", drawPrefix, zoneID, event, part)
+}
+
+// Drawn implements store.Drawer.
+func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
+	s.mu.RLock()
+	q := s.queues[zoneID]
+	s.mu.RUnlock()
+	if q == nil {
+		return nil, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	// Those with one score are looked at again, for they are in the order of their ids.
+	q.line.ascend(max(fromMicros, after.ScoreMicros)-1, func(r *record) bool {
+		if r.arrived >= uptoMicros || len(all) == store.DrawnBatch {
+			return false
+		}
+		if r.arrived > after.ScoreMicros || !r.before(line.Place{ID: after.ID, ArrivedAtMicros: after.ScoreMicros}) && r.id != after.ID {
+			all = append(all, line.Place{ID: r.id, ScoreMicros: r.arrived})
+		}
+		return true
+	})
+	return all, nil
+}
+
+// KeepDraw implements store.Drawer.
+func (s *Store) KeepDraw(_ context.Context, zoneID, event string, part int, text []byte) error {
+	name := drawName(zoneID, event, part)
+	if s.disk == nil {
+		s.draws.mu.Lock()
+		defer s.draws.mu.Unlock()
+		if s.draws.parts == nil {
+			s.draws.parts = make(map[string][]byte)
+		}
+		s.draws.parts[name] = slices.Clone(text)
+		return nil
+	}
+	s.dropDraws()
+	return s.disk.put(name, text)
+}
+
+// dropDraws deletes the files of draws that have been looked at for long enough.
+func (s *Store) dropDraws() {
+	files, err := os.ReadDir(s.disk.dir)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), drawPrefix) {
+			continue
+		}
+		if info, err := f.Info(); err == nil && s.now().Sub(info.ModTime()) > store.DrawLife {
+			_ = os.Remove(filepath.Join(s.disk.dir, f.Name())) // tried again with the next draw
+		}
+	}
+}
+
+// Draw implements store.Drawer.
+func (s *Store) Draw(_ context.Context, zoneID, event string, part int) ([]byte, error) {
+	name := drawName(zoneID, event, part)
+	if s.disk == nil {
+		s.draws.mu.Lock()
+		defer s.draws.mu.Unlock()
+		return slices.Clone(s.draws.parts[name]), nil
+	}
+	text, err := os.ReadFile(filepath.Join(s.disk.dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	return text, nil
+}

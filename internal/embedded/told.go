@@ -1,0 +1,85 @@
+package embedded
+
+import (
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+// wait tells a waiting visitor, whose token names p, how long, and when to poll.
+func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
+	rank := q.line.rank(r.place())
+	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
+	a.Place.ScoreMicros = 0
+	switch {
+	case t.gathers:
+		a.Position, a.EstimateMillis = 0, min(t.hold, window.MaxEstimateMillis)
+		a.PeriodMillis = q.rates.GatherPeriod(window.Jitter(p.ID[7], t.now))
+	case r.arrived <= q.edge:
+		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
+		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
+		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
+	default:
+		far := rank - q.line.upTo(q.edge)
+		a.EstimateMillis = q.estimate(t, far)
+		a.PeriodMillis = q.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
+	}
+	if !r.live() {
+		r.poll(t.now, a.PeriodMillis)
+		return a
+	}
+	q.due.remove(line.Place{ID: r.id, ArrivedAtMicros: r.due()})
+	r.poll(t.now, a.PeriodMillis)
+	q.due.insert(record{arrived: r.due(), id: r.id})
+	return a
+}
+
+// estimate is the wait behind the live and so many beyond the edge.
+func (q *zoneQueue) estimate(t *transaction, far int64) int64 {
+	room := t.room
+	if t.hold > 0 {
+		room = q.rates.Limit
+	}
+	return min(t.hold+q.rates.Estimate(q.shows.Expect(int64(q.live.len()), q.rates), far, room, q.present, q.passed), window.MaxEstimateMillis)
+}
+
+// opens is when the slot opens for one with that many live released ahead.
+func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
+	if q.rates.PerMinute == 0 {
+		return t.now + window.MaxEstimateMillis
+	}
+	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
+		if t.hold > 0 { // a span's worth at the opening, the next a span later
+			return t.now + min(t.hold+ahead/limit*(span+1), window.MaxEstimateMillis)
+		}
+		lost, logged := q.since(t.now - span)
+		j := ahead - (limit - lost - logged)
+		if j < 0 {
+			return t.now
+		}
+		from := int64(len(q.log.entries)) - logged
+		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
+			func(i int64) int64 { return q.log.entries[from+i].atMillis })
+	})
+}
+
+// actual is where the visitor with that id stands. It differs from what its
+// token says only if it was swept and joined again under the same clientId and
+// shows the old token.
+func (q *zoneQueue) actual(p line.Place) line.Place {
+	if stands, ok := q.byID[p.ID]; ok {
+		return line.Place{ID: p.ID, ArrivedAtMicros: stands}
+	}
+	return standing(p)
+}
+
+// state is the zone as the transaction left it.
+func (q *zoneQueue) state(t *transaction) line.State {
+	return line.State{
+		NowMillis: t.now, EdgeMicros: q.edge, LastArrivalMicros: q.last,
+		Waiting: int64(q.line.len()), Released: q.line.upTo(q.edge), Live: int64(q.live.len()),
+		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
+		EdgePassed: q.passed, EdgeLive: q.present,
+		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
+		SettlesAtMillis: t.settles, OpensAtMillis: t.opens,
+	}
+}

@@ -1,0 +1,308 @@
+package event
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Order is in which order those go in who gathered.
+type Order string
+
+// The two orders.
+const (
+	// OrderArrival: who came first goes first.
+	OrderArrival Order = "arrival"
+	// OrderDraw: as the draw says.
+	OrderDraw Order = "draw"
+)
+
+const (
+	// MaxEvents is how many events a zone lists.
+	MaxEvents = 20
+	// MaxNameLength is in bytes: "event NAME" signs in the record of changes.
+	MaxNameLength = 40
+	// DefaultDrawClosesSeconds leaves everybody who gathered one poll, of 20 s at most,
+	// and some time to spare before the opening.
+	DefaultDrawClosesSeconds = 30
+	// MinDrawClosesSeconds is the longest polling period and a late poll: below it, some
+	// would not hear in time that they are first.
+	MinDrawClosesSeconds = 25
+	// MaxDrawClosesSeconds is an hour.
+	MaxDrawClosesSeconds = 3_600
+	// MaxTextLength is that of each text, in bytes.
+	MaxTextLength = 1_000
+	// looked is how many occurrences of a recurring event are looked at for overlaps.
+	looked = 20
+)
+
+// Event is one entry of a zone's list. Times are RFC 3339.
+type Event struct {
+	// Name is 1 to 40 of A-Z a-z 0-9 . _ -
+	Name string `json:"name" yaml:"name"`
+	// PreQueueAt is from when on people gather; empty: nobody does.
+	PreQueueAt string `json:"preQueueAt,omitempty" yaml:"preQueueAt"`
+	// OpensAt is when they are let in.
+	OpensAt string `json:"opensAt" yaml:"opensAt"`
+	// ClosesAt is from when on there are no newcomers, EndsAt when the zone gets its
+	// settings of before again. Either may be empty.
+	ClosesAt string `json:"closesAt,omitempty" yaml:"closesAt"`
+	EndsAt   string `json:"endsAt,omitempty" yaml:"endsAt"`
+	// Recurs says in cron's syntax when it opens again, after OpensAt; the other times
+	// are as far from the opening as they are the first time. It may begin with
+	// CRON_TZ=Europe/Berlin and a blank; without, it is UTC. Empty: it does not recur.
+	Recurs string `json:"recurs,omitempty" yaml:"recurs"`
+	// Order is arrival, if it is empty, or draw.
+	Order Order `json:"order,omitempty" yaml:"order"`
+	// DrawClosesSeconds is how long before the opening people settle; 0: 30 s.
+	DrawClosesSeconds int64 `json:"drawClosesSeconds,omitempty" yaml:"drawClosesSeconds"`
+	// Settings are those of the zone that hold from PreQueueAt to EndsAt, by name.
+	Settings Values `json:"settings,omitempty" yaml:"settings"`
+	// Texts are for those who come.
+	Texts Texts `json:"texts,omitzero" yaml:"texts"`
+}
+
+// Texts are in several languages each: by language tag, as en or pt-BR.
+type Texts struct {
+	Before map[string]string `json:"before,omitempty" yaml:"before"`
+	During map[string]string `json:"during,omitempty" yaml:"during"`
+	After  map[string]string `json:"after,omitempty" yaml:"after"`
+}
+
+// Values are settings by name, each as it is typed on a command line. JSON may have
+// numbers, truth values and lists of strings besides.
+type Values map[string]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Values) UnmarshalJSON(b []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(b, &all); err != nil {
+		return err
+	}
+	*v = make(Values, len(all))
+	for name, value := range all {
+		text := string(value)
+		if strings.HasPrefix(text, `"`) {
+			if err := json.Unmarshal(value, &text); err != nil {
+				return err
+			}
+		}
+		(*v)[name] = text
+	}
+	return nil
+}
+
+// Occurrence is one time that an event takes place.
+type Occurrence struct {
+	Event Event
+	// PreQueue is Opens if nobody gathers. Closes and Ends are zero where there is none.
+	PreQueue, Settles, Opens, Closes, Ends time.Time
+}
+
+// first is the occurrence at OpensAt itself.
+func (e Event) first() (o Occurrence, err error) {
+	o.Event = e
+	var errs []error
+	at := func(name, text string) (t time.Time) {
+		if text == "" {
+			return t
+		}
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %q must be a time as 2026-12-01T12:00:00+01:00", name, text))
+		}
+		return t
+	}
+	if e.OpensAt == "" {
+		errs = append(errs, errors.New("opensAt is missing"))
+	}
+	o.PreQueue, o.Opens = at("preQueueAt", e.PreQueueAt), at("opensAt", e.OpensAt)
+	o.Closes, o.Ends = at("closesAt", e.ClosesAt), at("endsAt", e.EndsAt)
+	if o.PreQueue.IsZero() {
+		o.PreQueue = o.Opens
+	}
+	o.settle()
+	return o, errors.Join(errs...)
+}
+
+// settle works out when people settle.
+func (o *Occurrence) settle() {
+	seconds := cmp.Or(o.Event.DrawClosesSeconds, DefaultDrawClosesSeconds)
+	if o.Settles = o.Opens.Add(-time.Duration(seconds) * time.Second); o.Settles.Before(o.PreQueue) {
+		o.Settles = o.PreQueue
+	}
+}
+
+// at is the occurrence that opens then.
+func (o Occurrence) at(opens time.Time) Occurrence {
+	by := opens.Sub(o.Opens)
+	for _, t := range []*time.Time{&o.PreQueue, &o.Settles, &o.Opens, &o.Closes, &o.Ends} {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+	return o
+}
+
+// Next is the first occurrence that opens after the time. ok is false if there is none,
+// or if the event is not valid.
+func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
+	o, err := e.first()
+	if err != nil || o.Opens.After(after) || e.Recurs == "" {
+		return o, err == nil && o.Opens.After(after)
+	}
+	s, err := schedule(e.Recurs)
+	if err != nil {
+		return o, false
+	}
+	opens := s.Next(after)
+	return o.at(opens), !opens.IsZero()
+}
+
+// schedule reads cron's syntax.
+func schedule(text string) (cron.Schedule, error) {
+	if !strings.HasPrefix(text, "CRON_TZ=") && !strings.HasPrefix(text, "TZ=") {
+		text = "CRON_TZ=UTC " + text
+	}
+	return cron.ParseStandard(text)
+}
+
+// faults are all that is wrong with an event by itself.
+func (e Event) faults() (faults []string) {
+	add := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
+	if !validName(e.Name) {
+		add("name %q must be 1 to %d of A-Z a-z 0-9 . _ -", e.Name, MaxNameLength)
+	}
+	o, err := e.first()
+	if err != nil {
+		add("%v", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return faults
+	}
+	last, name := o.PreQueue, "preQueueAt"
+	for _, step := range []struct {
+		name string
+		at   time.Time
+	}{{"opensAt", o.Opens}, {"closesAt", o.Closes}, {"endsAt", o.Ends}} {
+		if step.at.IsZero() {
+			continue
+		}
+		if step.at.Before(last) || step.at.Equal(last) && name != "preQueueAt" {
+			add("%s is not after %s", step.name, name)
+		}
+		last, name = step.at, step.name
+	}
+	if s := e.DrawClosesSeconds; s != 0 && (s < MinDrawClosesSeconds || s > MaxDrawClosesSeconds) {
+		add("drawClosesSeconds is %d, must be between %d and %d", s, MinDrawClosesSeconds, MaxDrawClosesSeconds)
+	}
+	switch e.Order {
+	case "", OrderArrival:
+	case OrderDraw:
+		if !o.Settles.After(o.PreQueue) {
+			add("with a draw, preQueueAt must be more than drawClosesSeconds before opensAt")
+		}
+	default:
+		add("order %q must be arrival or draw", e.Order)
+	}
+	if e.Recurs != "" {
+		if _, err := schedule(e.Recurs); err != nil {
+			add("recurs %q is no schedule as cron has it, such as 0 12 * * 5: %v", e.Recurs, err)
+		}
+	}
+	for _, texts := range []map[string]string{e.Texts.Before, e.Texts.During, e.Texts.After} {
+		for language, text := range texts {
+			if len(language) == 0 || len(language) > MaxNameLength || len(text) > MaxTextLength {
+				add("texts: %q must be a language, as en, with a text of at most %d bytes", language, MaxTextLength)
+			}
+		}
+	}
+	return faults
+}
+
+// Fault says what is wrong with a list, a sentence without its subject; "" for one that may
+// be. Whether times are past it does not say: see Past.
+func Fault(list []Event) string {
+	if len(list) > MaxEvents {
+		return fmt.Sprintf("has %d events, must have at most %d", len(list), MaxEvents)
+	}
+	names := make(map[string]bool, len(list))
+	for _, e := range list {
+		if faults := e.faults(); len(faults) > 0 {
+			return fmt.Sprintf("%q: %s", e.Name, strings.Join(faults, "; "))
+		}
+		if names[e.Name] {
+			return fmt.Sprintf("has two events %q", e.Name)
+		}
+		names[e.Name] = true
+	}
+	return overlap(list)
+}
+
+// overlap says which two occurrences of a list are in each other's way.
+func overlap(list []Event) string {
+	var all []Occurrence
+	for _, e := range list {
+		o, err := e.first()
+		for n := 0; err == nil && n < looked; n++ {
+			all = append(all, o)
+			next, recurs := e.Next(o.Opens)
+			if !recurs {
+				break
+			}
+			o = next
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Occurrence) int { return a.Opens.Compare(b.Opens) })
+	for i := range len(all) - 1 {
+		a, b := all[i], all[i+1]
+		if until := a.last(); !b.PreQueue.After(until) {
+			return fmt.Sprintf("%q overlaps %q: that begins at %s, this is not over until %s",
+				a.Event.Name, b.Event.Name, b.PreQueue.Format(time.RFC3339), until.Format(time.RFC3339))
+		}
+	}
+	return ""
+}
+
+// last is when the last step is.
+func (o Occurrence) last() time.Time {
+	last := o.Opens
+	for _, t := range []time.Time{o.Closes, o.Ends} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// Past says which events of a list are new or have other times, and are over or have begun;
+// "" if there is none.
+func Past(was, list []Event, now time.Time) string {
+	for _, e := range list {
+		if i := slices.IndexFunc(was, func(w Event) bool { return w.Name == e.Name }); i >= 0 && was[i].sameTimes(e) {
+			continue
+		}
+		if o, ok := e.Next(now); !ok {
+			return fmt.Sprintf("%q is in the past: it opens at %s", e.Name, o.Opens.Format(time.RFC3339))
+		}
+	}
+	return ""
+}
+
+func (e Event) sameTimes(other Event) bool {
+	return e.PreQueueAt == other.PreQueueAt && e.OpensAt == other.OpensAt && e.ClosesAt == other.ClosesAt &&
+		e.EndsAt == other.EndsAt && e.Recurs == other.Recurs
+}
+
+func validName(name string) bool {
+	if name == "" || len(name) > MaxNameLength || name == "." || name == ".." {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}) < 0
+}

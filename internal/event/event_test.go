@@ -1,0 +1,105 @@
+package event_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+)
+
+// TestScoresAreUniform: over many seeds, by the chi-square test; neither the id's order nor
+// the seed shows in them.
+func TestScoresAreUniform(t *testing.T) {
+	t.Parallel()
+	const seeds, visitors, cells = 200, 100, 50
+	d := event.Draw{FromMicros: 1_000_000, UptoMicros: 1_000_000 + cells*1_000}
+	var all, first [cells]float64
+	for s := range seeds {
+		var seed event.Seed
+		binary.BigEndian.PutUint64(seed[:], uint64(s))
+		for v := range visitors {
+			var id [8]byte
+			binary.BigEndian.PutUint64(id[:], uint64(v))
+			cell := (d.Score(seed, event.TicketOf("Z", "noon", id)) - d.FromMicros) / 1_000
+			all[cell]++
+			if v == 0 {
+				first[cell]++
+			}
+		}
+	}
+	for name, counts := range map[string][cells]float64{"all": all, "who came first": first} {
+		var sum, chi float64
+		for _, n := range counts {
+			sum += n
+		}
+		for _, n := range counts {
+			chi += (n - sum/cells) * (n - sum/cells) / (sum / cells)
+		}
+		if chi > 94.0 { // of 49 degrees of freedom, once in 10,000
+			t.Errorf("%s: chi-square %.1f", name, chi)
+		}
+	}
+}
+
+func TestTicketsDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[event.Ticket]bool{}
+	for _, one := range []struct {
+		zone, event string
+		id          [8]byte
+	}{{"Z", "a", [8]byte{1}}, {"Z", "b", [8]byte{1}}, {"Y", "a", [8]byte{1}}, {"Z", "a", [8]byte{2}}, {"Za", "", [8]byte{1}}} {
+		ticket := event.TicketOf(one.zone, one.event, one.id)
+		if seen[ticket] {
+			t.Errorf("%+v has the ticket of another", one)
+		}
+		seen[ticket] = true
+	}
+}
+
+// TestRecurs: each Friday at noon in Berlin, whatever the clock change does.
+func TestRecurs(t *testing.T) {
+	t.Parallel()
+	e := event.Event{
+		Name: "friday", PreQueueAt: "2026-10-23T11:00:00+02:00", OpensAt: "2026-10-23T12:00:00+02:00", EndsAt: "2026-10-23T15:00:00+02:00",
+		Recurs: "CRON_TZ=Europe/Berlin 0 12 * * 5",
+	}
+	if fault := event.Fault([]event.Event{e}); fault != "" {
+		t.Fatal(fault)
+	}
+	at := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
+	for _, want := range []string{"2026-10-23T10:00:00Z", "2026-10-30T11:00:00Z", "2026-11-06T11:00:00Z"} {
+		o, ok := e.Next(at)
+		if got := o.Opens.UTC().Format(time.RFC3339); !ok || got != want || o.Opens.Sub(o.PreQueue) != time.Hour || o.Ends.Sub(o.Opens) != 3*time.Hour {
+			t.Errorf("%s, want %s: %+v", got, want, o)
+		}
+		at = o.Opens
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	base := event.Event{Name: "a", PreQueueAt: "2026-12-01T11:00:00Z", OpensAt: "2026-12-01T12:00:00Z"}
+	for want, change := range map[string]func(*event.Event){
+		"name":               func(e *event.Event) { e.Name = "a b" },
+		"must be a time":     func(e *event.Event) { e.OpensAt = "12:00" },
+		"opensAt is missing": func(e *event.Event) { e.OpensAt = "" },
+		"closesAt is not":    func(e *event.Event) { e.ClosesAt = e.OpensAt },
+		"endsAt is not":      func(e *event.Event) { e.EndsAt = e.PreQueueAt },
+		"order":              func(e *event.Event) { e.Order = "size" },
+		"drawClosesSeconds":  func(e *event.Event) { e.DrawClosesSeconds = 5 },
+		"with a draw":        func(e *event.Event) { e.Order, e.PreQueueAt = event.OrderDraw, "2026-12-01T11:59:40Z" },
+		"recurs":             func(e *event.Event) { e.Recurs = "noon" },
+		"overlaps":           func(e *event.Event) { e.EndsAt, e.Recurs = "2026-12-03T12:00:00Z", "0 12 * * *" },
+	} {
+		e := base
+		change(&e)
+		if fault := event.Fault([]event.Event{e}); !strings.Contains(fault, want) {
+			t.Errorf("%q, want %q", fault, want)
+		}
+	}
+	if fault := event.Fault([]event.Event{base}); fault != "" {
+		t.Error(fault)
+	}
+}

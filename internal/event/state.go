@@ -1,0 +1,491 @@
+package event
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Step is one of the steps of an occurrence.
+type Step string
+
+// The steps, in their order.
+const (
+	StepPreQueue Step = "preQueue"
+	StepOpens    Step = "opens"
+	StepCloses   Step = "closes"
+	StepEnds     Step = "ends"
+)
+
+// Steps are all of them.
+var Steps = []Step{StepPreQueue, StepOpens, StepCloses, StepEnds}
+
+// Phase is which step an occurrence made last.
+type Phase string
+
+// The phases, in their order.
+const (
+	// PhaseAnnounced: none yet.
+	PhaseAnnounced Phase = "announced"
+	PhaseGathering Phase = "gathering"
+	PhaseOpen      Phase = "open"
+	PhaseClosed    Phase = "closed"
+)
+
+// Never is a time that does not come, in Unix milliseconds: a step is held. It is exact as
+// a double.
+const Never = 1<<53 - 1
+
+// maxDraws is how many draws a zone remembers: those whose visitors may still wait.
+const maxDraws = 3
+
+// State is what a zone knows of its events beside the list: the servers' own, which no
+// operator sets. It holds nothing that is secret.
+type State struct {
+	// Now is the occurrence that is next, or under way; nil for none.
+	Now *Progress `json:"now,omitempty"`
+	// Draws are the latest, that of Now last.
+	Draws []Draw `json:"draws,omitempty"`
+	// Done are the latest occurrences of the events in the list that are over, or were
+	// skipped.
+	Done []Done `json:"done,omitempty"`
+}
+
+// Done is an occurrence that is over.
+type Done struct {
+	Event string `json:"event"`
+	// AtMillis is when it was listed to open.
+	AtMillis int64 `json:"at"`
+}
+
+// Progress is one occurrence. Its times are Unix milliseconds on the store's clock; 0 for
+// a step that there is not, Never for one that is held.
+type Progress struct {
+	// Event is as it was listed when its times were last taken from there.
+	Event Event `json:"event"`
+	// ListedMillis is when it was listed to open.
+	ListedMillis int64 `json:"listed"`
+	Phase        Phase `json:"phase"`
+	// Order is the event's, as it was when people began to gather.
+	Order Order `json:"order"`
+
+	PreQueueAtMillis int64 `json:"preQueueAt"`
+	SettlesAtMillis  int64 `json:"settlesAt"`
+	OpensAtMillis    int64 `json:"opensAt"`
+	ClosesAtMillis   int64 `json:"closesAt,omitempty"`
+	EndsAtMillis     int64 `json:"endsAt,omitempty"`
+	// Held is the step that waits for an operator; its time is Never.
+	Held Step `json:"held,omitempty"`
+	// Before are the settings that it changed, as they were.
+	Before Values `json:"before,omitempty"`
+}
+
+// Gate is what a store goes by.
+type Gate struct {
+	// From GatherAtMillis on nobody is let in before OpensAtMillis, and nobody hears of a
+	// number before SettlesAtMillis. All 0: there is no event.
+	GatherAtMillis, SettlesAtMillis, OpensAtMillis int64
+	// FromMicros and UptoMicros are those of the draw; 0 without one.
+	FromMicros, UptoMicros int64
+	// BehindMicros is the end of the draws before.
+	BehindMicros int64
+}
+
+// Holds reports whether nobody is let in at the time.
+func (g Gate) Holds(nowMillis int64) bool {
+	return g.GatherAtMillis <= nowMillis && nowMillis < g.OpensAtMillis
+}
+
+// Gathers reports whether nobody hears of a number at the time.
+func (g Gate) Gathers(nowMillis int64) bool {
+	return g.Holds(nowMillis) && nowMillis < g.SettlesAtMillis
+}
+
+// Draws reports whether who joins at the time is drawn.
+func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers(nowMillis) }
+
+// Drew reports whether one who arrived then is drawn, as far as the gate goes.
+func (g Gate) Drew(arrivedAtMicros int64) bool {
+	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
+}
+
+// Scores reports whether it is a score of the draw.
+func (g Gate) Scores(micros int64) bool { return g.FromMicros <= micros && micros < g.UptoMicros }
+
+// Behind is when one arrives who is not drawn, and would arrive then: behind all who are.
+func (g Gate) Behind(arrivesAtMicros int64) int64 {
+	arrivesAtMicros = max(arrivesAtMicros, g.BehindMicros)
+	if g.UptoMicros > 0 && arrivesAtMicros/1000 >= g.GatherAtMillis {
+		arrivesAtMicros = max(arrivesAtMicros, g.UptoMicros)
+	}
+	return arrivesAtMicros
+}
+
+// WaitsSince is from when on one has waited who is let in now: from the arrival, or from
+// the opening if that was later. All in Unix milliseconds.
+func (g Gate) WaitsSince(arrivedAtMillis, nowMillis int64) int64 {
+	if g.OpensAtMillis <= nowMillis {
+		return max(arrivedAtMillis, g.OpensAtMillis)
+	}
+	return arrivedAtMillis
+}
+
+// Gate is what a store goes by in this state.
+func (s State) Gate() Gate {
+	var g Gate
+	p, draw := s.Now, s.Draw()
+	for i := range s.Draws {
+		if d := &s.Draws[i]; d != draw {
+			g.BehindMicros = max(g.BehindMicros, d.UptoMicros)
+		}
+	}
+	if p == nil || p.PreQueueAtMillis == Never || p.PreQueueAtMillis >= p.OpensAtMillis {
+		return g
+	}
+	g.GatherAtMillis, g.SettlesAtMillis, g.OpensAtMillis = p.PreQueueAtMillis, p.SettlesAtMillis, p.OpensAtMillis
+	if draw != nil {
+		g.FromMicros, g.UptoMicros = draw.FromMicros, draw.UptoMicros
+	}
+	return g
+}
+
+// Draw is that of the occurrence that is next or under way; nil if there is none.
+func (s State) Draw() *Draw {
+	if n := len(s.Draws); s.Now != nil && s.Now.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
+		return &s.Draws[n-1]
+	}
+	return nil
+}
+
+// Unopened reports whether an occurrence has begun by the time and is not known to have
+// opened.
+func (s State) Unopened(nowMillis int64) bool {
+	p := s.Now
+	return p != nil && (p.Phase == PhaseGathering || p.Phase == PhaseAnnounced && p.PreQueueAtMillis <= nowMillis)
+}
+
+// IsZero reports whether nothing is known.
+func (s State) IsZero() bool { return s.Now == nil && len(s.Draws) == 0 && len(s.Done) == 0 }
+
+// clone is a state whose parts are the caller's own.
+func (s State) clone() State {
+	if s.Now != nil {
+		s.Now = new(*s.Now)
+	}
+	s.Draws, s.Done = slices.Clone(s.Draws), slices.Clone(s.Done)
+	return s
+}
+
+// Announce has the next occurrence of the list be the one that comes. commit makes a new
+// nonce, and says the commitment that follows. ok is false if there is none.
+func (s State) Announce(list []Event, now time.Time, commit func(event string) (nonce, commitment string)) (next State, ok bool) {
+	var first *Occurrence
+	for _, e := range list {
+		after := now
+		for _, d := range s.Done {
+			if done := time.UnixMilli(d.AtMillis); d.Event == e.Name && done.After(after) {
+				after = done
+			}
+		}
+		if o, comes := e.Next(after); comes && (first == nil || o.Opens.Before(first.Opens)) {
+			first = &o
+		}
+	}
+	if first == nil {
+		return s, false
+	}
+	next = s.clone()
+	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(first.Event.Order, OrderArrival)}
+	next.Now = p
+	p.take(*first)
+	if p.Order == OrderDraw {
+		d := Draw{Event: p.Event.Name}
+		d.Nonce, d.Commitment = commit(p.Event.Name)
+		next.Draws = append(next.Draws, d)
+		next.Draws = next.Draws[max(0, len(next.Draws)-maxDraws):]
+		next.fit(now.UnixMilli())
+	}
+	return next, true
+}
+
+// take takes over times.
+func (p *Progress) take(o Occurrence) {
+	millis := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return t.UnixMilli()
+	}
+	p.PreQueueAtMillis, p.SettlesAtMillis, p.OpensAtMillis = millis(o.PreQueue), millis(o.Settles), millis(o.Opens)
+	p.ClosesAtMillis, p.EndsAtMillis = millis(o.Closes), millis(o.Ends)
+}
+
+// fit has the draw be what the times say, as far as that may still be: once people gather
+// the range of scores stays, and once it is closed it is not opened again.
+func (s *State) fit(nowMillis int64) {
+	d := s.Draw()
+	if d == nil {
+		return
+	}
+	p := s.Now
+	d.OpensAtMillis = p.OpensAtMillis
+	if nowMillis < d.SettlesAtMillis || d.SettlesAtMillis == 0 {
+		d.SettlesAtMillis = p.SettlesAtMillis
+	}
+	p.SettlesAtMillis = d.SettlesAtMillis
+	if nowMillis < d.GathersAtMillis || d.FromMicros == 0 {
+		d.GathersAtMillis, d.FromMicros = p.PreQueueAtMillis, p.PreQueueAtMillis*1000
+		for _, before := range s.Draws[:len(s.Draws)-1] {
+			d.FromMicros = max(d.FromMicros, before.UptoMicros)
+		}
+		d.UptoMicros = max(p.SettlesAtMillis*1000, d.FromMicros+leastRange)
+	}
+}
+
+// leastRange is how wide a draw's range of scores is at least, in microseconds.
+const leastRange = 1_000_000
+
+// begun reports whether people gather already, or will before a change of it is made.
+func (p *Progress) begun(now time.Time) bool {
+	return p.Phase != PhaseAnnounced || p.PreQueueAtMillis <= now.UnixMilli()+settleMargin
+}
+
+// Next is the step that is next, and when it is due.
+func (p *Progress) Next() (step Step, atMillis int64) {
+	switch p.Phase {
+	case PhaseAnnounced:
+		if p.PreQueueAtMillis < p.OpensAtMillis || p.Held == StepPreQueue {
+			return StepPreQueue, p.PreQueueAtMillis
+		}
+		return StepOpens, p.OpensAtMillis
+	case PhaseGathering:
+		return StepOpens, p.OpensAtMillis
+	case PhaseOpen:
+		if p.ClosesAtMillis > 0 {
+			return StepCloses, p.ClosesAtMillis
+		}
+	case PhaseClosed:
+	}
+	if p.EndsAtMillis > 0 {
+		return StepEnds, p.EndsAtMillis
+	}
+	return "", Never
+}
+
+// at is where the time of a step is kept.
+func (p *Progress) at(step Step) *int64 {
+	return map[Step]*int64{
+		StepPreQueue: &p.PreQueueAtMillis, StepOpens: &p.OpensAtMillis, StepCloses: &p.ClosesAtMillis, StepEnds: &p.EndsAtMillis,
+	}[step]
+}
+
+// Step is when a step is made, in Unix milliseconds: 0 for one that there is not, Never for
+// one that is held; and whether it was made.
+func (p *Progress) Step(step Step) (atMillis int64, made bool) {
+	if step == StepPreQueue && p.Held != step && p.PreQueueAtMillis >= p.OpensAtMillis {
+		return 0, false
+	}
+	return *p.at(step), p.made(step)
+}
+
+// Listed is the event's first occurrence, as it is listed.
+func (e Event) Listed() *Progress {
+	p := &Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
+	if o, err := e.first(); err == nil {
+		p.ListedMillis = o.Opens.UnixMilli()
+		p.take(o)
+	}
+	return p
+}
+
+// made reports whether a step was made.
+func (p *Progress) made(step Step) bool {
+	after := map[Step]Phase{StepPreQueue: PhaseGathering, StepOpens: PhaseOpen, StepCloses: PhaseClosed}[step]
+	order := []Phase{PhaseAnnounced, PhaseGathering, PhaseOpen, PhaseClosed}
+	return after != "" && slices.Index(order, p.Phase) >= slices.Index(order, after)
+}
+
+// Made is the state after the next step, but for ends: see Over.
+func (s State) Made(step Step) State {
+	next := s.clone()
+	next.Now.Phase = map[Step]Phase{StepPreQueue: PhaseGathering, StepOpens: PhaseOpen, StepCloses: PhaseClosed}[step]
+	return next
+}
+
+// Over is the state after the occurrence: it is not announced again.
+func (s State) Over(list []Event) State {
+	next := s.clone()
+	p := next.Now
+	next.Now = nil
+	next.Done = append(slices.DeleteFunc(next.Done, func(d Done) bool {
+		return d.Event == p.Event.Name || !slices.ContainsFunc(list, func(e Event) bool { return e.Name == d.Event })
+	}), Done{p.Event.Name, p.ListedMillis})
+	return next
+}
+
+// settleMargin is how long before people settle the draw counts as closed for who moves its
+// opening, in milliseconds: the store's clock goes on while the move is on its way.
+const settleMargin = 2_000
+
+// Listed takes over what the list says now of the occurrence. ok is false if the list says
+// what it said.
+func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool) {
+	i := slices.IndexFunc(list, func(e Event) bool { return e.Name == s.Now.Event.Name })
+	if i < 0 {
+		return s, false, true
+	}
+	e := list[i]
+	if e.same(s.Now.Event) {
+		return s, true, false
+	}
+	next = s.clone()
+	p := next.Now
+	was := *p
+	begun := was.begun(now)
+	if !begun && cmp.Or(e.Order, OrderArrival) != was.Order {
+		// Announced anew, with a draw or without.
+		if next.Now = nil; was.Order == OrderDraw {
+			next.Draws = next.Draws[:len(next.Draws)-1]
+		}
+		if len(next.Draws) == 0 {
+			next.Draws = nil
+		}
+		return next, true, true
+	}
+	o, err := e.first()
+	if err != nil {
+		return s, true, false
+	}
+	if e.Recurs != "" && o.Opens.Before(now) && !begun {
+		o, _ = e.Next(now)
+	} else if e.Recurs != "" && o.Opens.Before(now) {
+		o = o.at(time.UnixMilli(was.OpensAtMillis))
+	}
+	p.Event, p.ListedMillis = e, o.Opens.UnixMilli()
+	p.take(o)
+	if begun {
+		p.PreQueueAtMillis = was.PreQueueAtMillis
+	}
+	for _, step := range Steps {
+		if was.made(step) || was.Held == step {
+			*p.at(step) = *was.at(step)
+		}
+	}
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, true, true
+}
+
+// same reports whether two events are the same to an occurrence.
+func (e Event) same(other Event) bool {
+	return e.sameTimes(other) && e.Order == other.Order && e.DrawClosesSeconds == other.DrawClosesSeconds &&
+		fmt.Sprint(e.Settings, e.Texts) == fmt.Sprint(other.Settings, other.Texts)
+}
+
+// Hold has a step wait until it is moved. It returns what is wrong, a sentence.
+func (s State) Hold(step Step, now time.Time) (next State, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, fault
+	}
+	next = s.clone()
+	p := next.Now
+	if p.Held != "" {
+		return s, fmt.Sprintf("%s is held already", p.Held)
+	}
+	p.Held = step
+	if *p.at(step) = Never; step == StepOpens && now.UnixMilli()+settleMargin < p.SettlesAtMillis {
+		p.SettlesAtMillis = Never
+	}
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, ""
+}
+
+// Move has a step be made at a time, which must be to come, and frees it if it was held.
+// The opening takes the time at which people settle with it, unless they have settled.
+func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, fault
+	}
+	if !to.After(now) {
+		return s, fmt.Sprintf("%s is in the past", to.Format(time.RFC3339))
+	}
+	next = s.clone()
+	p := next.Now
+	*p.at(step) = to.UnixMilli()
+	if p.Held == step {
+		p.Held = ""
+	}
+	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
+		before := cmp.Or(p.Event.DrawClosesSeconds, DefaultDrawClosesSeconds) * 1000
+		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-before)
+		if p.begun(now) && p.SettlesAtMillis < nowMillis {
+			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), before/1000)
+		}
+	}
+	if fault := p.inOrder(); fault != "" {
+		return s, fault
+	}
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, ""
+}
+
+// inOrder says which step is not after the one before.
+func (p *Progress) inOrder() string {
+	last, name := int64(0), Step("")
+	for _, step := range Steps {
+		at := *p.at(step)
+		if at == 0 || at == Never {
+			continue
+		}
+		if at < last || at == last && name != StepPreQueue {
+			return fmt.Sprintf("%s would not be after %s", step, name)
+		}
+		last, name = at, step
+	}
+	if p.Order == OrderDraw && p.SettlesAtMillis <= p.PreQueueAtMillis && p.OpensAtMillis != Never {
+		return "nobody could gather before the draw closes"
+	}
+	return ""
+}
+
+// Skip has a step not be made. Without preQueue nobody gathers; without opens the
+// occurrence is over (see Over); without closes newcomers come on, without ends the
+// settings stay.
+func (s State) Skip(step Step, now time.Time) (next State, over bool, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, false, fault
+	}
+	next = s.clone()
+	p := next.Now
+	if p.Held == step {
+		p.Held = ""
+	}
+	switch step {
+	case StepOpens:
+		return s, true, ""
+	case StepPreQueue:
+		if p.Order == OrderDraw {
+			return s, false, "without gathering there is no draw: skip opens, or set another order"
+		}
+		p.PreQueueAtMillis, p.SettlesAtMillis = p.OpensAtMillis, p.OpensAtMillis
+	default:
+		*p.at(step) = 0
+	}
+	next.fit(now.UnixMilli())
+	return next, false, ""
+}
+
+// open says why a step cannot be held, moved or skipped; "" if it can.
+func (s State) open(step Step, now time.Time) string {
+	switch p := s.Now; {
+	case p == nil:
+		return "no event is to come or under way"
+	case !slices.Contains(Steps, step):
+		return fmt.Sprintf("step %q must be preQueue, opens, closes or ends", step)
+	case p.made(step), step == StepPreQueue && p.begun(now):
+		return fmt.Sprintf("%s was made already", step)
+	case *p.at(step) == 0:
+		return fmt.Sprintf("%q has no step %s", p.Event.Name, step)
+	}
+	return ""
+}

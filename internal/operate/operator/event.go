@@ -1,0 +1,138 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// withEvents is was or, where that is nil, the zone if it has events: what is set
+// unconditionally must not end one of them.
+func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Settings) (*zone.Settings, error) {
+	if was != nil {
+		return was, nil
+	}
+	is, err := s.store.Zone(ctx, zoneID)
+	switch {
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("operator: get zone: %w", err)
+	case is.EventState.IsZero():
+		return nil, nil
+	}
+	return &is, nil
+}
+
+// adopt has settings go on with the event that is under way, and refuses new events that
+// are past.
+func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
+	var listed []event.Event
+	now.EventState = event.State{}
+	if was != nil {
+		listed, now.EventState = was.Events, was.EventState
+	}
+	if len(now.Events) == 0 {
+		return nil
+	}
+	if fault := event.Past(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
+		return &serve.InvalidError{Faults: []string{"events " + fault}}
+	}
+	return nil
+}
+
+// clock is the store's, as far as the zone is there to ask.
+func (s *Service) clock(ctx context.Context, zoneID string) time.Time {
+	if stats, err := s.store.Stats(ctx, zoneID); err == nil {
+		return time.UnixMilli(stats.State.NowMillis)
+	}
+	return time.Now()
+}
+
+// StepChange is what an operator does to a step.
+type StepChange string
+
+// What there is to do.
+const (
+	StepHold StepChange = "hold"
+	StepMove StepChange = "move"
+	StepSkip StepChange = "skip"
+)
+
+// ReadStep is Step, of a JSON object with do and, to move, to: a time as RFC 3339 has it.
+func (s *Service) ReadStep(ctx context.Context, zoneID, name string, step event.Step, body []byte, by string) (zone.Settings, error) {
+	var asked struct {
+		Do string `yaml:"do"`
+		To string `yaml:"to"`
+	}
+	if !json.Valid(body) {
+		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	}
+	var n yaml.Node
+	if err := yaml.Unmarshal(body, &n); err != nil {
+		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	}
+	var r strictyaml.Reader
+	r.Struct(n.Content[0], "a step", &asked)
+	if len(r.Faults) > 0 {
+		return zone.Settings{}, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	}
+	var to time.Time
+	if asked.Do == string(StepMove) {
+		var err error
+		if to, err = time.Parse(time.RFC3339, asked.To); err != nil {
+			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: "must be a time as 2026-12-01T12:00:00+01:00"}
+		}
+	}
+	return s.Step(ctx, zoneID, name, step, StepChange(asked.Do), to, by)
+}
+
+// Step holds, moves or skips a step of the event that is next or under way; to is when a
+// moved one is to be made. It returns a *serve.InvalidError with nothing changed where
+// that cannot be.
+func (s *Service) Step(ctx context.Context, zoneID, name string, step event.Step, how StepChange, to time.Time, by string) (zone.Settings, error) {
+	for range maxTries {
+		was, err := s.Get(ctx, zoneID)
+		if err != nil {
+			return zone.Settings{}, err
+		}
+		next, fault := was, ""
+		if p := was.EventState.Now; p == nil || p.Event.Name != name {
+			fault = fmt.Sprintf("event %q is neither next nor under way", name)
+		} else {
+			now := s.clock(ctx, zoneID)
+			switch how {
+			case StepHold:
+				next.EventState, fault = was.EventState.Hold(step, now)
+			case StepMove:
+				next.EventState, fault = was.EventState.Move(step, to, now)
+			case StepSkip:
+				next, fault = was.Skip(step, now)
+			default:
+				fault = fmt.Sprintf("do %q must be hold, move or skip", how)
+			}
+		}
+		if fault != "" {
+			return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
+		}
+		_, err = s.store.PutZone(ctx, next, &was, by)
+		switch {
+		case err == nil:
+			s.log.InfoContext(ctx, "event step changed", "zone", zoneID, "event", name, "step", step, "how", how, "by", by)
+			return next, nil
+		case !errors.Is(err, line.ErrZoneChanged):
+			return zone.Settings{}, fmt.Errorf("operator: change step: %w", err)
+		}
+	}
+	return zone.Settings{}, ErrConflict
+}

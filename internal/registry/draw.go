@@ -1,0 +1,95 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// DrawSeeds knows the seeds of draws.
+type DrawSeeds interface {
+	// Seed returns the seed of a draw; ok is false for one that is not known.
+	Seed(zoneID string, d event.Draw) (seed event.Seed, ok bool)
+}
+
+// draw is one whose seed is known.
+type draw struct {
+	event.Draw
+	zoneID string
+	seed   event.Seed
+}
+
+// score is where the visitor with the id stands.
+func (d *draw) score(id line.ID) int64 {
+	return d.Score(d.seed, event.TicketOf(d.zoneID, d.Event, id))
+}
+
+// drawsOf are those of the settings.
+func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
+	var all []draw
+	for _, d := range s.EventState.Draws {
+		if seeds == nil {
+			break
+		}
+		if seed, known := seeds.Seed(s.ZoneID, d); known {
+			all = append(all, draw{d, s.ZoneID, seed})
+		}
+	}
+	return &all
+}
+
+// scoreNow is where one who joins stands if a draw is under way by then, 0 if none is to come.
+func (z *remembered) scoreNow(id line.ID) int64 {
+	if all, now := *z.draws.Load(), z.settings.Load().EventState.Draw(); now != nil && len(all) > 0 && all[len(all)-1].Nonce == now.Nonce {
+		return all[len(all)-1].score(id)
+	}
+	return 0
+}
+
+// placed is the place with its score, if a draw has given one.
+func (z *remembered) placed(p line.Place) line.Place {
+	all := *z.draws.Load()
+	for i := range all {
+		if all[i].Holds(p.ArrivedAtMicros) {
+			p.ScoreMicros = all[i].score(p.ID)
+		}
+	}
+	return p
+}
+
+// drawn makes a call that may need to know of a draw. Where people gather for one of which
+// this server has not heard, it reads the zone and makes the call once more.
+func (r *Registry) drawn(ctx context.Context, z *remembered, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
+	a, err := ask(ctx, r, z, call, do)
+	if err != nil || a.Status != line.Undrawn {
+		return a, err
+	}
+	is, err := r.readZone(ctx, z.id)
+	if err == nil {
+		r.remember(is, false)
+		a, err = ask(ctx, r, z, call, do)
+	}
+	if err == nil && a.Status == line.Undrawn {
+		err = fmt.Errorf("registry: people gather for a draw whose seed is not known: %w", line.ErrStoreUnavailable)
+	}
+	return a, err
+}
+
+// Drawn, KeepDraw and Draw implement store.Drawer, but for JoinDrawn.
+
+func (r *Registry) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	return measured(r, store.Drawn, func() ([]line.Place, error) { return r.store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) })
+}
+
+func (r *Registry) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
+	_, err := measured(r, store.KeepDraw, func() (none, error) { return none{}, r.store.KeepDraw(ctx, zoneID, event, part, text) })
+	return err
+}
+
+func (r *Registry) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
+	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, event, part) })
+}

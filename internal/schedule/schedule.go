@@ -1,0 +1,134 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// every is how often it is looked what is due: four times in the second in which a step
+// must be made.
+const every = 250 * time.Millisecond
+
+// Zones is what is asked of the registry.
+type Zones interface {
+	Zones(ctx context.Context) ([]zone.Settings, error)
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
+	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
+	KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error
+	Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error)
+}
+
+// Seeds makes and knows the seeds of draws.
+type Seeds interface {
+	// Commit returns a new nonce and the commitment of its seed.
+	Commit(zoneID string) (nonce, commitment string)
+	// Seed returns the seed of a draw; ok is false for one that is not known.
+	Seed(zoneID string, d event.Draw) (seed event.Seed, ok bool)
+}
+
+// Meter counts what is done here.
+type Meter interface {
+	// Step counts a step of an event that this server made.
+	Step(zoneID string)
+}
+
+// Options of a Schedule. All but Meter and Logger are required.
+type Options struct {
+	Zones  Zones
+	Seeds  Seeds
+	Meter  Meter
+	Logger *slog.Logger
+}
+
+// Schedule makes the steps of events. It is safe for concurrent use.
+type Schedule struct {
+	Options
+	// writer names this server's lists.
+	writer string
+
+	mu sync.Mutex
+	// published are the nonces of draws whose list is known to be there, or too late.
+	published map[string]bool
+	// troubled are the zones of which the log says already that a step cannot be made.
+	troubled map[string]bool
+
+	background background.Group
+}
+
+// New returns a Schedule. Call Start before use and Stop after.
+func New(o Options) *Schedule {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	writer, _ := o.Seeds.Commit("")
+	return &Schedule{Options: o, writer: writer, published: make(map[string]bool), troubled: make(map[string]bool)}
+}
+
+// Start makes steps in the background until Stop.
+func (s *Schedule) Start(ctx context.Context) {
+	s.background.Start(ctx, background.Every(every, s.runOnce))
+}
+
+// Stop ends that, and waits for it.
+func (s *Schedule) Stop() { s.background.Stop() }
+
+// runOnce makes what is due, a step a zone.
+func (s *Schedule) runOnce(ctx context.Context) {
+	zones, err := s.Zones.Zones(ctx)
+	if err != nil {
+		return // the registry's log says so
+	}
+	for _, z := range zones {
+		if len(z.Events) == 0 && z.EventState.IsZero() {
+			continue
+		}
+		err := s.look(ctx, z)
+		s.mu.Lock()
+		before := s.troubled[z.ZoneID]
+		s.troubled[z.ZoneID] = err != nil
+		s.mu.Unlock()
+		switch {
+		case err != nil && !before && ctx.Err() == nil:
+			s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", z.ZoneID, "error", err)
+		case err == nil && before:
+			s.Logger.Info("what is due of an event is done again", "zone", z.ZoneID)
+		}
+	}
+}
+
+// look makes what is due in a zone.
+func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
+	stats, err := s.Zones.Stats(ctx, z.ZoneID)
+	if err != nil {
+		return err
+	}
+	nowMillis := stats.State.NowMillis
+	next, name, due := z.Due(time.UnixMilli(nowMillis), func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) })
+	if !due {
+		return s.publish(ctx, z, nowMillis)
+	}
+	if _, err := s.Zones.PutZone(ctx, next, &z, zone.By(name)); errors.Is(err, line.ErrZoneChanged) {
+		return nil // by another server, or an operator: looked at again
+	} else if err != nil {
+		return err
+	}
+	phase := event.Phase("over")
+	if p := next.EventState.Now; p != nil {
+		phase = p.Phase
+	}
+	s.Logger.Info("event", "zone", z.ZoneID, "event", name, "phase", phase)
+	if s.Meter != nil {
+		s.Meter.Step(z.ZoneID)
+	}
+	return nil
+}

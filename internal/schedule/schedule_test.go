@@ -1,0 +1,216 @@
+package schedule
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const zoneID = "Z"
+
+// server is one of two that share a store.
+type server struct {
+	*Schedule
+	zones *registry.Registry
+}
+
+// room is a zone with an event, on a store with a clock of its own.
+type room struct {
+	t       *testing.T
+	at      time.Time
+	store   *embedded.Store
+	servers []server
+	places  map[string]line.Place
+}
+
+func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
+	t.Helper()
+	r := &room{t: t, at: time.Now().Truncate(time.Second), places: make(map[string]line.Place)}
+	now := func() time.Time { return r.at }
+	var err error
+	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.store.Close() })
+	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Name = "noon"
+	e.PreQueueAt, e.OpensAt = r.at.Add(gathers).Format(time.RFC3339), r.at.Add(opens).Format(time.RFC3339)
+	z := zone.Defaults(zoneID)
+	z.PerMinute, z.Events = 60, []event.Event{e}
+	if _, err := r.store.PutZone(t.Context(), z, nil, "test"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: now, Interval: time.Hour})
+		zones.Start(t.Context())
+		t.Cleanup(zones.Stop)
+		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
+	}
+	return r
+}
+
+// pass lets time go on, with both servers at work.
+func (r *room) pass(d time.Duration) {
+	for end := r.at.Add(d); ; {
+		for _, s := range r.servers {
+			s.runOnce(r.t.Context())
+		}
+		if !r.at.Before(end) {
+			return
+		}
+		r.at = r.at.Add(min(500*time.Millisecond, end.Sub(r.at)))
+	}
+}
+
+func (r *room) join(n int) {
+	r.t.Helper()
+	for i := range n {
+		name := fmt.Sprintf("v%d", i)
+		var id line.ID
+		copy(id[:], name)
+		a, err := r.servers[i%2].zones.Join(r.t.Context(), zoneID, id)
+		if err != nil || a.Status != line.Waiting || a.Position != 0 {
+			r.t.Fatalf("%s: %+v, %v", name, a, err)
+		}
+		r.places[name] = a.Place
+	}
+}
+
+// TestDrawIsAsItsListSays: two servers, one of which has not heard that people gather. What
+// anybody can read proves the order in which people stand, and says nothing too early.
+func TestDrawIsAsItsListSays(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRoom(t, event.Event{Order: event.OrderDraw, Settings: event.Values{"perMinute": "120"}}, 10*time.Second, 2*time.Minute)
+	r.pass(time.Second)
+	d, err := r.servers[0].Draw(ctx, zoneID, "noon")
+	if err != nil || d.Commitment == "" || d.Seed != "" || d.Parts != 0 {
+		t.Fatalf("before people gather: %+v, %v", d, err)
+	}
+	r.pass(9 * time.Second)
+	r.join(40)
+	r.pass(78 * time.Second) // 2 s before the draw closes
+	if _, err := r.servers[1].Part(ctx, zoneID, "noon", "1"); !errors.Is(err, ErrNoDraw) {
+		t.Errorf("a list before the draw has closed: %v", err)
+	}
+	r.pass(4 * time.Second)
+	p, err := r.servers[1].Part(ctx, zoneID, "noon", "1")
+	if err != nil || len(p.Tickets) != 40 || p.First != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	number := make(map[string]int64)
+	for i, ticket := range p.Tickets {
+		number[ticket] = int64(i) + 1
+	}
+	for name, place := range r.places {
+		a, err := r.servers[0].zones.Poll(ctx, zoneID, place)
+		mine := event.TicketOf(zoneID, "noon", place.ID)
+		if err != nil || a.Position != number[hex.EncodeToString(mine[:])] {
+			t.Errorf("%s stands at %d, the list says %d: %v", name, a.Position, number[hex.EncodeToString(mine[:])], err)
+		}
+	}
+	if d, err = r.servers[0].Draw(ctx, zoneID, "noon"); err != nil || d.Seed != "" {
+		t.Errorf("before the opening: %+v, %v", d, err)
+	}
+	r.pass(29 * time.Second)
+	if d, err = r.servers[1].Draw(ctx, zoneID, "noon"); err != nil || d.Seed == "" || d.Tickets != 40 {
+		t.Fatalf("after the opening: %+v, %v", d, err)
+	}
+	prove(t, d, p.Tickets)
+	z, err := r.store.Zone(ctx, zoneID)
+	if err != nil || z.PerMinute != 120 || z.EventState.Now.Phase != event.PhaseOpen {
+		t.Errorf("%+v, %v", z, err)
+	}
+}
+
+// prove checks a list as anybody can, by what is public.
+func prove(t *testing.T, d Draw, tickets []string) {
+	t.Helper()
+	seed, err := hex.DecodeString(d.Seed)
+	if sum := sha256.Sum256(seed); err != nil || hex.EncodeToString(sum[:]) != d.Commitment {
+		t.Fatalf("the seed %s is not that of %s: %v", d.Seed, d.Commitment, err)
+	}
+	last := int64(0)
+	for i, text := range tickets {
+		ticket, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mac := hmac.New(sha256.New, seed)
+		mac.Write(ticket)
+		part, _ := bits.Mul64(binary.BigEndian.Uint64(mac.Sum(nil)), uint64(d.UptoMicros-d.FromMicros))
+		score := d.FromMicros + int64(part)
+		if score < last {
+			t.Errorf("number %d stands at %d, the one before at %d", i+1, score, last)
+		}
+		last = score
+	}
+}
+
+// TestStepsAreMadeOnce: whoever makes them, and by a server that starts late, too.
+func TestStepsAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, event.Event{Settings: event.Values{"perMinute": "120"}}, 10*time.Second, 2*time.Minute)
+	r.pass(time.Second)
+	r.at = r.at.Add(time.Hour) // nobody is there at noon
+	r.pass(2 * time.Second)
+	changes, err := r.store.Changes(t.Context(), zoneID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, c := range changes {
+		phase := event.Phase("none")
+		if p := c.Now.EventState.Now; p != nil {
+			phase = p.Phase
+		}
+		said = append(said, fmt.Sprintf("%s %s", c.By, phase))
+	}
+	want := "event noon open, event noon gathering, event noon announced, test none"
+	if got := strings.Join(said, ", "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestSeedIsNowhere: in nothing that is kept, recorded or told before the opening.
+func TestSeedIsNowhere(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+	r.pass(20 * time.Second)
+	z, err := r.store.Zone(t.Context(), zoneID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, known := r.servers[0].Seeds.Seed(zoneID, *z.EventState.Draw())
+	if !known {
+		t.Fatal("the servers do not know the seed")
+	}
+	kept, err := z.Kept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret := hex.EncodeToString(seed[:]); strings.Contains(string(kept)+z.String(), secret) {
+		t.Error("the settings have the seed")
+	}
+	if _, err := r.servers[0].Draw(context.Background(), zoneID, "other"); !errors.Is(err, ErrNoDraw) {
+		t.Errorf("the draw of no event: %v", err)
+	}
+}

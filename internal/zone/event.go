@@ -1,0 +1,194 @@
+package zone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+)
+
+// modeKey is the setting that the step closes changes.
+const modeKey = "mode"
+
+// Gate is what a store goes by while an event is to come or under way.
+func (s Settings) Gate() event.Gate { return s.EventState.Gate() }
+
+// Unopened is the event that has begun and not opened yet, as far as the settings tell, and
+// when it opens; "" for none, 0 while that is held. gathers: the store says that people
+// gather.
+func (s *Settings) Unopened(gathers bool) (name string, opensAtMillis int64) {
+	p := s.EventState.Now
+	switch {
+	case p == nil, p.Phase != event.PhaseGathering && (!gathers || p.Phase != event.PhaseAnnounced):
+		return "", 0
+	case p.OpensAtMillis == event.Never:
+		return p.Event.Name, 0
+	}
+	return p.Event.Name, p.OpensAtMillis
+}
+
+// By is how a step signs in the record of changes.
+func By(eventName string) string { return "event " + eventName }
+
+// Due is the zone after what is due of its events at a time of the store's clock, and
+// whose event it was; ok is false if nothing is due. It is one step: there may be another
+// due after it. commit is described at event.State.Announce.
+func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitment string)) (next Settings, of string, ok bool) {
+	next = s
+	p := s.EventState.Now
+	if p != nil {
+		var listed bool
+		if next.EventState, listed, ok = s.EventState.Listed(s.Events, now); ok {
+			if !listed {
+				next = s.over()
+			}
+			return next, p.Event.Name, true
+		}
+		step, at := p.Next()
+		if step != "" {
+			if now.UnixMilli() < at {
+				return s, "", false
+			}
+			return s.made(step), p.Event.Name, true
+		}
+	}
+	state, ok := s.EventState.Announce(s.Events, now, commit)
+	if !ok || p != nil && state.Now.Event.Name == p.Event.Name && state.Now.ListedMillis <= p.ListedMillis {
+		return s, "", false
+	}
+	next.EventState = state
+	if p != nil { // it has no further step
+		over := s.EventState.Over(s.Events)
+		next.EventState.Done = over.Done
+	}
+	return next, state.Now.Event.Name, true
+}
+
+// made is the zone after a step.
+func (s Settings) made(step event.Step) Settings {
+	if step == event.StepEnds {
+		return s.over()
+	}
+	next := s
+	next.EventState = s.EventState.Made(step)
+	p := next.EventState.Now
+	gathered := s.EventState.Now.Phase == event.PhaseGathering
+	switch {
+	case step == event.StepPreQueue, step == event.StepOpens && !gathered:
+		next.apply(p.Event.Settings)
+	case step == event.StepCloses:
+		next.apply(event.Values{modeKey: string(ModeClosed)})
+	}
+	return next
+}
+
+// apply sets settings by name, and keeps what they were. Those that are out of range are
+// let be: Fault has looked.
+func (s *Settings) apply(values event.Values) {
+	p := s.EventState.Now
+	before := maps.Clone(p.Before)
+	if before == nil {
+		before = make(event.Values)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		x := Table.Find(name)
+		if x == nil || x.Of != "" {
+			continue
+		}
+		if _, kept := before[name]; !kept {
+			before[name] = x.Text(*s)
+		}
+		_ = x.Parse(s, values[name])
+	}
+	if p.Before = before; len(before) == 0 {
+		p.Before = nil
+	}
+}
+
+// over is the zone when the occurrence has ended: what it set is as before, but for what
+// somebody has set otherwise since.
+func (s Settings) over() Settings {
+	next, p := s, s.EventState.Now
+	set := maps.Clone(p.Event.Settings)
+	if set == nil {
+		set = make(event.Values)
+	}
+	if p.Phase == event.PhaseClosed {
+		set[modeKey] = string(ModeClosed)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Before)) {
+		x, as := Table.Find(name), Defaults(s.ZoneID)
+		if x == nil || x.Parse(&as, set[name]) != nil || !x.Same(as, s) {
+			continue
+		}
+		_ = x.Parse(&next, p.Before[name])
+	}
+	next.EventState = s.EventState.Over(s.Events)
+	return next
+}
+
+// Skip is the zone without a step that is to come; fault says why that cannot be.
+func (s Settings) Skip(step event.Step, now time.Time) (next Settings, fault string) {
+	next = s
+	state, over, fault := s.EventState.Skip(step, now)
+	if next.EventState = state; over {
+		next = s.over()
+	}
+	return next, fault
+}
+
+// eventFault says which event has settings that may not be; "" for none.
+func (s Settings) eventFault() string {
+	for _, e := range s.Events {
+		for _, name := range slices.Sorted(maps.Keys(e.Settings)) {
+			x, as := Table.Find(name), Defaults(s.ZoneID)
+			fault := ""
+			switch {
+			case x == nil || x.Of != "":
+				fault = fmt.Sprintf("%q is no setting that an event can have", name)
+			case x.Parse(&as, e.Settings[name]) != nil:
+				fault = name + " must be " + x.Kind()
+			default:
+				fault = x.Check(as)
+			}
+			if fault != "" {
+				return fmt.Sprintf("events %q: settings: %s", e.Name, fault)
+			}
+		}
+	}
+	return ""
+}
+
+// sayEvents is the list in a few words.
+func (s Settings) sayEvents() string {
+	names := make([]string, len(s.Events))
+	for i, e := range s.Events {
+		names[i] = e.Name + " at " + e.OpensAt
+		if e.Recurs != "" {
+			names[i] += ", recurs " + e.Recurs
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, "; ")
+}
+
+// sayEventState is the occurrence in a few words.
+func (s Settings) sayEventState() string {
+	p := s.EventState.Now
+	if p == nil {
+		return "none"
+	}
+	text := p.Event.Name + ", " + string(p.Phase)
+	switch step, at := p.Next(); {
+	case p.Held != "":
+		text += ", " + string(p.Held) + " held"
+	case step != "":
+		text += ", " + string(step) + " at " + time.UnixMilli(at).UTC().Format(time.RFC3339)
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package zone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+)
+
+// Planned is a step of an event, in words.
+type Planned struct {
+	Event string
+	Step  event.Step
+	// At is zero for a step that is held.
+	At   time.Time
+	Made bool
+	// What happens then.
+	What string
+}
+
+// Plan is what the zone's events do when, the next occurrence of each.
+func (s Settings) Plan() (all []Planned) {
+	for _, e := range s.Events {
+		p := s.EventState.Now
+		if p == nil || p.Event.Name != e.Name {
+			p = e.Listed()
+		}
+		for _, step := range event.Steps {
+			at, made := p.Step(step)
+			if at == 0 {
+				continue
+			}
+			one := Planned{Event: e.Name, Step: step, Made: made, What: s.what(p, step)}
+			if at != event.Never {
+				one.At = time.UnixMilli(at)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// what says what a step does.
+func (s Settings) what(p *event.Progress, step event.Step) string {
+	switch step {
+	case event.StepPreQueue:
+		text := "people gather, and nobody is let in"
+		if p.Order == event.OrderDraw {
+			text += "; a draw gives them their places"
+		}
+		return text + s.with(p)
+	case event.StepOpens:
+		text := "they are let in, in the order in which they came"
+		if p.Order == event.OrderDraw {
+			text = "they are let in, as drawn"
+		}
+		if p.PreQueueAtMillis >= p.OpensAtMillis {
+			text += s.with(p)
+		}
+		if p.Event.Recurs != "" {
+			text += "; again " + p.Event.Recurs
+		}
+		return text
+	case event.StepCloses:
+		return "no newcomers any more; those who wait go on"
+	default:
+		return "the settings of before hold again"
+	}
+}
+
+// with are the settings of an event.
+func (s Settings) with(p *event.Progress) string {
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(p.Event.Settings)) {
+		set = append(set, fmt.Sprintf("%s=%s", name, p.Event.Settings[name]))
+	}
+	if len(set) == 0 {
+		return ""
+	}
+	return ", with " + strings.Join(set, " ")
+}

@@ -1,0 +1,70 @@
+package lua
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// Drawn implements store.Drawer.
+func (s *Store) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	from := max(fromMicros, after.ScoreMicros)
+	var all []line.Place
+	// Those with one score come again, for they are in the order of their ids: until one of
+	// a higher score comes, or nobody more.
+	for offset := int64(0); len(all) == 0; offset += store.DrawnBatch {
+		some, err := s.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
+			Key: s.keys(zoneID)[lineKey], ByScore: true, Count: store.DrawnBatch, Offset: offset,
+			Start: strconv.FormatInt(from, 10), Stop: "(" + strconv.FormatInt(uptoMicros, 10),
+		}).Result()
+		if err != nil {
+			return nil, s.failed(ctx, "drawn", err)
+		}
+		for _, z := range some {
+			id, ok := z.Member.(string)
+			p := line.Place{ScoreMicros: int64(z.Score)}
+			if !ok || copy(p.ID[:], id) != len(p.ID) {
+				return nil, fmt.Errorf("lua: drawn: a member of %d bytes", len(id))
+			}
+			if p.ScoreMicros > after.ScoreMicros || id > string(after.ID[:]) {
+				all = append(all, p)
+			}
+		}
+		if len(some) < store.DrawnBatch {
+			break
+		}
+	}
+	return all, nil
+}
+
+// KeepDraw implements store.Drawer.
+func (s *Store) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	if err := s.client.Set(ctx, s.drawKey(zoneID, event, part), text, store.DrawLife).Err(); err != nil {
+		return s.failed(ctx, "keep_draw", err)
+	}
+	return nil
+}
+
+// Draw implements store.Drawer.
+func (s *Store) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	text, err := s.client.Get(ctx, s.drawKey(zoneID, event, part)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.failed(ctx, "draw", err)
+	}
+	return text, nil
+}

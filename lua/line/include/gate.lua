@@ -1,0 +1,28 @@
+-- gate: what an event has a zone do, as event.Gate has it: from gather_at on nobody is let
+-- in before opens_at, and nobody hears of a position before settles_at. Who joins until
+-- then stands where a draw says, if there is one: between draw_from and draw_upto. The
+-- draws before end at draw_behind.
+
+-- hold works out how long nobody is let in yet, and whether people gather.
+local function hold(z, t)
+  t.hold, t.gathers = 0, false
+  if z.gather_at <= t.now and t.now < z.opens_at then
+    t.hold, t.gathers = z.opens_at - t.now, t.now < z.settles_at
+  end
+end
+
+-- scores reports whether it is a score of the draw.
+local function scores(z, score)
+  return score and z.draw_from <= score and score < z.draw_upto
+end
+
+-- drew reports whether one who arrived then is drawn.
+local function drew(z, arrived)
+  local millis = math.floor(arrived / 1000)
+  return z.draw_upto > 0 and millis >= z.gather_at and millis < z.settles_at
+end
+
+-- space is how much room there is for those who are next: at the opening, a window's.
+local function space(r, t)
+  return t.hold > 0 and r.limit or t.room
+end
