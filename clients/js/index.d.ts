@@ -63,6 +63,8 @@ export type Update = {
 export interface WaitOptions extends PlaceOptions {
   /** What the room counts visitors by, such as `IOS`; see clientAgent in /openapi.yaml. */
   agent?: string;
+  /** The invitation, where the zone takes who is invited: a JWT that the shop has signed. The room knows its visitor by it, not by `clientId`. */
+  ticket?: string;
   /** Called after each answer that asks to wait, and after each call that got none. */
   onUpdate?(update: Update): void;
   /** In how many milliseconds the room wants to be asked first, if an earlier answer said so. At once otherwise. */
@@ -88,8 +90,8 @@ export interface Admission {
 
 /**
  * A wait that ended without a pass. `code` is the problem's, as in /openapi.yaml: `token_expired` (the place is gone: call
- * `wait` again if the person wants to), `sold_out` (nobody need wait any more: `message` says why), `zone_closed`, `zone_unknown`,
- * `cross_origin`, `invalid_request` ...
+ * `wait` again if the person wants to), `sold_out` (nobody need wait any more: `message` says why), `ticket_missing`,
+ * `ticket_invalid` and `ticket_used` (only who is invited may join), `zone_closed`, `zone_unknown`, `cross_origin`, `invalid_request` ...
  */
 export class WaitError extends Error {
   code: string;

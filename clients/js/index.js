@@ -38,7 +38,7 @@ export async function wait(options) {
       abortIf(signal);
       const join = !place.token;
       const body = join
-        ? { zoneId: zone, clientId: place.clientId, clientAgent: options.agent }
+        ? { zoneId: zone, clientId: place.clientId, clientAgent: options.agent, ticket: options.ticket }
         : { zoneId: zone, token: place.token };
       const answer = await call(options, join ? '/traffic/wait' : '/traffic/entry', body);
       abortIf(signal);

@@ -102,7 +102,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, sitePolicies(s, guardPolicies(s, from.Limits)), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, ticketPolicies(s, sitePolicies(s, guardPolicies(s, from.Limits))), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
 	visited, guard := links.first()
-	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil)
+	invited, err := openTickets(ctx, s, limits, log)
+	if err != nil {
+		return err
+	}
+	defer invited.stop()
+	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(invited.desk)
 	defer waiting.Stop()
 	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
@@ -147,7 +152,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	polling := entry.New(visited, issuer, metrics)
+	polling := entry.New(visited, issuer, metrics).WithTickets(invited.desk)
 	pages, err := page.New(waiting, polling, visited)
 	if err != nil {
 		return err

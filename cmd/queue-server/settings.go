@@ -69,6 +69,8 @@ type settings struct {
 	LimitsAudience string        `setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
 	LimitsClaim    string        `setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
 	LimitsTier     string        `setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
+	TicketsJWKS    string        `setting:"QUEUE_TICKETS_JWKS" placeholder:"FILE|URL" help:"The keys that invitations verify with: a JWK set, as a file or at an https URL. Nobody is invited when absent."`
+	TicketsIssuer  string        `setting:"QUEUE_TICKETS_ISSUER" placeholder:"TEXT" help:"What iss of an invitation must be. Not checked when absent."`
 	SiteAddr       string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Site's listener, where a gateway in front of a site asks about each request, such as 127.0.0.1:8083. Not for the public. None when absent."`
 	SiteRoomURL    string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"Where visitors of the site reach the public listener, such as https://queue.shop.example. On the site itself when absent: its gateway leads /wait/ and /traffic/ there."`
 	DoorLimits     string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
@@ -134,6 +136,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	// Read here only to see that they can be.
 	if _, err := identity.New(identity.FinderOptions{JWKS: s.LimitsJWKS}); err != nil {
 		fault("limits-jwks", "%w", err)
+	}
+	if _, err := identity.New(identity.FinderOptions{JWKS: s.TicketsJWKS}); err != nil {
+		fault("tickets-jwks", "%w", err)
 	}
 	if _, err := identity.New(identity.FinderOptions{APIKeys: s.LimitsAPIKeys}); err != nil {
 		fault("limits-api-keys", "%w", err)

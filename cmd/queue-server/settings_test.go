@@ -235,6 +235,8 @@ limits-jwt-issuer: https://id.example
 limits-jwt-audience: shop
 limits-jwt-claim: customer
 limits-jwt-tier-claim: plan
+tickets-jwks: https://shop.example/jwks.json
+tickets-issuer: https://shop.example
 sweep-every: 1m
 trusted-proxies: [10.0.0.0/8, "2001:db8::/32", 192.0.2.7]
 drain-delay: 0s
@@ -252,7 +254,8 @@ zones:
 		c.metricsToken != scraperToken || c.MetricsAccess != metricsToken || !slices.Equal(c.AdminHosts, []string{"queue.example"}) ||
 		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
 		c.LimitsAddr != "127.0.0.1:3" || c.LimitsAPIKeys != "any" || c.LimitsJWKS != "https://id.example/jwks.json" ||
-		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" {
+		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" ||
+		c.TicketsJWKS != "https://shop.example/jwks.json" || c.TicketsIssuer != "https://shop.example" {
 		t.Errorf("got %+v", c)
 	}
 	if len(src.file.Zones) != 1 || !src.file.Zones[0].Equal(zone.Defaults("A")) {

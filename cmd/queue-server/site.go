@@ -41,7 +41,12 @@ func sitePolicies(s checked, all []limit.Policy) []limit.Policy {
 	if s.SiteAddr == "" {
 		return all
 	}
-	for _, p := range site.Policies() {
+	return withPolicies(all, site.Policies())
+}
+
+// withPolicies adds those of which there is none of that name.
+func withPolicies(all, more []limit.Policy) []limit.Policy {
+	for _, p := range more {
 		if !slices.ContainsFunc(all, func(c limit.Policy) bool { return c.Name == p.Name }) {
 			all = append(slices.Clip(all), p)
 		}

@@ -117,6 +117,7 @@ func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 		"QUEUE_LIMITS_ADDR": "127.0.0.1:8082", "QUEUE_LIMITS_API_KEYS": "/etc/queue-server/api-keys",
 		"QUEUE_LIMITS_JWKS":       "https://id.example/.well-known/jwks.json",
 		"QUEUE_LIMITS_JWT_ISSUER": "https://id.example", "QUEUE_LIMITS_JWT_AUDIENCE": "shop",
+		"QUEUE_TICKETS_JWKS": "https://shop.example/.well-known/jwks.json", "QUEUE_TICKETS_ISSUER": "https://shop.example",
 	}
 	lines := bufio.NewScanner(deployed(t, "debian/environment"))
 	for lines.Scan() {

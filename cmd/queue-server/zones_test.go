@@ -113,6 +113,7 @@ pageColor                  Of the waiting page's buttons and bar, such as #1d4ed
 pageLogo                   stands above the waiting page
 message                    To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.
 soldOut                    Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.
+invitation                 What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.
 sessionSeconds       1800  who was let in is not queued again for 30 m
 sessionRenewal        use  who is active stays in
 bypassPaths                Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.

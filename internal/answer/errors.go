@@ -8,6 +8,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -41,13 +42,15 @@ func (e *SoldOutError) Error() string { return ErrSoldOut.Error() }
 func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
 
 // Outcome names what became of a join or a poll, for a meter: that of the store; early for a
-// poll that was answered from memory, refused by the guard, sold_out, or error.
+// poll that was answered from memory, refused by the guard, sold_out, uninvited, or error.
 func Outcome(a *line.Answer, err error) string {
 	switch {
 	case errors.Is(err, guard.ErrRefused):
 		return "refused"
 	case errors.Is(err, ErrSoldOut):
 		return "sold_out"
+	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
+		return "uninvited"
 	case err != nil:
 		return "error"
 	case a.Early:

@@ -29,6 +29,14 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	return i
 }
 
+// Invitation is what one must be invited to in order to join the zone; "" where anybody may.
+func (i Issuer) Invitation(zoneID string) string {
+	if s := i.zones(zoneID); s != nil {
+		return s.Invitation
+	}
+	return ""
+}
+
 // SoldOut returns a *SoldOutError for who was not let in, of a zone that is sold out; else nil.
 func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {
 	s := i.zones(zoneID)

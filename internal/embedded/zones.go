@@ -214,11 +214,11 @@ func (q *zoneQueue) remains(rawMicros int64) deleted {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
-	newest := max(q.phantoms.AtMillis, q.log.newest())
+	newest, minute := max(q.phantoms.AtMillis, q.log.newest()), q.tick(rawMicros)-window.MinuteMillis
 	return deleted{
 		ZoneID: q.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
 		Clock: q.clock, LastArrivalMicros: q.last, Epoch: q.epoch,
 		Phantoms: q.rates.Remains(q.settings.Burst, newest,
-			q.admittedSince(newest-q.rates.WindowMillis), q.admittedSince(newest-window.MinuteMillis)),
+			q.admittedSince(max(newest-q.rates.WindowMillis, minute)), q.admittedSince(minute)),
 	}
 }

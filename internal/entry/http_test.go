@@ -151,6 +151,29 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 // TestPassesAfterTheClockWasWrong: it was an hour fast when somebody joined, and was set
 // right. Until the zone's clock has caught up, ten hours later, no pass begins in the
 // future or outlives its admission, and a repeated poll gets the same answer.
+// TestPollUsesTheTicket: who is let into a zone by invitation has used the ticket, also where
+// the answer that let in was lost; who waits has not.
+func TestPollUsesTheTicket(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := *r.settings(zoneID)
+	s.Invitation = "spring"
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	first, before := r.join(t) // let in, past the room
+	second, waits := r.join(t)
+	for _, tok := range []string{before, waits} {
+		r.poll(tok)
+	}
+	if !r.desk.Used(t.Context(), zoneID, "spring", first.ID) || r.desk.Used(t.Context(), zoneID, "spring", second.ID) {
+		t.Error("used by who waits, or not by who was let in")
+	}
+	r.clock.forward(6001 * time.Millisecond)
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.desk.Used(t.Context(), zoneID, "spring", second.ID) {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestPollWhenSoldOut: who waits is told why, whoever was swept meanwhile, too; who was let in has the pass.
 func TestPollWhenSoldOut(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -39,6 +43,7 @@ type room struct {
 	passes *pass.Signer
 	meter  *meter
 	logs   *bytes.Buffer
+	desk   *ticket.Desk
 	http   http.Handler
 	joined byte
 }
@@ -60,7 +65,16 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter)
+	counters := local.New(local.CountersOptions{Now: r.clock.Now})
+	tb.Cleanup(counters.Close)
+	limits := limiter.New(limiter.Dependencies{Local: counters, Now: r.clock.Now})
+	policies := limit.PolicySet{}
+	for _, p := range ticket.Policies() {
+		policies = policies.Put(p)
+	}
+	limits.Use(policies)
+	r.desk = ticket.New(nil, limits, log)
+	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter).WithTickets(r.desk)
 	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
@@ -32,11 +33,18 @@ type Service struct {
 	store  store.Visitors
 	issuer answer.Issuer
 	meter  Meter
+	desk   *ticket.Desk
 }
 
 // New returns the room over this store.
 func New(store store.Visitors, issuer answer.Issuer, meter Meter) *Service {
 	return &Service{store: store, issuer: issuer, meter: meter}
+}
+
+// WithTickets has the room note which tickets were used. To be called before the first poll.
+func (s *Service) WithTickets(d *ticket.Desk) *Service {
+	s.desk = d
+	return s
 }
 
 // Poll says that the visitor is still here, and asks whether it is the
@@ -57,6 +65,9 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	s.meter.Poll(zoneID, answer.Outcome(&a, err))
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
+	}
+	if invitation := s.issuer.Invitation(zoneID); invitation != "" && s.desk != nil && !a.Early && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
+		s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
 	}
 	switch a.Status {
 	case line.Admitted:

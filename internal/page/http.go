@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -75,6 +76,7 @@ const (
 	away    state = "away"
 	unknown state = "unknown"
 	left    state = "left"
+	invited state = "invited"
 	soldOut state = "soldOut"
 )
 
@@ -114,11 +116,13 @@ type data struct {
 	// loaded again.
 	Reload bool `json:"reload,omitempty"`
 	// PollAfter is in how many milliseconds the room is to be asked first.
-	PollAfter int64  `json:"pollAfter"`
-	Position  int64  `json:"position"`
-	Estimate  int64  `json:"estimate"`
-	Secure    bool   `json:"secure"`
-	Texts     *Texts `json:"texts"`
+	PollAfter int64 `json:"pollAfter"`
+	Position  int64 `json:"position"`
+	Estimate  int64 `json:"estimate"`
+	// Ticket is the visitor's invitation, "" for none.
+	Ticket string `json:"ticket,omitempty"`
+	Secure bool   `json:"secure"`
+	Texts  *Texts `json:"texts"`
 }
 
 // Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
@@ -139,11 +143,11 @@ func (h *HTTP) Get(c echo.Context) error {
 		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
-	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) {
+	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)
 	}
 	to := target(c.QueryParam("to"), settings.Sites)
-	v.Data.Target = to
+	v.Data.Target, v.Data.Ticket = to, readTicket(c, zoneID)
 	v.Again = again(c)
 	seat := readCookie(c, zoneID)
 	a, err := h.ask(ctx, c, zoneID, &seat)
@@ -211,7 +215,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) 
 		*s = newSeat()
 	}
 	return h.wait.Join(ctx, wait.Newcomer{
-		ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE",
+		ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE", Ticket: readTicket(c, zoneID),
 		Address: c.RealIP(), Forwarded: wait.Forwarded(c.Request().Header),
 	})
 }
@@ -226,6 +230,8 @@ func (h *HTTP) refuse(v *view, err error, accept string) {
 		v.State, v.status = unknown, http.StatusNotFound
 	case errors.Is(err, entry.ErrGone):
 		v.State, v.status = lost, http.StatusGone
+	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
+		v.State, v.status = invited, http.StatusForbidden
 	case errors.As(err, &sold):
 		v.State, v.status, v.Text = soldOut, http.StatusGone, serve.TextFor(sold.Reason, accept)
 	case errors.Is(err, wait.ErrClosed):
@@ -330,6 +336,8 @@ func (t *Texts) of(s state) (heading, text string) {
 		return t.Unknown, t.UnknownText
 	case soldOut:
 		return t.SoldOut, ""
+	case invited:
+		return t.Invited, t.InvitedText
 	case left:
 		return t.Left, t.LeftText
 	default:
@@ -357,10 +365,25 @@ const (
 	// TokenParameter hands a place over that was taken for the visitor: a token of the zone.
 	// Who has a place already keeps it, since it is the older one.
 	TokenParameter = "token"
+	// TicketParameter hands a ticket over, which then is in a cookie of its own: see package ticket.
+	TicketParameter = "ticket"
 	// handover is how old such a place may be: a redirect on a slow network, with clocks that
 	// differ. A link that is posted leads nobody to the place of who posted it.
 	handover = time.Minute
 )
+
+// ticketPrefix is before the zone in the name of the ticket's cookie. It is longer than a zone's, and
+// so no other cookie's of the page.
+const ticketPrefix = "waitingroom_ticket-"
+
+// readTicket returns the visitor's invitation, "" for none.
+func readTicket(c echo.Context, zoneID string) string {
+	cookie, err := c.Cookie(ticketPrefix + zoneID)
+	if err != nil || len(cookie.Value) > ticket.MaxTicket {
+		return ""
+	}
+	return cookie.Value
+}
 
 // newSeat is that of a browser which has none.
 func newSeat() seat {
@@ -380,6 +403,13 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 		s.token = tok
 	}
 	s.write(c, zoneID)
+	if shown := q.Get(TicketParameter); shown != "" && len(shown) <= ticket.MaxTicket {
+		c.SetCookie(&http.Cookie{
+			Name: ticketPrefix + zoneID, Value: shown, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
+			HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
+		})
+	}
+	q.Del(TicketParameter)
 	q.Del(AgainParameter)
 	q.Del(TokenParameter)
 	header := c.Response().Header()

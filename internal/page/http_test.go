@@ -13,14 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -108,6 +112,14 @@ func (r *room) set(change func(*zone.Settings)) {
 	change(&settings)
 	_, err = r.PutZone(r.t.Context(), settings, nil, "")
 	must(r.t, err)
+}
+
+// waits is how many are in the line.
+func (r *room) waits() int64 {
+	r.t.Helper()
+	stats, err := r.Stats(r.t.Context(), zoneID)
+	must(r.t, err)
+	return stats.State.Waiting
 }
 
 // sweep removes all who are idle.
@@ -314,6 +326,48 @@ func TestAgainAfterThePassWasUsed(t *testing.T) {
 	if at := first.Header().Get("Location"); at == "" || same.Header().Get("Location") != at ||
 		other.Code != http.StatusSeeOther || other.Header().Get("Location") == at {
 		t.Errorf("first to %q, then to %q, then %d to %q", at, same.Header().Get("Location"), other.Code, other.Header().Get("Location"))
+	}
+}
+
+// invites is a shop whose tickets are names.
+type invites struct{}
+
+func (invites) Claims(token string) (jwt.MapClaims, error) {
+	if token == "forged" {
+		return nil, jwt.ErrTokenSignatureInvalid
+	}
+	return jwt.MapClaims{"aud": zoneID, "event": "spring", "sub": token}, nil
+}
+
+// Check implements ticket.Limits: nobody has used anything.
+func (invites) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+}
+
+// TestATicketHandedOver is kept beside the place, out of the address, and known to the script.
+func TestATicketHandedOver(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.wait.WithTickets(ticket.New(invites{}, invites{}, slog.New(slog.DiscardHandler)))
+	r.browser().get("")
+	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
+	shows(t, r.browser().get("?to=/x"), http.StatusForbidden, "By invitation only")
+	shows(t, r.browser().get("?to=/x&again=1"), http.StatusSeeOther)
+	b, forger := r.browser(), r.browser()
+	if w := b.get("?to=/x&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" || !b.cookies["waitingroom_ticket-"+zoneID].HttpOnly {
+		t.Errorf("%d to %q, cookies %v", w.Code, w.Header().Get("Location"), b.cookies)
+	}
+	shows(t, b.get("?to=/x"), http.StatusOK, "You are in line", `"ticket":"alice"`)
+	other := r.browser()
+	other.get("?ticket=alice")
+	if shows(t, other.get(""), http.StatusOK, "You are in line", `"position":1`); r.waits() != 1 {
+		t.Errorf("%d places for one ticket", r.waits())
+	}
+	forger.get("?ticket=forged")
+	shows(t, forger.get(""), http.StatusForbidden, "By invitation only")
+	long := r.browser()
+	if long.get("?ticket=" + strings.Repeat("x", ticket.MaxTicket+1)); long.cookies["waitingroom_ticket-"+zoneID] != nil {
+		t.Error("a ticket that is too long is kept")
 	}
 }
 

@@ -54,6 +54,8 @@ type Texts struct {
 	Unknown     string `yaml:"unknown" json:"unknown"`
 	UnknownText string `yaml:"unknownText" json:"unknownText"`
 	SoldOut     string `yaml:"soldOut" json:"soldOut"`
+	Invited     string `yaml:"invited" json:"invited"`
+	InvitedText string `yaml:"invitedText" json:"invitedText"`
 	Leave       string `yaml:"leave" json:"-"`
 	Left        string `yaml:"left" json:"left"`
 	LeftText    string `yaml:"leftText" json:"leftText"`

@@ -114,7 +114,7 @@ function onWake(woke) {
   };
 }
 
-const room = { url: location.origin, zone: data.zone, storage };
+const room = { url: location.origin, zone: data.zone, ticket: data.ticket, storage };
 const stop = new AbortController();
 
 // forget lets the place go, once it is used: who comes back finds the admission by the
@@ -204,7 +204,10 @@ const CLOSED_AFTER = 30 * SECOND;
 function begin(pollAfter) {
   wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter, onUpdate: update }).then(enter, (error) => {
     if (error.name === 'AbortError') return;
-    const known = { token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown', sold_out: 'soldOut' };
+    const known = {
+      token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown', sold_out: 'soldOut',
+      ticket_missing: 'invited', ticket_invalid: 'invited', ticket_used: 'invited',
+    };
     const again = state === 'closed';
     show(known[error.code] ?? 'away', ...(error.code === 'sold_out' ? [error.message] : []));
     if (state === 'closed') begin(CLOSED_AFTER);

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -102,29 +101,29 @@ func (q *request) preflight() bool {
 	return q.method == http.MethodOptions && q.header.Get("Access-Control-Request-Method") != ""
 }
 
-// takePass takes the pass out of the query, and returns it; what else stands there stays as
-// it was written. Without a pass it returns "".
-func (q *request) takePass() (pass string) {
+// takeOut takes a parameter out of the query, and returns it; what else stands there stays as
+// it was written. Without it, it returns "".
+func (q *request) takeOut(parameter string) (taken string) {
 	path, query, ok := strings.Cut(q.uri, "?")
-	if !ok || !strings.Contains(query, page.PassParameter) {
+	if !ok || !strings.Contains(query, parameter) {
 		return ""
 	}
 	kept := make([]string, 0, strings.Count(query, "&")+1)
 	for part := range strings.SplitSeq(query, "&") {
-		if value, ok := strings.CutPrefix(part, page.PassParameter+"="); ok {
-			pass = value
+		if value, ok := strings.CutPrefix(part, parameter+"="); ok {
+			taken = value
 		} else {
 			kept = append(kept, part)
 		}
 	}
-	if pass == "" {
+	if taken == "" {
 		return ""
 	}
 	q.uri = path
 	if len(kept) > 0 {
 		q.uri += "?" + strings.Join(kept, "&")
 	}
-	return pass
+	return taken
 }
 
 // here is the address of the visitor's request on its own site. It is never that of another

@@ -19,6 +19,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// TicketParameter has a ticket, in links to the site: see package ticket.
+const TicketParameter = "waiting_room_ticket"
+
 // AppHeader has a pass, for apps whose Authorization is another service's.
 const AppHeader = "X-Waiting-Room-Pass"
 
@@ -149,7 +152,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	held, inside := s.find(zoneID, q, now)
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
-		shown = q.takePass()
+		shown = q.takeOut(page.PassParameter)
 	}
 	if inside && shown == "" {
 		return s.goesOn(ctx, zoneID, q, held, now)
@@ -257,7 +260,7 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
 	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
 	open := settings.Mode == zone.ModeOpen
-	if settings.Mode == zone.ModeClosed {
+	if settings.Mode == zone.ModeClosed || settings.Invitation != "" {
 		return toPage()
 	}
 	// At most a second old, which spares the store the joins of a crowd.
@@ -284,9 +287,15 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 	return toPage() // it says why: the line is full, the store is away, too many come from there
 }
 
-// page is the address of the waiting page.
+// page is the address of the waiting page, with the ticket of one who came with it.
 func (s *Service) page(zoneID string, q *request) string {
-	return s.roomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.roomURL != ""))
+	const most = 2_048 // gateways take answers whose header has a few kilobytes
+	ticket := q.takeOut(TicketParameter)
+	address := s.roomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.roomURL != ""))
+	if ticket != "" && len(ticket) <= most {
+		address += "&" + page.TicketParameter + "=" + ticket // as it was written
+	}
+	return address
 }
 
 // warn says that the gateway asks for a zone that there is not.

@@ -412,6 +412,23 @@ func TestNeverQueued(t *testing.T) {
 	}
 }
 
+// TestByInvitation: the ticket of a link is handed to the waiting page, and is no part of where that leads.
+func TestByInvitation(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
+	long := strings.Repeat("x", 2_049)
+	for uri, want := range map[string]string{
+		"/sale?a=1&waiting_room_ticket=e.y.J&b=2": "?to=" + url.QueryEscape("https://shop.example/sale?a=1&b=2") + "&ticket=e.y.J",
+		"/sale":                             "?to=" + url.QueryEscape("https://shop.example/sale"),
+		"/sale?waiting_room_ticket=" + long: "?to=" + url.QueryEscape("https://shop.example/sale"),
+	} {
+		if w := r.ask("caddy", "GET", uri, opens...); w.Code != 302 || !strings.HasSuffix(w.Header().Get("Location"), "/wait/"+zoneID+want) || r.joins != 0 {
+			t.Errorf("%.60s: %d to %s, %d joined", uri, w.Code, w.Header().Get("Location"), r.joins)
+		}
+	}
+}
+
 // TestModes: open lets all through, closed only those inside; a zone that is not there stops
 // nobody, and is counted.
 func TestModes(t *testing.T) {

@@ -25,6 +25,7 @@ func (h *HTTP) Join(c echo.Context) error {
 		answer.Field{Name: "clientId", Value: &n.ClientID},
 		answer.Field{Name: "clientIp", Value: &n.ClientIP},
 		answer.Field{Name: "clientAgent", Value: &n.ClientAgent},
+		answer.Field{Name: "ticket", Value: &n.Ticket},
 	); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
@@ -44,7 +45,7 @@ type Guard interface {
 // may be invented: the meter must not make a time series of each.
 type Meter interface {
 	// Join counts one join by outcome: waiting, admitted, admitted_before,
-	// closed, full, sold_out or error; refused by the Guard.
+	// closed, full, sold_out, uninvited or error; refused by the Guard.
 	Join(zoneID, outcome string)
 	// Admit records how long one who was let in had waited.
 	Admit(zoneID string, waited time.Duration)
@@ -57,6 +58,7 @@ type Service struct {
 	tokens *token.Keys
 	issuer answer.Issuer
 	meter  Meter
+	desk   *ticket.Desk
 	states states
 
 	background background.Group
@@ -74,6 +76,13 @@ func New(store store.Lines, guard Guard, tokens *token.Keys, issuer answer.Issue
 	}
 }
 
+// WithTickets has the room take who is invited where a zone's settings say so. To be called
+// before the first join; without, nobody is let into such a zone.
+func (s *Service) WithTickets(d *ticket.Desk) *Service {
+	s.desk = d
+	return s
+}
+
 // Stop waits for what goes on without a request: readings of a state whose reader gave up.
 func (s *Service) Stop() { s.background.Stop() }
 
@@ -89,6 +98,9 @@ type Newcomer struct {
 	ClientIP string
 	// ClientAgent is the kind of client, at most MaxClientAgent characters.
 	ClientAgent string
+	// Ticket is looked at where the zone takes who is invited: see package ticket. Who has one
+	// is known by it, not by the ClientID.
+	Ticket string
 
 	// Address is where the request came from, as trusted proxies tell; not what
 	// the newcomer says. Forwarded: there is a header that proxies write.
@@ -109,6 +121,9 @@ func (n *Newcomer) check() error {
 	if err := answer.CheckRunes("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
 		return err
 	}
+	if err := answer.CheckLength("ticket", n.Ticket, ticket.MaxTicket); err != nil {
+		return err
+	}
 	return answer.CheckLength("clientId", n.ClientID, MaxClientID)
 }
 
@@ -118,7 +133,7 @@ func (n *Newcomer) check() error {
 // admission). Without one, each call takes a place of its own.
 //
 // It returns a *serve.FieldError or guard.ErrRefused before the store is asked,
-// answer.ErrSoldOut, ErrClosed, ErrFull, or an error of the store.
+// answer.ErrSoldOut, ErrClosed, ErrFull, an error of package ticket, or one of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
 		return answer.Answer{}, err
@@ -156,11 +171,45 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 			return line.Answer{}, err
 		}
 	}
+	if invitation := s.issuer.Invitation(n.ZoneID); invitation != "" {
+		return s.joinInvited(ctx, n, invitation)
+	}
 	if n.ClientID == "" {
 		return s.store.Join(ctx, n.ZoneID, token.NewID())
 	}
 	ids := s.tokens.VisitorIDs(n.ZoneID, n.ClientID)
 	return s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+}
+
+// joinInvited asks the store for the one place of a ticket.
+func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string) (line.Answer, error) {
+	if s.desk == nil {
+		return line.Answer{}, ticket.ErrMissing
+	}
+	name, err := s.desk.Name(n.Ticket, n.ZoneID, invitation)
+	if err != nil {
+		return line.Answer{}, err
+	}
+	ids := s.tokens.VisitorIDs(ticket.VisitorName(n.ZoneID, invitation, name))
+	for _, id := range ids {
+		if !s.desk.Used(ctx, n.ZoneID, invitation, id) {
+			continue
+		}
+		// The admission of before, while it lasts; never a place.
+		a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: id})
+		if err == nil && a.Status != line.AdmittedBefore {
+			err = ticket.ErrUsed
+		}
+		return a, err
+	}
+	a, err := s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+	if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted) {
+		s.desk.Joined(ctx, n.ZoneID, invitation, name, a.Place.ID)
+	}
+	if err == nil && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
+		s.desk.Use(ctx, n.ZoneID, invitation, a.Place.ID)
+	}
+	return a, err
 }
 
 // Leave gives the place up that the token stands for. It can be repeated: a

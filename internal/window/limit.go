@@ -189,8 +189,8 @@ func (p Phantoms) Beside(t, all, after int64) (phantoms, logged int64) {
 
 // Remains are what stands for the log of a zone that is deleted, should it be
 // made anew within the minute: as after a loss, but of that much is known. The
-// newest admission was at the time newest (0 for none); so many of them were in
-// the window and the minute that ended then, which may be more than the limits
+// newest admission was at the time newest (0 for none). So many of the last minute
+// were in the window that ended then, and in all, which may be more than the limits
 // allow: these may have been higher, or the zone open.
 func (r Rates) Remains(burst, newest, inWindow, inMinute int64) Phantoms {
 	return Phantoms{

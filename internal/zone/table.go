@@ -135,6 +135,11 @@ var Table = setting.Table[Settings]{
 		Label: "Sold out", Hint: "Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.",
 	},
 	{
+		Name: "invitation", At: func(s *Settings) any { return &s.Invitation }, Later: true,
+		Default: "", MaxLength: MaxInvitationLength,
+		Label: "By invitation", Hint: "What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.",
+	},
+	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",

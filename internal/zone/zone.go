@@ -88,6 +88,8 @@ const (
 	// gone through with each request that has no session.
 	MaxBypasses     = 50
 	MaxBypassLength = 200
+	// MaxInvitationLength is in bytes.
+	MaxInvitationLength = 64
 	// MaxMaxWaiting bounds the largest line that can be asked for.
 	MaxMaxWaiting = 100_000_000
 )
@@ -133,6 +135,8 @@ type Settings struct {
 	Message Texts
 	// SoldOut is why there is nothing to wait for any more; empty while there is. See InForce.
 	SoldOut Texts
+	// Invitation is what tickets must be for: only who shows one may join. "" lets anybody join.
+	Invitation string
 	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
 	SessionSeconds int64
 	// SessionRenewal is use or off.

@@ -4,7 +4,7 @@
 -- KEYS       one for each rule, a zset or a string: see the include of its algorithm
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
 -- ARGV[2]    how long keys are kept beyond their use, ms
--- ARGV[3]    the cost: 1 to the permits of each rule
+-- ARGV[3]    the cost: 1 to the permits of each rule; negative to look, and take nothing
 -- ARGV[4..]  four for each rule: the algorithm's letter, which is l (sliding_log),
 --            c (sliding_counter), t (token_bucket), q (leaky_bucket) or
 --            f (fixed_window); the limit; the permits, which are the most that
@@ -32,7 +32,8 @@
 --@include leaky_bucket
 --@include sliding_log
 
-local now, cost = floor(time(ARGV[1]) / 1000), tonumber(ARGV[3])
+local now, cost = floor(time(ARGV[1]) / 1000), math.abs(ARGV[3])
+local looks = tonumber(ARGV[3]) < 0
 local rules, retry, delay = {}, 0, 0
 for i, key in ipairs(KEYS) do
   local at = 4 * i
@@ -51,14 +52,15 @@ end
 local allowed = retry == 0
 local reply = { allowed and 1 or 0, retry, delay }
 for _, r in ipairs(rules) do
-  if allowed then
+  local takes = allowed and not looks
+  if takes then
     delay = max(delay, r.algorithm.take(r, now, cost) or 0)
   end
   local remaining, reset = r.algorithm.left(r)
   if reset > 0 then
     reset = reset + r.at - now
   end
-  if allowed or r.mended then
+  if takes or r.mended then
     r.algorithm.keep(r, reset + ARGV[2])
   end
   reply[#reply + 1] = max(0, remaining)

@@ -27,9 +27,10 @@ local settings = redis.call('HGET', ZONE, 'json')
 -- clock and its arrivals go on, and window.Rates.Remains.
 local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
 newest = max(z.lost_at, tonumber(newest[2] or 0))
+local minute = tick(z, ARGV[1]) - MINUTE
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
-local lost_window, logged_window = since(z, newest - z.window)
-local lost_minute, logged_minute = since(z, newest - MINUTE)
+local lost_window, logged_window = since(z, max(newest - z.window, minute))
+local lost_minute, logged_minute = since(z, minute)
 local left = {
   format = FORMAT,
   raw_micros = z.raw_micros, now_micros = z.now_micros, last_micros = z.last_micros, epoch = z.epoch,

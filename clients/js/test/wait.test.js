@@ -93,6 +93,12 @@ for (const [status, code] of [[400, 'invalid_request'], [403, 'cross_origin'], [
   });
 }
 
+test('it joins with the ticket, and polls without', async (t) => {
+  const r = room(t, waiting('t1', 1000), admitted('t2'));
+  await run(wait({ ...r, ticket: 'e.y.J' }));
+  assert.deepEqual(r.asked.map((a) => a.ticket), ['e.y.J', undefined]);
+});
+
 test('the place is kept in the storage, before the first answer too', async (t) => {
   const kept = new Map();
   const storage = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v) };

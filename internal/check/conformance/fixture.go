@@ -226,7 +226,7 @@ func (w *fixture) delete(by string) {
 		}
 	}
 	w.note(by, &w.model.settings, nil)
-	w.model, w.remains = nil, w.model.remains()
+	w.model, w.remains = nil, w.model.remains(w.raw())
 }
 
 // note writes down a change.

@@ -79,15 +79,15 @@ type remains struct {
 	epoch    uint32
 }
 
-func (m *model) remains() *remains {
+func (m *model) remains(rawMicros int64) *remains {
+	m.tick(rawMicros)
 	newest := m.phantoms.AtMillis
 	for _, e := range m.log {
 		newest = max(newest, e.at)
 	}
-	at := *m
-	at.now = newest
+	ago := min(m.now-newest+m.rates.WindowMillis, window.MinuteMillis)
 	return &remains{m.clock, m.last, m.rates.Remains(
-		m.settings.Burst, newest, at.since(m.rates.WindowMillis), at.since(window.MinuteMillis),
+		m.settings.Burst, newest, m.since(ago), m.since(window.MinuteMillis),
 	), m.epoch}
 }
 

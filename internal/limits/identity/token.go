@@ -51,13 +51,7 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	if c, ok := f.proven.find(sum, keys, f.options.Now()); ok {
 		return c, true
 	}
-	claims := jwt.MapClaims{}
-	_, err := f.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
-		return keyOf(*keys, t)
-	})
-	if errors.Is(err, errKeyUnknown) {
-		f.missKey()
-	}
+	claims, err := f.Claims(token)
 	if err != nil {
 		return Identity{}, false
 	}
@@ -74,6 +68,24 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 		f.proven.keep(sum, proof{identity: c, until: expires.Add(leeway), keys: keys})
 	}
 	return c, true
+}
+
+// Claims returns what a token says that a key of the set has signed; iss and aud, where
+// they are set, and the times are good. For those who ask with more than a key. The errors are those of
+// package jwt: jwt.ErrTokenExpired, say.
+func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
+	keys := f.keys.Load()
+	if keys == nil || len(token) > maxToken {
+		return nil, jwt.ErrTokenUnverifiable
+	}
+	claims := jwt.MapClaims{}
+	_, err := f.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		return keyOf(*keys, t)
+	})
+	if errors.Is(err, errKeyUnknown) {
+		f.missKey()
+	}
+	return claims, err
 }
 
 // keyOf finds the key that signed a token: the one that it names or, where it

@@ -23,6 +23,8 @@ type Request struct {
 	// Cost is how many permits it takes of each rule: 1 or more, at most the
 	// Permits of each.
 	Cost int64
+	// Look asks what would be decided, and takes nothing.
+	Look bool
 }
 
 // Partitions is how many parts a store's keys fall in, by the part of the store that

@@ -26,11 +26,11 @@ type Verdict struct {
 
 // Decide is what a store does with the states of a key, one a rule, at most
 // MaxRules, in the order of the rules: it takes the cost, 1 to the Permits of each,
-// from all or from none. now is the store's clock in milliseconds.
+// from all or from none. now is the store's clock in milliseconds. One who looks takes nothing.
 //
 // A refusal leaves the states as they are; but one that was counted on a clock
 // that was set back since follows it, allowed or not.
-func Decide(rules []Rule, states []*State, now, cost int64) Verdict {
+func Decide(rules []Rule, states []*State, now, cost int64, look bool) Verdict {
 	v := Verdict{Quotas: make([]Quota, len(rules))}
 	var views [MaxRules]view
 	for i, r := range rules {
@@ -39,10 +39,11 @@ func Decide(rules []Rule, states []*State, now, cost int64) Verdict {
 	}
 	v.Allowed = v.RetryMillis == 0
 	for i, r := range rules {
-		if v.Allowed {
+		takes := v.Allowed && !look
+		if takes {
 			v.DelayMillis = max(v.DelayMillis, r.take(&views[i], now, cost))
 		}
-		if v.Allowed || views[i].mended {
+		if takes || views[i].mended {
 			r.keep(states[i], &views[i])
 		}
 		v.Quotas[i] = r.left(&views[i], now)

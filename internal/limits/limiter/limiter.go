@@ -81,6 +81,9 @@ type Question struct {
 	Tier string
 	// Cost is how many permits it takes; 0 for 1.
 	Cost int64
+	// Look asks whether it would be allowed, and takes nothing. What it is answered counts
+	// among answers all the same.
+	Look bool
 	// Scale fits the policy's rules to what the key is asked about; nil leaves them as
 	// they are. A policy that is asked with it is not split into parts.
 	Scale *limit.Scale
@@ -235,7 +238,7 @@ func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retr
 
 // ask has one of the stores decide, or the failure policy.
 func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (Outcome, error) {
-	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost}
+	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost, Look: q.Look}
 	if p.scope == limit.ScopeServer {
 		a.Source = SourceLocal
 		err := l.take(ctx, l.deps.Local, a, t, r, hash)

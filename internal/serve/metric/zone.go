@@ -18,7 +18,7 @@ const other = "other"
 
 // The values that labels take.
 var (
-	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "sold_out", "refused", "error", other}
+	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "sold_out", "uninvited", "refused", "error", other}
 	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "sold_out", "early", "refused", "error", other}
 	siteOutcomes = append(slices.Clone(site.Outcomes), other)
 )
@@ -48,7 +48,7 @@ func (m *Metrics) meter(zoneID string) *zoneMeter {
 }
 
 // Join counts one request for a place by outcome: waiting, admitted,
-// admitted_before, closed, full, sold_out, refused or error.
+// admitted_before, closed, full, sold_out, uninvited, refused or error.
 func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outcome) }
 
 // Poll counts one poll by outcome: waiting, admitted, admitted_before, gone,

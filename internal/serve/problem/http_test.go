@@ -25,6 +25,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -60,6 +61,9 @@ var cases = []struct {
 	{"too slow", serve.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
 	{"too large", serve.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},
+	{"ticket missing", ticket.ErrMissing, 403, "ticket_missing", 0, 0, ""},
+	{"ticket invalid", &ticket.InvalidError{Reason: "It has expired."}, 403, "ticket_invalid", 0, 0, "It has expired."},
+	{"ticket used", ticket.ErrUsed, 403, "ticket_used", 0, 0, ""},
 	{"sold out", &answer.SoldOutError{Reason: zone.Texts{"default": "No seats are left."}}, 410, "sold_out", 0, 0, "No seats are left."},
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},

@@ -9,6 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
@@ -81,6 +82,9 @@ func describe(k *kind, err error) Problem {
 		p.RetryAfterSeconds = told.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
+	}
+	if told, ok := errors.AsType[*ticket.InvalidError](err); ok {
+		p.Detail = told.Reason
 	}
 	if k != &invalidRequest {
 		return p

@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -119,6 +120,21 @@ var (
 		title:  "The place is no more",
 		detail: "It was given up or not polled for too long, or its admission has expired. Join the line again.",
 	}
+	ticketMissing = kind{
+		status: http.StatusForbidden, code: "ticket_missing",
+		title:  "Only who is invited may join",
+		detail: "Join with the ticket of the invitation.",
+	}
+	ticketInvalid = kind{
+		status: http.StatusForbidden, code: "ticket_invalid",
+		title:  "The ticket is not for this",
+		detail: "It was not signed by who invites.",
+	}
+	ticketUsed = kind{
+		status: http.StatusForbidden, code: "ticket_used",
+		title:  "The ticket was used",
+		detail: "Who had it was let in before. It is good for one admission.",
+	}
 	soldOut = kind{
 		status: http.StatusGone, code: "sold_out",
 		title:   "There is nothing left to wait for",
@@ -196,6 +212,9 @@ var table = []struct {
 	{guard.ErrRefused, &tooManyRequests},
 	{entry.ErrGone, &tokenExpired},
 	{answer.ErrSoldOut, &soldOut},
+	{ticket.ErrMissing, &ticketMissing},
+	{ticket.ErrInvalid, &ticketInvalid},
+	{ticket.ErrUsed, &ticketUsed},
 	{wait.ErrClosed, &zoneClosed},
 	{wait.ErrFull, &lineFull},
 	{operator.ErrUnauthorized, &unauthorized},

@@ -69,6 +69,7 @@ func Property(t *testing.T, open func(t conformance.TB, now func() time.Time) St
 			"take":   w.take,
 			"take a": w.take, // more often than the others
 			"take b": w.take,
+			"look":   w.look,
 			"drain":  w.drain,
 			"pass":   w.pass,
 			"leap":   w.leap,
@@ -107,11 +108,17 @@ type fixture struct {
 func (w *fixture) now() int64 { return w.clock.Now().UnixMilli() }
 
 func (w *fixture) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
-	got, err := w.store.Allow(t.Context(), c.request(cost))
+	return w.compare(t, c, cost, false)
+}
+
+func (w *fixture) compare(t *rapid.T, c *client, cost int64, look bool) limit.Verdict {
+	q := c.request(cost)
+	q.Look = look
+	got, err := w.store.Allow(t.Context(), q)
 	if err != nil {
 		t.Fatalf("take %d of %s: %v", cost, c.subject, err)
 	}
-	want := decide(c.rules, w.now(), cost)
+	want := decide(c.rules, w.now(), cost, look)
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("take %d of %s at %d under %+v:\ngot  %+v\nwant %+v",
 			cost, c.subject, w.now(), c.request(cost).Rules, got, want)
@@ -128,6 +135,12 @@ func (w *fixture) draw(t *rapid.T) (*client, int64) {
 func (w *fixture) take(t *rapid.T) {
 	c, cost := w.draw(t)
 	w.ask(t, c, cost)
+}
+
+// look asks without taking.
+func (w *fixture) look(t *rapid.T) {
+	c, cost := w.draw(t)
+	w.compare(t, c, cost, true)
 }
 
 // soon is a retry that the clock can be set to, again and again, and still show a

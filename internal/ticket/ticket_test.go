@@ -1,0 +1,137 @@
+package ticket_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/limits/identity"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/ticket"
+)
+
+var (
+	now      = time.UnixMilli(1_795_223_373_123)
+	shop     = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{'s'}, ed25519.SeedSize))
+	stranger = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{'x'}, ed25519.SeedSize))
+)
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// desk is one with the shop's key, and its log.
+func desk(t *testing.T) (*ticket.Desk, *bytes.Buffer) {
+	t.Helper()
+	public, _ := shop.Public().(ed25519.PublicKey)
+	file := filepath.Join(t.TempDir(), "jwks.json")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)), 0o600))
+	clock := func() time.Time { return now }
+	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock})
+	must(t, err)
+	counters := local.New(local.CountersOptions{Now: clock})
+	t.Cleanup(counters.Close)
+	limits := limiter.New(limiter.Dependencies{Local: counters, Now: clock})
+	policies := limit.PolicySet{}
+	for _, p := range ticket.Policies() {
+		must(t, p.Validate())
+		policies = policies.Put(p)
+	}
+	limits.Use(policies)
+	log := &bytes.Buffer{}
+	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+}
+
+// claims are those of a good ticket, but for what is changed; nil takes one away.
+func claims(change map[string]any) jwt.MapClaims {
+	c := jwt.MapClaims{"iss": "https://shop.example", "aud": "SALE", "event": "spring", "sub": "member-1", "jti": "t-1", "exp": now.Add(time.Hour).Unix()}
+	for name, value := range change {
+		if c[name] = value; value == nil {
+			delete(c, name)
+		}
+	}
+	return c
+}
+
+func sign(t *testing.T, key ed25519.PrivateKey, c jwt.MapClaims) string {
+	t.Helper()
+	text, err := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c).SignedString(key)
+	must(t, err)
+	return text
+}
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	d, _ := desk(t)
+	good := sign(t, shop, claims(nil))
+	part := strings.Split(good, ".")
+	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	must(t, err)
+	for what, tt := range map[string]struct{ ticket, name, fault string }{
+		"good": {good, "member-1", ""}, "without a sub": {sign(t, shop, claims(map[string]any{"sub": nil})), "t-1", ""},
+		"several zones": {sign(t, shop, claims(map[string]any{"aud": []string{"OTHER", "SALE"}})), "member-1", ""},
+		"none":          {"", "", "missing"}, "garbage": {"x", "", "It was not signed by who invites."},
+		"forged":            {sign(t, stranger, claims(nil)), "", "It was not signed by who invites."},
+		"unsigned":          {none, "", "It was not signed by who invites."},
+		"changed":           {part[0] + "." + strings.Split(sign(t, stranger, claims(map[string]any{"sub": "x"})), ".")[1] + "." + part[2], "", "It was not signed by who invites."},
+		"another shop's":    {sign(t, shop, claims(map[string]any{"iss": "https://evil.example"})), "", "It was not signed by who invites."},
+		"expired":           {sign(t, shop, claims(map[string]any{"exp": now.Add(-time.Hour).Unix()})), "", "It has expired."},
+		"for ever":          {sign(t, shop, claims(map[string]any{"exp": nil})), "", "It was not signed by who invites."},
+		"too early":         {sign(t, shop, claims(map[string]any{"nbf": now.Add(time.Hour).Unix()})), "", "It is not valid yet."},
+		"another zone":      {sign(t, shop, claims(map[string]any{"aud": "OTHER"})), "", "It is for another zone."},
+		"no zone":           {sign(t, shop, claims(map[string]any{"aud": nil})), "", "It is for another zone."},
+		"another event":     {sign(t, shop, claims(map[string]any{"event": "autumn"})), "", "It is for another event."},
+		"no event":          {sign(t, shop, claims(map[string]any{"event": nil})), "", "It is for another event."},
+		"an event in a box": {sign(t, shop, claims(map[string]any{"event": []string{"spring"}})), "", "It is for another event."},
+		"nobody":            {sign(t, shop, claims(map[string]any{"sub": nil, "jti": nil})), "", "It names nobody."},
+		"a long name":       {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201), "jti": nil})), "", "It names nobody."},
+	} {
+		name, err := d.Name(tt.ticket, "SALE", "spring")
+		if name != tt.name || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+			t.Errorf("%s: %q, %v", what, name, err)
+		}
+		if err != nil && !errors.Is(err, ticket.ErrMissing) && !errors.Is(err, ticket.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := ticket.New(nil, nil, nil).Name(good, "SALE", "spring"); !errors.Is(err, ticket.ErrInvalid) {
+		t.Errorf("without keys: %v", err)
+	}
+}
+
+// TestUse: looking takes nothing, and each zone, invitation and visitor is another.
+func TestUse(t *testing.T) {
+	t.Parallel()
+	d, log := desk(t)
+	id := line.ID{1}
+	for range 3 {
+		if d.Used(t.Context(), "SALE", "spring", id) {
+			t.Fatal("used by a look")
+		}
+	}
+	d.Use(t.Context(), "SALE", "spring", id)
+	d.Use(t.Context(), "SALE", "spring", id)
+	if !d.Used(t.Context(), "SALE", "spring", id) || d.Used(t.Context(), "SALE", "autumn", id) || d.Used(t.Context(), "OTHER", "spring", id) || d.Used(t.Context(), "SALE", "spring", line.ID{2}) {
+		t.Error("another is used")
+	}
+	d.Joined(t.Context(), "SALE", "spring", "member-1", id)
+	if got := log.String(); !strings.Contains(got, `msg="joined by ticket" zone=SALE invitation=spring name=member-1 visitor=0100000000000000`) {
+		t.Errorf("log %s", got)
+	}
+}
