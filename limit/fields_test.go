@@ -21,7 +21,7 @@ func TestEveryFieldHasItsPlace(t *testing.T) {
 	}{
 		{vocabulary.Rule{}, Rule{}, map[string]string{"WindowSeconds": "Window"}},
 		{vocabulary.Policy{}, Policy{}, map[string]string{"Key": "", "Scope": "PerServer"}}, // a KeyFunc is the key
-		{limiter.Question{}, Request{}, map[string]string{"Scale": ""}},                     // is for zones
+		{limiter.Question{}, Request{}, map[string]string{"Scale": "", "Look": ""}},         // are for zones
 		{vocabulary.Verdict{}, Decision{}, map[string]string{
 			"RetryMillis": "RetryAfter", "DelayMillis": "Delay", "Quotas": "Remaining",
 		}},

@@ -47,7 +47,8 @@ func TestOldTokens(t *testing.T) {
 				servers = append(servers, startServer(t, serverOptions{}))
 			}
 			z := zone.Defaults("SALE")
-			z.PerMinute, z.IdleTimeoutSeconds = 50, 5
+			// A window at once: those who do not poll meanwhile must not fall silent.
+			z.PerMinute, z.IdleTimeoutSeconds, z.MaxPerSecond = 50, 5, zone.PerSecondNone
 			s := newSale(t, z, servers)
 			stock := s.stock(t)
 			honest := s.join(t, "honest", 10)

@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		"HEAD":                     {"HEAD /readyz", ready, ""},
 		"options":                  {"OPTIONS /traffic/entry", left.with("Allow", "OPTIONS, POST"), ""},
 		"status":                   {"POST /traffic/entry " + pollBody, said{418, nil, ""}, "does not describe this status"},
-		"status of another route":  {"POST /traffic/wait " + pollBody, expired, "does not describe this status"},
+		"status of another route":  {"POST /traffic/leave " + pollBody, expired, "does not describe this status"},
 		"header not described":     {"POST /traffic/entry " + pollBody, waiting.with("X-Served-By", "me"), `the header X-Served-By: "me" is not described`},
 		"header missing":           {"POST /traffic/entry " + pollBody, waiting.with("Cache-Control", ""), "the header Cache-Control is missing"},
 		"header wrong":             {"POST /traffic/entry " + pollBody, waiting.with("Cache-Control", "public"), "Cache-Control"},
