@@ -235,11 +235,18 @@ func (s *State) fit(nowMillis int64) {
 	}
 	p.SettlesAtMillis = d.SettlesAtMillis
 	if nowMillis < d.GathersAtMillis || d.FromMicros == 0 {
-		d.GathersAtMillis, d.FromMicros = p.PreQueueAtMillis, p.PreQueueAtMillis*1000
+		d.GathersAtMillis = p.PreQueueAtMillis
+		// A step that is held has no time: the range stays what it was.
+		if p.PreQueueAtMillis != Never {
+			d.FromMicros = p.PreQueueAtMillis * 1000
+		}
+		if p.SettlesAtMillis != Never {
+			d.UptoMicros = p.SettlesAtMillis * 1000
+		}
 		for _, before := range s.Draws[:len(s.Draws)-1] {
 			d.FromMicros = max(d.FromMicros, before.UptoMicros)
 		}
-		d.UptoMicros = max(p.SettlesAtMillis*1000, d.FromMicros+leastRange)
+		d.UptoMicros = max(d.UptoMicros, d.FromMicros+leastRange)
 	}
 }
 
@@ -313,11 +320,17 @@ func (s State) Made(step Step) State {
 	return next
 }
 
-// Over is the state after the occurrence: it is not announced again.
-func (s State) Over(list []Event) State {
+// Over is the state after the occurrence: it is not announced again. A draw into which
+// nobody came is none: newcomers must not stand behind a time that is to come.
+func (s State) Over(list []Event, now time.Time) State {
 	next := s.clone()
 	p := next.Now
-	next.Now = nil
+	if d := next.Draw(); d != nil && now.UnixMilli()+settleMargin < d.GathersAtMillis {
+		next.Draws = slices.Delete(next.Draws, len(next.Draws)-1, len(next.Draws))
+	}
+	if next.Now = nil; len(next.Draws) == 0 {
+		next.Draws = nil
+	}
 	next.Done = append(slices.DeleteFunc(next.Done, func(d Done) bool {
 		return d.Event == p.Event.Name || !slices.ContainsFunc(list, func(e Event) bool { return e.Name == d.Event })
 	}), Done{p.Event.Name, p.ListedMillis})

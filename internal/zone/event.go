@@ -43,7 +43,7 @@ func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitmen
 		var listed bool
 		if next.EventState, listed, ok = s.EventState.Listed(s.Events, now); ok {
 			if !listed {
-				next = s.over()
+				next = s.over(now)
 			}
 			return next, p.Event.Name, true
 		}
@@ -52,7 +52,7 @@ func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitmen
 			if now.UnixMilli() < at {
 				return s, "", false
 			}
-			return s.made(step), p.Event.Name, true
+			return s.made(step, now), p.Event.Name, true
 		}
 	}
 	state, ok := s.EventState.Announce(s.Events, now, commit)
@@ -61,16 +61,16 @@ func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitmen
 	}
 	next.EventState = state
 	if p != nil { // it has no further step
-		over := s.EventState.Over(s.Events)
+		over := s.EventState.Over(s.Events, now)
 		next.EventState.Done = over.Done
 	}
 	return next, state.Now.Event.Name, true
 }
 
 // made is the zone after a step.
-func (s Settings) made(step event.Step) Settings {
+func (s Settings) made(step event.Step, now time.Time) Settings {
 	if step == event.StepEnds {
-		return s.over()
+		return s.over(now)
 	}
 	next := s
 	next.EventState = s.EventState.Made(step)
@@ -110,7 +110,7 @@ func (s *Settings) apply(values event.Values) {
 
 // over is the zone when the occurrence has ended: what it set is as before, but for what
 // somebody has set otherwise since.
-func (s Settings) over() Settings {
+func (s Settings) over(now time.Time) Settings {
 	next, p := s, s.EventState.Now
 	set := maps.Clone(p.Event.Settings)
 	if set == nil {
@@ -126,7 +126,7 @@ func (s Settings) over() Settings {
 		}
 		_ = x.Parse(&next, p.Before[name])
 	}
-	next.EventState = s.EventState.Over(s.Events)
+	next.EventState = s.EventState.Over(s.Events, now)
 	return next
 }
 
@@ -135,7 +135,7 @@ func (s Settings) Skip(step event.Step, now time.Time) (next Settings, fault str
 	next = s
 	state, over, fault := s.EventState.Skip(step, now)
 	if next.EventState = state; over {
-		next = s.over()
+		next = s.over(now)
 	}
 	return next, fault
 }

@@ -45,6 +45,9 @@ local function newcomer(z, r, t, id, score, places, line_up)
   local text = string.format('%.0f', score)
   places[#places + 1], places[#places + 2] = text, id
   t.waiting = t.waiting + 1
+  if score <= z.edge_micros then -- drawn, where people were let in before
+    t.released = t.released + 1
+  end
   mark_newcomer(z, t, text)
   if not t.open and t.waiting + MARK_EVERY > EXACT then
     line_up()
