@@ -199,6 +199,11 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(first.Event.Order, OrderArrival)}
 	next.Now = p
 	p.take(*first)
+	// Who came before this is known stands by arrival, and hears of the commitment first.
+	if p.PreQueueAtMillis < p.OpensAtMillis {
+		p.PreQueueAtMillis = max(p.PreQueueAtMillis, now.UnixMilli()+1)
+		p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
+	}
 	if p.Order == OrderDraw {
 		d := Draw{Event: p.Event.Name}
 		d.Nonce, d.Commitment = commit(p.Event.Name)
