@@ -199,7 +199,7 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(first.Event.Order, OrderArrival)}
 	next.Now = p
 	p.take(*first)
-	// Who came before this is known stands by arrival, and hears of the commitment first.
+	// Who came before this is known stands by arrival.
 	if p.PreQueueAtMillis < p.OpensAtMillis {
 		p.PreQueueAtMillis = max(p.PreQueueAtMillis, now.UnixMilli()+1)
 		p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
@@ -234,25 +234,33 @@ func (s *State) fit(nowMillis int64) {
 		return
 	}
 	p := s.Now
+	coming := nowMillis < d.GathersAtMillis || d.FromMicros == 0
+	if coming && p.PreQueueAtMillis < p.OpensAtMillis {
+		// Who is not drawn stands behind an earlier draw, whose opening was skipped, until its
+		// range has ended.
+		for _, before := range s.Draws[:len(s.Draws)-1] {
+			p.PreQueueAtMillis = max(p.PreQueueAtMillis, (before.UptoMicros+leastRange)/1000)
+		}
+		p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
+	}
 	d.OpensAtMillis = p.OpensAtMillis
 	if nowMillis < d.SettlesAtMillis || d.SettlesAtMillis == 0 {
 		d.SettlesAtMillis = p.SettlesAtMillis
 	}
+	d.SettlesAtMillis = min(d.SettlesAtMillis, p.OpensAtMillis)
 	p.SettlesAtMillis = d.SettlesAtMillis
-	if nowMillis < d.GathersAtMillis || d.FromMicros == 0 {
-		d.GathersAtMillis = p.PreQueueAtMillis
-		// A step that is held has no time: the range stays what it was.
-		if p.PreQueueAtMillis != Never {
-			d.FromMicros = p.PreQueueAtMillis * 1000
-		}
-		if p.SettlesAtMillis != Never {
-			d.UptoMicros = p.SettlesAtMillis * 1000
-		}
-		for _, before := range s.Draws[:len(s.Draws)-1] {
-			d.FromMicros = max(d.FromMicros, before.UptoMicros)
-		}
-		d.UptoMicros = max(d.UptoMicros, d.FromMicros+leastRange)
+	if !coming {
+		return
 	}
+	d.GathersAtMillis = p.PreQueueAtMillis
+	// A step that is held has no time: the range stays what it was.
+	if p.PreQueueAtMillis != Never {
+		d.FromMicros = p.PreQueueAtMillis * 1000
+	}
+	if p.SettlesAtMillis != Never {
+		d.UptoMicros = p.SettlesAtMillis * 1000
+	}
+	d.UptoMicros = max(d.UptoMicros, d.FromMicros+leastRange)
 }
 
 // leastRange is how wide a draw's range of scores is at least, in microseconds.
@@ -500,7 +508,7 @@ func (s State) open(step Step, now time.Time) string {
 		return "no event is to come or under way"
 	case !slices.Contains(Steps, step):
 		return fmt.Sprintf("step %q must be preQueue, opens, closes or ends", step)
-	case p.made(step), step == StepPreQueue && p.begun(now):
+	case p.made(step), step == StepPreQueue && p.begun(now), *p.at(step) > 0 && *p.at(step) <= now.UnixMilli():
 		return fmt.Sprintf("%s was made already", step)
 	case *p.at(step) == 0:
 		return fmt.Sprintf("%q has no step %s", p.Event.Name, step)
