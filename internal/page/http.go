@@ -177,7 +177,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if settings.PerMinute == 0 {
 		v.State = paused
 	}
-	v.Place, v.Wait = l.number(a.Line.Position), l.wait(estimate)
+	v.Place, v.Wait = l.place(a.Line.Position), l.wait(estimate)
 	v.RefreshSeconds = a.RetryAfterSeconds()
 	v.Data.PollAfter, v.Data.Position, v.Data.Estimate = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis
 	return h.show(c, l, v, settings)

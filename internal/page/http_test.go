@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -399,6 +400,19 @@ func TestAPlaceHandedOver(t *testing.T) {
 	late := r.browser()
 	late.get("?token=" + second) // a link that somebody has posted
 	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
+}
+
+// TestBeforeAnEvent: while people gather nobody has a number, and the wait is for the opening.
+func TestBeforeAnEvent(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	at := func(in time.Duration) string { return r.now.Add(in).Format(time.RFC3339Nano) }
+	r.set(func(s *zone.Settings) {
+		s.Events = []event.Event{{Name: "noon", PreQueueAt: at(time.Second), OpensAt: at(time.Hour)}}
+		*s, _, _ = s.Due(r.now, nil)
+	})
+	r.now = r.now.Add(2 * time.Second)
+	shows(t, r.browser().get(""), http.StatusOK, `<dd id="place">–</dd>`, "about 60 minutes")
 }
 
 func TestLeave(t *testing.T) {

@@ -153,6 +153,14 @@ func (l *locale) dir() string {
 // number writes a whole number as the language does.
 func (l *locale) number(n int64) string { return l.printer.Sprint(number.Decimal(n)) }
 
+// place is a position. Before an event settles nobody has one.
+func (l *locale) place(n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return l.number(n)
+}
+
 // formNames are CLDR's names of the plural forms.
 var formNames = map[plural.Form]string{
 	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",

@@ -76,15 +76,17 @@ function update(u) {
   }
   const { position, estimatedWait: wait } = u;
   readMessage(u.notice ?? 0);
-  set('place', number.format(position));
+  // Before an event settles nobody has a number.
+  const place = position ? number.format(position) : '–';
+  set('place', place);
   set('wait', expected(wait));
   show(wait >= DAY ? 'paused' : 'inLine');
-  if (state === 'inLine') document.title = `(${number.format(position)}) ${texts.inLine}${title}`;
+  if (state === 'inLine' && position) document.title = `(${place}) ${texts.inLine}${title}`;
   // Half the way, and the last minutes.
   const near = [MINUTE, 5 * MINUTE].some((t) => wait <= t && said.wait > t);
-  if (position * 2 <= said.position || near) {
+  if (position && (!said.position || position * 2 <= said.position || near)) {
     said = { position, wait };
-    say(fill(texts.spoken, { place: number.format(position), wait: expected(wait) }));
+    say(fill(texts.spoken, { place, wait: expected(wait) }));
   }
 }
 
