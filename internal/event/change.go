@@ -1,0 +1,116 @@
+package event
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Hold has a step wait until it is moved. It returns what is wrong, a sentence.
+func (s State) Hold(step Step, now time.Time) (next State, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, fault
+	}
+	next = s.clone()
+	p := next.Now
+	if p.Held != "" {
+		return s, fmt.Sprintf("%s is held already", p.Held)
+	}
+	p.Held = step
+	if *p.at(step) = Never; step == StepOpens && now.UnixMilli()+settleMargin < p.SettlesAtMillis {
+		p.SettlesAtMillis = Never
+	}
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, ""
+}
+
+// Move has a step be made at a time, which must be to come, and frees it if it was held.
+// The opening takes the time at which people settle with it, unless they have settled.
+func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, fault
+	}
+	if !to.After(now) {
+		return s, fmt.Sprintf("%s is in the past", to.Format(time.RFC3339))
+	}
+	next = s.clone()
+	p := next.Now
+	*p.at(step) = to.UnixMilli()
+	if p.Held == step {
+		p.Held = ""
+	}
+	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
+		before := cmp.Or(p.Event.DrawClosesSeconds, DefaultDrawClosesSeconds) * 1000
+		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-before)
+		if p.begun(now) && p.SettlesAtMillis < nowMillis {
+			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), before/1000)
+		}
+	}
+	if fault := p.inOrder(); fault != "" {
+		return s, fault
+	}
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, ""
+}
+
+// inOrder says which step is not after the one before.
+func (p *Progress) inOrder() string {
+	last, name := int64(0), Step("")
+	for _, step := range Steps {
+		at := *p.at(step)
+		if at == 0 || at == Never {
+			continue
+		}
+		if at < last || at == last && name != StepPreQueue {
+			return fmt.Sprintf("%s would not be after %s", step, name)
+		}
+		last, name = at, step
+	}
+	if p.Order == OrderDraw && p.SettlesAtMillis <= p.PreQueueAtMillis && p.OpensAtMillis != Never {
+		return "nobody could gather before the draw closes"
+	}
+	return ""
+}
+
+// Skip has a step not be made. Without preQueue nobody gathers; without opens the
+// occurrence is over (see Over); without closes newcomers come on, without ends the
+// settings stay.
+func (s State) Skip(step Step, now time.Time) (next State, over bool, fault string) {
+	if fault := s.open(step, now); fault != "" {
+		return s, false, fault
+	}
+	next = s.clone()
+	p := next.Now
+	if p.Held == step {
+		p.Held = ""
+	}
+	switch step {
+	case StepOpens:
+		return s, true, ""
+	case StepPreQueue:
+		if p.Order == OrderDraw {
+			return s, false, "without gathering there is no draw: skip opens, or set another order"
+		}
+		p.PreQueueAtMillis, p.SettlesAtMillis = p.OpensAtMillis, p.OpensAtMillis
+	default:
+		*p.at(step) = 0
+	}
+	next.fit(now.UnixMilli())
+	return next, false, ""
+}
+
+// open says why a step cannot be held, moved or skipped; "" if it can.
+func (s State) open(step Step, now time.Time) string {
+	switch p := s.Now; {
+	case p == nil:
+		return "no event is to come or under way"
+	case !slices.Contains(Steps, step):
+		return fmt.Sprintf("step %q must be preQueue, opens, closes or ends", step)
+	case p.made(step), step == StepPreQueue && p.begun(now), *p.at(step) > 0 && *p.at(step) <= now.UnixMilli():
+		return fmt.Sprintf("%s was made already", step)
+	case *p.at(step) == 0:
+		return fmt.Sprintf("%q has no step %s", p.Event.Name, step)
+	}
+	return ""
+}
