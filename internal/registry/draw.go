@@ -79,17 +79,18 @@ func (r *Registry) drawn(ctx context.Context, z *remembered, call store.Call, do
 	return a, err
 }
 
-// Drawn, KeepDraw and Draw implement store.Drawer, but for JoinDrawn.
-
+// Drawn implements store.Drawer.
 func (r *Registry) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
 	return measured(r, store.Drawn, func() ([]line.Place, error) { return r.store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) })
 }
 
+// KeepDraw implements store.Drawer.
 func (r *Registry) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
 	_, err := measured(r, store.KeepDraw, func() (none, error) { return none{}, r.store.KeepDraw(ctx, zoneID, event, part, text) })
 	return err
 }
 
+// Draw implements store.Drawer.
 func (r *Registry) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
 	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, event, part) })
 }

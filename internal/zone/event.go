@@ -145,7 +145,7 @@ func (s Settings) eventFault() string {
 	for _, e := range s.Events {
 		for _, name := range slices.Sorted(maps.Keys(e.Settings)) {
 			x, as := Table.Find(name), Defaults(s.ZoneID)
-			fault := ""
+			var fault string
 			switch {
 			case x == nil || x.Of != "":
 				fault = fmt.Sprintf("%q is no setting that an event can have", name)

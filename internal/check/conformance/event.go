@@ -194,7 +194,7 @@ func (c *crowd) event(t *rapid.T) {
 	e := event.Event{Order: rapid.SampledFrom([]event.Order{event.OrderDraw, event.OrderDraw, event.OrderArrival}).Draw(t, "order")}
 	if p := c.model.settings.EventState.Now; p != nil && rapid.IntRange(0, 3).Draw(t, "another") > 0 {
 		how := rapid.SampledFrom([]string{"hold", "move", "move", "skip"}).Draw(t, "how")
-		c.fixture.step(how, rapid.SampledFrom(event.Steps).Draw(t, "step"), at("to", 0))
+		c.step(how, rapid.SampledFrom(event.Steps).Draw(t, "step"), at("to", 0))
 		c.invariants.changed()
 		return
 	}

@@ -341,14 +341,15 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	ahead := m.count(func(o *visitor) bool { return before(o, v) })
 	a := line.Answer{Status: line.Waiting, Place: token, Position: ahead + 1}
 	a.Place.ScoreMicros = 0
-	if m.gathers() {
+	switch {
+	case m.gathers():
 		a.Position, a.EstimateMillis = 0, min(m.hold(), window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.GatherPeriod(window.Jitter(v.ID[7], m.now))
-	} else if v.StandsAtMicros() <= m.edge {
+	case v.StandsAtMicros() <= m.edge:
 		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
 		a.EstimateMillis = min(in, window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
-	} else {
+	default:
 		a.EstimateMillis = m.estimate(ahead - m.released())
 		a.PeriodMillis = m.rates.FarPeriod(a.EstimateMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
 	}

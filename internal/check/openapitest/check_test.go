@@ -102,7 +102,7 @@ func TestCheck(t *testing.T) {
 		"field not described":      {"POST /traffic/entry " + pollBody, swap(waiting, `"total"`, `"speed":5,"total"`), `"speed" is unsupported`},
 		"field missing":            {"POST /traffic/entry " + pollBody, swap(waiting, `"total":1,`, ``), `"total" is missing`},
 		"field of the wrong type":  {"POST /traffic/entry " + pollBody, swap(waiting, `"total":1`, `"total":"1"`), "must be an integer"},
-		"field out of range":       {"POST /traffic/entry " + pollBody, swap(waiting, `:250`, `:249`), "must be at least 250"},
+		"field out of range":       {"POST /traffic/entry " + pollBody, swap(waiting, `:250`, `:124`), "must be at least 125"},
 		"neither waiting nor in":   {"POST /traffic/entry " + pollBody, swap(waiting, `false`, `true`), "doesn't match"},
 		"text not described":       {"GET /readyz", ready.saying("OK"), "doesn't match"},
 		"body where none is":       {"POST /traffic/leave " + pollBody, said{204, []string{"Allow", "x"}, ""}, "not described"},

@@ -106,7 +106,8 @@ func (s *Service) Step(ctx context.Context, zoneID, name string, step event.Step
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		next, fault := was, ""
+		next := was
+		var fault string
 		if p := was.EventState.Now; p == nil || p.Event.Name != name {
 			fault = fmt.Sprintf("event %q is neither next nor under way", name)
 		} else {

@@ -1,0 +1,65 @@
+package event_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+)
+
+// begun is a state with a draw that is announced, in which people gather in a minute.
+func begun(t *testing.T, now time.Time) (event.State, []event.Event) {
+	t.Helper()
+	at := func(in time.Duration) string { return now.Add(in).Format(time.RFC3339Nano) }
+	list := []event.Event{{Name: "noon", Order: event.OrderDraw, PreQueueAt: at(time.Minute), OpensAt: at(time.Hour)}}
+	s, ok := event.State{}.Announce(list, now, func(string) (string, string) { return "nonce", "commitment" })
+	if !ok {
+		t.Fatal("there is no event")
+	}
+	return s, list
+}
+
+// TestHeldStepsHaveNoTime: what is held comes at no time, and no newcomer may stand behind that.
+func TestHeldStepsHaveNoTime(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_795_223_373_123)
+	s, list := begun(t, now)
+	want := *s.Draw()
+	for _, step := range []event.Step{event.StepPreQueue, event.StepOpens} {
+		held, fault := s.Hold(step, now)
+		if got := *held.Draw(); fault != "" || got.FromMicros != want.FromMicros || got.UptoMicros != want.UptoMicros {
+			t.Errorf("%s is held (%q): the draw lies between %d and %d, want %d and %d", step, fault, got.FromMicros, got.UptoMicros, want.FromMicros, want.UptoMicros)
+		}
+	}
+	if over := s.Over(list, now); len(over.Draws) != 0 || over.Gate().Behind(1) != 1 {
+		t.Errorf("nobody came into the draw, and it leaves %+v", over.Draws)
+	}
+	if over := s.Over(list, now.Add(2*time.Minute)); over.Gate().Behind(1) != want.UptoMicros {
+		t.Errorf("newcomers do not stand behind those who were drawn: %+v", over.Draws)
+	}
+}
+
+// TestWhatIsDueIsNotHeld: a store has opened by itself, whether or not that is recorded.
+func TestWhatIsDueIsNotHeld(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_795_223_373_123)
+	s, _ := begun(t, now)
+	s = s.Made(event.StepPreQueue)
+	for in, may := range map[time.Duration]bool{time.Hour - time.Millisecond: true, time.Hour: false} {
+		if _, fault := s.Hold(event.StepOpens, now.Add(in)); (fault == "") != may {
+			t.Errorf("after %v: %q", in, fault)
+		}
+	}
+}
+
+// TestLateAnnouncement: nobody came into a draw before it was announced.
+func TestLateAnnouncement(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_795_223_373_123)
+	_, list := begun(t, now)
+	late := now.Add(10 * time.Minute)
+	s, _ := event.State{}.Announce(list, late, func(string) (string, string) { return "nonce", "commitment" })
+	if d := s.Draw(); d.GathersAtMillis <= late.UnixMilli() || d.Holds(late.UnixMicro()) {
+		t.Errorf("who came before is drawn: %+v", d)
+	}
+}
