@@ -1,7 +1,6 @@
 package event
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,10 +40,9 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 		p.Held = ""
 	}
 	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
-		before := cmp.Or(p.Event.DrawClosesSeconds, DefaultDrawClosesSeconds) * 1000
-		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-before)
+		p.settle()
 		if p.begun(now) && p.SettlesAtMillis < nowMillis {
-			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), before/1000)
+			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), p.Event.drawCloses())
 		}
 	}
 	if fault := p.inOrder(); fault != "" {
@@ -52,6 +50,14 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	}
 	next.fit(now.UnixMilli() + settleMargin)
 	return next, ""
+}
+
+// settle has people settle as long before the opening as the event says; not while the
+// opening is held.
+func (p *Progress) settle() {
+	if p.SettlesAtMillis = Never; p.OpensAtMillis != Never {
+		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-p.Event.drawCloses()*1000)
+	}
 }
 
 // inOrder says which step is not after the one before.

@@ -131,10 +131,12 @@ func (e Event) first() (o Occurrence, err error) {
 	return o, errors.Join(errs...)
 }
 
+// drawCloses is how long before the opening people settle, in seconds.
+func (e Event) drawCloses() int64 { return cmp.Or(e.DrawClosesSeconds, DefaultDrawClosesSeconds) }
+
 // settle works out when people settle.
 func (o *Occurrence) settle() {
-	seconds := cmp.Or(o.Event.DrawClosesSeconds, DefaultDrawClosesSeconds)
-	if o.Settles = o.Opens.Add(-time.Duration(seconds) * time.Second); o.Settles.Before(o.PreQueue) {
+	if o.Settles = o.Opens.Add(-time.Duration(o.Event.drawCloses()) * time.Second); o.Settles.Before(o.PreQueue) {
 		o.Settles = o.PreQueue
 	}
 }

@@ -398,6 +398,9 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 			*p.at(step) = *was.at(step)
 		}
 	}
+	if was.Held == StepOpens {
+		p.SettlesAtMillis = was.SettlesAtMillis
+	}
 	next.fit(now.UnixMilli() + settleMargin)
 	return next, true, true
 }

@@ -31,6 +31,15 @@ func TestHeldStepsHaveNoTime(t *testing.T) {
 			t.Errorf("%s is held (%q): the draw lies between %d and %d, want %d and %d", step, fault, got.FromMicros, got.UptoMicros, want.FromMicros, want.UptoMicros)
 		}
 	}
+	held, _ := s.Hold(event.StepOpens, now)
+	moved, fault := held.Move(event.StepPreQueue, now.Add(2*time.Minute), now)
+	if got := *moved.Draw(); fault != "" || got.SettlesAtMillis != event.Never || got.UptoMicros > now.Add(2*time.Hour).UnixMicro() {
+		t.Errorf("the opening is held and people gather later (%q): %+v", fault, got)
+	}
+	list[0].DrawClosesSeconds = 60
+	if listed, _, ok := held.Listed(list, now); !ok || listed.Now.SettlesAtMillis != event.Never {
+		t.Errorf("the opening is held, and people settle at %d by a new list", listed.Now.SettlesAtMillis)
+	}
 	if over := s.Over(list, now); len(over.Draws) != 0 || over.Gate().Behind(1) != 1 {
 		t.Errorf("nobody came into the draw, and it leaves %+v", over.Draws)
 	}
