@@ -21,7 +21,9 @@ import (
 // eventZones are zones in each state that an event has. DRAWN gathers in 5 s and opens 30 s later, and lets
 // nobody in even then; the others are soon in a state in which they stay.
 func eventZones(now time.Time) string {
-	at := func(seconds int) string { return now.Add(time.Duration(seconds) * time.Second).UTC().Format(time.RFC3339Nano) }
+	at := func(seconds int) string {
+		return now.Add(time.Duration(seconds) * time.Second).UTC().Format(time.RFC3339Nano)
+	}
 	const texts = `texts: {before: {default: Soon., en: The doors open at noon.}, during: {default: Now., en: The doors are open.}, after: {default: It was., en: See you next year.}}`
 	return fmt.Sprintf(`zones:
   - {zoneId: DRAWN, mode: closed, events: [{name: noon, order: draw, preQueueAt: %[1]s, opensAt: %[2]s, drawClosesSeconds: 25, settings: {mode: queue, perMinute: 0}, %[8]s}]}
