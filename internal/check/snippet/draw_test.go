@@ -169,8 +169,12 @@ func TestDrawProgram(t *testing.T) {
 	if p.List = make([]schedule.Part, 1); json.Unmarshal([]byte(answers[drawPath]), &p.Draw) != nil || p.Tickets != came || p.Parts != 1 {
 		t.Fatalf("the draw is %s", answers[drawPath])
 	}
-	if err := json.Unmarshal([]byte(get(t, r.url+drawPath+"/tickets/1")), &p.List[0]); err != nil {
+	res, err := http.Get(r.url + drawPath + "/tickets/1") // takes what is packed
+	if err != nil {
 		t.Fatal(err)
+	}
+	if err := json.NewDecoder(res.Body).Decode(&p.List[0]); err != nil || res.Body.Close() != nil || !res.Uncompressed {
+		t.Fatalf("the list came packed: %v, %v", res.Uncompressed, err)
 	}
 	own, _ := schedule.OwnTicket("TICKETS", "noon", token)
 	said, good := run(r.url, early, token)
