@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
 // Errors of Check. Compare with errors.Is.
@@ -126,8 +127,7 @@ type Limiter struct {
 	// suspects: a partition has begun to fail, and others may.
 	suspects chan struct{}
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	background background.Group
 }
 
 // New returns a Limiter without policies. Call Use to give it some, Start before
