@@ -130,6 +130,41 @@ type connection struct {
 	// waits is since when a request is waited for, in nanoseconds from of.began; 0
 	// while one is answered.
 	waits atomic.Int64
+	// writeBy is the time limit for answers that is set. lapsed: that for requests is to be
+	// taken away before the next read.
+	writeBy time.Time
+	lapsed  atomic.Bool
+}
+
+// SetWriteDeadline leaves a limit as it is that is less than a second earlier. An http.Server
+// sets and takes away six limits a request, which costs as much as routing it: half of
+// them make no difference.
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	if early := t.Sub(c.writeBy); !t.IsZero() && early >= 0 && early < time.Second {
+		return nil
+	}
+	c.writeBy = t
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+// SetReadDeadline takes a limit away when the next read begins: another is mostly set before.
+// A read that is under way has one, as each request does, and keeps it.
+func (c *connection) SetReadDeadline(t time.Time) error {
+	if c.lapsed.Store(t.IsZero()); t.IsZero() {
+		return nil
+	}
+	return c.TCPConn.SetReadDeadline(t)
+}
+
+// Read reads.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.lapsed.Load() {
+		c.lapsed.Store(false)
+		if err := c.TCPConn.SetReadDeadline(time.Time{}); err != nil {
+			return 0, err
+		}
+	}
+	return c.TCPConn.Read(p)
 }
 
 // Close closes it, and counts it no more.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -62,6 +63,51 @@ func TestOneWhoWaitsMakesRoom(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(b.open); n != 3 {
 		t.Errorf("%v open, want 3", n)
+	}
+}
+
+// TestTimeLimitsOfConnections: fewer are set than asked for, and all of them hold.
+func TestTimeLimitsOfConnections(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	all := bounded{l, newConnections("public", 10, 0, nil)}
+	t.Cleanup(func() { _ = all.Close() })
+	peer, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
+	must(t, err)
+	conn, err := all.Accept()
+	must(t, err)
+	t.Cleanup(func() { _, _ = conn.Close(), peer.Close() })
+	past, later := time.Unix(1, 0), time.Now().Add(time.Hour)
+	read := func() error { _, err := conn.Read(make([]byte, 1)); return err }
+	write := func() error { _, err := conn.Write([]byte("x")); return err }
+
+	must(t, conn.SetReadDeadline(past))
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a read after its time: %v", err)
+	}
+	_, err = peer.Write([]byte("ab"))
+	must(t, err)
+	must(t, conn.SetReadDeadline(time.Time{}))
+	must(t, read())
+	must(t, conn.SetReadDeadline(time.Time{}))
+	must(t, conn.SetReadDeadline(past))
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a limit after one that was taken away: %v", err)
+	}
+
+	must(t, conn.SetWriteDeadline(past))
+	must(t, conn.SetWriteDeadline(past.Add(time.Second/2)))
+	if err := write(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a write after its time: %v", err)
+	}
+	for _, limit := range []time.Time{later, later.Add(time.Second / 2), {}} {
+		must(t, conn.SetWriteDeadline(limit))
+		must(t, write())
+	}
+	must(t, conn.SetWriteDeadline(later))
+	must(t, conn.SetWriteDeadline(past))
+	if err := write(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a limit that is earlier than the one before: %v", err)
 	}
 }
 

@@ -15,6 +15,7 @@
 //	limits.go    limits list, show, delete
 //	plan.go      apply, for zones and for limits: what differs from a file; apply.go does it
 //	audit.go     the records of changes
+//	events.go    events list, hold, move, skip; verify.go checks a draw
 //	stats.go     stats
 //	simulate.go  simulate; demo.go draws it
 //	rehearse.go  rehearse

@@ -91,7 +91,7 @@ var (
 	drawUnknown = kind{
 		status: http.StatusNotFound, code: "draw_unknown",
 		title:  "There is no such draw",
-		detail: "The zone has had no draw under that name lately, or its list has no such part.",
+		detail: "The zone has had no draw under that name lately, or its list has no such part; the list is there when the draw has closed.",
 	}
 	methodNotAllowed = kind{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
