@@ -20,6 +20,14 @@ type eventView struct {
 	Drawn *drawView
 }
 
+// Before is when places are fixed, while that comes before the next step; nil at other times.
+func (v eventView) Before() *stepView {
+	if i := slices.IndexFunc(v.Steps, func(s stepView) bool { return s.Step == settles && s.UntilMillis > 0 }); i >= 0 && v.Next.Step == event.StepOpens {
+		return &v.Steps[i]
+	}
+	return nil
+}
+
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session) error {
 	current, e, err := c.findEvent(r)
@@ -89,8 +97,12 @@ func marksOf(steps []stepView) (string, error) {
 	}
 	all := []mark{}
 	for _, s := range steps {
+		m := mark{At: float64(s.At.UnixMilli()) / 1000, Label: s.Label}
+		if s.Step == settles {
+			m.Label = "" // there is no room beside the opening's
+		}
 		if !s.At.IsZero() {
-			all = append(all, mark{float64(s.At.UnixMilli()) / 1000, s.Label})
+			all = append(all, m)
 		}
 	}
 	text, err := json.Marshal(all)

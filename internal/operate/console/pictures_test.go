@@ -28,7 +28,7 @@ import (
 // pictured are the pages that docs/img shows.
 var pictured = map[string]string{
 	"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "limit": "limits/orders-api",
-	"event": "zones/SALE/schedule/noon", "event-open": "zones/Z/schedule/noon",
+	"event": "zones/SALE/schedule/noon", "event-open": "zones/PREMIERE/schedule/noon",
 }
 
 // TestPictures takes the pictures of docs/img, of a simulated crowd: 36,000
@@ -90,7 +90,8 @@ func TestPictures(t *testing.T) {
 func (r *room) sale(now time.Time) {
 	const drawn = 24_310
 	r.drawn(drawn, "sale", whole)
-	for zoneID, opens := range map[string]time.Time{"SALE": now.Add(59 * time.Second), "Z": now.Add(-4 * time.Minute)} {
+	r.draws.draw.ZoneID = "PREMIERE"
+	for zoneID, opens := range map[string]time.Time{"SALE": now.Add(59 * time.Second), "PREMIERE": now.Add(-4 * time.Minute)} {
 		clock := func(at time.Time) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

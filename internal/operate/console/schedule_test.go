@@ -89,10 +89,10 @@ func TestEventPage(t *testing.T) {
 	r.goTo(59*time.Minute + time.Second)
 	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn.", "Gathered 12,340", "Polls a second 1,370",
+	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn. The draw closes in 29 s .", "Gathered 12,340", "Polls a second 1,370",
 		"The draw closes ○ Later Sat 21 Nov 2026, 12:58:30 UTC in 29 s", "People gather ✓ Done", "event noon 2026-11-21 12:29:00 UTC", "Limit 600 a minute → to 6,000 a minute")
 	main, _, _ := strings.Cut(words(page.Body.String()), "Gathered")
-	if !strings.Contains(main, "Hold the opening …") || strings.Contains(main, "The draw closes") {
+	if !strings.Contains(main, "Hold the opening …") || strings.Contains(main, "What happens when") {
 		t.Errorf("before all figures stands\n%s", main)
 	}
 	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is let in before it opens.")

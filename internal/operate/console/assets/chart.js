@@ -44,6 +44,7 @@ export const charts = {
     { name: "waitP95", label: "95 %", color: "--plot-3", dash: "dotted", wait: true },
     { name: "estimate", label: "Expected", color: "--plot-2", dash: "dashed", wait: true },
   ],
+  joins: [{ name: "joins", label: "Joins", color: "--plot-1", dash: "full", fill: true }],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
   allowed: [{ name: "allowed", label: "Allowed", color: "--plot-1", dash: "full", fill: true }],
   refused: [
@@ -124,7 +125,7 @@ export class Chart {
       plot.ctx.stroke();
       const room = left + width - x > 90 * ratio;
       plot.ctx.textAlign = room ? "left" : "right";
-      plot.ctx.fillText(label, x + (room ? 4 : -4) * ratio, top + 11 * ratio);
+      plot.ctx.fillText(label, x + (room ? 4 : -4) * ratio, top + 0.3 * height);
     }
     plot.ctx.restore();
   }

@@ -175,12 +175,12 @@ async function page(url, options) {
 }
 
 // swap puts parts of a page that was read into this one. A part in which the
-// operator is typing stays.
+// operator is typing stays, but for what comes next.
 function swap(doc, names) {
   for (const name of names) {
     const here = document.querySelector(`[data-part="${name}"]`);
     const there = doc.querySelector(`[data-part="${name}"]`);
-    if (!here || !there || isEdited(here)) continue;
+    if (!here || !there || (name !== "next" && isEdited(here))) continue;
     const open = [...here.querySelectorAll("details")].map((el) => el.open);
     const focused = here.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     here.replaceWith(there);

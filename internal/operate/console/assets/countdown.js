@@ -60,10 +60,9 @@ function localOf(text) {
 export function localFields(within) {
   for (const sent of within.querySelectorAll("input[data-when]")) {
     const typed = sent.cloneNode();
+    typed.setAttribute("value", localOf(sent.value));
     typed.type = "datetime-local";
     typed.step = 1;
-    typed.value = localOf(sent.value);
-    typed.defaultValue = typed.value;
     for (const name of ["name", "data-when", "placeholder"]) typed.removeAttribute(name);
     for (const name of ["id", "data-when", "aria-describedby"]) sent.removeAttribute(name);
     sent.type = "hidden";
