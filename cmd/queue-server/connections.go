@@ -52,22 +52,22 @@ func readBudget() budget {
 
 // boundConnections bounds the connections of all listeners: so that visitors do not
 // shut the operators out, nor one address the others.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, limits, site optional) error {
+func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) error {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = 0
 	}
-	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), prefixes(s.proxies))
+	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), s.proxies)
 	operating := newConnections("operators", may.operators, 0, nil)
 	public.bound(visitors)
 	operators.bound(operating)
 	err := errors.Join(visitors.register(reg), operating.register(reg))
 	share := may.gateways
-	if limits.listener != nil && site.listener != nil {
+	if limits != nil && site != nil {
 		share = max(1, share/2)
 	}
-	for name, callers := range map[string]optional{"limits": limits, "site": site} {
-		if callers.listener != nil {
+	for name, callers := range map[string]*listener{"limits": limits, "site": site} {
+		if callers != nil {
 			all := newConnections(name, share, 0, nil)
 			callers.bound(all)
 			err = errors.Join(err, all.register(reg))

@@ -239,7 +239,7 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 
 // clientIP returns how to find the visitor's address: that of the connection,
 // or, behind trusted proxies, the last that they did not write themselves.
-func clientIP(s checked) echo.IPExtractor { return address.Finder(prefixes(s.proxies)) }
+func clientIP(s checked) echo.IPExtractor { return address.Finder(s.proxies) }
 
 // alive is GET /healthz: the process runs. It asks nothing of anybody, so that
 // a store that is away does not get the servers restarted.

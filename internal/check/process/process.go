@@ -81,6 +81,16 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
+// Pid is the process's number, 0 before Start.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
 // Kill ends the process at once (SIGKILL), with nothing written and no connection
 // closed in order, and waits until it is gone.
 func (p *Process) Kill() {

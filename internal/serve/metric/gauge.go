@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
@@ -40,11 +39,7 @@ type gauges struct {
 
 // Show registers the gauges of all zones, asked of l at each scrape.
 func (m *Metrics) Show(l Lines) error {
-	err := m.reg.Register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
+	return m.register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
 }
 
 // zoneGauges are the gauges of a zone. All servers of one store show the same:
@@ -164,26 +159,18 @@ func oneIf(holds bool) float64 {
 // ShowServer registers what is known of this server as a whole: whether it is
 // ready, as /readyz would say, asked at each scrape.
 func (m *Metrics) ShowServer(ready func() bool) error {
-	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_ready", Help: "1 while this server asks for traffic, as /readyz says; else 0.",
 	}, func() float64 { return oneIf(ready()) }))
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
 }
 
 // ShowKept registers whether all that is in force on this server would survive it,
 // asked at each scrape: notKept returns nil then.
 func (m *Metrics) ShowKept(notKept func() error) error {
-	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_store_unsaved",
 		Help: "1 while settings are in force on this server that its store did not take, and that are lost with it; else 0.",
 	}, func() float64 { return oneIf(notKept() != nil) }))
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
 }
 
 // Describe implements prometheus.Collector.

@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,11 +32,6 @@ func (m *Metrics) LimitMeter() (*LimitMeter, error) {
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "queue_limit_partition_changes_total", Help: "How often a partition of the limits' store began to fail, and was calm again.",
 	}, []string{"to"})
-	for _, c := range []prometheus.Collector{took, changes} {
-		if err := m.reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metric: %w", err)
-		}
-	}
 	return &LimitMeter{
 		took: map[limiter.Source]prometheus.Observer{
 			limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
@@ -46,7 +40,7 @@ func (m *Metrics) LimitMeter() (*LimitMeter, error) {
 		changes: map[bool]prometheus.Counter{
 			true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm"),
 		},
-	}, nil
+	}, m.register(took, changes)
 }
 
 // Took implements limiter.Meter.
@@ -68,7 +62,7 @@ type decisions struct {
 // ShowLimits registers the counters of decisions, asked of l at each scrape. Every
 // policy and tier that is in force has all outcomes, from 0; never a key.
 func (m *Metrics) ShowLimits(l Limits) error {
-	for _, c := range []prometheus.Collector{
+	return m.register(
 		&decisions{
 			l, prometheus.NewDesc("queue_limit_decisions_total",
 				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),
@@ -82,12 +76,7 @@ func (m *Metrics) ShowLimits(l Limits) error {
 			Name: "queue_limit_failing_partitions",
 			Help: "How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
 		}, func() float64 { return float64(l.Failing()) }),
-	} {
-		if err := m.reg.Register(c); err != nil {
-			return fmt.Errorf("metric: %w", err)
-		}
-	}
-	return nil
+	)
 }
 
 // Describe implements prometheus.Collector.

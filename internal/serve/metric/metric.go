@@ -62,6 +62,8 @@ type Metrics struct {
 	failures               *prometheus.CounterVec
 	byCall                 [len(store.Calls)]callMeter
 	guard                  guardMeter
+	// ofZones are those of the above whose first label is a zone.
+	ofZones []vec
 
 	// zones is replaced, never changed; mu guards its replacement.
 	zones atomic.Pointer[map[string]*zoneMeter]
@@ -111,15 +113,18 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
 	})
 	build.Set(1)
-	for _, c := range []prometheus.Collector{
+	m.ofZones = []vec{
 		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
-		m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metric: %w", err)
+	}
+	for _, v := range m.ofZones {
+		if err := m.register(v); err != nil {
+			return nil, err
 		}
+	}
+	if err := m.register(m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
+		return nil, err
 	}
 	for call, name := range store.Calls {
 		m.byCall[call] = callMeter{m.calls.WithLabelValues(name), m.failures.WithLabelValues(name)}
@@ -127,6 +132,22 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)
 	return m, nil
+}
+
+// vec is the series of one metric, of all zones.
+type vec interface {
+	prometheus.Collector
+	DeletePartialMatch(prometheus.Labels) int
+}
+
+// register registers collectors, up to one that cannot be.
+func (m *Metrics) register(all ...prometheus.Collector) error {
+	for _, c := range all {
+		if err := m.reg.Register(c); err != nil {
+			return fmt.Errorf("metric: %w", err)
+		}
+	}
+	return nil
 }
 
 func histogram(name, help string, buckets []float64, label string) *prometheus.HistogramVec {

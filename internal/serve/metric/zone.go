@@ -136,10 +136,7 @@ func (m *Metrics) Forget(zoneID string) {
 	// After the zone is out of the map, or a late caller would count in a
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
-	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
-		m.waits, m.estimateErrors,
-	} {
+	for _, v := range m.ofZones {
 		v.DeletePartialMatch(gone)
 	}
 }
