@@ -101,7 +101,7 @@ func TestMeasureFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := measure(ctx, c, quickPlan, &bytes.Buffer{}); err == nil {
+	if _, err := measureAll(ctx, c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured after it had been stopped")
 	}
 }

@@ -136,10 +136,9 @@ type connection struct {
 	lapsed  atomic.Bool
 }
 
-// An http.Server sets four time limits a request and takes two away, each at the price of a
-// lock and a timer: as much as routing it. The next three spare it what makes no difference.
-
-// SetWriteDeadline leaves a limit as it is that is less than a second earlier.
+// SetWriteDeadline leaves a limit as it is that is less than a second earlier. An http.Server
+// sets and takes away six limits a request, which costs as much as routing it: half of
+// them make no difference.
 func (c *connection) SetWriteDeadline(t time.Time) error {
 	if early := t.Sub(c.writeBy); !t.IsZero() && early >= 0 && early < time.Second {
 		return nil

@@ -178,7 +178,7 @@ func schedule(text string) (cron.Schedule, error) {
 // faults are all that is wrong with an event by itself.
 func (e Event) faults() (faults []string) {
 	add := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
-	if !validName(e.Name) {
+	if !ValidName(e.Name) {
 		add("name %q must be 1 to %d of A-Z a-z 0-9 . _ -", e.Name, MaxNameLength)
 	}
 	o, err := e.first()
@@ -300,7 +300,8 @@ func (e Event) sameTimes(other Event) bool {
 		e.EndsAt == other.EndsAt && e.Recurs == other.Recurs
 }
 
-func validName(name string) bool {
+// ValidName reports whether an event can have the name.
+func ValidName(name string) bool {
 	if name == "" || len(name) > MaxNameLength || name == "." || name == ".." {
 		return false
 	}

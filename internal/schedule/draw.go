@@ -65,7 +65,7 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	if err != nil {
 		return Draw{}, nil, err
 	}
-	if len(name) > event.MaxNameLength {
+	if !event.ValidName(name) {
 		return Draw{}, nil, ErrNoDraw
 	}
 	h, err := s.readHead(ctx, zoneID, name)

@@ -129,7 +129,7 @@ var table = []kind{
 		errs:   []error{schedule.ErrNoDraw},
 		status: http.StatusNotFound, code: "draw_unknown",
 		title:  "There is no such draw",
-		detail: "The zone has had no draw under that name lately, or its list has no such part.",
+		detail: "The zone has had no draw under that name lately, or its list has no such part; the list is there when the draw has closed.",
 	},
 	{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
