@@ -134,11 +134,15 @@ func New(o Options) *Registry {
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
-		background.Every(r.interval, func(ctx context.Context) {
-			r.readAndLog(ctx)
-			r.tellAll(ctx)
-		}),
+		background.Every(r.interval, r.RunOnce),
 		background.Every(keepEvery, r.keepAll))
+}
+
+// RunOnce reads the settings of all zones, and tells the store who departed: what Start has
+// done every Interval.
+func (r *Registry) RunOnce(ctx context.Context) {
+	r.readAndLog(ctx)
+	r.tellAll(ctx)
 }
 
 // Stop ends the background reading and waits for it.

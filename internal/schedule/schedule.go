@@ -76,14 +76,14 @@ func New(o Options) *Schedule {
 
 // Start makes steps in the background until Stop.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.runOnce))
+	s.background.Start(ctx, background.Every(every, s.RunOnce))
 }
 
 // Stop ends that, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
-// runOnce makes what is due, a step a zone.
-func (s *Schedule) runOnce(ctx context.Context) {
+// RunOnce makes what is due, a step a zone: what Start has done every so often.
+func (s *Schedule) RunOnce(ctx context.Context) {
 	zones, err := s.Zones.Zones(ctx)
 	if err != nil {
 		return // the registry's log says so
