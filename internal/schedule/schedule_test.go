@@ -67,7 +67,7 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 func (r *room) pass(d time.Duration) {
 	for end := r.at.Add(d); ; {
 		for _, s := range r.servers {
-			s.runOnce(r.t.Context())
+			s.RunOnce(r.t.Context())
 		}
 		if !r.at.Before(end) {
 			return
