@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -194,42 +192,4 @@ func readOf(addr string) error {
 	}
 	_, err = conn.Read(make([]byte, 1))
 	return err
-}
-
-func TestGroupMemory(t *testing.T) {
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, tt := range map[string]struct {
-		own    string
-		limits map[string]string
-		want   int64
-	}{
-		"none":                {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "max\n"}, math.MaxInt64},
-		"its own":             {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "1000\n", "system.slice": "max\n"}, 1000},
-		"a group's above":     {"0::/pod/q\n", map[string]string{"pod/q": "1000\n", "pod": "900\n"}, 900},
-		"a container's":       {"0::/\n", map[string]string{".": "800\n"}, 800},
-		"beside an older one": {"5:memory:/x\n0::/q\n", map[string]string{"x": "5\n", "q": "700\n"}, 700},
-		"no groups":           {"", nil, math.MaxInt64},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(filepath.Join(dir, "cgroup"), tt.own)
-			for group, limit := range tt.limits {
-				write(filepath.Join(dir, "sys", group, "memory.max"), limit)
-			}
-			if got := groupMemory(filepath.Join(dir, "cgroup"), filepath.Join(dir, "sys")); got != tt.want {
-				t.Errorf("%d, want %d", got, tt.want)
-			}
-		})
-	}
-	if groupMemory(filepath.Join(t.TempDir(), "none"), "/") != math.MaxInt64 {
-		t.Error("a system without groups has a limit")
-	}
 }

@@ -167,6 +167,20 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 	return o.at(opens), !opens.IsZero()
 }
 
+// Location is where the event's times are at home: that of its schedule, or else the offset of
+// its opening.
+func (e Event) Location() *time.Location {
+	if zone, _, found := strings.Cut(e.Recurs, " "); found && strings.Contains(zone, "TZ=") {
+		if l, err := time.LoadLocation(zone[strings.Index(zone, "=")+1:]); err == nil {
+			return l
+		}
+	}
+	if o, err := e.first(); err == nil {
+		return o.Opens.Location()
+	}
+	return time.UTC
+}
+
 // schedule reads cron's syntax.
 func schedule(text string) (cron.Schedule, error) {
 	if !strings.HasPrefix(text, "CRON_TZ=") && !strings.HasPrefix(text, "TZ=") {

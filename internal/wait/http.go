@@ -65,7 +65,7 @@ func (h *HTTP) State(c echo.Context) error {
 	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderCacheControl, stateCaching)
-	state, alike := state.In(c.Request().Header.Get("Accept-Language"))
+	state, alike := state.in(c.Request().Header.Get("Accept-Language"))
 	if !alike {
 		header.Add(echo.HeaderVary, "Accept-Language")
 	}

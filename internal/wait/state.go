@@ -55,16 +55,16 @@ const PhaseEnded event.Phase = "ended"
 // Event is what everybody may know of an event. Times are Unix milliseconds on the store's
 // clock; a step that is held, or that there is not, has none.
 type Event struct {
-	Name       string      `json:"name"`
-	Phase      event.Phase `json:"phase"`
-	Order      event.Order `json:"order"`
+	Name  string      `json:"name"`
+	Phase event.Phase `json:"phase"`
+	Order event.Order `json:"order"`
 	// Now is what time it is.
-	Now        int64       `json:"now"`
-	PreQueueAt int64       `json:"preQueueAt,omitempty"`
-	SettlesAt  int64       `json:"settlesAt,omitempty"`
-	OpensAt    int64       `json:"opensAt,omitempty"`
-	ClosesAt   int64       `json:"closesAt,omitempty"`
-	EndsAt     int64       `json:"endsAt,omitempty"`
+	Now        int64 `json:"now"`
+	PreQueueAt int64 `json:"preQueueAt,omitempty"`
+	SettlesAt  int64 `json:"settlesAt,omitempty"`
+	OpensAt    int64 `json:"opensAt,omitempty"`
+	ClosesAt   int64 `json:"closesAt,omitempty"`
+	EndsAt     int64 `json:"endsAt,omitempty"`
 	// Held is the step that waits for the operator.
 	Held event.Step `json:"held,omitempty"`
 	// Commitment is the draw's.
@@ -73,8 +73,9 @@ type Event struct {
 	Text string `json:"text,omitempty"`
 }
 
-// eventOf is what may be known of the zone's event, and its texts of this time.
-func eventOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
+// EventOf is what may be known of the zone's event at a time of the store's clock, and its
+// texts of then; nil for none.
+func EventOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	s := z.EventState
 	p := s.Now
 	if p == nil {
@@ -116,9 +117,9 @@ func endedOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	return nil, nil
 }
 
-// In is the state for one who reads these languages, as Accept-Language has them. alike: it
+// in is the state for one who reads these languages, as Accept-Language has them. alike: it
 // is the same in any.
-func (s State) In(accept string) (_ State, alike bool) {
+func (s State) in(accept string) (_ State, alike bool) {
 	s.Message, s.SoldOut = serve.TextFor(s.messages, accept), serve.TextFor(s.soldOut, accept)
 	if s.Event != nil {
 		e := *s.Event
@@ -194,7 +195,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	shown, texts := eventOf(settings, stats.State.NowMillis)
+	shown, texts := EventOf(settings, stats.State.NowMillis)
 	return State{
 		Event: shown, texts: texts,
 		ZoneID: zoneID, Mode: settings.Mode,

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -89,12 +90,9 @@ type track struct {
 // New returns a watch that does not run yet.
 func New(o Options) *Watch {
 	w := &Watch{
-		lines: o.Lines, estimates: o.Estimates, log: o.Logger, now: o.Now,
+		lines: o.Lines, estimates: o.Estimates, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		zones: make(map[string]*track), next: make(chan struct{}),
 		stop: make(chan struct{}),
-	}
-	if w.log == nil {
-		w.log = slog.New(slog.DiscardHandler)
 	}
 	if w.now == nil {
 		w.now = time.Now

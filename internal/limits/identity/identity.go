@@ -81,9 +81,7 @@ func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
 	f := &Finder{options: o, parser: newParser(o), missed: make(chan struct{}, 1)}
 	if o.JWKS != "" {

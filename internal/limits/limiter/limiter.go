@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -140,9 +141,7 @@ func New(d Dependencies) *Limiter {
 	if d.Meter == nil {
 		d.Meter = noMeter{}
 	}
-	if d.Logger == nil {
-		d.Logger = slog.New(slog.DiscardHandler)
-	}
+	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
 	if d.Now == nil {
 		d.Now = time.Now
 	}

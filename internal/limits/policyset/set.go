@@ -1,6 +1,7 @@
 package policyset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ func New(o SetOptions) *Set {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Set{options: o}
 	s.policies, _ = s.seeded(limit.PolicySet{})
 	// What was never written is no version that could win over another.
