@@ -74,7 +74,6 @@ func TestEventInABrowser(t *testing.T) {
 	}
 	o.until(t, "it is open", `document.querySelector("#state .word").textContent === "Open" && document.querySelector("#next-title").textContent === "Nothing further"`)
 	o.until(t, "all are in", `document.querySelector("[data-f=waiting]").textContent === "0"`)
-	o.check(t, "event, open")
 	if _, admitted := visitors.count(t); admitted != 20 {
 		t.Errorf("%d were let in", admitted)
 	}
@@ -83,6 +82,12 @@ func TestEventInABrowser(t *testing.T) {
 			t.Errorf("the record does not name %s: %s", what, got)
 		}
 	}
+	o.do(t, "a dry run", chromedp.SetValue(css("#dry-gather"), "100"), chromedp.Click(css(".dryrun button")), chromedp.WaitVisible(css("#dry-result pre")))
+	if got := o.text(t, "#dry-result pre"); !strings.Contains(got, "let in too early") {
+		t.Errorf("the dry run says %q", got)
+	}
+	o.until(t, "its plot", `document.querySelector("#dry-result .plot canvas") !== null`)
+	o.check(t, "event, after a dry run")
 	o.do(t, "the zone's page", chromedp.Navigate(s.operators+"/console/zones/EVENT"), chromedp.WaitVisible(css("#zone .live")))
 	o.check(t, "zone with events")
 	if complaints := o.errors(); len(complaints) > 0 {

@@ -447,3 +447,32 @@ func TestDrawIsShown(t *testing.T) {
 	r.drawn(40_000, "skew", func(tickets []string) []string { return tickets[:36_000] })
 	shows(t, p.get("zones/Z/schedule/noon"), "▲ Mind: Each twentieth of the range should have", "they have 0 to ")
 }
+
+// TestEventIsPlayed: what simulate --event prints, bounded, and nothing is changed.
+func TestEventIsPlayed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(time.Minute)
+	was := r.zone("Z")
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather")
+	w := p.get("zones/Z/schedule/noon/dryrun?gather=1,000&leave=10")
+	shows(t, w, "noon in Z as planned the store away for 20s", "let in too early 0", "first two windows", "each where the seed puts it", "from the opening on wait requests/s most let in/s")
+	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
+		t.Error("there is nothing to plot")
+	}
+	if !r.zone("Z").Equal(was) {
+		t.Error("the dry run has changed the zone")
+	}
+	for query, want := range map[string]string{
+		"gather=10,001&leave=0": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0": "How many gather:",
+		"gather=5&leave=101": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=": "Of them leave:",
+	} {
+		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
+		shows(t, w, want)
+		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), "<pre") {
+			t.Errorf("%s: %d, or it has run", query, w.Code)
+		}
+	}
+}
