@@ -61,7 +61,7 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byt
 	}
 	l := &limits{Limiter: limiter.New(o)}
 	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
-	return l, metrics.ShowLimits(l)
+	return l, metrics.ShowLimits(l.Limiter)
 }
 
 // start begins to keep up with the policies and the store; stop ends it.

@@ -8,16 +8,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// Limits is who decides what a client may take: the limiter.
-type Limits interface {
-	// Counts are the decisions since the start, of all policies.
-	Counts() []limiter.TierCounts
-	// Refusals are those since the start, by the kind of client.
-	Refusals() []limiter.KindCounts
-	// Failing is how many partitions of the store are answered by failure policies.
-	Failing() int
-}
-
 // LimitMeter shows how long decisions take, and when a store begins to fail. It
 // implements limiter.Meter.
 type LimitMeter struct {
@@ -55,13 +45,13 @@ func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
 // decisions shows what the limiter counts.
 type decisions struct {
-	of                        Limits
+	of                        *limiter.Limiter
 	desc, remaining, refusals *prometheus.Desc
 }
 
 // ShowLimits registers the counters of decisions, asked of l at each scrape. Every
 // policy and tier that is in force has all outcomes, from 0; never a key.
-func (m *Metrics) ShowLimits(l Limits) error {
+func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
 	return m.register(
 		&decisions{
 			l, prometheus.NewDesc("queue_limit_decisions_total",
