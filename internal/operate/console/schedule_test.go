@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -281,13 +282,8 @@ func TestEventsAreListed(t *testing.T) {
 		"Places are fixed: write":       {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
 		"Text before: it must not have": {"name": {"dusk"}, "before": {"a\nde: b\nde: c"}},
 	} {
-		bad := url.Values{}
-		for key, value := range form {
-			bad[key] = value
-		}
-		for key, value := range change {
-			bad[key] = value
-		}
+		bad := maps.Clone(form)
+		maps.Copy(bad, change)
 		w := p.post("zones/Z/new-event", bad)
 		if plain := words(w.Body.String()); w.Code != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(plain), strings.ToLower(strings.ReplaceAll(name, `"`, "&#34;"))) {
 			t.Errorf("%s: %d\n%s", name, w.Code, plain)
