@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/check/acceptance"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -169,31 +169,17 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 // readZones reads the zones of the load test, so many times larger.
 func readZones(name string, size float64) (map[string]zone.Settings, error) {
-	text, err := os.ReadFile(name)
+	file, err := configfile.Read(name, []string{"drain-delay"})
 	if err != nil {
 		return nil, err
 	}
-	var file struct {
-		Zones []struct {
-			ZoneID        string `yaml:"zoneId"`
-			PerMinute     int64  `yaml:"perMinute"`
-			WindowSeconds int64  `yaml:"windowSeconds"`
-		} `yaml:"zones"`
-	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
 	zones := make(map[string]zone.Settings)
 	for _, z := range file.Zones {
-		s := zone.Defaults(z.ZoneID)
-		s.PerMinute = int64(float64(z.PerMinute) * size)
-		if z.WindowSeconds > 0 {
-			s.WindowSeconds = z.WindowSeconds
-		}
-		if err := s.Validate(); err != nil {
+		z.PerMinute = int64(float64(z.PerMinute) * size)
+		if err := z.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		zones[z.ZoneID] = s
+		zones[z.ZoneID] = z
 	}
 	for _, scenario := range scenarios {
 		if _, ok := zones["LOAD_"+strings.ToUpper(scenario)]; !ok {

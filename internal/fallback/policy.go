@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,10 +123,7 @@ func (p *Policy) Overloaded() bool {
 func New(o Options) *Policy {
 	p := &Policy{
 		Viewer: o.Lines, lines: o.Lines, meter: o.Meter, servers: max(1, o.Servers),
-		limits: deadlines{within: o.Within}, log: o.Logger, clock: newClock(o.Now),
-	}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
+		limits: deadlines{within: o.Within}, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), clock: newClock(o.Now),
 	}
 	p.breakers.Store(&map[string]*breaker{})
 	return p

@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -30,6 +32,8 @@ type head struct {
 	Done          bool  `json:"done"`
 	Parts         int   `json:"parts"`
 	Tickets       int   `json:"tickets"`
+	// ListHash is Draw's.
+	ListHash string `json:"listHash,omitempty"`
 }
 
 // readHead returns what is kept of the latest draw of an event; nil for none.
@@ -75,6 +79,7 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings, nowMillis int64
 		return err
 	}
 	var last line.Place
+	sum := sha256.New()
 	for {
 		some, err := s.Zones.Drawn(ctx, z.ZoneID, last, d.FromMicros, d.UptoMicros)
 		if err != nil {
@@ -88,6 +93,7 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings, nowMillis int64
 			t := event.TicketOf(z.ZoneID, d.Event, one.ID)
 			tickets = append(tickets, t[:]...)
 		}
+		sum.Write(tickets)
 		h.Parts++
 		h.Tickets += len(some)
 		if err := s.Zones.KeepDraw(ctx, z.ZoneID, partName(h), h.Parts, tickets); err != nil {
@@ -98,7 +104,7 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings, nowMillis int64
 			break
 		}
 	}
-	h.Done = true
+	h.Done, h.ListHash = true, hex.EncodeToString(sum.Sum(nil))
 	if err := s.keepHead(ctx, z.ZoneID, h); err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ type Seeds interface {
 
 // Meter counts what is done here.
 type Meter interface {
-	// Step counts a step of an event that this server made.
-	Step(zoneID string)
+	// Step counts a step of an event that this server made so late.
+	Step(zoneID string, late time.Duration)
 }
 
 // Options of a Schedule. All but Meter and Logger are required.
@@ -76,14 +76,14 @@ func New(o Options) *Schedule {
 
 // Start makes steps in the background until Stop.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.runOnce))
+	s.background.Start(ctx, background.Every(every, s.RunOnce))
 }
 
 // Stop ends that, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
-// runOnce makes what is due, a step a zone.
-func (s *Schedule) runOnce(ctx context.Context) {
+// RunOnce makes what is due, a step a zone: what Start has done every so often.
+func (s *Schedule) RunOnce(ctx context.Context) {
 	zones, err := s.Zones.Zones(ctx)
 	if err != nil {
 		return // the registry's log says so
@@ -128,7 +128,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	}
 	s.Logger.Info("event", "zone", z.ZoneID, "event", name, "phase", phase)
 	if s.Meter != nil {
-		s.Meter.Step(z.ZoneID)
+		s.Meter.Step(z.ZoneID, time.Duration(z.EventState.LateMillis(nowMillis))*time.Millisecond)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sweeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,15 +85,12 @@ func New(o Options) (*Sweeper, error) {
 	}
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
-		lines: o.Lines, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
+		lines: o.Lines, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
 		storeOverloaded: o.StoreOverloaded,
 	}
 	if s.storeOverloaded == nil {
 		s.storeOverloaded = func() bool { return false }
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -82,8 +82,9 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for
 // what the room promises.
-func simulateCommand(t *Terminal) *cobra.Command {
+func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	var f crowdFlags
+	var e eventFlags
 	var asJSON, crowds bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(ctx context.Context, cfg simulate.Config) error {
@@ -104,5 +105,13 @@ func simulateCommand(t *Terminal) *cobra.Command {
 	command.Flags().BoolVar(&crowds, "crowds", false,
 		"run the crowds of the README instead, each with an even flow and without, and print a table of all")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	e.add(command)
+	crowd := command.RunE
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if e.file == "" {
+			return crowd(cmd, args)
+		}
+		return e.run(cmd, t, &f, asJSON, fileKeys)
+	}
 	return command
 }
