@@ -136,7 +136,7 @@ export interface Check {
 
 /**
  * Works out the number that a draw gave, from the seed that is public after the opening, and looks whether it is on the
- * published list, and that part of the list in order. It reads some 70 kB, seldom twice that: have a person ask for it.
+ * published list, and that part of the list in order. It loads some 40 kB, sometimes twice that: have a person ask for it.
  * With the `storage` of `wait`, the commitment that was seen before the opening is what the seed is held against.
  *
  * @throws {WaitError} `not_yet`, `not_drawn` (who came before or after stands by arrival), `no_crypto`, `no_answer` and the

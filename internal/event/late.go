@@ -17,13 +17,23 @@ func (p *Progress) ListedAt(step Step) int64 {
 	return *listed.at(step)
 }
 
-// LateMillis is for how long the next step has been due and was not made.
-func (s State) LateMillis(nowMillis int64) int64 {
+// NextMillis is when the next step is due, Unix milliseconds; 0 if there is none, or it is
+// held.
+func (s State) NextMillis() int64 {
 	if s.Now == nil {
 		return 0
 	}
 	step, at := s.Now.Next()
 	if step == "" || at == Never {
+		return 0
+	}
+	return at
+}
+
+// LateMillis is for how long the next step has been due and was not made.
+func (s State) LateMillis(nowMillis int64) int64 {
+	at := s.NextMillis()
+	if at == 0 {
 		return 0
 	}
 	return max(0, nowMillis-at)

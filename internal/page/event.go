@@ -22,8 +22,8 @@ const (
 	drawSpread, arrivalSpread = 60_000, 5_000
 )
 
-// checkSize is what a check of one's number loads, mostly.
-const checkSize = "70 kB"
+// checkSize is what a check of one's number loads, mostly: one part of the list, compressed.
+const checkSize = "40 kB"
 
 // happening is what the page knows of an event. Times are Unix milliseconds on the store's
 // clock.

@@ -149,7 +149,8 @@ function update(u) {
   // Before an event settles nobody has a number.
   const place = position ? number.format(position) : '';
   figure('place', place);
-  figure('wait', u.event ? '' : u.paused ? texts.long : expected(wait));
+  const about = u.paused ? texts.long : expected(wait);
+  figure('wait', u.event ? '' : about);
   figure('there', u.event ? number.format(total) : '');
   letter('news', (opened ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || u.paused ? event.before : '') ?? '');
   $('check').hidden = Boolean(u.event) || !drawn || !opened || !globalThis.crypto?.subtle;
@@ -166,7 +167,7 @@ function update(u) {
   const near = [MINUTE, 5 * MINUTE].some((t) => wait <= t && said.wait > t);
   if (!said.position || position * 2 <= said.position || near) {
     said = { ...said, position, wait };
-    say(fill(texts.spoken, { place, wait: expected(wait) }));
+    say(fill(texts.spoken, { place, wait: about }));
   }
 }
 

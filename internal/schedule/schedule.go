@@ -38,8 +38,8 @@ type Seeds interface {
 
 // Meter counts what is done here.
 type Meter interface {
-	// Step counts a step of an event that this server made.
-	Step(zoneID string)
+	// Step counts a step of an event that this server made so late.
+	Step(zoneID string, late time.Duration)
 }
 
 // Options of a Schedule. All but Meter and Logger are required.
@@ -128,7 +128,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	}
 	s.Logger.Info("event", "zone", z.ZoneID, "event", name, "phase", phase)
 	if s.Meter != nil {
-		s.Meter.Step(z.ZoneID)
+		s.Meter.Step(z.ZoneID, time.Duration(z.EventState.LateMillis(nowMillis))*time.Millisecond)
 	}
 	return nil
 }

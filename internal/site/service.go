@@ -227,7 +227,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	browser := sha256.Sum256([]byte(address + "\n" + q.header.Get("User-Agent")))
 	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
 		first, err := s.first(ctx, g, browser, now)
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			s.log.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
 		}
 		if first {

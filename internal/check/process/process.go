@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// StartTimeout bounds the start of a program: ten times what it takes on two
+	// StartTimeout bounds the start of a program: thirty times what it takes on two
 	// busy cores.
-	StartTimeout = 20 * time.Second
+	StartTimeout = time.Minute
 	// stopTimeout is how long one that was told to end has until it is killed.
 	stopTimeout = 10 * time.Second
 	// LookEvery is how often to look at what costs little to look at.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -81,6 +82,7 @@ func zoneGauges() []gauge {
 			},
 		},
 	}
+	all = append(all, eventGauges()...)
 	for _, x := range line.TotalTable {
 		if x.Help != "" {
 			all = append(all, total("queue_zone_"+x.Snake()+"_total", x.Help, x.At))
@@ -94,6 +96,27 @@ func zoneGauges() []gauge {
 		})
 	}
 	return all
+}
+
+// eventGauges are those of the event that is next or under way, by the store's clock.
+func eventGauges() []gauge {
+	of := func(name, help string, value func(event.State, line.State) int64) gauge {
+		return gauge{desc: describe(name, help), kind: prometheus.GaugeValue, value: func(z zone.Settings, s line.Stats) float64 {
+			return (time.Duration(value(z.EventState, s.State)) * time.Millisecond).Seconds()
+		}}
+	}
+	return []gauge{
+		{
+			desc: describe("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0."),
+			kind: prometheus.GaugeValue, value: func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) },
+		},
+		of("queue_event_next_timestamp_seconds", "When the next step of the event is to be made, Unix time; 0 for none, and while it is held.",
+			func(e event.State, _ line.State) int64 { return e.NextMillis() }),
+		of("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
+			func(e event.State, s line.State) int64 { return e.LateMillis(s.NowMillis) }),
+		of("queue_event_held_seconds", "For how long a step that an operator holds is past the time at which it was listed; 0 for none.",
+			func(e event.State, s line.State) int64 { return e.HeldMillis(s.NowMillis) }),
+	}
 }
 
 func describe(name, help string) *prometheus.Desc {
