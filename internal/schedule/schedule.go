@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -57,8 +58,8 @@ type Schedule struct {
 	writer string
 
 	mu sync.Mutex
-	// published are the nonces of draws whose list is known to be there, or too late.
-	published map[string]bool
+	// lists are what this server knows of the lists of draws, by nonce.
+	lists map[string]*list
 	// troubled are the zones of which the log says already that a step cannot be made.
 	troubled map[string]bool
 
@@ -71,7 +72,7 @@ func New(o Options) *Schedule {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	writer, _ := o.Seeds.Commit("")
-	return &Schedule{Options: o, writer: writer, published: make(map[string]bool), troubled: make(map[string]bool)}
+	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
 }
 
 // Start makes steps in the background until Stop.
@@ -88,9 +89,13 @@ func (s *Schedule) RunOnce(ctx context.Context) {
 	if err != nil {
 		return // the registry's log says so
 	}
+	draws := make(map[string]bool)
 	for _, z := range zones {
 		if len(z.Events) == 0 && z.EventState.IsZero() {
 			continue
+		}
+		for _, d := range z.EventState.Draws {
+			draws[d.Nonce] = true
 		}
 		err := s.look(ctx, z)
 		s.mu.Lock()
@@ -104,6 +109,7 @@ func (s *Schedule) RunOnce(ctx context.Context) {
 			s.Logger.Info("what is due of an event is done again", "zone", z.ZoneID)
 		}
 	}
+	maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
 }
 
 // look makes what is due in a zone.
@@ -115,7 +121,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	nowMillis := stats.State.NowMillis
 	next, name, due := z.Due(time.UnixMilli(nowMillis), func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) })
 	if !due {
-		return s.publish(ctx, z, nowMillis)
+		return s.publish(ctx, z, stats.State)
 	}
 	if _, err := s.Zones.PutZone(ctx, next, &z, zone.By(name)); errors.Is(err, line.ErrZoneChanged) {
 		return nil // by another server, or an operator: looked at again
