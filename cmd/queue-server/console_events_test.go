@@ -33,8 +33,8 @@ func TestEventInABrowser(t *testing.T) {
 	}
 	gathers := time.Now().Add(10 * time.Second).Truncate(time.Second)
 	opens := gathers.Add(20 * time.Second)
-	o.types("#f-preQueueAt", gathers)
-	o.types("#f-opensAt", opens)
+	o.writes("#f-preQueueAt", gathers)
+	o.writes("#f-opensAt", opens)
 	o.do(t, "a name and a limit", chromedp.SetValue(css("#f-name"), "noon"), chromedp.SetValue(css(`[name="during.perMinute"]`), "1,200"))
 	o.ask("what it does", chromedp.Click(css("main form button.main")))
 	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "people gather, and nobody is let in, with perMinute=1,200.") {
@@ -66,7 +66,7 @@ func TestEventInABrowser(t *testing.T) {
 		t.Errorf("%d were let in while the opening was held", admitted)
 	}
 
-	o.types("#to-opens", time.Now().Add(8*time.Second).Truncate(time.Second))
+	o.writes("#to-opens", time.Now().Add(8*time.Second).Truncate(time.Second))
 	o.ask("move", chromedp.Click(css(".upnext .move .row:last-child button")))
 	o.confirm("move")
 	if got := o.text(t, "#next-title"); !strings.HasPrefix(got, "It opens") {
@@ -74,7 +74,6 @@ func TestEventInABrowser(t *testing.T) {
 	}
 	o.until(t, "it is open", `document.querySelector("#state .word").textContent === "Open" && document.querySelector("#next-title").textContent === "Nothing further"`)
 	o.until(t, "all are in", `document.querySelector("[data-f=waiting]").textContent === "0"`)
-	o.check(t, "event, open")
 	if _, admitted := visitors.count(t); admitted != 20 {
 		t.Errorf("%d were let in", admitted)
 	}
@@ -83,6 +82,12 @@ func TestEventInABrowser(t *testing.T) {
 			t.Errorf("the record does not name %s: %s", what, got)
 		}
 	}
+	o.do(t, "a dry run", chromedp.SetValue(css("#dry-gather"), "100"), chromedp.Click(css(".dryrun button")), chromedp.WaitVisible(css("#dry-result pre")))
+	if got := o.text(t, "#dry-result pre"); !strings.Contains(got, "let in too early") {
+		t.Errorf("the dry run says %q", got)
+	}
+	o.until(t, "its plot", `document.querySelector("#dry-result .plot canvas") !== null`)
+	o.check(t, "event, after a dry run")
 	o.do(t, "the zone's page", chromedp.Navigate(s.operators+"/console/zones/EVENT"), chromedp.WaitVisible(css("#zone .live")))
 	o.check(t, "zone with events")
 	if complaints := o.errors(); len(complaints) > 0 {
@@ -93,8 +98,8 @@ func TestEventInABrowser(t *testing.T) {
 // kolkata is where the operator is: half an hour off the full hours, all year.
 var kolkata = time.FixedZone("Asia/Kolkata", int((5*time.Hour + 30*time.Minute).Seconds()))
 
-// types types a time into a field that shows those of the operator's zone.
-func (o *operatorAt) types(field string, at time.Time) {
+// writes puts a time into a field that shows those of the operator's zone.
+func (o *operatorAt) writes(field string, at time.Time) {
 	o.t.Helper()
 	o.do(o.t, "type a time", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
 		const el = document.querySelector(%q);

@@ -104,6 +104,19 @@ type Policy struct {
 	mu       sync.Mutex
 
 	probes background.Group
+
+	// answered and unanswered are visitors' calls since Overloaded was last asked.
+	answered, unanswered atomic.Int64
+}
+
+// mostUnanswered is which part of the visitors' calls a store may leave unanswered that keeps up.
+const mostUnanswered = 10
+
+// Overloaded reports whether, since it was last asked, the store left more than a tenth of the
+// visitors' calls unanswered.
+func (p *Policy) Overloaded() bool {
+	answered, unanswered := p.answered.Swap(0), p.unanswered.Swap(0)
+	return mostUnanswered*unanswered > answered+unanswered
 }
 
 // New returns a Policy. Call Start before use and Stop after.
@@ -187,6 +200,7 @@ func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answ
 	}
 	switch {
 	case err == nil:
+		p.answered.Add(1)
 		if b == nil {
 			b = p.newBreaker(zoneID)
 		}
@@ -195,6 +209,7 @@ func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answ
 		}
 		return a, nil
 	case unanswered(ctx, err):
+		p.unanswered.Add(1)
 		return p.fail(zoneID, v, began, err)
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		p.forget(zoneID)

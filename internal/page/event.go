@@ -90,10 +90,12 @@ func (h *HTTP) shut(ctx context.Context, v *view, l *locale, settings zone.Setti
 		}
 		look, _ := e.lookMillis(rand.Float64())
 		v.RefreshSeconds = max(1, (look+999)/1000)
+	case event.PhaseGathering, event.PhaseOpen: // it was closed by somebody
 	case event.PhaseClosed:
 		v.News = e.After
 	case wait.PhaseEnded:
 		v.State, v.News = ended, e.After
+		v.RefreshSeconds = int64(mostLook * (0.75 + rand.Float64()/2) / 1000)
 	}
 }
 

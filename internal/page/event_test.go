@@ -80,7 +80,7 @@ func TestAnEvent(t *testing.T) {
 		{event.OrderDraw, -29 * time.Second, false, http.StatusOK, []string{"You are in line", "one after the other", figure + "Opens in"}, []string{`tabindex="-1">Your number is drawn`}, 1, 20},
 		{event.OrderDraw, 10 * time.Second, false, http.StatusOK, []string{"You are in line", "It is on."}, []string{figure + "Opens in", `>At noon.</p>`}, 1, 20},
 		{event.OrderDraw, time.Hour, false, http.StatusLocked, []string{"The line is closed", "That was it."}, nil, 30, 30},
-		{event.OrderDraw, 2 * time.Hour, false, http.StatusLocked, []string{"It is over", "That was it."}, nil, 30, 30},
+		{event.OrderDraw, 2 * time.Hour, false, http.StatusLocked, []string{"It is over", "That was it."}, nil, 225, 375},
 		{event.OrderArrival, -59 * time.Minute, false, http.StatusOK, []string{"You are in the waiting room", "Who came first goes in first"}, []string{`<p id="text">Shortly`}, 12, 20},
 		{event.OrderArrival, -29 * time.Second, true, http.StatusOK, []string{"You are in line", figure + "Your place"}, []string{`tabindex="-1">Your number is drawn`}, 1, 20},
 	} {

@@ -80,9 +80,9 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	if r.away != nil {
 		return line.Answer{}, r.away
 	}
-	if s := r.settings(zoneID); s != nil {
+	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil {
-			return r.Store.JoinDrawn(ctx, zoneID, d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
+			return r.JoinDrawn(ctx, zoneID, d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
 		}
 	}
 	return r.Store.Join(ctx, zoneID, id, former...)
@@ -92,7 +92,7 @@ func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answ
 	if r.away != nil {
 		return line.Answer{}, r.away
 	}
-	if s := r.settings(zoneID); s != nil {
+	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil && d.Holds(p.ArrivedAtMicros) {
 			p.ScoreMicros = d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, p.ID))
 		}

@@ -81,8 +81,9 @@ function take(told = {}) {
 take(data.event);
 
 let state = data.state;
-// Whether there is a place, and whether it was drawn.
+// Whether there is a place, whether it waits for an opening, and whether it was drawn.
 let seated = !$('options').hidden;
+let awaits = $('opens').textContent !== '';
 let drawn = false;
 // What was said last: the live region speaks when something matters, not at each poll.
 let said = { position: data.position, wait: data.estimate, opens: untilOpening() };
@@ -112,7 +113,7 @@ const say = (text) => set('spoken', text);
 // tick counts down.
 function tick() {
   const left = untilOpening();
-  const counts = left > 0 && ['announced', 'gathering', 'drawn', 'inLine', 'paused'].includes(state) && (state !== 'inLine' || event.awaited);
+  const counts = left > 0 && ['announced', 'gathering', 'drawn', 'inLine', 'paused'].includes(state) && (state !== 'inLine' || awaits);
   const two = (n) => String(Math.floor(n)).padStart(2, '0');
   const clock = `${Math.floor(left / 60 / MINUTE)}:${two(left / MINUTE % 60)}:${two(left / SECOND % 60)}`;
   figure('opens', counts ? (left >= 2 * DAY ? duration(left) : clock) : '');
@@ -132,6 +133,15 @@ async function hear({ name, opensAt, opensIn }) {
   if (told.event?.name === name) take(told.event);
 }
 
+const opened = () => event.opensAt > 0 && untilOpening() <= 0;
+
+// offer has the number checked of one who was drawn.
+function offer(arrivedAtMicros) {
+  const arrived = arrivedAtMicros / 1000;
+  drawn = event.order === 'draw' && arrived >= event.preQueueAt && arrived < event.settlesAt;
+  $('check').hidden = awaits || !drawn || !opened() || !globalThis.crypto?.subtle;
+}
+
 function update(u) {
   if (u.state !== 'waiting') {
     const without = u.state === 'retrying' && navigator.onLine === false;
@@ -142,18 +152,15 @@ function update(u) {
   const { position, total, estimatedWait: wait, arrivedAtMicros } = u;
   readMessage(u.notice ?? 0);
   if (u.event) hear(u.event);
-  event.awaited = Boolean(u.event);
-  const opened = event.opensAt && untilOpening() <= 0;
-  const arrived = arrivedAtMicros / 1000;
-  drawn = event.order === 'draw' && arrived >= event.preQueueAt && arrived < event.settlesAt;
+  awaits = Boolean(u.event);
+  offer(arrivedAtMicros);
   // Before an event settles nobody has a number.
   const place = position ? number.format(position) : '';
   figure('place', place);
   const about = u.paused ? texts.long : expected(wait);
   figure('wait', u.event ? '' : about);
   figure('there', u.event ? number.format(total) : '');
-  letter('news', (opened ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || u.paused ? event.before : '') ?? '');
-  $('check').hidden = Boolean(u.event) || !drawn || !opened || !globalThis.crypto?.subtle;
+  letter('news', (opened() ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || u.paused ? event.before : '') ?? '');
   if (!u.event) {
     show(u.paused ? 'paused' : 'inLine');
   } else if (u.event.gathering) {
@@ -339,8 +346,9 @@ async function shut() {
     await pause(after);
     if (joins) return begin(0);
   } else {
-    show(event.phase === 'ended' ? 'ended' : 'closed');
-    await pause(CLOSED_AFTER);
+    const ended = event.phase === 'ended';
+    show(ended ? 'ended' : 'closed');
+    await pause(ended ? 5 * MINUTE * (0.75 + Math.random() / 2) : CLOSED_AFTER);
     return begin(0);
   }
   return again();
@@ -374,6 +382,7 @@ function begin(pollAfter) {
 if (event.commitment && ['gathering', 'drawn'].includes(state) && JSON.parse(storage.getItem()).draw?.arrived !== data.arrived) {
   storage.setItem('', JSON.stringify({ ...JSON.parse(storage.getItem()), draw: { event: event.name, arrived: data.arrived, commitment: event.commitment } }));
 }
+if (seated) offer(data.arrived);
 if (['announced', 'closed', 'ended'].includes(state)) shut().catch(() => {});
 else begin(data.pollAfter);
 

@@ -135,6 +135,7 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}/schedule/{event}/events":        c.eventEvents,
 		"GET /console/zones/{zoneId}/schedule/{event}/edit":          c.eventForm,
 		"POST /console/zones/{zoneId}/schedule/{event}/edit":         c.eventAsk,
+		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":        c.eventDry,
 		"GET /console/zones/{zoneId}/schedule/{event}/remove":        c.eventRemove,
 		"GET /console/zones/{zoneId}/schedule/{event}/steps/{step}":  c.stepAsk,
 		"POST /console/zones/{zoneId}/schedule/{event}/steps/{step}": c.stepDo,

@@ -136,7 +136,7 @@ func (l *looks) look(ctx context.Context, draws Draws, d schedule.Draw) (lookedA
 			if n, err := hex.Decode(ticket[:], []byte(name)); err != nil || n != len(ticket) {
 				return lookedAt{}, fmt.Errorf("console: ticket %q of a draw: %w", name, err)
 			}
-			score := d.Draw.Score(event.Seed(text), ticket)
+			score := d.Score(event.Seed(text), ticket)
 			if at.looked++; score < last {
 				at.astray++
 				continue

@@ -45,12 +45,11 @@ func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) e
 		v.Title, v.Back = "Change "+e.Name, eventPath(current.ZoneID, e.Name)
 		v.Action = v.Back + "/edit"
 	}
-	const example = "As 2026-12-01T12:00:00+01:00."
 	v.Times = []field{
-		{Name: "preQueueAt", Label: "People gather from", Hint: example + " Without, nobody gathers.", Value: e.PreQueueAt},
-		{Name: "opensAt", Label: "It opens", Hint: example, Value: e.OpensAt},
-		{Name: "closesAt", Label: "No newcomers from", Hint: example + " Without, newcomers are taken to the end.", Value: e.ClosesAt},
-		{Name: "endsAt", Label: "It ends", Hint: example + " Then the settings of before hold again. Without, they stay.", Value: e.EndsAt},
+		{Name: "preQueueAt", Label: "People gather from", Hint: "Without, nobody gathers.", Value: e.PreQueueAt},
+		{Name: "opensAt", Label: "It opens", Hint: "From then on people are let in.", Value: e.OpensAt},
+		{Name: "closesAt", Label: "No newcomers from", Hint: "Without, newcomers are taken to the end.", Value: e.ClosesAt},
+		{Name: "endsAt", Label: "It ends", Hint: "Then the settings of before hold again. Without, they stay.", Value: e.EndsAt},
 	}
 	closes := ""
 	if e.DrawClosesSeconds != 0 {

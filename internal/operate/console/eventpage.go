@@ -18,6 +18,7 @@ type eventView struct {
 	// Marks are the steps, for the charts: JSON.
 	Marks string
 	Drawn *drawView
+	Dry   eventDryView
 }
 
 // Before is when places are fixed, while that comes before the next step; nil at other times.
@@ -34,7 +35,7 @@ func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID))}
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
 	var changes []change[zone.Settings]
 	v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current)
 	v.Frame = c.eventFrame(current, e)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -281,13 +282,8 @@ func TestEventsAreListed(t *testing.T) {
 		"Places are fixed: write":       {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
 		"Text before: it must not have": {"name": {"dusk"}, "before": {"a\nde: b\nde: c"}},
 	} {
-		bad := url.Values{}
-		for key, value := range form {
-			bad[key] = value
-		}
-		for key, value := range change {
-			bad[key] = value
-		}
+		bad := maps.Clone(form)
+		maps.Copy(bad, change)
 		w := p.post("zones/Z/new-event", bad)
 		if plain := words(w.Body.String()); w.Code != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(plain), strings.ToLower(strings.ReplaceAll(name, `"`, "&#34;"))) {
 			t.Errorf("%s: %d\n%s", name, w.Code, plain)
@@ -446,4 +442,33 @@ func TestDrawIsShown(t *testing.T) {
 	}
 	r.drawn(40_000, "skew", func(tickets []string) []string { return tickets[:36_000] })
 	shows(t, p.get("zones/Z/schedule/noon"), "▲ Mind: Each twentieth of the range should have", "they have 0 to ")
+}
+
+// TestEventIsPlayed: what simulate --event prints, bounded, and nothing is changed.
+func TestEventIsPlayed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(time.Minute)
+	was := r.zone("Z")
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather")
+	w := p.get("zones/Z/schedule/noon/dryrun?gather=1,000&leave=10")
+	shows(t, w, "noon in Z as planned the store away for 20s", "let in too early 0", "first two windows", "each where the seed puts it", "from the opening on wait requests/s most let in/s")
+	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
+		t.Error("there is nothing to plot")
+	}
+	if !r.zone("Z").Equal(was) {
+		t.Error("the dry run has changed the zone")
+	}
+	for query, want := range map[string]string{
+		"gather=10,001&leave=0": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0": "How many gather:",
+		"gather=5&leave=101": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=": "Of them leave:",
+	} {
+		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
+		shows(t, w, want)
+		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), "<pre") {
+			t.Errorf("%s: %d, or it has run", query, w.Code)
+		}
+	}
 }
