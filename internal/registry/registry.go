@@ -140,7 +140,8 @@ func (r *Registry) Start(ctx context.Context) {
 			r.readAndLog(ctx)
 			r.tellAll(ctx)
 		}),
-		background.Every(keepEvery, r.keepAll))
+		background.Every(keepEvery, r.keepAll),
+		background.Every(estimateEvery, r.estimateAll))
 }
 
 // Stop ends the background reading and waits for it.
