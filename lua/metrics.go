@@ -61,7 +61,7 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secrets
 	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
-	for _, sc := range []*script{pollScript, touchScript, sweepScript, allowScript} {
+	for _, sc := range []*script{pollScript, touchScript, sweepScript, sampleScript, allowScript} {
 		m.seconds.WithLabelValues(sc.name)
 	}
 	gauge("queue_redis_connections", "Open connections.",

@@ -33,6 +33,7 @@ var (
 
 	touchScript       = newScript("line/touch.lua")
 	sweepScript       = newScript("line/sweep.lua")
+	sampleScript      = newScript("line/sample.lua")
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
@@ -45,7 +46,7 @@ var (
 	allowScripts = singleAllowScripts()
 
 	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, touchScript, sweepScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
+		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
 		allowScript, putPoliciesScript,
 	}, maps.Values(allowScripts))
 )

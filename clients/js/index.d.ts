@@ -42,6 +42,10 @@ export type Update = {
       total: number;
       /** Milliseconds. */
       estimatedWait: number;
+      /** Milliseconds. The wait lies between them four times of five. Absent where that is not known. */
+      estimatedWaitRange?: { low: number; high: number };
+      /** There when the estimate moved for a reason: on_hold, resumed, faster, slower, recovering; others may be added. */
+      reason?: string;
       /** Milliseconds. */
       pollingPeriod: number;
       /** When the place was taken, in Unix microseconds. */

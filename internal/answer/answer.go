@@ -69,6 +69,18 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(b, max(a.Line.Position, a.Line.State.Waiting), 10)
 	b = append(b, `,"estimatedWait":`...)
 	b = strconv.AppendInt(b, a.Line.EstimateMillis, 10)
+	if a.Line.HighMillis > 0 {
+		b = append(b, `,"estimatedWaitRange":{"low":`...)
+		b = strconv.AppendInt(b, a.Line.LowMillis, 10)
+		b = append(b, `,"high":`...)
+		b = strconv.AppendInt(b, a.Line.HighMillis, 10)
+		b = append(b, '}')
+	}
+	if reason := a.Line.Reason.String(); reason != "" {
+		b = append(b, `,"reason":"`...)
+		b = append(b, reason...)
+		b = append(b, '"')
+	}
 	b = append(b, `,"pollingPeriod":`...)
 	b = strconv.AppendInt(b, a.Line.PeriodMillis, 10)
 	b = append(b, `,"arrivedAtMicros":`...)

@@ -55,6 +55,11 @@ func TestAnswerIsThatOfTheContract(t *testing.T) {
 	if got := string(a.AppendJSON(nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	a.Line.LowMillis, a.Line.HighMillis, a.Line.Reason = 52000, 75000, line.Faster
+	if got := string(a.AppendJSON(nil)); !strings.Contains(got, `"estimatedWait":61000,"estimatedWaitRange":{"low":52000,"high":75000},"reason":"faster","pollingPeriod":9400,`) {
+		t.Errorf("with a range: %s", got)
+	}
+	a.Line.LowMillis, a.Line.HighMillis, a.Line.Reason = 0, 0, line.NoReason
 	a.Notice = 3019274562
 	if got := string(a.AppendJSON(nil)); !strings.Contains(got, `"arrivedAtMicros":1795223373123456,"notice":3019274562}}`) {
 		t.Errorf("got %s, want the notice last", got)

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -108,6 +109,18 @@ func (q *ranking) locate(p line.Place) (b, i int, r *record) {
 func (q *ranking) rank(p line.Place) int64 {
 	b, i, _ := q.locate(p)
 	return int64(q.before(b)) + int64(i)
+}
+
+// at returns the record with so many before it: fewer than there are.
+func (q *ranking) at(rank int64) *record {
+	b, left := 0, int32(rank)
+	for step := 1 << bits.Len(uint(len(q.sums))); step > 0; step >>= 1 {
+		if b+step <= len(q.sums) && q.sums[b+step-1] <= left {
+			b += step
+			left -= q.sums[b-1]
+		}
+	}
+	return &q.blocks[b].records[left]
 }
 
 // upTo counts the records that arrived at or before the time.

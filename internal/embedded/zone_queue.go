@@ -124,8 +124,8 @@ func (q *zoneQueue) lose(now, alive int64) {
 	q.heal.until = now + window.HealMillis
 }
 
-// begin moves the clock and the edge on.
-func (q *zoneQueue) begin(rawMicros int64) *transaction {
+// look moves the clock on.
+func (q *zoneQueue) look(rawMicros int64) *transaction {
 	before := q.clock.NowMicros / 1000
 	t := &q.doing
 	*t = transaction{now: q.tick(rawMicros), before: before}
@@ -134,6 +134,12 @@ func (q *zoneQueue) begin(rawMicros int64) *transaction {
 		t.hold = t.opens - t.now
 	}
 	q.refill(t)
+	return t
+}
+
+// begin moves the clock and the edge on.
+func (q *zoneQueue) begin(rawMicros int64) *transaction {
+	t := q.look(rawMicros)
 	if t.gathers {
 		return t
 	}

@@ -32,7 +32,7 @@
 //
 // # What is remembered
 //
-// 262,144 visitors in a table of 15 MB, which does not grow (cache.go). Of more
+// 262,144 visitors in a table of 17 MB, which does not grow (cache.go). Of more
 // than that, those are forgotten who always came in time; an early poll of theirs
 // then goes to the store. The cache is this server's own. Visitors whose polls go
 // to several servers and are early may so be told again a place that is up to a

@@ -112,6 +112,11 @@ type Answer struct {
 	Position int64
 	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
 	EstimateMillis int64
+	// LowMillis and HighMillis hold the real wait four times of five; both 0 where that is
+	// not known. Reason is why the estimate moved. While Waiting only. No store says these:
+	// package estimate does.
+	LowMillis, HighMillis int64
+	Reason                Reason
 	// PeriodMillis is when to poll again. While Waiting only.
 	PeriodMillis int64
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds. When admitted only.

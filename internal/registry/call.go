@@ -22,13 +22,15 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	if err != nil {
 		return line.Answer{}, err
 	}
+	var score int64
 	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
-		if score := z.scoreNow(id); score > 0 {
+		if score = z.scoreNow(id); score > 0 {
 			return r.store.JoinDrawn(ctx, zoneID, score, id, former...)
 		}
 		return r.store.Join(ctx, zoneID, id, former...)
 	})
 	if err == nil {
+		z.tell(&a, score)
 		r.answered(z, a)
 	}
 	return a, err
@@ -45,6 +47,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 	}
 	a, err := r.drawn(ctx, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, z.placed(p)) })
 	if err == nil {
+		z.tell(&a, 0)
 		r.answered(z, a)
 	}
 	return a, err
@@ -94,6 +97,9 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 		return r.store.Stats(ctx, zoneID)
 	})
 	if err == nil {
+		if millis, ok := z.table.Load().Joining(&s.State); ok {
+			s.EstimateMillis = millis
+		}
 		now := r.now()
 		z.learn(s.State, now.Sub(r.began))
 		// The store said it in between, as far as is known half-way.

@@ -122,6 +122,11 @@ func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) 
 	return line.Stats{State: a.State}, err
 }
 
+func (f *fakeStore) Sample(_ context.Context, zoneID string, _ int) (line.Sample, error) {
+	a, err := f.visit("Sample", zoneID)
+	return line.Sample{State: a.State}, err
+}
+
 func (f *fakeStore) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
 	_, err := f.visit("HoldSweeps", zoneID)
 	return err

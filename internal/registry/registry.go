@@ -135,7 +135,8 @@ func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
 		background.Every(r.interval, r.RunOnce),
-		background.Every(keepEvery, r.keepAll))
+		background.Every(keepEvery, r.keepAll),
+		background.Every(estimateEvery, r.estimateAll))
 }
 
 // RunOnce reads the settings of all zones, and tells the store who departed: what Start has

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -21,6 +22,11 @@ type remembered struct {
 	seeds DrawSeeds
 	// brake is what the store has not taken yet; nil on all days but the bad ones.
 	brake atomic.Pointer[brake]
+	// lined: somebody waits. model is what is known of how visitors leave, and belongs to the one
+	// goroutine that is sampling the line; table tells how long they wait, nil where that is not known.
+	lined, sampling atomic.Bool
+	model           estimate.Model
+	table           atomic.Pointer[estimate.Table]
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
@@ -105,6 +111,9 @@ func (z *remembered) learn(s line.State, after time.Duration) {
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
 		raise(&z.stood, s.NowMillis)
 		raise(&z.stoodFor, int64(after))
+	}
+	if waits := s.Waiting > 0; z.lined.Load() != waits {
+		z.lined.Store(waits)
 	}
 	if z.epoch.Load() != s.Epoch {
 		z.epoch.Store(s.Epoch)

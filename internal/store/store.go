@@ -134,6 +134,14 @@ type Sweeper interface {
 	HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error
 }
 
+// Sampler is what those ask who estimate how long people will wait.
+type Sampler interface {
+	// Sample looks at the line at this moment, and at some of those who wait: at most so
+	// many, 1 to 1000. Its cost does not depend on the length of the line. While people gather
+	// nobody is looked at.
+	Sample(ctx context.Context, zoneID string, most int) (line.Sample, error)
+}
+
 // Healer takes in what servers remember and the store has lost.
 type Healer interface {
 	// RestoreZone puts back a zone that the store has lost, with what is remembered of
@@ -162,6 +170,7 @@ type Store interface {
 	Viewer
 	Editor
 	Sweeper
+	Sampler
 	Healer
 
 	// Ping returns nil if the store can serve: it is there, and what it keeps is of a format
@@ -190,6 +199,7 @@ const (
 	Drawn
 	KeepDraw
 	Draw
+	Sample
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -198,4 +208,5 @@ var Calls = [...]string{
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
+	Sample: "sample",
 }

@@ -135,7 +135,19 @@ func (s Shows) age(r Rates) Shows {
 // and a window's worth of experience changes that by half: some miss before
 // anybody could be kept.
 func (s Shows) Expect(n int64, r Rates) int64 {
-	return n * (s.Kept + r.Trust/2) / (s.Kept + s.Missed + r.Trust/2)
+	all, of := s.Share(n, r)
+	return all / of
+}
+
+// Coming is the share that is expected to come, 0 to 1.
+func (s Shows) Coming(r Rates) float64 {
+	all, of := s.Share(1, r)
+	return float64(all) / float64(of)
+}
+
+// Share is Expect before it is divided.
+func (s Shows) Share(n int64, r Rates) (all, of int64) {
+	return n * (s.Kept + r.Trust/2), s.Kept + s.Missed + r.Trust/2
 }
 
 // Back is how many of the front of a lost line have polled by so many

@@ -41,7 +41,7 @@ var layers = []layer{
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/limits/limit"}, []string{"events", "words"}, true,
+		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"events", "words", "arithmetic"}, true,
 		"numbers in, numbers out",
 	},
 	{

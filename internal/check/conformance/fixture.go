@@ -127,6 +127,7 @@ func (w *fixture) stats() line.Stats {
 		got, err := h.Store.Stats(w.t.Context(), w.zoneID)
 		w.same("stats", got, want, err)
 	}
+	w.sample()
 	return want
 }
 

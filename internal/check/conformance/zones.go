@@ -115,6 +115,7 @@ func (s *story) allFail(want error) {
 		"leave":  func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
 		"zone":   func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"stats":  func(ctx context.Context) error { _, err := store.Stats(ctx, s.zoneID); return err },
+		"sample": func(ctx context.Context) error { _, err := store.Sample(ctx, s.zoneID, 1); return err },
 		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
 		"hold":   func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
 		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },

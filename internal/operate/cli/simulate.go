@@ -85,11 +85,14 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	var f crowdFlags
 	var e eventFlags
-	var asJSON, crowds bool
+	var asJSON, crowds, estimates bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(ctx context.Context, cfg simulate.Config) error {
 			if crowds {
 				return simulate.PrintCrowds(ctx, t.Stdout)
+			}
+			if estimates {
+				return simulate.PrintEstimates(ctx, t.Stdout)
 			}
 			report, err := simulate.Run(ctx, cfg)
 			switch {
@@ -104,6 +107,8 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 		})
 	command.Flags().BoolVar(&crowds, "crowds", false,
 		"run the crowds of the README instead, each with an even flow and without, and print a table of all")
+	command.Flags().BoolVar(&estimates, "estimates", false,
+		"run these crowds, each in a new zone and once more in the same, and print how good the estimates were")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	e.add(command)
 	crowd := command.RunE

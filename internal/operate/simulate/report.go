@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"time"
 
@@ -51,6 +50,13 @@ type Report struct {
 	PositionsRose    int     `json:"positionsRose"`
 	EstimateErrorP50 float64 `json:"estimateErrorP50"`
 	EstimateErrorP90 float64 `json:"estimateErrorP90"`
+	// Foreseen are the same, but for estimates that an operator's later change made wrong;
+	// Thirds by the third of the wait in which they were told. Moved is the share of
+	// consecutive ones of one visitor between which the told time of entry moved by more than a
+	// tenth of the whole wait.
+	Foreseen Told    `json:"foreseen"`
+	Thirds   [3]Told `json:"thirds"`
+	Moved    float64 `json:"moved"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`
@@ -116,7 +122,8 @@ func (r *run) report() Report {
 		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
 	}
 	r.order(&out, float64(rates.Limit))
-	r.visits(&out, rates.WindowMillis)
+	r.visits(&out)
+	r.told(&out, rates.WindowMillis)
 	return out
 }
 
@@ -159,8 +166,8 @@ func (r *run) order(out *Report, limit float64) {
 	out.OvertakenMax = measure.Percentile(overtaken, 100)
 }
 
-func (r *run) visits(out *Report, windowMillis int64) {
-	var polls, waits, errs []float64
+func (r *run) visits(out *Report) {
+	var polls, waits []float64
 	for i := range r.visitors {
 		v := &r.visitors[i]
 		if v.state != inside {
@@ -168,15 +175,9 @@ func (r *run) visits(out *Report, windowMillis int64) {
 		}
 		polls = append(polls, float64(v.polls))
 		waits = append(waits, float64(v.admitted-v.joined)/1000)
-		for _, e := range v.estimates {
-			if real := float64(v.admitted-e.at) / 1000; real >= float64(windowMillis) {
-				errs = append(errs, math.Abs(float64(e.millis)-real)/real)
-			}
-		}
 	}
 	slices.Sort(polls)
 	slices.Sort(waits)
-	slices.Sort(errs)
 	sum := 0.0
 	for _, p := range polls {
 		sum += p
@@ -185,8 +186,6 @@ func (r *run) visits(out *Report, windowMillis int64) {
 	out.PollsP99 = measure.Percentile(polls, 99)
 	out.PollsMax = int(measure.Percentile(polls, 100))
 	out.MedianMs = int64(measure.Percentile(waits, 50))
-	out.EstimateErrorP50 = measure.Percentile(errs, 50)
-	out.EstimateErrorP90 = measure.Percentile(errs, 90)
 }
 
 // Print writes the report for people.
@@ -216,11 +215,12 @@ capacity used       %s
 overtaken           p50 %.2f, p99 %.2f, max %.2f windows
 places lost         %d
 positions that rose %d
-estimate's error    p50 %.0f %%, p90 %.0f %%
+estimate's error    p50 %.0f %%, p90 %.0f %%; its range held the wait %.0f, %.0f and %.0f %% of the time, by thirds of the wait
 polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
 `, o.Visitors, o.Admitted, o.Left, others, ms(o.LastInMs), ms(o.MedianMs),
 		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, o.MaxInSecond, o.PerSecond, used,
 		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
-		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
+		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, 100*o.Thirds[0].Covered, 100*o.Thirds[1].Covered, 100*o.Thirds[2].Covered,
+		o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -53,18 +54,32 @@ func TestVisits(t *testing.T) {
 	t.Parallel()
 	good, bad, soon := in(0, 100), in(0, 200), in(0, 3)
 	good.polls, bad.polls, soon.polls = 10, 30, 2
-	good.estimates = []estimate{{at: 0, millis: 100_000}, {at: 50 * second, millis: 60_000}} // 0 % and 20 % off
-	bad.estimates = []estimate{{at: 0, millis: 500_000}}                                     // 150 % off
-	soon.estimates = []estimate{{at: 0, millis: 1_000_000}}                                  // too near to tell
-	gone := visitor{state: left, polls: 1_000, estimates: []estimate{{0, 1}}}                // never in
+	// 0 % off, and held; 20 % off, a tenth of the wait later; 30 % off, a seventh earlier.
+	good.estimates = []told{
+		{at: 0, millis: 100_000, low: 90_000, high: 110_000},
+		{at: 50 * second, millis: 60_000, low: 55_000, high: 70_000},
+		{at: 60 * second, millis: 36_000, low: 30_000, high: 50_000},
+	}
+	bad.estimates = []told{{at: 0, millis: 500_000}}                                  // 150 % off
+	soon.estimates = []told{{at: 0, millis: 1_000_000}}                               // too near to tell
+	gone := visitor{state: left, polls: 1_000, estimates: []told{{at: 0, millis: 1}}} // never in
 	r := testRun(good, bad, soon, gone)
 	var out Report
-	r.visits(&out, 6_000)
+	r.visits(&out)
+	r.told(&out, 6_000)
 	if out.PollsMean != 14 || out.PollsP99 != 30 || out.PollsMax != 30 || out.MedianMs != 100_000 {
 		t.Errorf("polls mean %g, p99 %g, max %d, median wait %d ms", out.PollsMean, out.PollsP99, out.PollsMax, out.MedianMs)
 	}
-	if math.Abs(out.EstimateErrorP50-0.2) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
-		t.Errorf("estimate's error p50 %g, p90 %g, want 0.2 and 1.5", out.EstimateErrorP50, out.EstimateErrorP90)
+	if math.Abs(out.EstimateErrorP50-0.1) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
+		t.Errorf("estimate's error p50 %g, p90 %g, want 0.1 and 1.5", out.EstimateErrorP50, out.EstimateErrorP90)
+	}
+	if th := out.Thirds; th[0].Covered != 0.5 || th[0].ErrorP90 != 1.5 || th[1].Covered != 0.5 || math.Abs(th[1].Width-0.3) > 1e-9 || out.Moved != 0.5 {
+		t.Errorf("by thirds %+v, moved %g", th, out.Moved)
+	}
+	// Had the limit been changed at 55 s, only what was told after that could be right.
+	r.cfg.Changes = []Change{{At: 55 * time.Second}}
+	if r.told(&out, 6_000); math.Abs(out.Foreseen.ErrorP90-0.1) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
+		t.Errorf("with a change: %+v", out.Foreseen)
 	}
 }
 

@@ -45,6 +45,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -74,8 +75,12 @@ type Config struct {
 	DarkFor time.Duration
 	// Changes are an operator's, in order.
 	Changes []Change
+	// Estimates is what earlier runs in the zone taught of how people leave, and takes in this
+	// one; nil: there were none.
+	Estimates *estimate.Model
 	// PollEvery is a fixed period; 0: as the server says.
 	PollEvery time.Duration
+	Peek      func(*run)
 	// SweepEvery is the sweeper's period; 0: 30 s.
 	SweepEvery time.Duration
 	// Seed makes the run repeatable.
@@ -99,6 +104,7 @@ type Store interface {
 	store.Lines
 	store.Sweeper
 	store.Editor
+	store.Sampler
 	Close() error
 }
 
@@ -172,13 +178,13 @@ type visitor struct {
 	admitted  int64   // microseconds; 0: not yet
 	position  int64   // last told
 	first     int64   // first told
-	way       float64 // share of the wait behind it, as told
+	way       float64 // share of the wait behind it, as the store has it
 	goesDark  float64 // at this share; <0: never
 	leaves    bool
 	leavesAt  int64 // microseconds; 0: never
 	polls     int
 	sampled   bool // whether estimates are kept
-	estimates []estimate
+	estimates []told
 	state     visitorState
 	punctual  bool
 }
@@ -193,8 +199,6 @@ const (
 	lost
 )
 
-type estimate struct{ at, millis int64 }
-
 // run is a simulation under way.
 type run struct {
 	cfg      Config
@@ -204,6 +208,7 @@ type run struct {
 	now      int64
 	visitors []visitor
 	queue    events
+	table    *estimate.Table
 	m        tally
 }
 
@@ -217,6 +222,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
+	}
+	if cfg.Estimates == nil {
+		cfg.Estimates = new(estimate.Model)
 	}
 	r := &run{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream)),
@@ -241,7 +249,9 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	r.populate()
-	return r.loop(ctx)
+	err := r.loop(ctx)
+	r.cfg.Estimates.Learn(line.Sample{}, 0) // nobody waits any more
+	return err
 }
 
 func (r *run) populate() {
@@ -342,6 +352,8 @@ func (r *run) request(ctx context.Context, i int32) error {
 	if err != nil {
 		return err
 	}
+	v.way = progress(r.now-v.joined, a)
+	r.table.Tell(&a, a.Place.ArrivedAtMicros)
 	return r.answer(i, v, a)
 }
 
@@ -377,9 +389,8 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 		r.m.positionsRose++
 	}
 	v.position = a.Position
-	v.way = progress(r.now-v.joined, a)
 	if v.sampled {
-		v.estimates = append(v.estimates, estimate{r.now, a.EstimateMillis})
+		v.estimates = append(v.estimates, told{r.now, a.EstimateMillis, a.LowMillis, a.HighMillis})
 	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
@@ -422,6 +433,11 @@ func (r *run) next(v *visitor, a line.Answer) time.Duration {
 }
 
 func (r *run) moment(ctx context.Context, second int64) error {
+	s, err := r.store.Sample(ctx, r.cfg.Zone.ZoneID, estimate.Sampled)
+	if err != nil {
+		return err
+	}
+	r.table = r.cfg.Estimates.Learn(s, r.cfg.Zone.IdleTimeout())
 	if r.cfg.Progress == nil {
 		return nil
 	}
@@ -429,12 +445,16 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	if err != nil {
 		return err
 	}
+	joining, ok := r.table.Joining(&st.State)
+	if !ok {
+		joining = st.EstimateMillis
+	}
 	r.cfg.Progress(Moment{
 		At:      time.Duration(second-r.start) * time.Microsecond,
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: st.EstimateMillis, Stats: st,
+		EstimateLastMillis: joining, Stats: st,
 	})
 	return nil
 }

@@ -92,14 +92,20 @@ local function move_edge(z, r, t, target)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
 end
 
--- begin moves the clock and the edge on. It returns what the call knows.
-local function begin(z, r, override)
+-- look moves the clock on. It returns what the call knows.
+local function look(z, r, override)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now, t.before)
   hold(z, t)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
+  return t
+end
+
+-- begin moves the clock and the edge on. It returns what the call knows.
+local function begin(z, r, override)
+  local t = look(z, r, override)
   if t.gathers then
     return t
   end

@@ -1,0 +1,44 @@
+package conformance
+
+import (
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+// sampled is how many the fixture looks at: fewer than wait in most lines.
+const sampled = 5
+
+// sample is a look at some of those who wait.
+func (m *model) sample(most int64) line.Sample {
+	s := line.Sample{
+		State: m.state(), Pace: m.rates.Pace, Admitted: m.totals.Admitted, GraceMillis: window.GraceMillis,
+		FirstMillis: m.now + m.opensIn(0), Coming: m.shows.Coming(m.rates), FrontMicros: m.edge, Line: []line.Seen{},
+	}
+	all, of := m.shows.Share(m.live(), m.rates)
+	s.SlotMillis = m.now + m.opensIn(all/of)
+	s.SlotMillis += (m.opensIn(all/of+1) - m.opensIn(all/of)) * (all % of) / of
+	for v := range filter(m.waiting, func(v *visitor) bool { return v.live }) {
+		s.FrontMicros = v.StandsAtMicros()
+		break
+	}
+	if m.gathers() {
+		return s
+	}
+	n := min(most, m.len())
+	for i := range n {
+		v := m.waiting[line.SampleRank(i, n, m.len(), m.now)]
+		s.Line = append(s.Line, line.Seen{StandsAtMicros: v.StandsAtMicros(), PolledMillis: v.polled, PeriodMillis: v.due - v.polled})
+	}
+	return s
+}
+
+// sample has the stores look at the line. It moves nobody.
+func (w *fixture) sample() {
+	w.t.Helper()
+	w.model.tick(w.raw())
+	want := w.model.sample(sampled)
+	for _, h := range w.stores {
+		got, err := h.Store.Sample(w.t.Context(), w.zoneID, sampled)
+		w.same("sample", got, want, err)
+	}
+}

@@ -1,0 +1,53 @@
+package embedded
+
+import (
+	"context"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+// Sample implements store.Sampler.
+func (s *Store) Sample(_ context.Context, zoneID string, most int) (line.Sample, error) {
+	q, err := s.queue(zoneID)
+	if err != nil {
+		return line.Sample{}, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		return line.Sample{}, line.ErrZoneDeleted
+	}
+	t := q.look(s.now().UnixMicro())
+	out := q.sample(t, most)
+	out.State = q.state(t)
+	return out, nil
+}
+
+// sample looks at so many of those who wait, at most, one in each of as many parts of
+// equal length.
+func (q *zoneQueue) sample(t *transaction, most int) line.Sample {
+	out := line.Sample{
+		Pace: q.rates.Pace, Admitted: q.totals.Admitted, FrontMicros: q.edge,
+		FirstMillis: q.opens(t, 0), GraceMillis: window.GraceMillis,
+	}
+	// Between the slots of the two whole numbers about those who are expected to come.
+	out.Coming = q.shows.Coming(q.rates)
+	all, of := q.shows.Share(int64(q.live.len()), q.rates)
+	out.SlotMillis = q.opens(t, all/of)
+	out.SlotMillis += (q.opens(t, all/of+1) - out.SlotMillis) * (all % of) / of
+	if first := q.live.first(); first != nil {
+		out.FrontMicros = first.arrived
+	}
+	waiting := int64(q.line.len())
+	n := min(waiting, int64(most))
+	if t.gathers {
+		n = 0
+	}
+	out.Line = make([]line.Seen, 0, n)
+	for i := range n {
+		r := q.line.at(line.SampleRank(i, n, waiting, t.now))
+		out.Line = append(out.Line, line.Seen{StandsAtMicros: r.arrived, PolledMillis: r.lastPoll(), PeriodMillis: r.period()})
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+const (
+	// sure is how far the logarithm of a wait may be off that nobody is expected to leave, and
+	// leaves by how much more where all are. unknown is what is added until it is known how many.
+	sure, leaves, unknown = 0.02, 0.4, 1.0
+	// clump is what the moment of a poll and the grain of windows add, in milliseconds.
+	clump = 1_500.0
+	// normal is how many spreads the range begins with on each side: four fifths of a normal distribution.
+	normal = 1.28
+	// least is how narrow it becomes.
+	least = 0.2
+	// step is by how much one comparison moves an end of the range.
+	step = 0.02
+	// outside is the share that is to lie beyond each end.
+	outside = 0.1
+	// leastCompared is the shortest wait that is compared, in milliseconds.
+	leastCompared = 6_000
+)
+
+// ranges follow how good the estimates were: by the third of the wait in which they were
+// told, between how many spreads the real wait lay four times of five.
+type ranges struct {
+	q [3][2]float64
+	// told are tables of earlier, the older the fewer.
+	told []*Table
+	// front and admitted are of the latest comparison.
+	front, admitted int64
+}
+
+// renew has ranges that became narrow begin anew.
+func (r *ranges) renew() {
+	for b := range r.q {
+		r.q[b][0], r.q[b][1] = min(r.q[b][0], -normal), max(r.q[b][1], normal)
+	}
+}
+
+// unsure is how far the logarithm of a wait may be off that consists of those who are expected to leave.
+func (m *Model) unsure() float64 {
+	known := doubt
+	for _, n := range m.lately.events {
+		known += 10 * n
+	}
+	return leaves + unknown/math.Sqrt(known)
+}
+
+// spread is that of the released.
+func (t *Table) spread() float64 { return sure + (1-t.coming)*leaves }
+
+// appointment is the range of one who was told a slot.
+func (t *Table) appointment(millis int64) (low, high int64) {
+	wait := float64(millis)
+	by := math.Exp(normal * (t.spread() + clump/2/max(clump, wait)))
+	return int64(wait / by), int64(wait*by + clump/2)
+}
+
+// third is in which third of a wait a time lies.
+func third(now, from, entry float64) int {
+	return int(min(2, max(0, 3*(now-from)/max(1, entry-from))))
+}
+
+// width is a spread together with the clump of a wait of that length.
+func (p *point) width(wait float64) float64 { return p.spread + clump/max(clump, wait) }
+
+// put puts the ranges into a table.
+func (r *ranges) put(t *Table) {
+	if r.q[0][1] == 0 {
+		r.renew()
+	}
+	now := float64(t.at)
+	for i := range t.points {
+		p := &t.points[i]
+		wait := max(0, p.entry-now)
+		q := r.q[third(now, float64(p.micros)/1000, p.entry)]
+		p.low, p.high = now+wait*math.Exp(q[0]*p.width(wait)), now+wait*math.Exp(q[1]*p.width(wait))
+	}
+}
+
+// score compares what was told of the place that the front has reached with what became.
+func (r *ranges) score(s *line.Sample) {
+	if s.FrontMicros == r.front || s.Admitted == r.admitted {
+		return
+	}
+	r.front, r.admitted = s.FrontMicros, s.Admitted
+	now := float64(s.State.NowMillis)
+	for _, t := range r.told {
+		if t.held || r.front <= t.edge || r.front > t.last || t.pace != s.Pace {
+			continue
+		}
+		p, at := pointAt(t.points, r.front), float64(t.at)
+		wait := p.entry - at
+		if wait < leastCompared {
+			continue
+		}
+		z := math.Log((now-at)/wait) / p.width(wait)
+		q := &r.q[third(at, float64(r.front)/1000, now)]
+		q[0] = min(-least, q[0]+follow(z < q[0], -1))
+		q[1] = max(least, q[1]+follow(z > q[1], 1))
+	}
+}
+
+// follow is by how much an end of the range moves, outwards if the real wait lay beyond it.
+func follow(beyond bool, outwards float64) float64 {
+	if beyond {
+		return outwards * step * (1 - outside)
+	}
+	return -outwards * step * outside
+}
+
+// remember keeps a table to compare it later: those of the last 8 s, and of before one in ever more.
+func (r *ranges) remember(t *Table) {
+	r.told = append(r.told, t)
+	kept := r.told[:0]
+	for _, x := range r.told {
+		age, every := (t.at-x.at)/1000, int64(1)
+		for e := int64(8); e <= age; e *= 2 {
+			every *= 2
+		}
+		if x.at/1000%every == 0 && age < 86_400 {
+			kept = append(kept, x)
+		}
+	}
+	clear(r.told[len(kept):])
+	r.told = kept
+}

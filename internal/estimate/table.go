@@ -1,0 +1,182 @@
+package estimate
+
+import (
+	"sort"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
+)
+
+const (
+	// smallLimit is below how many in a window the released are told by the table, too.
+	smallLimit = 8
+	// staleMillis is how old a table may be: the store was not heard of since.
+	staleMillis = 10_000
+	// saidMillis is for how long it is said why the estimate moved: in that time everybody polls.
+	saidMillis = window.MaxPeriodMillis + 5_000
+)
+
+// point is when one enters who stands there, and from when to when that may be, in Unix
+// milliseconds.
+type point struct {
+	micros           int64
+	entry, low, high float64
+	// ahead is how many beyond the edge stand before it, spread how far the logarithm of
+	// the wait may be off.
+	ahead, spread float64
+}
+
+// towards is the point between this and the next one.
+func (a point) towards(b point, micros int64) point {
+	if b.micros <= a.micros {
+		return b
+	}
+	f := float64(micros-a.micros) / float64(b.micros-a.micros)
+	a.micros = micros
+	a.entry += f * (b.entry - a.entry)
+	a.low += f * (b.low - a.low)
+	a.high += f * (b.high - a.high)
+	a.spread += f * (b.spread - a.spread)
+	a.ahead += f * (b.ahead - a.ahead)
+	return a
+}
+
+// pointAt looks one up; the first or last one where it lies outside.
+func pointAt(all []point, micros int64) point {
+	i := sort.Search(len(all), func(i int) bool { return all[i].micros >= micros })
+	switch {
+	case i == len(all):
+		return all[i-1]
+	case i == 0:
+		return all[0]
+	}
+	return all[i-1].towards(all[i], micros)
+}
+
+// Table tells how long each visitor of a zone will wait. It is never changed.
+type Table struct {
+	at, front, edge, last int64
+	// slot is when the first beyond the edge enters.
+	slot float64
+	// pace is how many a minute enter; held: nobody does, and that was the pace before.
+	pace int64
+	held bool
+	// coming is the share of the live released who will come.
+	coming float64
+	points []point
+	// perPlace is what each place beyond the last point adds, in milliseconds.
+	perPlace    float64
+	reason      line.Reason
+	reasonUntil int64
+}
+
+// near has the live released enter evenly, from the next slot on.
+func (t *Table) near(s *line.Sample) {
+	t.points = make([]point, 0, len(s.Line)+2)
+	for i := range s.Line {
+		v := &s.Line[i]
+		if v.StandsAtMicros >= t.front && v.StandsAtMicros < t.edge && s.There(v) {
+			t.points = append(t.points, point{micros: v.StandsAtMicros})
+		}
+	}
+	first, n := float64(s.FirstMillis), float64(len(t.points))
+	for i := range t.points {
+		t.points[i].entry = first + (t.slot-first)*float64(i)/n
+		t.points[i].spread = t.spread()
+	}
+	t.points = append(t.points, point{micros: t.edge, entry: t.slot, spread: t.spread()})
+}
+
+// far puts in those beyond the edge.
+func (m *Model) far(t *Table, s *line.Sample, old *Table) {
+	perPlace := window.MinuteMillis / float64(s.Pace)
+	weight := float64(s.State.Waiting) / float64(len(s.Line))
+	h := m.stays()
+	follows := old != nil && old.pace == t.pace && !old.held && !t.held
+	entry, ahead := t.slot, 0.0
+	there := max(1, (t.slot-float64(t.at))/perPlace)
+	come := there
+	for i := range s.Line {
+		v := &s.Line[i]
+		if v.StandsAtMicros <= t.edge {
+			continue
+		}
+		told := entry
+		if follows && v.StandsAtMicros <= old.last {
+			told += (1 - gain) * (pointAt(old.points, v.StandsAtMicros).entry - entry)
+		}
+		t.points = append(t.points, point{
+			micros: v.StandsAtMicros, entry: told, ahead: ahead, spread: sure + (1-come/there)*m.unsure(),
+		})
+		t.last = v.StandsAtMicros
+		ahead += weight
+		if s.There(v) {
+			from := float64(v.StandsAtMicros) / 1000
+			p := h.staying((float64(v.PolledMillis) - from) / max(1, told-from))
+			entry += weight * perPlace * p
+			there, come = there+weight, come+weight*p
+		}
+	}
+	t.perPlace = perPlace * h.staying(0)
+}
+
+// say finds out why the estimates move, if somebody moved them.
+func (m *Model) say(t *Table, s *line.Sample, old *Table) {
+	was := m.reason
+	switch {
+	case t.held:
+		m.reason, m.reasonUntil = line.OnHold, t.at+staleMillis
+	case was == line.OnHold:
+		m.reason, m.reasonUntil = line.Resumed, t.at+saidMillis
+	case s.State.LostAtMillis > 0 && t.at < s.State.LostAtMillis+saidMillis:
+		m.reason, m.reasonUntil = line.Recovering, s.State.LostAtMillis+saidMillis
+	case old != nil && old.pace < t.pace:
+		m.reason, m.reasonUntil = line.Faster, t.at+saidMillis
+	case old != nil && old.pace > t.pace:
+		m.reason, m.reasonUntil = line.Slower, t.at+saidMillis
+	case t.at >= m.reasonUntil:
+		m.reason = line.NoReason
+	}
+	t.reason, t.reasonUntil = m.reason, m.reasonUntil
+}
+
+// Tell puts into the answer to one who waits there how long it will wait, the range, and why that moved.
+// A table that is nil or stale leaves the store's estimate as it is, without a range.
+func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
+	switch {
+	case a.Status != line.Waiting:
+		return
+	case a.Position == 0: // people gather, and it is known when it opens
+		a.LowMillis, a.HighMillis = a.EstimateMillis, a.EstimateMillis
+		return
+	case t == nil, a.State.NowMillis > t.at+staleMillis:
+		return
+	}
+	now := float64(a.State.NowMillis)
+	if a.State.NowMillis < t.reasonUntil {
+		a.Reason = t.reason
+	}
+	if standsAtMicros <= a.State.EdgeMicros && !t.held &&
+		(standsAtMicros < t.front || standsAtMicros > t.edge || a.State.WindowLimit >= smallLimit) {
+		a.LowMillis, a.HighMillis = t.appointment(a.EstimateMillis)
+		return
+	}
+	p := pointAt(t.points, standsAtMicros)
+	if standsAtMicros > t.last {
+		more := max(0, float64(a.Position-1-a.State.Released)-p.ahead) * t.perPlace
+		p.entry, p.low, p.high = p.entry+more, p.low+more, p.high+more
+	}
+	millis := func(at float64) int64 { return int64(min(max(0, at-now), window.MaxEstimateMillis)) }
+	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(p.entry), millis(p.low), millis(p.high)
+}
+
+// Joining is what one would be told who joins now; false if that is not known.
+func (t *Table) Joining(s *line.State) (millis int64, ok bool) {
+	if t == nil || s.NowMillis > t.at+staleMillis {
+		return 0, false
+	}
+	a := line.Answer{Status: line.Waiting, Position: s.Waiting + 1, State: *s}
+	a.State.EdgeMicros = 0
+	t.Tell(&a, s.LastArrivalMicros+1)
+	return a.EstimateMillis, true
+}

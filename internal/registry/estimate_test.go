@@ -1,0 +1,54 @@
+package registry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// TestEstimatesAreToldOnceALineIsSampled: without a sample the store's estimate goes as it is;
+// with one there is a range; one table long ago is none.
+func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_800_000_000_000)
+	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	r := New(Options{Store: store, SeedFresh: true, Now: func() time.Time { return now }})
+	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
+		t.Fatal(err)
+	}
+	var last line.Answer
+	for i := range 200 {
+		if last, err = r.Join(t.Context(), "a", line.ID{1, byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Millisecond)
+	}
+	if last.Status != line.Waiting || last.HighMillis != 0 {
+		t.Fatalf("before any sample: %+v", last)
+	}
+	if z := r.lookup("a"); z.lined.Load() {
+		r.estimate(t.Context(), z)
+	}
+	told, err := r.Poll(t.Context(), "a", last.Place)
+	if err != nil || told.LowMillis <= 0 || told.LowMillis >= told.EstimateMillis || told.HighMillis <= told.EstimateMillis {
+		t.Errorf("after one: %+v, %v", told, err)
+	}
+	// Supposed is that some leave; nobody is known to.
+	if told.EstimateMillis >= last.EstimateMillis || told.EstimateMillis < last.EstimateMillis/2 {
+		t.Errorf("told %d ms, by the store %d", told.EstimateMillis, last.EstimateMillis)
+	}
+	stats, err := r.Stats(t.Context(), "a")
+	if err != nil || stats.EstimateMillis < told.EstimateMillis {
+		t.Errorf("one who joins now is told %d ms, the last one %d: %v", stats.EstimateMillis, told.EstimateMillis, err)
+	}
+	now = now.Add(time.Minute)
+	if old, err := r.Poll(t.Context(), "a", last.Place); err != nil || old.HighMillis != 0 {
+		t.Errorf("by a table of a minute ago: %+v, %v", old, err)
+	}
+}

@@ -1,0 +1,52 @@
+#!lua flags=allow-oom
+-- sample: look at some of those who wait, evenly spread over the line.
+--
+-- KEYS[1..9]  see include/keys.lua
+-- ARGV[1]     clock override in microseconds, '' for the server's clock
+-- ARGV[2]     how many to look at, at most, 1..1000
+--
+-- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
+--          {0, state, flow, seen}
+--   state  see include/reply.lua
+--   flow   how many a minute enter from a line, when the next slot opens, when the slots open of
+--          the two whole numbers about those of the live released who are expected to come, what
+--          is left over at the first of them, and of how many parts; the share of the live that is
+--          expected to come, in the same parts; where the first of the live stands; admitted
+--   seen   of each: where it stands, last poll, period
+--
+-- O(log n) for each who is looked at. It changes nothing but the clock.
+
+--@include zone
+--@include begin
+--@include admit
+--@include reply
+
+local z, missing = load_zone(ZONE)
+if not z then
+  return { missing }
+end
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
+local t = look(z, r, ARGV[1])
+local half = floor(r.trust / 2)
+local share, parts = z.kept + half, z.kept + z.missed + half
+local come = floor(t.live * share / parts)
+local front = redis.call('ZRANGE', LIVE, 0, 0, 'WITHSCORES')[2]
+local flow = {
+  r.pace, opens(z, r, t, 0), opens(z, r, t, come), opens(z, r, t, come + 1), t.live * share % parts, parts, share,
+  front and tonumber(front) or z.edge_micros, z.admitted,
+}
+
+local seen = {}
+local n = t.gathers and 0 or min(t.waiting, tonumber(ARGV[2]))
+for i = 0, n - 1 do
+  local from, to = floor(i * t.waiting / n), floor((i + 1) * t.waiting / n)
+  local rank = from + (floor(t.now / 97) + i * 7919) % (to - from)
+  local one = redis.call('ZRANGE', LINE, rank, rank, 'WITHSCORES')
+  local polled = redis.call('HGET', bucket(one[1]), one[1])
+  if polled then
+    local at, period = struct.unpack('>I6I2', polled)
+    seen[#seen + 1], seen[#seen + 2], seen[#seen + 3] = tonumber(one[2]), at, period
+  end
+end
+save_zone(ZONE, z)
+return { 0, state_of(z, r, t), flow, seen }
