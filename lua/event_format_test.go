@@ -16,7 +16,7 @@ import (
 func TestVersionBeforeEventsIsKeptOut(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
-	s, ctx := sc.store, t.Context()
+	s := sc.store
 	// The rule has always been the same. What has changed is which number a version knows.
 	former := *pollScript
 	former.text = strings.Replace(former.text, "local FORMAT, NEWER = 2, 4", "local FORMAT, NEWER = 1, 4", 1)
@@ -28,13 +28,13 @@ func TestVersionBeforeEventsIsKeptOut(t *testing.T) {
 		t.Helper()
 		stats(t, s) // writes the format, as any call does
 		sc.writesNothing(func() {
-			reply, err := s.run(ctx, &former, s.keys("Z"), s.clock(), 0)
+			reply, err := s.run(t.Context(), &former, s.keys("Z"), s.clock(), 0)
 			sc.fails(err, nil)
 			if all, _ := reply.([]any); len(all) == 0 || (all[0] == int64(statusNewer)) != refused {
 				t.Errorf("%s: the version before gets %v, want it refused: %t", when, reply, refused)
 			}
 		})
-		err := checkFormat("zone Z", s.client.HGet(ctx, s.keys("Z")[0], formatField).Val(), 1)
+		err := checkFormat("zone Z", s.client.HGet(t.Context(), s.keys("Z")[0], formatField).Val(), 1)
 		if refused {
 			sc.fails(err, line.ErrFormat)
 		} else {
