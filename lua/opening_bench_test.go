@@ -88,9 +88,9 @@ func BenchmarkOpening(b *testing.B) {
 					round()
 					clock.Add(20 * time.Second)
 				}
-				for range 12 { // two windows
+				for range 12 { // two windows, and no two rounds in one second
 					round()
-					clock.Add(time.Second)
+					clock.Add(time.Second + time.Millisecond)
 				}
 			})
 			for _, p := range places {
