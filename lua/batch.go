@@ -2,6 +2,7 @@ package lua
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,7 +121,7 @@ func (b *batch[R]) abandon() (requests []R) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stuck() {
-		requests = append(b.pending, b.later...)
+		requests = slices.Concat(b.pending, b.later)
 		b.pending, b.later = nil, nil
 	}
 	return requests

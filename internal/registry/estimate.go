@@ -12,22 +12,41 @@ import (
 // estimateEvery is how often the line of each zone in which people wait is sampled.
 const estimateEvery = time.Second
 
+// At most sampledInAll visitors are looked at each time, in all zones, but leastSampled of each:
+// where a hundred lines stand at once, each is known less well, and no store the busier.
+const (
+	sampledInAll = 4 * estimate.Sampled
+	leastSampled = 16
+)
+
 // estimateAll makes the tables anew by which visitors are told how long they will wait. Zones
 // do not wait for one another. Where the store is away the table of before holds for a while.
 func (r *Registry) estimateAll(ctx context.Context) {
+	var lined []*remembered
 	for _, z := range *r.zones.Load() {
-		if (z.lined.Load() || z.table.Load() != nil) && !z.sampling.Swap(true) {
+		if z.lined.Load() || z.table.Load() != nil {
+			lined = append(lined, z)
+		}
+	}
+	most := sampledEach(len(lined))
+	for _, z := range lined {
+		if !z.sampling.Swap(true) {
 			r.background.Go(func() {
 				defer z.sampling.Store(false)
-				r.estimate(ctx, z)
+				r.estimate(ctx, z, most)
 			})
 		}
 	}
 }
 
-// estimate is estimateAll for one zone.
-func (r *Registry) estimate(ctx context.Context, z *remembered) {
-	s, err := ask(ctx, r, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, estimate.Sampled) })
+// sampledEach is how many are looked at in each of so many lines.
+func sampledEach(lines int) int {
+	return max(leastSampled, min(estimate.Sampled, sampledInAll/max(1, lines)))
+}
+
+// estimate is estimateAll for one zone, of which at most so many are looked at.
+func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
+	s, err := ask(ctx, r, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
 	if err == nil {
 		z.table.Store(z.model.Learn(s, z.settings.Load().IdleTimeout()))
 		z.learn(s.State, r.now().Sub(r.began))

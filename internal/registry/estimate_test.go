@@ -33,7 +33,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 		t.Fatalf("before any sample: %+v", last)
 	}
 	if z := r.lookup("a"); z.lined.Load() {
-		r.estimate(t.Context(), z)
+		r.estimate(t.Context(), z, sampledEach(1))
 	}
 	told, err := r.Poll(t.Context(), "a", last.Place)
 	if err != nil || told.LowMillis <= 0 || told.LowMillis >= told.EstimateMillis || told.HighMillis <= told.EstimateMillis {
@@ -50,5 +50,15 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	now = now.Add(time.Minute)
 	if old, err := r.Poll(t.Context(), "a", last.Place); err != nil || old.HighMillis != 0 {
 		t.Errorf("by a table of a minute ago: %+v, %v", old, err)
+	}
+}
+
+// TestManyLinesAreSampledLess: a second's samples of all zones are a bounded work for the store.
+func TestManyLinesAreSampledLess(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[int]int{0: 512, 1: 512, 4: 512, 8: 256, 100: 20, 5_000: 16} {
+		if got := sampledEach(lines); got != want {
+			t.Errorf("%d lines: %d looked at in each, want %d", lines, got, want)
+		}
 	}
 }

@@ -551,7 +551,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Stats(ctx, "a")
-		r.estimate(ctx, r.lookup("a"))
+		r.estimate(ctx, r.lookup("a"), sampledEach(1))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost
