@@ -20,6 +20,7 @@ GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
 STORM   ?= 100000
+OPENING ?= 100000
 DEMO    ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
 
 .DEFAULT_GOAL := help
@@ -84,6 +85,11 @@ infrastructure: ## run here what Terraform's instances run: nodes lost and repla
 storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
 	@scripts/install-debian.sh redis-server
 	@FAULT_VISITORS=$(STORM) scripts/faults.sh -v -run TestStorm
+
+.PHONY: opening
+opening: ## 100,000 gather over HTTP for a sale, with two servers on one Redis (OPENING=5000 for fewer)
+	@scripts/install-debian.sh redis-server
+	@FAULT_VISITORS=$(OPENING) scripts/faults.sh -v -run TestOpeningAtScale
 
 .PHONY: alerts
 alerts: ## check the rules of deploy/prometheus, and that each alert fires when it must, and not else

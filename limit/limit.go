@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -60,10 +61,7 @@ type Limiter struct {
 // Open returns a limiter, which is to be closed. Redis need not be there yet. The
 // error wraps ErrInvalid where a policy is wrong.
 func Open(ctx context.Context, o Options) (*Limiter, error) {
-	l := &Limiter{log: o.Logger, local: local.New(local.CountersOptions{})}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
+	l := &Limiter{log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), local: local.New(local.CountersOptions{})}
 	settings := limiter.Dependencies{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
 	if o.RedisURL != "" {
 		var err error

@@ -13,11 +13,17 @@ import (
 // without it.
 const maxInFlight = 2
 
+// laterCalls is how many calls' worth of those who are later wait for one: some 50 ms of
+// Redis.
+const laterCalls = 8
+
 // caller waits for the answer to its request. It is part of each request.
 type caller struct {
 	ctx  context.Context // to drop those that went away
 	done chan struct{}
 	err  error
+	// later: the others go first. While Redis has too much to do, who is later is refused at once.
+	later bool
 }
 
 func (c *caller) waits() *caller { return c }
@@ -40,10 +46,11 @@ type batch[R interface{ waits() *caller }] struct {
 	// sizes and seconds get how many travelled, and how long it took.
 	sizes, seconds prometheus.Observer
 
-	mu       sync.Mutex
-	pending  []R
-	inFlight int
-	sent     time.Time // when the latest call was
+	mu sync.Mutex
+	// pending wait for a call, and then those who are later.
+	pending, later []R
+	inFlight       int
+	sent           time.Time // when the latest call was
 }
 
 // do sends a request with others, and waits for its answer or for the caller's
@@ -52,13 +59,17 @@ func (b *batch[R]) do(ctx context.Context, r R) error {
 	c := r.waits()
 	c.ctx, c.done = ctx, make(chan struct{})
 	b.mu.Lock()
-	if len(b.pending) >= b.maxPending {
+	queue, most := &b.pending, b.maxPending
+	if c.later {
+		queue, most = &b.later, laterCalls*b.most
+	}
+	if len(*queue) >= most {
 		b.mu.Unlock()
 		b.store.metrics.overflows.Inc()
 		return b.full
 	}
-	b.pending = append(b.pending, r)
-	if b.inFlight == 0 || b.inFlight < maxInFlight && (len(b.pending) >= b.most || b.stuck()) {
+	*queue = append(*queue, r)
+	if b.inFlight == 0 || b.inFlight < maxInFlight && (len(b.pending)+len(b.later) >= b.most || b.stuck()) {
 		b.inFlight++
 		b.store.work.Go(b.drive)
 	}
@@ -109,32 +120,32 @@ func (b *batch[R]) abandon() (requests []R) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stuck() {
-		requests, b.pending = b.pending, nil
+		requests = append(b.pending, b.later...)
+		b.pending, b.later = nil, nil
 	}
 	return requests
 }
 
-// next removes the next call's requests from the queue, without those who went
+// next removes the next call's requests from the queues, without those who went
 // away. Where nobody is left it returns nil, and the driver has ended.
 func (b *batch[R]) next() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.pending) > 0 {
-		n := min(b.most, len(b.pending))
-		requests := make([]R, 0, n)
-		for _, r := range b.pending[:n] {
-			if r.waits().ctx.Err() == nil {
+	requests := make([]R, 0, min(b.most, len(b.pending)+len(b.later)))
+	for _, queue := range []*[]R{&b.pending, &b.later} {
+		for len(*queue) > 0 && len(requests) < b.most {
+			if r := (*queue)[0]; r.waits().ctx.Err() == nil {
 				requests = append(requests, r)
 			}
-		}
-		clear(b.pending[:n])
-		b.pending = b.pending[n:]
-		if len(requests) > 0 {
-			b.sent = time.Now()
-			return requests
+			clear((*queue)[:1])
+			*queue = (*queue)[1:]
 		}
 	}
-	b.pending = nil
+	if len(requests) > 0 {
+		b.sent = time.Now()
+		return requests
+	}
+	b.pending, b.later = nil, nil
 	b.inFlight--
 	return nil
 }

@@ -55,7 +55,9 @@
 // Of those far from the front, most are answered at once with what the server remembers
 // of the line between two marks, and nobody waits for Redis. It hears that they were there
 // within noteAfter, in calls of up to noteBatch, those of one seen bucket in one command
-// (notes.go; docs/decisions/0010-marks.md, 0036-notes-by-bucket.md).
+// (notes.go; docs/decisions/0010-marks.md, 0036-notes-by-bucket.md). The same calls look up
+// the marks anew. While Redis has too much to do, those near the front go first, and whoever is
+// refused leaves a note.
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
 // those that arrive while a call is in flight travel in one pipeline, in partitions by

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,42 +26,43 @@ const (
 	noteLife = 2 * noteAfter
 	// noteBatch is how many notes travel in one call: some 2 ms of Redis.
 	noteBatch = 2_000
-	// manyNotes are sent before their time: six for each seen bucket.
-	manyNotes = 100_000
-	// maxNotes is how many notes a zone may have in hand, 24 bytes each. While there are
-	// more, everybody has to ask.
-	maxNotes = 3 * manyNotes
+	// maxNotes is how many notes a zone may have in hand, 24 bytes each: more than a server
+	// takes in noteLife. While there are more, everybody has to ask.
+	maxNotes = 1_500_000
+	// mostMarks are looked up in one call: some 1 ms of Redis.
+	mostMarks = 500
 )
 
 // note says that a visitor was there, and what period it was told: the id, what lies in
-// its seen bucket (see keys.lua), both big-endian, and the arrival.
+// its seen bucket (see keys.lua), both big-endian, and where it stands.
 type note struct {
-	id, told      uint64
-	arrivedMicros int64
+	id, told     uint64
+	standsMicros int64
 }
 
-// notes are polls of one zone that this server has answered by itself, and that Redis
-// has to hear of: within noteAfter, or when there are manyNotes.
+// notes are polls of one zone that this server has answered by itself, or that Redis did
+// not answer, and that it has to hear of within noteAfter.
 //
 // A server that is killed takes its notes with it. Nobody loses a place by that. A poll
-// is answered so only before the visitor's token is late, so Redis has it down as due no
-// earlier than window.GraceMillis before. The visitor is missed for an idle timeout
-// from then on, and comes again within a third of it.
+// is answered so only while the visitor's token is late by less than a quarter of the idle
+// timeout. The visitor is missed for a whole one from the time on at which the token is late,
+// and comes again within a third of it.
 type notes struct {
 	mu      sync.Mutex
 	pending []note
-	since   time.Time // when the first of them was taken, by the server's clock
-	epoch   uint32    // of the line in which all of them wait
-	// flushing: somebody will send them. full wakes that one before its time.
+	epoch   uint32 // of the line in which all of them wait
+	// flushing: somebody will send them.
 	flushing bool
-	full     chan struct{}
-	// sending is held while they are sent, so that one call is under way at a time.
+	// sending is held while they are sent, so that one call is under way at a time. It guards
+	// when it was last worked out how many marks the calls look up, and from which one on.
 	sending sync.Mutex
+	marked  time.Time
+	mark    int64
 }
 
 // add takes a note, unless there are too many. Whoever adds the first is to start
 // sending.
-func (n *notes) add(now time.Time, epoch uint32, one note) (taken, first bool) {
+func (n *notes) add(epoch uint32, one note) (taken, first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if epoch != n.epoch {
@@ -69,39 +71,27 @@ func (n *notes) add(now time.Time, epoch uint32, one note) (taken, first bool) {
 	if len(n.pending) >= maxNotes {
 		return false, false
 	}
-	if len(n.pending) == 0 {
-		n.since = now
-	}
 	n.pending = append(n.pending, one)
-	if len(n.pending)%manyNotes == 0 {
-		select {
-		case n.full <- struct{}{}:
-		default:
-		}
-	}
 	first, n.flushing = !n.flushing, true
 	return true, first
 }
 
-// take removes all notes, and returns since when they are there.
-func (n *notes) take() (all []note, epoch uint32, since time.Time) {
+// take removes all notes.
+func (n *notes) take() (all []note, epoch uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all, n.pending = n.pending, make([]note, 0, len(n.pending))
-	return all, n.epoch, n.since
+	return all, n.epoch
 }
 
-// putBack takes notes again that Redis did not take.
-func (n *notes) putBack(some []note, epoch uint32, since time.Time) {
+// putBack takes notes again that Redis did not take, of those who polled after a time.
+func (n *notes) putBack(some []note, epoch uint32, afterMillis int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if epoch == n.epoch {
-		n.pending, n.since = append(some, n.pending...), since
+		n.pending = append(slices.DeleteFunc(some, func(one note) bool { return int64(one.told>>16) <= afterMillis }), n.pending...)
 	}
 }
-
-// drop forgets all notes.
-func (n *notes) drop() { _, _, _ = n.take() }
 
 // done reports whether nothing is left. Then whoever adds a note starts sending anew.
 func (n *notes) done() bool {
@@ -119,17 +109,28 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	if !ok {
 		return line.Answer{}, false
 	}
-	taken, first := b.notes.add(now, a.Place.Epoch, note{
-		id: binary.BigEndian.Uint64(p.ID[:]), told: uint64(a.State.NowMillis)<<16 | uint64(a.PeriodMillis), arrivedMicros: p.StandsAtMicros(),
-	})
-	if first {
-		s.work.Go(b.keepFlushing)
-	}
-	return a, taken
+	return a, b.note(p, uint64(a.State.NowMillis)<<16|uint64(a.PeriodMillis))
 }
 
-// keepFlushing sends the zone's notes until there are none: when they are due, and when
-// there are many. When the store closes it sends them once more.
+// note has Redis hear of one who was there, unless there are too many.
+func (b *zoneBatch) note(p line.Place, told uint64) bool {
+	taken, first := b.notes.add(p.Epoch, note{id: binary.BigEndian.Uint64(p.ID[:]), told: told, standsMicros: p.StandsAtMicros()})
+	if first {
+		b.store.work.Go(b.keepFlushing)
+	}
+	return taken
+}
+
+// missed has Redis hear later of one whose poll it did not answer now: whoever tries keeps
+// the place.
+func (b *zoneBatch) missed(p line.Place) {
+	if told, ok := b.ranks.tried(b.store.wall(), p); ok {
+		b.note(p, told)
+	}
+}
+
+// keepFlushing sends the zone's notes when they are due, until there are none. When the
+// store closes it sends them once more.
 func (b *zoneBatch) keepFlushing() {
 	s := b.store
 	due := time.NewTicker(s.noteAfter)
@@ -137,7 +138,6 @@ func (b *zoneBatch) keepFlushing() {
 	for last := false; !last; {
 		select {
 		case <-due.C:
-		case <-b.notes.full:
 		case <-s.closing:
 			last = true
 		}
@@ -152,36 +152,39 @@ func (b *zoneBatch) keepFlushing() {
 func (s *Store) flush(b *zoneBatch) {
 	b.notes.sending.Lock()
 	defer b.notes.sending.Unlock()
-	all, epoch, since := b.notes.take()
+	all, epoch := b.notes.take()
+	now := s.wall()
+	marks, old := b.ranks.due(now, now.Sub(b.notes.marked))
+	b.notes.marked = now
 	// Those of one seen bucket lie together, and those of one visitor in their order.
 	slices.SortFunc(all, func(a, b note) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.told, b.told)) })
 	for len(all) > 0 {
 		n := min(noteBatch, len(all))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
-		known, err := s.touch(ctx, b, all[:n], epoch)
+		// Where there are fewer notes than that, it is cheaper to look up what is asked for.
+		look := min(marks, mostMarks, n/4)
+		known, err := s.touch(ctx, b, all[:n], epoch, look)
 		cancel()
 		if err != nil {
-			// The next polls ask Redis, and hear how it fares.
-			b.ranks.forget(s.wall())
-			if !known && s.wall().Sub(since) < noteLife {
-				b.notes.putBack(all, epoch, since)
+			if !known {
+				b.notes.putBack(all, epoch, old)
 			}
 			return
 		}
-		all = all[n:]
+		all, marks = all[n:], marks-look
 	}
 }
 
-// touch makes one call of touch.lua. With an error, known says that Redis answered: notes of
-// this zone are of no use then.
-func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint32) (known bool, err error) {
-	const fixed = 3
-	now, start, least := s.wall(), time.Now(), some[0].arrivedMicros
+// touch makes one call of touch.lua, which also looks up so many marks. With an error, known
+// says that Redis answered: notes of this zone are of no use then.
+func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint32, marks int) (known bool, err error) {
+	const fixed = 5
+	now, start, least := s.wall(), time.Now(), some[0].standsMicros
 	args := make([]any, fixed, fixed+3*len(some))
 	text := make([]byte, 0, 16*len(some))
 	for _, n := range some {
 		text = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(text, n.id), n.told)
-		least = min(least, n.arrivedMicros)
+		least = min(least, n.standsMicros)
 	}
 	for i, rest := 0, string(text); i < len(some); i, rest = i+1, rest[16:] {
 		if bucket := bucketOf(some[i].id); i == 0 || bucket != bucketOf(some[i-1].id) {
@@ -189,7 +192,7 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 		}
 		args = append(args, rest[:8], rest[8:16])
 	}
-	args[0], args[1], args[2] = s.clock(), epoch, strconv.FormatInt(least, 10)
+	args[0], args[1], args[2], args[3], args[4] = s.clock(), epoch, strconv.FormatInt(least, 10), b.notes.mark, marks
 	reply, err := s.run(ctx, touchScript, b.keys, args...)
 	s.metrics.seconds.WithLabelValues(touchScript.name).Observe(time.Since(start).Seconds())
 	if err != nil {
@@ -207,8 +210,8 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 
 // readTouch reads the reply of touch.lua: which visitors have to ask the next time.
 func (s *Store) readTouch(b *zoneBatch, sent time.Time, reply any, some []note) ([]line.ID, error) {
-	var state, which, pace []int64
-	if err := readParts(reply, &state, &which, &pace); err != nil {
+	var state, which, pace, rounded []int64
+	if err := readParts(reply, &state, &which, &pace, &rounded); err != nil {
 		return nil, err
 	}
 	st, _, err := readState(state)
@@ -222,5 +225,10 @@ func (s *Store) readTouch(b *zoneBatch, sent time.Time, reply any, some []note) 
 		}
 		binary.BigEndian.PutUint64(doubted[i][:], some[n-1].id)
 	}
-	return doubted, b.ranks.learn(sent, st, nil, pace)
+	last := len(rounded) - 1
+	if last < 0 {
+		return nil, errors.New("lua: touch: no mark to go on with")
+	}
+	b.notes.mark = rounded[last]
+	return doubted, b.ranks.learn(sent, st, rounded[:last], pace)
 }

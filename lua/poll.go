@@ -76,7 +76,7 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b = s.batches[zoneID]; b == nil {
-		b = &zoneBatch{zoneID: zoneID, keys: s.keys(zoneID), notes: notes{full: make(chan struct{}, 1)}}
+		b = &zoneBatch{zoneID: zoneID, keys: s.keys(zoneID)}
 		b.batch = batch[*request]{
 			store: s, send: func(ctx context.Context, all []*request) error { return s.sendBatch(ctx, b, all) },
 			most: maxBatch, maxPending: maxPending, full: line.ErrStoreUnavailable,
@@ -123,10 +123,18 @@ func (s *Store) JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64,
 // Poll implements store.Visitors. From far away it may be answered by what this server
 // remembers, and Redis hears of it later: see notes.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	if a, ok := s.pollFar(s.batch(zoneID), p); ok {
+	b := s.batch(zoneID)
+	a, ok := s.pollFar(b, p)
+	if ok {
 		return a, nil
 	}
-	return s.answer(ctx, zoneID, &request{op: opPoll, place: p})
+	q := &request{op: opPoll, place: p}
+	q.later = b.ranks.far(s.wall(), p)
+	a, err := s.answer(ctx, zoneID, q)
+	if err != nil {
+		b.missed(p)
+	}
+	return a, err
 }
 
 // Leave implements store.Visitors.

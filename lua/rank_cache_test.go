@@ -15,11 +15,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// What position.lua says of itself.
-const (
-	markEvery = 512
-)
-
 // farCrowd is a line of which the last third is far from the front, seen by two
 // servers.
 type farCrowd struct {
@@ -95,12 +90,12 @@ func TestPositionsFarAway(t *testing.T) {
 	t.Parallel()
 	f := newFarCrowd(t)
 	// Some enter between a poll and the look at the set.
-	const entering = 200
+	const entering, leave = 200, 2_000
 	rng := rand.New(rand.NewPCG(1, 2))
 	polled := rng.Perm(len(f.places))[:len(f.places)/8]
 	for round := range 4 {
 		f.clock.Add(4 * time.Second)
-		leaving := rng.Perm(len(f.places))[:2_000]
+		leaving := rng.Perm(len(f.places))[:leave]
 		f.together(len(leaving), func(i int) {
 			if err := f.servers[0].Leave(t.Context(), "Z", f.places[leaving[i]]); err != nil {
 				t.Errorf("leave: %v", err)
@@ -120,7 +115,7 @@ func TestPositionsFarAway(t *testing.T) {
 				}
 			case a.Position > f.told[who]:
 				t.Errorf("the position rose from %d to %d", f.told[who], a.Position)
-			case a.Position < exact || a.Position >= exact+markEvery+entering:
+			case a.Position < exact || a.Position >= exact+markEvery+entering+2*leave: // it is of the last rounds
 				t.Errorf("position %d, exactly %d", a.Position, exact)
 			case a.State.Waiting == 0 || a.Place.ID != f.places[who].ID || a.Place.ArrivedAtMicros != f.places[who].ArrivedAtMicros ||
 				a.Place.DueMillis != a.State.NowMillis+a.PeriodMillis || a.PeriodMillis == 0:
@@ -222,5 +217,152 @@ func (f *farCrowd) sweep(times int) {
 		if cursor = sweep.Next; cursor == 0 {
 			times--
 		}
+	}
+}
+
+// heardOf fails if the store misses one of them for half an idle timeout.
+func (f *farCrowd) heardOf(s *Store, some []int) {
+	f.Helper()
+	for _, who := range some {
+		id := f.places[who].ID
+		seen, err := s.client.HGet(f.Context(), s.keys("Z")[seenKey]+seenBucket(id), string(id[:])).Bytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		told := int64(binary.BigEndian.Uint64(seen))
+		if missed := f.clock.Now().UnixMilli() - told>>16 - told&0xffff; missed > zone.DefaultIdleTimeoutSeconds*1000/2 {
+			f.Fatalf("one who tried is missed for %d ms", missed)
+		}
+	}
+}
+
+// TestRecoversFromSlowness: a store that takes no calls for ten seconds, and later as many as it
+// can. Nearly all who are far away are answered from memory soon after, as before, and Redis has
+// heard of all who tried.
+func TestRecoversFromSlowness(t *testing.T) {
+	t.Parallel()
+	f := newFarCrowd(t)
+	paused := zone.Defaults("Z")
+	paused.PerMinute = 0
+	put(t, f.servers[0], paused)
+	const (
+		second   = 10 // ticks
+		slowFrom = 60
+		slowTill = 70
+		end      = 110
+		// capacity is how many calls the store takes in a tick.
+		capacity = 25
+		retry    = 3 * second
+	)
+	calls, slow := 0, false
+	for _, s := range f.servers {
+		s.noteAfter = time.Hour
+	}
+	front := openStore(t, f.clock.Now)
+	front.prefix = f.servers[0].prefix
+	for _, s := range f.servers {
+		s.client.AddHook(away{func() bool { calls++; return slow || calls > capacity }})
+	}
+	all := f.arrived()
+	far := all[exactUpTo+markEvery:]
+	next := make(map[int][]int) // who polls when
+	for i, who := range far {
+		next[i%(20*second)] = append(next[i%(20*second)], who)
+	}
+	var polls, asked [end]int
+	for tick := range end * second {
+		f.clock.Add(time.Second / second)
+		at := tick / second
+		calls, slow = 0, at >= slowFrom && at < slowTill
+		if tick%(2*second) == 0 {
+			for _, s := range f.servers {
+				s.flush(s.batch("Z"))
+			}
+			for _, who := range all[:20] {
+				if _, err := front.Poll(t.Context(), "Z", f.places[who]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if tick == (slowTill+4)*second {
+			f.heardOf(front, far)
+		}
+		for _, who := range next[tick] {
+			a, err := f.servers[(who+tick)%2].Poll(t.Context(), "Z", f.places[who])
+			polls[at]++
+			if !a.Remembered {
+				asked[at]++
+			}
+			again := retry
+			switch {
+			case err == nil && a.Status != line.Waiting:
+				t.Fatalf("%+v at %d s", a, at)
+			case err == nil:
+				f.places[who], again = a.Place, int(a.PeriodMillis)*second/1000
+			}
+			next[tick+again] = append(next[tick+again], who)
+		}
+		delete(next, tick)
+	}
+	sum := func(of []int) (n int) {
+		for _, each := range of {
+			n += each
+		}
+		return n
+	}
+	// Those who wait for long find all positions looked up, together with notes.
+	if from := slowFrom - 10; 200*sum(asked[from:slowFrom]) > sum(polls[from:slowFrom]) {
+		t.Errorf("when all is well %v of %v asked", asked[from:slowFrom], polls[from:slowFrom])
+	}
+	if after := slowTill + 2; 20*sum(asked[after:after+10]) > sum(polls[after:after+10]) {
+		t.Errorf("each second polled %v, of whom these asked: %v", polls, asked)
+	}
+}
+
+// TestPositionsWhereTheWaitWasShort: who had a short period, because the line moved on quickly,
+// is told no position that is older than the one before. Whoever has waited long is told one of
+// half a period ago, unless early.
+func TestPositionsWhereTheWaitWasShort(t *testing.T) {
+	t.Parallel()
+	const far = 400_000
+	begun := time.UnixMilli(1_800_000_000_000)
+	at := func(seconds int) time.Time { return begun.Add(time.Duration(seconds) * time.Second) }
+	var v rankCache
+	learn := func(seconds int, passed, live int64) {
+		t.Helper()
+		state := line.State{NowMillis: at(seconds).UnixMilli(), WindowLimit: 100, EdgePassed: passed, EdgeLive: live, Waiting: 2 * far}
+		if err := v.learn(at(seconds), state, nil, []int64{0, 0, 60_000, 20_000, 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	knows := func(seconds int) {
+		v.remember(span{after: 0, upto: begun.UnixMicro(), position: far, at: at(seconds)})
+	}
+	// due is when the visitor was to poll.
+	answered := func(seconds, due int) bool {
+		p := line.Place{ArrivedAtMicros: begun.Add(-time.Hour).UnixMicro(), DueMillis: at(due).UnixMilli()}
+		_, ok := v.answer(at(seconds), p)
+		return ok
+	}
+	knows(0)
+	learn(8, 0, 0)
+	if !answered(8, 8) || answered(8, 11) {
+		t.Error("a position is good for half a period before the visitor was to poll")
+	}
+	learn(12, 0, 0)
+	if answered(12, 12) || !answered(12, 8) {
+		t.Error("a position is good for half a period before the visitor was to poll")
+	}
+	knows(10)
+	learn(12, 1000, 100)
+	learn(13, 1000, 500)
+	if answered(13, 13) {
+		t.Error("answered, though the wait was short a second ago")
+	}
+	learn(35, 1000, 500)
+	knows(58)
+	learn(61, 1000, 500)
+	if !answered(61, 61) {
+		t.Error("not answered, though the wait was long for all of a period")
 	}
 }

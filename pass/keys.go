@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -50,9 +51,7 @@ func openKeys(ctx context.Context, o Options) (*keyCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	// A renewal ends at close, and not with the request that has asked for it.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k := &keyCache{source: source, log: o.Logger, stop: stop}

@@ -36,7 +36,7 @@ export type Update = {
 } & (
   | {
       state: 'waiting';
-      /** 1 for the next. It never rises. */
+      /** 1 for the next. It never rises. 0 while people gather for an event: nobody has a number then. */
       position: number;
       /** How many wait. */
       total: number;
@@ -52,6 +52,20 @@ export type Update = {
       arrivedAtMicros: number;
       /** There while the operator has a message to all who wait; another message has another number. Its text: GET /traffic/zones/{zone}. */
       notice?: number;
+      /** There, and true, while the zone lets nobody in: `estimatedWait`, a day, means nothing. */
+      paused?: true;
+      /** There while people gather for an event, and until it opens. */
+      event?: {
+        name: string;
+        /** When it opens, in Unix milliseconds on the room's clock; absent while that is held. */
+        opensAt?: number;
+        /** The same in milliseconds from now: to count down from, whatever this device's clock says. */
+        opensIn?: number;
+        /** Nobody has a number yet. */
+        gathering: boolean;
+      };
+      /** Of one who was there when an event was to open: the position that was told first. */
+      number?: number;
     }
   | {
       /**
@@ -110,6 +124,32 @@ export class WaitError extends Error {
  * @throws {WaitError} when the room says that there is nothing to wait for
  */
 export function wait(options: WaitOptions): Promise<Admission>;
+
+export interface Check {
+  /** The number on the published list. */
+  number: number;
+  /** How many are on it. */
+  tickets: number;
+  /** Which part of the list has it: GET /traffic/zones/{zone}/events/{event}/draw/tickets/{part}. */
+  part: number;
+  /** The commitment was kept before the opening, and it is the same. Without, it is known from the room alone. */
+  seen: boolean;
+  /** The position that was told first; it is higher where others lined up before people gathered. */
+  told?: number;
+}
+
+/**
+ * Works out the number that a draw gave, from the seed that is public after the opening, and looks whether it is on the
+ * published list, and that part of the list in order. It loads some 40 kB, sometimes twice that: have a person ask for it.
+ * With the `storage` of `wait`, the commitment that was seen before the opening is what the seed is held against.
+ *
+ * @throws {WaitError} `not_yet`, `not_drawn` (who came before or after stands by arrival), `no_crypto`, `no_answer` and the
+ * problems of the API; and where something is wrong, `commitment_broken`, `wrong_order`, `not_listed`
+ */
+export function checkNumber(options: PlaceOptions & {
+  /** The event's name; not needed with the `storage` of `wait`. */
+  event?: string;
+}): Promise<Check>;
 
 /** Gives the place up, so that the line is as long as it looks. One call, not repeated; a lost one costs nobody anything. */
 export function leave(options: PlaceOptions): Promise<void>;

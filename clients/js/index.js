@@ -10,6 +10,9 @@ const SECOND = 1000;
 const CALL_TIMEOUT = 3 * SECOND;
 // The pauses after calls that got no usable answer: 1 s, then 2, 4, 8 and every 16 s.
 const LONGEST_BACKOFF = 16 * SECOND;
+// How many tickets a part of a draw's list has, and how many parts are read at most.
+const PART_TICKETS = 2048;
+const MOST_PARTS = 8;
 // The longest time that one timer may run: a longer one fires at once in browsers.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -53,6 +56,9 @@ export async function wait(options) {
       if (step.stop) {
         throw new WaitError(answer.problem, answer.status, place);
       }
+      if (step.update.state === 'waiting') {
+        await told(options, place, step.update);
+      }
       onUpdate({ zone, token: place.token, nextPollAt: Date.now() + step.after, ...step.update });
       await sleep(step.after, signal, wake);
     }
@@ -68,6 +74,81 @@ export async function leave(options) {
     await call(options, '/traffic/leave', { zoneId: options.zone, token: place.token });
   }
   await place.keep('');
+}
+
+/** Checks the number that a draw gave. See index.d.ts. */
+export async function checkNumber(options) {
+  const { zone } = options;
+  const place = await open(options);
+  const event = options.event || place.draw?.event;
+  const fail = (code, detail) => { throw new WaitError({ code, detail }, 0, place); };
+  const ask = async (path) => {
+    const { status, body, problem } = await call(options, `/traffic/zones/${zone}/events/${event}/draw${path}`);
+    return status === 200 ? body : fail(problem.code, problem.detail);
+  };
+  const { subtle } = globalThis.crypto || {};
+  if (!subtle) {
+    fail('no_crypto', 'This device has no WebCrypto: it is there on pages with TLS.');
+  }
+  const draw = await ask('');
+  if (!draw.seed || !draw.parts) {
+    fail('not_yet', 'The seed is public from the opening on, the list shortly before.');
+  }
+  const digest = async (bytes) => new Uint8Array(await subtle.digest('SHA-256', bytes));
+  const seen = place.draw?.event === event ? place.draw.commitment : undefined;
+  if (seen && seen !== draw.commitment || hex(await digest(bytesOf(draw.seed))) !== draw.commitment) {
+    fail('commitment_broken', 'The seed is not the one that was committed to.');
+  }
+  const token = Uint8Array.from(atob(place.token.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+  const arrivedAt = Number(new DataView(token.buffer).getBigUint64(10)) / 1000;
+  if (arrivedAt < draw.gathersAt || arrivedAt >= draw.settlesAt) {
+    fail('not_drawn', 'Who came before people gathered, or after the draw, stands by arrival.');
+  }
+  const salt = new TextEncoder().encode(`${zone}\0${event}\0`);
+  const ticket = hex(await digest(new Uint8Array([...salt, ...token.slice(2, 10)]))).slice(0, 32);
+  const key = await subtle.importKey('raw', bytesOf(draw.seed), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const drawn = async (t) => BigInt(`0x${hex(await subtle.sign('HMAC', key, bytesOf(t))).slice(0, 16)}`);
+  // Where a ticket stands, from the beginning of the draw's range.
+  const scoreOf = async (t) => await drawn(t) * BigInt(draw.uptoMicros - draw.fromMicros) >> 64n;
+  const mine = await scoreOf(ticket);
+  // The tickets are spread evenly: so the part is known, but for its neighbours.
+  const guess = Math.floor(Number(await drawn(ticket)) / 2 ** 64 * draw.tickets / PART_TICKETS);
+  const read = new Set();
+  for (let part = guess + 1; part >= 1 && part <= draw.parts && read.size < MOST_PARTS && !read.has(part);) {
+    read.add(part);
+    const { tickets, first } = await ask(`/tickets/${part}`);
+    const scores = await Promise.all(tickets.map(scoreOf));
+    if (scores.some((s, i) => i > 0 && s < scores[i - 1])) {
+      fail('wrong_order', 'The list is not in the order that the seed gives.');
+    }
+    const at = tickets.indexOf(ticket);
+    if (at >= 0) {
+      return { number: first + at, tickets: draw.tickets, part, seen: Boolean(seen), told: place.draw?.number };
+    }
+    part += mine <= scores[0] ? -1 : 1;
+  }
+  return fail('not_listed', 'The list does not have this number.');
+}
+
+// told notes what a draw is held against later: the commitment as it was before the opening,
+// and the number that was told first.
+async function told(options, place, update) {
+  const { event, position, arrivedAtMicros: arrived } = update;
+  if (event && (place.draw?.arrived !== arrived || place.draw.event !== event.name)) {
+    const { status, body } = await call(options, `/traffic/zones/${options.zone}`);
+    if (status === 200) {
+      await place.keep(place.token, { event: event.name, arrived, commitment: body.event?.commitment });
+    }
+  }
+  if (event) {
+    update.event = { ...event, gathering: position === 0 };
+  }
+  if (place.draw?.arrived === arrived) {
+    if (position > 0 && !place.draw.number) {
+      await place.keep(place.token, { ...place.draw, number: position });
+    }
+    update.number = place.draw.number;
+  }
 }
 
 // next is what an answer asks for: `admission`, `stop`, or `after`: in how many
@@ -97,8 +178,11 @@ function next(answer, failures, join) {
   }
 }
 
-// call sends one request, and returns what is known of its answer. `lost` says that
-// none came that can be used: whether the server has done it is not known.
+const bytesOf = (text) => Uint8Array.from(text.match(/../g), (byte) => parseInt(byte, 16));
+const hex = (bytes) => Array.from(new Uint8Array(bytes), (b) => b.toString(16).padStart(2, '0')).join('');
+
+// call sends one request, without a body a GET, and returns what is known of its answer.
+// `lost` says that none came that can be used: whether the server has done it is not known.
 async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIMEOUT }, path, body) {
   const limit = new AbortController();
   const end = () => limit.abort();
@@ -106,10 +190,7 @@ async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIME
   signal?.addEventListener('abort', end);
   try {
     const response = await fetch(new URL(path, url), {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      cache: 'no-store',
+      ...(body && { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), cache: 'no-store' }),
       credentials: 'omit',
       signal: limit.signal,
     });
@@ -117,7 +198,7 @@ async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIME
       return { status: 204, problem: {} };
     }
     // A body that was cut short throws here.
-    return read(response, await response.json());
+    return read(response, await response.json(), body);
   } catch {
     return { lost: true, problem: { code: 'no_answer' } };
   } finally {
@@ -127,7 +208,10 @@ async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIME
 }
 
 // read holds an answer against what the API promises of it.
-function read({ status, headers }, body) {
+function read({ status, headers }, body, asked) {
+  if (status === 200 && !asked) {
+    return { status, body };
+  }
   if (status === 200) {
     const { token, canEnter, waiting, admission } = body;
     const whole = typeof token === 'string' && token !== ''
@@ -151,11 +235,12 @@ async function open({ zone, clientId, token = '', storage }) {
   } catch {
     // What is kept cannot be read: the room knows the place by the clientId.
   }
-  const place = { clientId: clientId || kept.clientId || randomId(), token: token || kept.token || '' };
-  place.keep = async (newest) => {
+  const place = { clientId: clientId || kept.clientId || randomId(), token: token || kept.token || '', draw: kept.draw };
+  place.keep = async (newest, draw = place.draw) => {
     place.token = newest;
+    place.draw = draw;
     try {
-      await storage?.setItem(key, JSON.stringify({ clientId: place.clientId, token: newest }));
+      await storage?.setItem(key, JSON.stringify({ clientId: place.clientId, token: newest, draw }));
     } catch {
       // A storage that is full or forbidden: the place holds as long as the page.
     }
@@ -171,7 +256,7 @@ async function open({ zone, clientId, token = '', storage }) {
 // crypto.randomUUID is missing on pages without TLS.
 function randomId() {
   const bytes = globalThis.crypto?.getRandomValues(new Uint8Array(16));
-  return bytes && Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('');
+  return bytes && hex(bytes);
 }
 
 // listen tells whoever sleeps that the device woke or the network came back.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
+	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // answering returns a client whose server gives these pieces as its answer.
@@ -84,9 +85,8 @@ func startBaseline(t *testing.T) load {
 			t.Error(err)
 		}
 	})
-	p := &process{name: bareEcho, addr: addr, exited: make(chan struct{})}
-	if err := p.await(t.Context()); err != nil {
-		t.Fatal(err)
+	if !started.Soon(t.Context(), started.StartTimeout, lookEvery, func() bool { return ready(t.Context(), addr) }) {
+		t.Fatal("the baseline did not start")
 	}
 	return load{addr: addr, conns: 4}
 }

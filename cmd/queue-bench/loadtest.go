@@ -16,15 +16,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/check/acceptance"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // scenarios are those of loadtest/k6, in the order in which they are told. Each has
 // a zone LOAD_ and its name in zones.yaml.
 var scenarios = []string{"burst", "surge", "leavers", "tunnel", "impatient", "fault"}
+
+// event is a scenario that is run where it is asked for: it takes a minute, of which half
+// passes between the close of a draw and the opening.
+const event = "event"
 
 // loadTest are the flags of queue-bench loadtest.
 type loadTest struct {
@@ -41,7 +45,7 @@ func newLoadTestCommand(l *loadTest) *cobra.Command {
 		Use: "loadtest", Short: "Runs the scenarios of loadtest/k6 on both stores, and judges them", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
-	c.Flags().StringSliceVar(&l.only, "only", scenarios, "scenarios to run")
+	c.Flags().StringSliceVar(&l.only, "only", scenarios, "scenarios to run; there is event, too")
 	c.Flags().StringSliceVar(&l.stores, "store", []string{"embedded", "redis"}, "stores to run them on, at once")
 	c.Flags().Float64Var(&l.size, "size", 1, "crowds, and limits with them, so many times larger")
 	c.Flags().BoolVar(&l.serial, "serial", false, "one scenario on one store at a time, so that figures are not each other's")
@@ -59,10 +63,10 @@ var errBroken = errors.New("promises were broken")
 
 // check refuses flags that make no sense.
 func (l *loadTest) check() error {
-	if l.docs != "" && len(l.only) < len(scenarios) {
+	if l.docs != "" && !slices.Equal(l.only, scenarios) {
 		return errors.New("performance.json has all scenarios: run them all, or leave --docs out")
 	}
-	for flag, given := range map[string][2][]string{"--only": {l.only, scenarios}, "--store": {l.stores, {"embedded", "redis"}}} {
+	for flag, given := range map[string][2][]string{"--only": {l.only, append(slices.Clone(scenarios), event)}, "--store": {l.stores, {"embedded", "redis"}}} {
 		for _, name := range given[0] {
 			if !slices.Contains(given[1], name) {
 				return fmt.Errorf("%s is of %s, there is no %s", flag, strings.Join(given[1], ", "), name)
@@ -169,33 +173,19 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 // readZones reads the zones of the load test, so many times larger.
 func readZones(name string, size float64) (map[string]zone.Settings, error) {
-	text, err := os.ReadFile(name)
+	file, err := configfile.Read(name, []string{"drain-delay"})
 	if err != nil {
 		return nil, err
 	}
-	var file struct {
-		Zones []struct {
-			ZoneID        string `yaml:"zoneId"`
-			PerMinute     int64  `yaml:"perMinute"`
-			WindowSeconds int64  `yaml:"windowSeconds"`
-		} `yaml:"zones"`
-	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
 	zones := make(map[string]zone.Settings)
 	for _, z := range file.Zones {
-		s := zone.Defaults(z.ZoneID)
-		s.PerMinute = int64(float64(z.PerMinute) * size)
-		if z.WindowSeconds > 0 {
-			s.WindowSeconds = z.WindowSeconds
-		}
-		if err := s.Validate(); err != nil {
+		z.PerMinute = int64(float64(z.PerMinute) * size)
+		if err := z.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		zones[z.ZoneID] = s
+		zones[z.ZoneID] = z
 	}
-	for _, scenario := range scenarios {
+	for _, scenario := range append(slices.Clone(scenarios), event) {
 		if _, ok := zones["LOAD_"+strings.ToUpper(scenario)]; !ok {
 			return nil, fmt.Errorf("%s: no zone LOAD_%s", name, strings.ToUpper(scenario))
 		}

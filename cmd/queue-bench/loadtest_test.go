@@ -31,8 +31,8 @@ func TestScenarios(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	want := slices.Sorted(slices.Values(scenarios))
-	if !slices.Equal(names, want) || len(zones) != len(scenarios) {
+	want := slices.Sorted(slices.Values(append(slices.Clone(scenarios), event)))
+	if !slices.Equal(names, want) || len(zones) != len(want) {
 		t.Errorf("scripts %v, zones %d, scenarios %v", names, len(zones), want)
 	}
 }
@@ -57,7 +57,7 @@ func TestReadZonesRefuses(t *testing.T) {
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"": "", "--docs=docs": "", "--only=fault,burst --store=redis": "", "--only=fault --only=burst": "",
+		"": "", "--docs=docs": "", "--only=fault,burst --store=redis": "", "--only=fault --only=burst": "", "--only=event": "",
 		"--only=flood": "no flood", "--store=memory": "no memory", "--only=fault --docs=docs": "all scenarios",
 	} {
 		var l loadTest

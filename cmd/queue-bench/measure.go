@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -121,7 +122,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if o.million > 0 {
 		p.Million = o.million
 	}
-	out, err := measure(ctx, o, p, says)
+	out, err := measureAll(ctx, o, p, says)
 	if err != nil {
 		return err
 	}
@@ -134,8 +135,8 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	return out.keep(o.docs)
 }
 
-// measure runs the plan.
-func measure(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
+// measureAll runs the plan.
+func measureAll(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
 	b := &bench{plan: p, began: time.Now(), program: o.redis, stopFront: func() error { return nil }}
 	began := occasion{When: b.began, machine: describeMachine()}
 	chosen := slices.DeleteFunc(b.parts(), func(p part) bool { return !slices.Contains(p.of, o.only) })
@@ -315,7 +316,7 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	s = sample{
 		PerSecond: float64(t.done) / t.took.Seconds(), Refused: float64(t.refused) / requests,
 		ServerMicros: micros(cpu()-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
-		P50: percentile(t.latencies, 50), P99: percentile(t.latencies, 99),
+		P50: measure.Percentile(t.latencies, 50), P99: measure.Percentile(t.latencies, 99),
 	}
 	if t.done == 0 || s.Refused > mostRefused && !l.refusals {
 		return s, fmt.Errorf("%w: %d of %d", errRefused, t.refused, t.sent)

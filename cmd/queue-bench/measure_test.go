@@ -21,7 +21,7 @@ func TestMeasure(t *testing.T) {
 		Million: 3_000, MillionRound: 100 * time.Millisecond, MillionWarm: time.Second, MillionSpan: 2 * time.Second, Rush: 500, RushWithin: 100 * time.Millisecond,
 	}
 	var says bytes.Buffer
-	out, err := measure(t.Context(), measureOptions{redis: "redis-server", nginx: "nginx", only: "all"}, p, &says)
+	out, err := measureAll(t.Context(), measureOptions{redis: "redis-server", nginx: "nginx", only: "all"}, p, &says)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, says.String())
 	}
@@ -92,16 +92,16 @@ func TestMeasure(t *testing.T) {
 func TestMeasureFails(t *testing.T) {
 	t.Parallel()
 	c := measureOptions{redis: "/nowhere/redis-server", server: "/nowhere/queue-server", nginx: "nginx", only: "all"}
-	if _, err := measure(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
+	if _, err := measureAll(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a redis-server")
 	}
 	c.redis = "redis-server"
-	if _, err := measure(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
+	if _, err := measureAll(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a queue-server")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := measure(ctx, c, quickPlan, &bytes.Buffer{}); err == nil {
+	if _, err := measureAll(ctx, c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured after it had been stopped")
 	}
 }

@@ -57,9 +57,12 @@ type (
 		LeftOut    float64 `json:"leftOut"`
 		// RedisShare is that of one core, PollMicros what of it comes to a poll; OwnShare is
 		// that of generator and stores.
-		RedisShare float64       `json:"redisShare"`
-		PollMicros float64       `json:"pollMicros"`
-		OwnShare   float64       `json:"ownShare"`
+		RedisShare float64 `json:"redisShare"`
+		PollMicros float64 `json:"pollMicros"`
+		OwnShare   float64 `json:"ownShare"`
+		// Waited is the share of the time in which Redis could have run and no core was free: what
+		// other work on the machine takes from it.
+		Waited     float64       `json:"waited"`
 		Longest    []longestCall `json:"longest"`
 		Admitted   int           `json:"admitted"`
 		MostWindow int           `json:"mostWindow"`
@@ -68,10 +71,13 @@ type (
 		// Overtaken are in windows' worth of visitors.
 		OvertakenP99  float64 `json:"overtakenP99"`
 		OvertakenMost float64 `json:"overtakenMost"`
-		Lost          int64   `json:"lost"`
-		Rose          int64   `json:"rose"`
-		Swept         int64   `json:"swept"`
-		Rush          rush    `json:"rush"`
+		// Lost are places of visitors who came when they were told to, TooLate of those whom the
+		// load generator sent too late.
+		Lost    int64 `json:"lost"`
+		TooLate int64 `json:"tooLate"`
+		Rose    int64 `json:"rose"`
+		Swept   int64 `json:"swept"`
+		Rush    rush  `json:"rush"`
 	}
 	// rush is what happened when many joined at once.
 	rush struct {
@@ -96,9 +102,10 @@ type million struct {
 	stores [2]*lua.Store
 	redis  *baseline.Server
 	epoch  uint32
-	// arrived are the places; position is what each was told last.
-	arrived  []int64
-	position []uint32
+	// arrived are the places; position is what each was told last, and came when it last tried, in ms
+	// of the wheel.
+	arrived        []int64
+	position, came []uint32
 	// opened is when the first may be let in, Unix nanoseconds; 0: not yet.
 	opened atomic.Int64
 	// frontOnly: the others' polls are left out.
@@ -110,6 +117,7 @@ type million struct {
 	polls, memory atomic.Int64
 	leftOut       atomic.Int64
 	lost, rose    atomic.Int64
+	tooLate       atomic.Int64
 	// again are joins that were repeated.
 	again atomic.Int64
 }
@@ -141,7 +149,8 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 // millions measures the very large crowd, on a Redis of its own and by stores alone.
 func (b *bench) millions(ctx context.Context) (err error) {
 	began := time.Now()
-	m := &million{plan: b.plan, wheel: newWheel(b.plan.Million), arrived: make([]int64, b.plan.Million), position: make([]uint32, b.plan.Million)}
+	n := b.plan.Million
+	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
 	if m.redis, err = startRedis(ctx, b.program); err != nil {
 		return err
 	}
@@ -248,7 +257,8 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	}
 	opened := time.Now()
 	redis, err := m.redis.CPU(ctx)
-	if err != nil {
+	waited, failed := m.redis.Waited(ctx)
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	own, polls, memory, leftOut := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load()
@@ -265,9 +275,11 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	}
 	took := time.Since(opened)
 	after, err := m.redis.CPU(ctx)
-	if err != nil {
+	waitedAfter, failed := m.redis.Waited(ctx)
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
+	out.Waited = (waitedAfter - waited).Seconds() / took.Seconds()
 	polls, memory, leftOut = m.polls.Load()-polls, m.memory.Load()-memory, m.leftOut.Load()-leftOut
 	out.Polls, out.FromMemory = float64(polls)/took.Seconds(), float64(memory)/float64(max(1, polls))
 	out.LeftOut = float64(leftOut) / float64(max(1, polls+leftOut))
@@ -287,7 +299,7 @@ func (m *million) judge(from int64, out *millionReport) {
 	z.PerMinute = millionPerMinute
 	rates := window.RatesOf(z)
 	slices.Sort(m.admitted)
-	out.Admitted, out.Limit, out.Lost, out.Rose = len(m.admitted), rates.Limit, m.lost.Load(), m.rose.Load()
+	out.Admitted, out.Limit, out.Lost, out.TooLate, out.Rose = len(m.admitted), rates.Limit, m.lost.Load(), m.tooLate.Load(), m.rose.Load()
 	out.MostWindow, out.MostMinute = crowdfigures.Most(m.admitted, rates.WindowMillis), crowdfigures.Most(m.admitted, window.MinuteMillis)
 	// Of those who stood before the first of them, some came late for the reason of millionWarm.
 	first := int64(0)
@@ -343,6 +355,8 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		return 0
 	}
 	// What is late is so because of the generator: it vouches for its visitors, as guards do.
+	before, at := m.came[i], uint32(time.Since(m.began).Milliseconds())
+	m.came[i] = at
 	p := line.Place{ID: m.id(i), ArrivedAtMicros: m.arrived[i], Epoch: m.epoch, DueMillis: now.UnixMilli()}
 	a, err := m.stores[i%2].Poll(ctx, benchZone, p)
 	if ctx.Err() != nil {
@@ -366,10 +380,21 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		defer m.mu.Unlock()
 		m.admitted = append(m.admitted, a.AdmittedAtMillis)
 		m.stays = append(m.stays, crowdfigures.Stay{Arrived: p.ArrivedAtMicros, Ended: a.AdmittedAtMillis, In: true})
-	default:
+	case before > 0 && at-before < zone.DefaultIdleTimeoutSeconds*1000/2:
 		m.lost.Add(1)
+	default:
+		m.tooLate.Add(1)
 	}
 	return 0
+}
+
+// near reports whether a visitor's polls are nearly all Redis's to answer. The i-th place is the i-th
+// visitor's.
+func (m *million) near(i int32) bool {
+	if told := m.position[i]; told > 0 {
+		return told <= 2*nearest
+	}
+	return i < 2*nearest
 }
 
 // drive has all poll when they were told to, until the context ends.
@@ -377,35 +402,53 @@ func (m *million) drive(ctx context.Context) error {
 	for i := range m.arrived {
 		m.add(int32(i), time.Duration(rand.Int64N(window.MaxPeriodMillis))*time.Millisecond)
 	}
-	some := make(chan []int32)
+	// Those who are near wait for Redis, and do not hold up the others.
+	near, far := make(chan int32, len(m.arrived)), make(chan []int32)
 	workers, working := errgroup.WithContext(ctx)
+	poll := func(i int32) {
+		if again := m.poll(working, int(i)); again > 0 {
+			m.add(i, again)
+		}
+	}
 	for range pollers {
 		workers.Go(func() error {
-			for part := range some {
+			for i := range near {
+				poll(i)
+			}
+			return nil
+		})
+		workers.Go(func() error {
+			for part := range far {
 				for _, i := range part {
-					if again := m.poll(working, int(i)); again > 0 {
-						m.add(i, again)
-					}
+					poll(i)
 				}
 			}
 			return nil
 		})
 	}
 	workers.Go(func() error {
-		defer close(some)
+		defer close(near)
+		defer close(far)
 		for pause(working, wheelTick) == nil {
 			for {
 				due, behind := m.due()
 				if due == nil {
 					break
 				}
-				leaveOut := behind > late || m.frontOnly.Load()
-				for part := range slices.Chunk(due, 32) {
-					if leaveOut {
-						part = m.leaveOut(part)
+				due = slices.DeleteFunc(due, func(i int32) bool {
+					is := m.near(i)
+					if is {
+						near <- i // for which there is room
 					}
+					return is
+				})
+				if behind > late || m.frontOnly.Load() {
+					m.leaveOut(due)
+					continue
+				}
+				for part := range slices.Chunk(due, 32) {
 					select {
-					case some <- part:
+					case far <- part:
 					case <-working.Done():
 						return working.Err()
 					}
@@ -417,67 +460,12 @@ func (m *million) drive(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// leaveOut has those come later who are far from the front, and returns the others.
-func (m *million) leaveOut(part []int32) []int32 {
-	return slices.DeleteFunc(part, func(i int32) bool {
-		far := m.position[i] > 2*nearest
-		if far {
-			m.leftOut.Add(1)
-			m.add(i, window.MaxPeriodMillis*time.Millisecond)
-		}
-		return far
-	})
-}
-
-const (
-	// wheelTick is how exact polls are in time.
-	wheelTick = 10 * time.Millisecond
-	// wheelSlots reach further than the longest period.
-	wheelSlots = 4096
-)
-
-// wheel keeps when each of many comes next.
-type wheel struct {
-	mu    sync.Mutex
-	began time.Time
-	// at is the slot that is due next; first and next are chains of who comes in one.
-	at    int64
-	first [wheelSlots]int32
-	next  []int32
-}
-
-func newWheel(n int) *wheel {
-	w := &wheel{began: time.Now(), next: make([]int32, n)}
-	for i := range w.first {
-		w.first[i] = -1
+// leaveOut has visitors come later.
+func (m *million) leaveOut(some []int32) {
+	m.leftOut.Add(int64(len(some)))
+	for _, i := range some {
+		m.add(i, window.MaxPeriodMillis*time.Millisecond)
 	}
-	return w
-}
-
-// add has one come in so much time.
-func (w *wheel) add(i int32, in time.Duration) {
-	slot := int64((time.Since(w.began) + in) / wheelTick)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	slot = min(max(slot, w.at), w.at+wheelSlots-1)
-	chain := &w.first[slot%wheelSlots]
-	w.next[i], *chain = *chain, i
-}
-
-// due returns those of the next slot, if its time has come, and how long ago that was.
-func (w *wheel) due() (all []int32, behind time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if behind = time.Since(w.began) - time.Duration(w.at)*wheelTick; behind < 0 {
-		return nil, 0
-	}
-	chain := &w.first[w.at%wheelSlots]
-	all = make([]int32, 0, 64)
-	for i := *chain; i >= 0; i = w.next[i] {
-		all = append(all, i)
-	}
-	*chain, w.at = -1, w.at+1
-	return all, behind
 }
 
 // held is the longest of the calls.

@@ -19,11 +19,10 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
+	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
 const (
-	// startTimeout is above what a server needs on a busy machine.
-	startTimeout = 20 * time.Second
 	// stopTimeout is how long it may take to end before it is killed.
 	stopTimeout = 10 * time.Second
 	// lookEvery is the pause between two looks at something awaited.
@@ -37,10 +36,8 @@ type process struct {
 	// gate's; "" for none.
 	addr, admin, limits, site string
 	// token is the operators'.
-	token  string
-	cmd    *exec.Cmd
-	cancel context.CancelFunc
-	exited chan struct{} // closed when it has ended
+	token string
+	child *started.Process
 }
 
 // build makes the queue-server of this checkout.
@@ -93,51 +90,30 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 // start starts the program, which listens on addr, and waits until it is ready. It
 // ends with ctx, or with stop; what it says goes to where this program's errors go.
 func (p *process) start(ctx context.Context, env []string, program string, args ...string) error {
-	running, cancel := context.WithCancel(ctx)
-	p.cancel, p.exited = cancel, make(chan struct{})
-	p.cmd = exec.CommandContext(running, program, args...)
-	p.cmd.Env, p.cmd.Stderr = env, os.Stderr
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = stopTimeout
-	if err := p.cmd.Start(); err != nil {
-		cancel()
-		return fmt.Errorf("%s: %w", p.name, err)
+	p.child = &started.Process{Name: program, Args: args, Env: env, Log: os.Stderr}
+	if err := p.child.Start(ctx); err != nil {
+		return err
 	}
-	go func() {
-		defer close(p.exited)
-		// Its exit status says how it was ended, which is known.
-		_ = p.cmd.Wait()
-	}()
-	if err := p.await(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%s did not start: %w", p.name, err), p.stop())
+	if !started.Soon(ctx, started.StartTimeout, lookEvery, func() bool {
+		_, ended := p.child.Wait(0)
+		return ended || ready(ctx, p.addr)
+	}) || !ready(ctx, p.addr) {
+		return errors.Join(fmt.Errorf("%s did not start", p.name), p.stop())
 	}
 	return nil
 }
 
-// await waits until the server says that it is ready.
-func (p *process) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		if _, err := get(ctx, p.addr, "/readyz", ""); err == nil {
-			return nil
-		}
-		select {
-		case <-p.exited:
-			return errors.New("it has ended")
-		default:
-		}
-		if err := pause(ctx, lookEvery); err != nil {
-			return err
-		}
-	}
+// ready reports whether a server says that it is.
+func ready(ctx context.Context, addr string) bool {
+	_, err := get(ctx, addr, "/readyz", "")
+	return err == nil
 }
 
 // stop ends the process and waits for it.
 func (p *process) stop() error {
-	p.cancel()
-	<-p.exited
-	if status, is := p.cmd.ProcessState.Sys().(syscall.WaitStatus); is && status.Signal() == syscall.SIGKILL {
+	p.child.Signal(syscall.SIGTERM)
+	if _, ended := p.child.Wait(stopTimeout); !ended {
+		p.child.Kill()
 		return fmt.Errorf("%s had to be killed", p.name)
 	}
 	return nil
@@ -146,7 +122,7 @@ func (p *process) stop() error {
 // used is the processor time that the process has used so far, and the most memory that it
 // has held; 0 where the system does not say.
 func (p *process) used() (cpu time.Duration, peakBytes int64) {
-	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	proc, err := procfs.NewProc(p.child.Pid())
 	if err != nil {
 		return 0, 0
 	}

@@ -231,10 +231,6 @@ func TestSeries(t *testing.T) {
 	if got := median([]float64{4, 1, 3, 2}); got != 2.5 {
 		t.Errorf("median of four %v", got)
 	}
-	times := []time.Duration{1, 2, 3, 4}
-	if percentile(times, 50) != 3 || percentile(times, 99) != 4 || percentile(nil, 50) != 0 {
-		t.Errorf("percentiles %v, %v, %v", percentile(times, 50), percentile(times, 99), percentile(nil, 50))
-	}
 }
 
 // The pages that are kept are those that the figures that are kept make.

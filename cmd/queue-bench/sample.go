@@ -117,11 +117,3 @@ func median(values []float64) float64 {
 	slices.Sort(values)
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
-
-// percentile of sorted times, by the nearest rank; 0 if there are none.
-func percentile(sorted []time.Duration, p float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, int(p/100*float64(len(sorted))))]
-}

@@ -130,12 +130,27 @@ func (s *scenario) serve(ctx context.Context, flags []string) (*process, error) 
 	if err != nil {
 		return nil, err
 	}
-	config := fmt.Appendf(nil, "zones: [{zoneId: %s, perMinute: %d, windowSeconds: %d}]\n", s.zone.ZoneID, s.zone.PerMinute, s.zone.WindowSeconds)
+	config := fmt.Appendf(nil, "zones: [{zoneId: %s, perMinute: %d, windowSeconds: %d, events: [%s]}]\n",
+		s.zone.ZoneID, s.zone.PerMinute, s.zone.WindowSeconds, s.events(time.Now()))
 	setting := "QUEUE_DOOR_LIMITS=off"
 	if s.name == impatient {
 		setting = "QUEUE_TRUSTED_PROXIES=127.0.0.1/32"
 	}
 	return startServer(ctx, s.server, "queue-server, "+s.store, dir, config, []string{setting}, flags)
+}
+
+// gatherSeconds is how long people gather, drawSeconds how long before the opening the draw
+// closes: as late as may be.
+const gatherSeconds, drawSeconds = 10, 25
+
+// events are those of the zone: people gather when the store has been up for a window.
+func (s *scenario) events(now time.Time) string {
+	if s.name != event {
+		return ""
+	}
+	gathers := now.Add(s.zone.Window() + 3*time.Second).UTC().Truncate(time.Second)
+	return fmt.Sprintf("{name: noon, order: draw, drawClosesSeconds: %d, preQueueAt: %s, opensAt: %s}", drawSeconds,
+		gathers.Format(time.RFC3339), gathers.Add((gatherSeconds+drawSeconds)*time.Second).Format(time.RFC3339))
 }
 
 // settled are the server's counts when they no longer change: it reads them from

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -55,7 +56,7 @@ type sweepCost struct {
 // timed adds how long each call held the store.
 func (s sweepCost) timed(calls []time.Duration) sweepCost {
 	slices.Sort(calls)
-	s.Calls, s.P50, s.P99, s.Longest = len(calls), percentile(calls, 50), percentile(calls, 99), percentile(calls, 100)
+	s.Calls, s.P50, s.P99, s.Longest = len(calls), measure.Percentile(calls, 50), measure.Percentile(calls, 99), measure.Percentile(calls, 100)
 	return s
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // patience is how long a browser may take for what it does in a tenth of a
-// second, on a machine that does ten other things.
-const patience = 30 * time.Second
+// second, or a page for its next poll in 20 s, on a machine that does ten other things.
+const patience = 3 * time.Minute
 
 // browser is a real Chromium without a window, at one page.
 type browser struct {
@@ -42,7 +42,8 @@ func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	options := slices.Clone(chromedp.DefaultExecAllocatorOptions[:])
 	// Tests may run as root, in a container: there is no sandbox for Chromium
 	// there, and it sees this server's pages alone.
-	options = append(options, chromedp.NoSandbox, chromedp.ExecPath("chromium"), chromedp.WindowSize(1280, 900))
+	options = append(options, chromedp.NoSandbox, chromedp.ExecPath("chromium"), chromedp.WindowSize(1280, 900),
+		chromedp.WSURLReadTimeout(patience))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	b := &browser{ctx: ctx}
@@ -74,8 +75,17 @@ func openBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 // another one replaced before anything was done to it.
 const replaced = "Could not find node with given id"
 
-// navigated is what it says of an expression whose page was left before it had a value.
-const navigated = "Inspected target navigated or closed"
+// aborted is what it says of an address that it was to open when the page led elsewhere.
+const aborted = "net::ERR_ABORTED"
+
+// navigated reports whether the browser says that the page was left meanwhile, or that
+// the next one is not there yet.
+func navigated(err error) bool {
+	return err != nil && slices.ContainsFunc([]string{
+		"Inspected target navigated or closed", "Cannot find default execution context", "Execution context was destroyed",
+		"Cannot find context with specified id",
+	}, func(said string) bool { return strings.Contains(err.Error(), said) })
+}
 
 // do does steps, one after the other.
 func (b *browser) do(t *testing.T, what string, steps ...act) {
@@ -83,7 +93,7 @@ func (b *browser) do(t *testing.T, what string, steps ...act) {
 	for i, s := range steps {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		err := chromedp.Do(ctx, s)
-		for err != nil && strings.Contains(err.Error(), replaced) && ctx.Err() == nil {
+		for err != nil && (strings.Contains(err.Error(), replaced) || strings.Contains(err.Error(), aborted)) && ctx.Err() == nil {
 			err = chromedp.Do(ctx, s)
 		}
 		cancel()
@@ -109,7 +119,7 @@ func value[T any](t *testing.T, b *browser, expression string) T {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	for err != nil && strings.Contains(err.Error(), navigated) && ctx.Err() == nil {
+	for navigated(err) && ctx.Err() == nil {
 		v, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func newChain(s checked, opened store.Store, seeds []zone.Settings, draws regist
 	if s.DoorLimits != guardOff {
 		c.guard = guard.New(guard.Options{
 			Lines: c.fallback, Remembered: c.registry.Remembered, Limiter: limits,
-			Trusted: prefixes(s.proxies), Backends: prefixes(s.backends), Meter: meter, Logger: log,
+			Trusted: s.proxies, Backends: s.backends, Meter: meter, Logger: log,
 		})
 	}
 	return c

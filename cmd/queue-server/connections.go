@@ -52,22 +52,22 @@ func readBudget() budget {
 
 // boundConnections bounds the connections of all listeners: so that visitors do not
 // shut the operators out, nor one address the others.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators *listener, limits, site optional) error {
+func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) error {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = 0
 	}
-	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), prefixes(s.proxies))
+	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), s.proxies)
 	operating := newConnections("operators", may.operators, 0, nil)
 	public.bound(visitors)
 	operators.bound(operating)
 	err := errors.Join(visitors.register(reg), operating.register(reg))
 	share := may.gateways
-	if limits.listener != nil && site.listener != nil {
+	if limits != nil && site != nil {
 		share = max(1, share/2)
 	}
-	for name, callers := range map[string]optional{"limits": limits, "site": site} {
-		if callers.listener != nil {
+	for name, callers := range map[string]*listener{"limits": limits, "site": site} {
+		if callers != nil {
 			all := newConnections(name, share, 0, nil)
 			callers.bound(all)
 			err = errors.Join(err, all.register(reg))
@@ -130,6 +130,41 @@ type connection struct {
 	// waits is since when a request is waited for, in nanoseconds from of.began; 0
 	// while one is answered.
 	waits atomic.Int64
+	// writeBy is the time limit for answers that is set. lapsed: that for requests is to be
+	// taken away before the next read.
+	writeBy time.Time
+	lapsed  atomic.Bool
+}
+
+// SetWriteDeadline leaves a limit as it is that is less than a second earlier. An http.Server
+// sets and takes away six limits a request, which costs as much as routing it: half of
+// them make no difference.
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	if early := t.Sub(c.writeBy); !t.IsZero() && early >= 0 && early < time.Second {
+		return nil
+	}
+	c.writeBy = t
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+// SetReadDeadline takes a limit away when the next read begins: another is mostly set before.
+// A read that is under way has one, as each request does, and keeps it.
+func (c *connection) SetReadDeadline(t time.Time) error {
+	if c.lapsed.Store(t.IsZero()); t.IsZero() {
+		return nil
+	}
+	return c.TCPConn.SetReadDeadline(t)
+}
+
+// Read reads.
+func (c *connection) Read(p []byte) (int, error) {
+	if c.lapsed.Load() {
+		c.lapsed.Store(false)
+		if err := c.TCPConn.SetReadDeadline(time.Time{}); err != nil {
+			return 0, err
+		}
+	}
+	return c.TCPConn.Read(p)
 }
 
 // Close closes it, and counts it no more.

@@ -1,14 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -62,6 +61,51 @@ func TestOneWhoWaitsMakesRoom(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(b.open); n != 3 {
 		t.Errorf("%v open, want 3", n)
+	}
+}
+
+// TestTimeLimitsOfConnections: fewer are set than asked for, and all of them hold.
+func TestTimeLimitsOfConnections(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	all := bounded{l, newConnections("public", 10, 0, nil)}
+	t.Cleanup(func() { _ = all.Close() })
+	peer, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
+	must(t, err)
+	conn, err := all.Accept()
+	must(t, err)
+	t.Cleanup(func() { _, _ = conn.Close(), peer.Close() })
+	past, later := time.Unix(1, 0), time.Now().Add(time.Hour)
+	read := func() error { _, err := conn.Read(make([]byte, 1)); return err }
+	write := func() error { _, err := conn.Write([]byte("x")); return err }
+
+	must(t, conn.SetReadDeadline(past))
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a read after its time: %v", err)
+	}
+	_, err = peer.Write([]byte("ab"))
+	must(t, err)
+	must(t, conn.SetReadDeadline(time.Time{}))
+	must(t, read())
+	must(t, conn.SetReadDeadline(time.Time{}))
+	must(t, conn.SetReadDeadline(past))
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a limit after one that was taken away: %v", err)
+	}
+
+	must(t, conn.SetWriteDeadline(past))
+	must(t, conn.SetWriteDeadline(past.Add(time.Second/2)))
+	if err := write(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a write after its time: %v", err)
+	}
+	for _, limit := range []time.Time{later, later.Add(time.Second / 2), {}} {
+		must(t, conn.SetWriteDeadline(limit))
+		must(t, write())
+	}
+	must(t, conn.SetWriteDeadline(later))
+	must(t, conn.SetWriteDeadline(past))
+	if err := write(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a limit that is earlier than the one before: %v", err)
 	}
 }
 
@@ -148,42 +192,4 @@ func readOf(addr string) error {
 	}
 	_, err = conn.Read(make([]byte, 1))
 	return err
-}
-
-func TestGroupMemory(t *testing.T) {
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, tt := range map[string]struct {
-		own    string
-		limits map[string]string
-		want   int64
-	}{
-		"none":                {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "max\n"}, math.MaxInt64},
-		"its own":             {"0::/system.slice/q.service\n", map[string]string{"system.slice/q.service": "1000\n", "system.slice": "max\n"}, 1000},
-		"a group's above":     {"0::/pod/q\n", map[string]string{"pod/q": "1000\n", "pod": "900\n"}, 900},
-		"a container's":       {"0::/\n", map[string]string{".": "800\n"}, 800},
-		"beside an older one": {"5:memory:/x\n0::/q\n", map[string]string{"x": "5\n", "q": "700\n"}, 700},
-		"no groups":           {"", nil, math.MaxInt64},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(filepath.Join(dir, "cgroup"), tt.own)
-			for group, limit := range tt.limits {
-				write(filepath.Join(dir, "sys", group, "memory.max"), limit)
-			}
-			if got := groupMemory(filepath.Join(dir, "cgroup"), filepath.Join(dir, "sys")); got != tt.want {
-				t.Errorf("%d, want %d", got, tt.want)
-			}
-		})
-	}
-	if groupMemory(filepath.Join(t.TempDir(), "none"), "/") != math.MaxInt64 {
-		t.Error("a system without groups has a limit")
-	}
 }

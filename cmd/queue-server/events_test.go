@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 func TestEvents(t *testing.T) {
 	c := newClerk(t)
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
-	read := func(path string) string { return request(t, "GET", c.server.public+path, "").body }
+	read := func(path string) string { return request(t, "GET", c.public+path, "").body }
 	opens := at(2 * time.Hour)
 	file := config(t, `zones:
   - zoneId: TICKETS
@@ -67,25 +68,53 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%v: %+v, want %d and %q", tt.args, got, tt.status, tt.says)
 		}
 	}
-	for body, want := range map[string]string{
-		`{"events":[{"name":"a","opensAt":"` + at(-time.Hour) + `"}]}`:                                               "is in the past",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","preQueueAt":"` + at(2*time.Hour) + `"}]}`:         "opensAt is not after preQueueAt",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `"},{"name":"b","opensAt":"` + at(time.Hour) + `"}]}`: "overlaps",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","opensat":"x"}]}`:                                  "opensat",
-		`{"events":[{"name":"a","opensAt":"noon"}]}`:                                                                 "must be a time",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","order":"draw"}]}`:                                 "with a draw, preQueueAt must be",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","settings":{"perMinute":-1}}]}`:                    "perMinute is -1",
-		`{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","recurs":"at noon"}]}`:                             "no schedule",
+	if early := request(t, "GET", c.public+path+"/tickets/1", "", "Accept-Encoding", "gzip"); early.status != http.StatusNotFound ||
+		early.value(t, "code") != "draw_unknown" {
+		t.Errorf("a list before the draw has closed: %d %s", early.status, early.body)
+	}
+}
+
+// TestBadEvents: what cannot be is refused, whichever way it comes, and nothing is changed.
+func TestBadEvents(t *testing.T) {
+	c := newClerk(t)
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	everything := func() string {
+		return c.admin(t, "GET", "/admin/zones", "").body + c.admin(t, "GET", "/admin/audit", "").body
+	}
+	before := everything()
+	past := `{"name":"a","opensAt":"` + at(-time.Hour) + `"}`
+	for _, tt := range []struct{ method, path, body, says string }{
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[` + past + `]}`, "is in the past"},
+		{"PUT", "/admin/zones/NEW", `{"perMinute":60,"events":[` + past + `]}`, "is in the past"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","preQueueAt":"` + at(2*time.Hour) + `"}]}`, "opensAt is not after preQueueAt"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `"},{"name":"b","opensAt":"` + at(time.Hour) + `"}]}`, "overlaps"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","opensat":"x"}]}`, "opensat"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"noon"}]}`, "must be a time"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a/b","opensAt":"` + at(time.Hour) + `"}]}`, "must be 1 to 40 of"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":"noon"}`, "events must be a list"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","order":"draw"}]}`, "with a draw, preQueueAt must be"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","settings":{"perMinute":-1}}]}`, "perMinute is -1"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","recurs":"at noon"}]}`, "no schedule"},
+		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"hold"}`, "neither next nor under way"},
+		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"move","to":"noon"}`, "must be a time"},
+		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `[1]`, "a step must be"},
 	} {
-		before := c.admin(t, "GET", "/admin/zones/TEST_ZONE", "").body
-		if got := c.admin(t, "PATCH", "/admin/zones/TEST_ZONE", body); got.status != 400 || !strings.Contains(got.body, want) {
-			t.Errorf("%s: %d %s, want %q", body, got.status, got.body, want)
-		}
-		if after := c.admin(t, "GET", "/admin/zones/TEST_ZONE", "").body; after != before {
-			t.Errorf("%s has changed the zone: %s", body, after)
+		if got := c.admin(t, tt.method, tt.path, tt.body); got.status != http.StatusBadRequest || !strings.Contains(got.body, tt.says) {
+			t.Errorf("%s %s: %d %s, want %q", tt.path, tt.body, got.status, got.body, tt.says)
 		}
 	}
-	if got := read("/traffic/zones/TEST_ZONE/events/none/draw"); !strings.Contains(got, "draw_unknown") {
-		t.Errorf("the draw of no event: %s", got)
+	file := config(t, "zones:\n  - {zoneId: TICKETS, events: ["+past+"]}\n")
+	says(t, "check", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitDiffers, `the server will refuse it: event "a" is in the past`)
+	says(t, "apply", c.types(t, "zones", "apply", "-f", file, "--yes"), cli.ExitUsage, `events "a" is in the past`)
+	for _, path := range []string{"none/draw", "none/draw/tickets/1", "..%2f..%2fzones/draw", "a=b/draw", strings.Repeat("a", 41) + "/draw"} {
+		for _, encoding := range []string{"gzip", "identity"} {
+			got := request(t, "GET", c.public+"/traffic/zones/TEST_ZONE/events/"+path, "", "Accept-Encoding", encoding)
+			if got.status != http.StatusNotFound || got.value(t, "code") != "draw_unknown" {
+				t.Errorf("%s in %s: %d %s", path, encoding, got.status, got.body)
+			}
+		}
+	}
+	if after := everything(); after != before {
+		t.Errorf("something was changed:\n%s\n%s", before, after)
 	}
 }

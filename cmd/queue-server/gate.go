@@ -15,8 +15,8 @@ const gatewayHeaderBytes = 64 << 10
 
 // gateway is the limits' listener.
 type gateway struct {
-	optional
-	identities *identity.Finder
+	*listener
+	identities *identity.Finder // nil without it
 }
 
 // openGateway opens the address, if there is one. Connections wait until serve.
@@ -25,7 +25,7 @@ func openGateway(ctx context.Context, s checked, log *slog.Logger) (gateway, err
 		return gateway{}, nil
 	}
 	identities, err := identity.New(identity.FinderOptions{
-		Address: address.Finder(prefixes(s.proxies)), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
+		Address: address.Finder(s.proxies), APIKeys: s.LimitsAPIKeys, JWKS: s.LimitsJWKS,
 		Issuer: s.LimitsIssuer, Audience: s.LimitsAudience, Claim: s.LimitsClaim, TierClaim: s.LimitsTier, Logger: log,
 	})
 	if err != nil {
@@ -56,21 +56,18 @@ func warnOfGateway(log *slog.Logger, s checked, addr string) {
 
 // room is what answers there.
 func (g gateway) room(l *limits) *checkapi.HTTP {
-	if g.listener == nil {
-		return nil
-	}
 	return checkapi.NewHTTP(checkapi.New(l, g.identities))
 }
 
 // start begins to keep the keys fresh; stop ends it.
 func (g gateway) start(ctx context.Context) {
-	if g.listener != nil {
+	if g.identities != nil {
 		g.identities.Start(ctx)
 	}
 }
 
 func (g gateway) stop() {
-	if g.listener != nil {
+	if g.identities != nil {
 		g.identities.Stop()
 	}
 }

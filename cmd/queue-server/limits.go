@@ -5,18 +5,40 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"log/slog"
+	"slices"
 
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
 // limits are what every guard asks, and the policies that it goes by.
 type limits struct {
 	*limiter.Limiter
 	book *policyset.Set
+}
+
+// seedPolicies are those of the configuration, and those of what is on in this server that
+// it does not have.
+func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
+	var own []limit.Policy
+	if s.DoorLimits != guardOff {
+		own = append(own, guard.Policies()...)
+	}
+	if s.SiteAddr != "" {
+		own = append(own, site.Policies()...)
+	}
+	if s.TicketsJWKS != "" {
+		own = append(own, ticket.Policies()...)
+	}
+	return append(slices.Clip(configured), slices.DeleteFunc(own, func(p limit.Policy) bool {
+		return slices.ContainsFunc(configured, func(c limit.Policy) bool { return c.Name == p.Name })
+	})...)
 }
 
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
@@ -39,7 +61,7 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byt
 	}
 	l := &limits{Limiter: limiter.New(o)}
 	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
-	return l, metrics.ShowLimits(l)
+	return l, metrics.ShowLimits(l.Limiter)
 }
 
 // start begins to keep up with the policies and the store; stop ends it.

@@ -30,7 +30,8 @@ const (
 	maxHeaderBytes = 8 << 10
 )
 
-// listener is one address that this server answers on.
+// listener is one address that this server answers on. Nil is one that the operator does
+// without: all that it does is nothing.
 type listener struct {
 	name string
 	net.Listener
@@ -55,6 +56,9 @@ func listen(ctx context.Context, name, addr string) (*listener, error) {
 // serve begins to answer with h, until drain or close. If it ends on its own,
 // the reason is sent to failed.
 func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, failed chan<- error) {
+	if l == nil {
+		return
+	}
 	l.server = &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -72,52 +76,35 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 	})
 }
 
-// optional is a listener that the operator may do without. Then all that it does is nothing.
-type optional struct{ *listener }
-
 // listenOptional opens the address, if there is one.
-func listenOptional(ctx context.Context, name, addr string, headerBytes int) (optional, error) {
+func listenOptional(ctx context.Context, name, addr string, headerBytes int) (*listener, error) {
 	if addr == "" {
-		return optional{}, nil
+		return nil, nil
 	}
 	l, err := listen(ctx, name, addr)
 	if err != nil {
-		return optional{}, err
+		return nil, err
 	}
 	// What gateways ask is a header, or little more: one time limit for all of it spares
 	// each request the setting of another.
 	l.headerBytes, l.readTimeout = headerBytes, readHeaderTimeout
-	return optional{l}, nil
+	return l, nil
 }
 
 // address is where it listens, for the log: "none" without it.
-func (o optional) address() string {
-	if o.listener == nil {
+func (l *listener) address() string {
+	if l == nil {
 		return "none"
 	}
-	return o.Addr().String()
-}
-
-// close gives the address back, if that has not happened yet.
-func (o optional) close() error {
-	if o.listener == nil {
-		return nil
-	}
-	return o.listener.close()
-}
-
-// serve begins to answer, and returns what is to be drained.
-func (o optional) serve(h func() http.Handler, log *slog.Logger, failed chan<- error) []*listener {
-	if o.listener == nil {
-		return nil
-	}
-	o.listener.serve(h(), writeTimeout, log, failed)
-	return []*listener{o.listener}
+	return l.Addr().String()
 }
 
 // drain takes no more connections and waits for the answers in the making,
 // until ctx ends; then it cuts them off, and returns an error.
 func (l *listener) drain(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
 	l.server.SetKeepAlivesEnabled(false)
 	err := l.server.Shutdown(ctx)
 	l.running.Wait()
@@ -129,6 +116,9 @@ func (l *listener) drain(ctx context.Context) error {
 
 // close gives the address back, if that has not happened yet.
 func (l *listener) close() error {
+	if l == nil {
+		return nil
+	}
 	if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}

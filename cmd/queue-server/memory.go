@@ -1,13 +1,9 @@
 package main
 
 import (
-	"math"
-	"os"
-	"path"
-	"path/filepath"
 	"runtime/debug"
-	"strconv"
-	"strings"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 // gcPercent lets the heap grow to five times what is in use before it is
@@ -18,9 +14,8 @@ import (
 const gcPercent = 400
 
 // memoryShare is how much of what the control group may have the collector keeps
-// to, in percent. The rest is for what it does not see: the kernel counts the
-// sockets' buffers, too.
-const memoryShare = 80
+// to. The rest is for what it does not see: the kernel counts the sockets' buffers, too.
+const memoryShare = 0.8
 
 // tuneGC sets the collector for a server, unless the operator did: to collect seldom,
 // and more often where the memory of its control group (of a container, or the unit's
@@ -30,32 +25,7 @@ func tuneGC(getenv func(string) string) {
 		debug.SetGCPercent(gcPercent)
 	}
 	if getenv("GOMEMLIMIT") == "" {
-		if most := groupMemory("/proc/self/cgroup", "/sys/fs/cgroup"); most < math.MaxInt64 {
-			debug.SetMemoryLimit(most / 100 * memoryShare)
-		}
+		// Where there are no control groups, there is no limit.
+		_, _ = memlimit.Set(memlimit.WithRatio(memoryShare), memlimit.WithProvider(memlimit.FromCgroup))
 	}
-}
-
-// groupMemory is the least memory in bytes that a control group of this process
-// (version 2) or one above it may have; math.MaxInt64 where none is limited.
-func groupMemory(own, root string) int64 {
-	least := int64(math.MaxInt64)
-	text, err := os.ReadFile(own)
-	if err != nil {
-		return least // no Linux
-	}
-	for line := range strings.Lines(string(text)) {
-		group, ours := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		for ; ours; group = path.Dir(group) {
-			if most, err := os.ReadFile(filepath.Join(root, group, "memory.max")); err == nil {
-				if n, err := strconv.ParseInt(strings.TrimSpace(string(most)), 10, 64); err == nil { // else "max"
-					least = min(least, n)
-				}
-			}
-			if group == "/" || group == "." {
-				break
-			}
-		}
-	}
-	return least
 }

@@ -43,7 +43,13 @@ const pageZones = `zones:
 
 func openShopFront(t *testing.T) *shopFront {
 	t.Helper()
-	s := &shopFront{server: start(t, map[string]string{"QUEUE_CONFIG": config(t, pageZones)})}
+	return openShopFrontWith(t, pageZones)
+}
+
+// openShopFrontWith has these zones.
+func openShopFrontWith(t *testing.T, zones string) *shopFront {
+	t.Helper()
+	s := &shopFront{server: start(t, map[string]string{"QUEUE_CONFIG": config(t, zones)})}
 	room, err := url.Parse(s.public)
 	must(t, err)
 	proxy := &httputil.ReverseProxy{

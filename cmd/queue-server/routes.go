@@ -77,7 +77,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
-	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part)
+	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part, packed)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
@@ -86,9 +86,15 @@ func (r rooms) public() http.Handler {
 	return e
 }
 
-// packed compresses an answer for who takes it so.
+// packed compresses an answer for who takes it so. An error becomes its answer here: after
+// this, what is written has ended.
 func packed(next echo.HandlerFunc) echo.HandlerFunc {
-	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(next)
+	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(func(c echo.Context) error {
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		return nil
+	})
 }
 
 // ownSites refuses what browsers send for pages of other sites.
@@ -233,7 +239,7 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 
 // clientIP returns how to find the visitor's address: that of the connection,
 // or, behind trusted proxies, the last that they did not write themselves.
-func clientIP(s checked) echo.IPExtractor { return address.Finder(prefixes(s.proxies)) }
+func clientIP(s checked) echo.IPExtractor { return address.Finder(s.proxies) }
 
 // alive is GET /healthz: the process runs. It asks nothing of anybody, so that
 // a store that is away does not get the servers restarted.

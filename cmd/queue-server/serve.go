@@ -102,7 +102,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, ticketPolicies(s, sitePolicies(s, guardPolicies(s, from.Limits))), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: links.fallback.Overloaded, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -188,14 +188,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	if err := boundConnections(s, reg, publicListener, operatorListener, gates.optional, siteListener); err != nil {
+	if err := boundConnections(s, reg, publicListener, operatorListener, gates.listener, siteListener); err != nil {
 		return err
 	}
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	listeners := append([]*listener{publicListener, operatorListener}, gates.serve(r.gateway, log, failed)...)
-	listeners = append(listeners, siteListener.serve(r.siteGate, log, failed)...)
+	gates.serve(r.gateway(), writeTimeout, log, failed)
+	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
@@ -213,7 +213,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: not ready any more, still answering; another signal ends it at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, listeners...))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, gates.listener, siteListener))
 	if err == nil {
 		log.Info("drained")
 	}

@@ -104,7 +104,7 @@ func soon(t *testing.T, method, url, text string) reply {
 	t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
-	for deadline := time.Now().Add(20 * time.Second); ; <-again.C {
+	for deadline := time.Now().Add(patience); ; <-again.C {
 		if got := request(t, method, url, ""); strings.Contains(got.body, text) || time.Now().After(deadline) {
 			return got
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,6 +23,12 @@ import (
 const (
 	storeEmbedded = "embedded"
 	storeRedis    = "redis"
+)
+
+// The values of the setting of the guard.
+const (
+	guardOn  = "on"
+	guardOff = "off"
 )
 
 // Bounds of settings.
@@ -87,9 +92,9 @@ type checked struct {
 	// redisRoots are nil where this machine's own will do.
 	redisRoots *x509.CertPool
 	// proxies are the trusted ones.
-	proxies []*net.IPNet
+	proxies []netip.Prefix
 	// backends are those whose clientIp is believed.
-	backends []*net.IPNet
+	backends []netip.Prefix
 	// origins are the sites whose pages may ask.
 	origins *cors.Policy
 	level   slog.Level
@@ -103,6 +108,11 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	fault := func(flag, format string, a ...any) {
 		faults = append(faults, fmt.Errorf("%s: %w", where(flag), fmt.Errorf(format, a...)))
 	}
+	look := func(flag string, err error) {
+		if err != nil {
+			fault(flag, "%w", err)
+		}
+	}
 	oneOf := func(flag, value string, of ...string) {
 		if !slices.Contains(of, value) {
 			fault(flag, "%q is none of %s", value, strings.Join(of, ", "))
@@ -114,40 +124,26 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		}
 	}
 
-	if err := serve.CheckAddr(s.Addr); err != nil {
-		fault("addr", "%w", err)
-	}
-	if err := serve.CheckAddr(s.AdminAddr); err != nil {
-		fault("admin-addr", "%w", err)
-	}
+	look("addr", serve.CheckAddr(s.Addr))
+	look("admin-addr", serve.CheckAddr(s.AdminAddr))
 	if s.LimitsAddr != "" {
-		if err := serve.CheckAddr(s.LimitsAddr); err != nil {
-			fault("limits-addr", "%w", err)
-		}
+		look("limits-addr", serve.CheckAddr(s.LimitsAddr))
 	}
 	if s.SiteAddr != "" {
-		if err := serve.CheckAddr(s.SiteAddr); err != nil {
-			fault("site-addr", "%w", err)
-		}
+		look("site-addr", serve.CheckAddr(s.SiteAddr))
 	}
-	if err := checkRoomURL(s.SiteRoomURL); err != nil {
-		fault("site-room-url", "%w", err)
-	}
+	look("site-room-url", checkRoomURL(s.SiteRoomURL))
 	// Read here only to see that they can be.
-	if _, err := identity.New(identity.FinderOptions{JWKS: s.LimitsJWKS}); err != nil {
-		fault("limits-jwks", "%w", err)
+	keys := func(flag string, o identity.FinderOptions) {
+		_, err := identity.New(o)
+		look(flag, err)
 	}
-	if _, err := identity.New(identity.FinderOptions{JWKS: s.TicketsJWKS}); err != nil {
-		fault("tickets-jwks", "%w", err)
-	}
-	if _, err := identity.New(identity.FinderOptions{APIKeys: s.LimitsAPIKeys}); err != nil {
-		fault("limits-api-keys", "%w", err)
-	}
+	keys("limits-jwks", identity.FinderOptions{JWKS: s.LimitsJWKS})
+	keys("tickets-jwks", identity.FinderOptions{JWKS: s.TicketsJWKS})
+	keys("limits-api-keys", identity.FinderOptions{APIKeys: s.LimitsAPIKeys})
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {
-		if err := lua.CheckURL(s.RedisURL); err != nil {
-			fault("redis-url", "%w", err)
-		}
+		look("redis-url", lua.CheckURL(s.RedisURL))
 		if s.RedisCA != "" {
 			var err error
 			if c.redisRoots, err = lua.ReadRoots(s.RedisCA); err != nil {
@@ -163,13 +159,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	c.given = s.readGiven(where, fault)
 	oneOf("metrics-access", s.MetricsAccess, metricsAuto, metricsOpen, metricsToken)
 	for _, name := range s.AdminHosts {
-		if err := checkHost(name); err != nil {
-			fault("admin-hosts", "%w", err)
-		}
+		look("admin-hosts", checkHost(name))
 	}
-	if err := pass.CheckIssuer(s.PassIssuer); err != nil {
-		fault("pass-issuer", "%w", err)
-	}
+	look("pass-issuer", pass.CheckIssuer(s.PassIssuer))
 	if s.DataDir == "" {
 		fault("data-dir", "is empty; name a folder that this server may write to")
 	}
@@ -179,13 +171,10 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	}
 	oneOf("door-limits", s.DoorLimits, guardOn, guardOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
-	networks := func(flag string, all []string) (out []*net.IPNet) {
+	networks := func(flag string, all []string) (out []netip.Prefix) {
 		for _, text := range all {
 			network, err := parseNetwork(text)
-			if err != nil {
-				fault(flag, "%w", err)
-				continue
-			}
+			look(flag, err)
 			out = append(out, network)
 		}
 		return out
@@ -193,9 +182,8 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	c.proxies = networks("trusted-proxies", s.TrustedProxies)
 	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
-	if c.origins, err = cors.New(s.AllowedOrigins); err != nil {
-		fault("allowed-origins", "%w", err)
-	}
+	c.origins, err = cors.New(s.AllowedOrigins)
+	look("allowed-origins", err)
 	oneOf("log-level", s.LogLevel, "debug", "info", "warn", "error")
 	if err := c.level.UnmarshalText([]byte(s.LogLevel)); err != nil {
 		c.level = slog.LevelInfo // reported above
@@ -209,18 +197,14 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 }
 
 // parseNetwork reads a network in CIDR notation, or one address.
-func parseNetwork(text string) (*net.IPNet, error) {
+func parseNetwork(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text)
 	prefix, err := netip.ParsePrefix(text)
 	if addr, addrErr := netip.ParseAddr(text); addrErr == nil {
 		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%q is neither a network (10.0.0.0/8) nor an address", text)
+		return prefix, fmt.Errorf("%q is neither a network (10.0.0.0/8) nor an address", text)
 	}
-	prefix = prefix.Masked()
-	return &net.IPNet{
-		IP:   prefix.Addr().AsSlice(),
-		Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
-	}, nil
+	return prefix.Masked(), nil
 }

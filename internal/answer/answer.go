@@ -25,6 +25,8 @@ type Answer struct {
 	// opens; "" for none, 0 while that is held.
 	Event         string
 	OpensAtMillis int64
+	// Paused: the zone lets nobody in at present.
+	Paused bool
 	// Line is the store's answer: Waiting, Admitted or AdmittedBefore.
 	Line line.Answer
 }
@@ -87,12 +89,19 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 		b = append(b, `,"notice":`...)
 		b = strconv.AppendInt(b, a.Notice, 10)
 	}
+	if a.Paused {
+		b = append(b, `,"paused":true`...)
+	}
 	if a.Event != "" {
 		b = append(b, `,"event":{"name":`...)
 		b = appendString(b, a.Event)
 		if a.OpensAtMillis != 0 {
 			b = append(b, `,"opensAt":`...)
 			b = strconv.AppendInt(b, a.OpensAtMillis, 10)
+			if now := a.Line.State.NowMillis; now > 0 {
+				b = append(b, `,"opensIn":`...)
+				b = strconv.AppendInt(b, max(0, a.OpensAtMillis-now), 10)
+			}
 		}
 		b = append(b, '}')
 	}

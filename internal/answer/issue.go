@@ -23,7 +23,7 @@ func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 }
 
 // WithZones returns one that tells those who wait what the zone's settings have for them: the
-// number of a message, and that it is sold out. zones returns nil for a zone that is not known.
+// number of a message, an event that is to open, that it is paused or sold out. zones returns nil for a zone that is not known.
 func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	i.zones = zones
 	return i
@@ -86,7 +86,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
 		if s := i.zones(out.ZoneID); s != nil {
-			out.Notice = s.Notice()
+			out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
 			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
 		}
 		return out, nil

@@ -167,6 +167,20 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 	return o.at(opens), !opens.IsZero()
 }
 
+// Location is where the event's times are at home: that of its schedule, or else the offset of
+// its opening.
+func (e Event) Location() *time.Location {
+	if zone, _, found := strings.Cut(e.Recurs, " "); found && strings.Contains(zone, "TZ=") {
+		if l, err := time.LoadLocation(zone[strings.Index(zone, "=")+1:]); err == nil {
+			return l
+		}
+	}
+	if o, err := e.first(); err == nil {
+		return o.Opens.Location()
+	}
+	return time.UTC
+}
+
 // schedule reads cron's syntax.
 func schedule(text string) (cron.Schedule, error) {
 	if !strings.HasPrefix(text, "CRON_TZ=") && !strings.HasPrefix(text, "TZ=") {
@@ -178,7 +192,7 @@ func schedule(text string) (cron.Schedule, error) {
 // faults are all that is wrong with an event by itself.
 func (e Event) faults() (faults []string) {
 	add := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
-	if !validName(e.Name) {
+	if !ValidName(e.Name) {
 		add("name %q must be 1 to %d of A-Z a-z 0-9 . _ -", e.Name, MaxNameLength)
 	}
 	o, err := e.first()
@@ -300,7 +314,8 @@ func (e Event) sameTimes(other Event) bool {
 		e.EndsAt == other.EndsAt && e.Recurs == other.Recurs
 }
 
-func validName(name string) bool {
+// ValidName reports whether an event can have the name.
+func ValidName(name string) bool {
 	if name == "" || len(name) > MaxNameLength || name == "." || name == ".." {
 		return false
 	}

@@ -43,6 +43,44 @@ func TestScoresAreUniform(t *testing.T) {
 	}
 }
 
+// TestOrdersAreUniform: of five visitors each of the 120 orders is as likely, by the chi-square test, so nobody's number
+// says anything of another's.
+func TestOrdersAreUniform(t *testing.T) {
+	t.Parallel()
+	const visitors, seeds, orders = 5, 24_000, 120
+	d := event.Draw{FromMicros: 1_000_000, UptoMicros: 601_000_000}
+	var tickets [visitors]event.Ticket
+	for v := range tickets {
+		tickets[v] = event.TicketOf("Z", "noon", [8]byte{7: byte(v)})
+	}
+	counts := make(map[[visitors]int]float64)
+	for s := range seeds {
+		var seed event.Seed
+		binary.BigEndian.PutUint64(seed[:], uint64(s))
+		var scores [visitors]int64
+		for v, ticket := range tickets {
+			scores[v] = d.Score(seed, ticket)
+		}
+		var numbers [visitors]int
+		for v, score := range scores {
+			for _, other := range scores {
+				if other < score {
+					numbers[v]++
+				}
+			}
+		}
+		counts[numbers]++
+	}
+	const mean = float64(seeds) / orders
+	chi := (orders - float64(len(counts))) * mean // of orders that never were
+	for _, n := range counts {
+		chi += (n - mean) * (n - mean) / mean
+	}
+	if chi > 185.2 { // of 119 degrees of freedom, once in 10,000
+		t.Errorf("chi-square %.1f", chi)
+	}
+}
+
 func TestTicketsDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[event.Ticket]bool{}

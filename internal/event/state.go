@@ -182,13 +182,7 @@ func (s State) clone() State {
 func (s State) Announce(list []Event, now time.Time, commit func(event string) (nonce, commitment string)) (next State, ok bool) {
 	var first *Occurrence
 	for _, e := range list {
-		after := now
-		for _, d := range s.Done {
-			if done := time.UnixMilli(d.AtMillis); d.Event == e.Name && done.After(after) {
-				after = done
-			}
-		}
-		if o, comes := e.Next(after); comes && (first == nil || o.Opens.Before(first.Opens)) {
+		if o, comes := s.coming(e, now); comes && (first == nil || o.Opens.Before(first.Opens)) {
 			first = &o
 		}
 	}
@@ -196,9 +190,8 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 		return s, false
 	}
 	next = s.clone()
-	p := &Progress{Event: first.Event, ListedMillis: first.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(first.Event.Order, OrderArrival)}
+	p := first.announced()
 	next.Now = p
-	p.take(*first)
 	// Who came before this is known stands by arrival.
 	if p.PreQueueAtMillis < p.OpensAtMillis {
 		p.PreQueueAtMillis = max(p.PreQueueAtMillis, now.UnixMilli()+1)
@@ -212,6 +205,39 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 		next.fit(now.UnixMilli())
 	}
 	return next, true
+}
+
+// coming is the first occurrence of an event that is to come and is not over already.
+func (s State) coming(e Event, now time.Time) (o Occurrence, ok bool) {
+	after := now
+	for _, d := range s.Done {
+		if done := time.UnixMilli(d.AtMillis); d.Event == e.Name && done.After(after) {
+			after = done
+		}
+	}
+	return e.Next(after)
+}
+
+// Of is the occurrence of a listed event that is next or under way or, of another, the first
+// that is to come; nil if there is none.
+func (s State) Of(e Event, now time.Time) *Progress {
+	if s.Now != nil && s.Now.Event.Name == e.Name {
+		return s.Now
+	}
+	o, ok := s.coming(e, now)
+	if !ok {
+		return nil
+	}
+	return o.announced()
+}
+
+// announced is an occurrence of which no step was made.
+func (o Occurrence) announced() *Progress {
+	p := &Progress{
+		Event: o.Event, ListedMillis: o.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(o.Event.Order, OrderArrival),
+	}
+	p.take(o)
+	return p
 }
 
 // take takes over times.
@@ -311,12 +337,11 @@ func (p *Progress) Step(step Step) (atMillis int64, made bool) {
 
 // Listed is the event's first occurrence, as it is listed.
 func (e Event) Listed() *Progress {
-	p := &Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
-	if o, err := e.first(); err == nil {
-		p.ListedMillis = o.Opens.UnixMilli()
-		p.take(o)
+	o, err := e.first()
+	if err != nil {
+		return &Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
 	}
-	return p
+	return o.announced()
 }
 
 // made reports whether a step was made.

@@ -32,8 +32,14 @@ func TestHoldRefusesAndKeepsThePlace(t *testing.T) {
 	if !s.meter.failing.Load() {
 		t.Error("the meter does not say that the store is failing")
 	}
+	if !s.Overloaded() {
+		t.Error("the store is not said to leave calls unanswered")
+	}
 	r.cut(false)
 	r.poll(s, places[0], "admitted")
+	if s.Overloaded() {
+		t.Error("the store is said to leave calls unanswered")
+	}
 	if s.meter.failing.Load() || s.meter.local.Load() != 0 {
 		t.Errorf("failing %t, %d admitted locally", s.meter.failing.Load(), s.meter.local.Load())
 	}

@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,16 +104,26 @@ type Policy struct {
 	mu       sync.Mutex
 
 	probes background.Group
+
+	// answered and unanswered are visitors' calls since Overloaded was last asked.
+	answered, unanswered atomic.Int64
+}
+
+// mostUnanswered is which part of the visitors' calls a store may leave unanswered that keeps up.
+const mostUnanswered = 10
+
+// Overloaded reports whether, since it was last asked, the store left more than a tenth of the
+// visitors' calls unanswered.
+func (p *Policy) Overloaded() bool {
+	answered, unanswered := p.answered.Swap(0), p.unanswered.Swap(0)
+	return mostUnanswered*unanswered > answered+unanswered
 }
 
 // New returns a Policy. Call Start before use and Stop after.
 func New(o Options) *Policy {
 	p := &Policy{
 		Viewer: o.Lines, lines: o.Lines, meter: o.Meter, servers: max(1, o.Servers),
-		limits: deadlines{within: o.Within}, log: o.Logger, clock: newClock(o.Now),
-	}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
+		limits: deadlines{within: o.Within}, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), clock: newClock(o.Now),
 	}
 	p.breakers.Store(&map[string]*breaker{})
 	return p
@@ -189,6 +200,7 @@ func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answ
 	}
 	switch {
 	case err == nil:
+		p.answered.Add(1)
 		if b == nil {
 			b = p.newBreaker(zoneID)
 		}
@@ -197,6 +209,7 @@ func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answ
 		}
 		return a, nil
 	case unanswered(ctx, err):
+		p.unanswered.Add(1)
 		return p.fail(zoneID, v, began, err)
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		p.forget(zoneID)

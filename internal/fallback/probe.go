@@ -20,6 +20,16 @@ func (p *Policy) Start(ctx context.Context) {
 	p.probes.Start(ctx, background.Every(ProbeEvery, p.probeAll))
 }
 
+// RunOnce probes the zones that need it, one after the other: what Start has done every
+// ProbeEvery.
+func (p *Policy) RunOnce(ctx context.Context) {
+	for _, b := range *p.breakers.Load() {
+		if b.claimProbe() {
+			p.probe(ctx, b)
+		}
+	}
+}
+
 // Stop ends the probes and waits for them.
 func (p *Policy) Stop() { p.probes.Stop() }
 

@@ -220,9 +220,10 @@ func (e *entry) vouch(z *cachedZone, p line.Place) line.Place {
 // arrived is the place of one who is gone.
 func (e *entry) arrived() int64 { return int64(e.a)<<32 | int64(e.b) }
 
-// answer is what the store said, as it is now.
-func (e *entry) answer(p line.Place, now int64) line.Answer {
-	a := line.Answer{Place: p, Early: true}
+// answer is what the store said, as it is now. ahead is by how much the store's clock is
+// ahead of the guard's.
+func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
+	a := line.Answer{Place: p, Early: true, State: line.State{NowMillis: now + ahead}}
 	switch e.kind {
 	case waiting:
 		a.Status, a.Position, a.State.Waiting = line.Waiting, int64(e.a), int64(e.b)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -77,13 +78,10 @@ type Guard struct {
 func New(o Options) *Guard {
 	g := &Guard{
 		Viewer: o.Lines, visitors: o.Lines, zones: newZones(o.Remembered), polls: newPollCache(), limiter: o.Limiter,
-		trusted: o.Trusted, backends: o.Backends, meter: o.Meter, log: o.Logger, now: o.Now,
+		trusted: o.Trusted, backends: o.Backends, meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 	}
 	if g.meter == nil {
 		g.meter = noMeter{}
-	}
-	if g.log == nil {
-		g.log = slog.New(slog.DiscardHandler)
 	}
 	g.epoch = time.Now()
 	if g.now != nil {

@@ -31,7 +31,7 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	if z != nil {
 		e, early := g.polls.early(z, p, now)
 		if early {
-			a := e.answer(p, now)
+			a := e.answer(p, now, z.ahead.Load())
 			return a, g.flood(ctx, p, &a)
 		}
 		p = e.vouch(z, p)

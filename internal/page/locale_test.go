@@ -71,7 +71,8 @@ func TestScriptSaysTheSame(t *testing.T) {
 	}
 	waits := []time.Duration{
 		0, 59 * time.Second, time.Minute, time.Minute + 1e6, 2 * time.Minute, 3 * time.Minute, 11 * time.Minute, 21 * time.Minute, 89 * time.Minute,
-		90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 11 * time.Hour, 21*time.Hour + 29*time.Minute, 24 * time.Hour,
+		90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 11 * time.Hour, 21*time.Hour + 29*time.Minute, 24 * time.Hour, 25 * time.Hour,
+		47*time.Hour + 29*time.Minute, 2 * day, 60 * time.Hour, 11 * day, 21 * day, 100 * day,
 	}
 	places := []int64{1, 999, 1000, 12_345, 1_234_567}
 	// The part of the script that formats, before it touches the page.
@@ -91,7 +92,7 @@ func TestScriptSaysTheSame(t *testing.T) {
 		a := asked{Lang: one.tag.String(), Texts: &one.texts, Places: places}
 		for _, w := range waits {
 			a.Waits = append(a.Waits, w.Milliseconds())
-			a.Want = append(a.Want, one.wait(w))
+			a.Want = append(a.Want, one.wait(w), one.duration(w))
 		}
 		for _, p := range places {
 			a.Want = append(a.Want, one.number(p))
@@ -104,7 +105,7 @@ func TestScriptSaysTheSame(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "say.mjs")
 	body := "import { readFileSync } from 'node:fs';\nconst SECOND = 1000;\nconst say = (data) => {\nconst texts = data.texts;\n" + pageJS[begin:end] +
-		"\nreturn [...data.waits.map(expected), ...data.places.map((n) => number.format(n))];\n};\n" +
+		"\nreturn [...data.waits.flatMap((w) => [expected(w), duration(w)]), ...data.places.map((n) => number.format(n))];\n};\n" +
 		"console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).map(say)));\n"
 	if err := os.WriteFile(program, []byte(body), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,17 +12,35 @@ const DAY = 1440 * MINUTE;
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 const count = (forms, n) => fill(forms[plural.select(n)] ?? forms.other, { n: number.format(n) });
 
-// duration writes a time to wait as locale.go does.
+// duration writes a time as locale.go does.
 function duration(ms) {
-  if (ms >= DAY) return texts.long;
   if (ms < MINUTE) return texts.soon;
-  return ms < 90 * MINUTE ? count(texts.minutes, Math.ceil(ms / MINUTE)) : count(texts.hours, Math.round(ms / MINUTE / 60));
+  if (ms < 90 * MINUTE) return count(texts.minutes, Math.ceil(ms / MINUTE));
+  return ms < 2 * DAY ? count(texts.hours, Math.round(ms / MINUTE / 60)) : count(texts.days, Math.round(ms / DAY));
 }
 
-const expected = (ms) => (ms < MINUTE || ms >= DAY ? duration(ms) : fill(texts.about, { duration: duration(ms) }));
+function expected(ms) {
+  if (ms >= DAY) return texts.overDay;
+  return ms < MINUTE ? texts.soon : fill(texts.about, { duration: duration(ms) });
+}
 
 function set(id, text) {
   if ($(id).textContent !== text) $(id).textContent = text;
+}
+
+// figure shows a figure with its name, or hides both.
+function figure(id, text) {
+  set(id, text);
+  $(id).parentElement.hidden = text === '';
+}
+
+const readZone = async () => (await fetch(`/traffic/zones/${data.zone}`)).json();
+
+// letter shows something from the organiser.
+function letter(id, text) {
+  set(id, text);
+  $(id).hidden = text === '';
+  $('message').hidden = $('news').hidden && $('notice').hidden;
 }
 
 // The operator's message: answers have its number, and its text is asked for when that is
@@ -33,40 +51,96 @@ async function readMessage(wanted, again = true) {
   if (wanted === notice) return;
   let told = {};
   try {
-    if (wanted) told = await (await fetch(`/traffic/zones/${data.zone}`)).json();
+    if (wanted) told = await readZone();
   } catch {
     return; // the next answer has the number, too
   }
   notice = told.notice ?? 0;
-  set('notice', told.message ?? '');
-  $('message').hidden = !told.message;
+  letter('notice', told.message ?? '');
   if (told.message) say(`${$('organiser').textContent}: ${told.message}`);
   // What is told may be a second old.
   if (notice !== wanted && again) setTimeout(readMessage, 1.1 * SECOND, wanted, false);
 }
 
+// The event that is next or under way, as the zone's state has it; {} for none. Its times are
+// those of the store's clock, which goes on from when it was told, whatever this device's says.
+let event = data.event ?? {};
+let store = { now: event.now, at: performance.now() };
+const storeNow = () => store.now + performance.now() - store.at;
+const untilOpening = () => (event.opensAt ? event.opensAt - storeNow() : 0);
+
+// take takes over what the zone's state says of its event.
+function take(told = {}) {
+  const { before, during, after } = event.name === told.name ? event : { before: told.text };
+  event = { ...told, before, during, after };
+  store = { now: event.now, at: performance.now() };
+  const at = (millis) => new Intl.DateTimeFormat(data.lang, { dateStyle: 'full', timeStyle: 'short' }).format(millis);
+  event.opens = event.opensAt ? fill(texts.opensAt, { time: at(event.opensAt) }) : '';
+  event.gathers = event.preQueueAt ? fill(texts.announcedText, { time: at(event.preQueueAt) }) : texts.held;
+}
+take(data.event);
+
 let state = data.state;
+// Whether there is a place, whether it waits for an opening, and whether it was drawn.
+let seated = !$('options').hidden;
+let awaits = $('opens').textContent !== '';
+let drawn = false;
 // What was said last: the live region speaks when something matters, not at each poll.
-let said = { position: data.position, wait: data.estimate };
+let said = { position: data.position, wait: data.estimate, opens: untilOpening() };
+const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'gathering', 'drawn'];
 
 function show(next, text = texts[`${next}Text`] ?? '') {
   const changed = next !== state;
   state = next;
-  const waits = ['inLine', 'paused', 'away', 'offline', 'full'].includes(next);
+  const waits = seated && WAITS.includes(next);
   $('main').dataset.state = next;
   set('heading', texts[next]);
   set('text', text);
   $('text').hidden = text === '';
-  $('figures').hidden = !waits || $('place').textContent === '';
-  $('keep').hidden = $('figures').hidden;
-  $('options').hidden = $('figures').hidden;
+  $('figures').hidden = !waits && next !== 'announced';
+  $('keep').hidden = !waits;
+  $('options').hidden = !waits;
   $('go').hidden = next !== 'turn';
   $('rejoin').hidden = next !== 'lost' && next !== 'left';
+  if (!waits && next !== 'turn') $('check').hidden = true;
   document.title = `${next === 'turn' ? '★ ' : ''}${texts[next]}${title}`;
   if (changed) say(`${texts[next]}. ${text}`);
+  tick();
 }
 
 const say = (text) => set('spoken', text);
+
+// tick counts down.
+function tick() {
+  const left = untilOpening();
+  const counts = left > 0 && ['announced', 'gathering', 'drawn', 'inLine', 'paused'].includes(state) && (state !== 'inLine' || awaits);
+  const two = (n) => String(Math.floor(n)).padStart(2, '0');
+  const clock = `${Math.floor(left / 60 / MINUTE)}:${two(left / MINUTE % 60)}:${two(left / SECOND % 60)}`;
+  figure('opens', counts ? (left >= 2 * DAY ? duration(left) : clock) : '');
+  set('when', counts ? event.opens : '');
+  $('when').hidden = !counts;
+  const near = [10 * MINUTE, 5 * MINUTE, MINUTE].find((t) => left <= t && said.opens > t);
+  if (counts && near) say(`${texts.opensIn}: ${duration(near)}`);
+  said.opens = left;
+}
+setInterval(tick, SECOND);
+
+// hear takes in what an answer says of an event that is not open yet.
+async function hear({ name, opensAt, opensIn }) {
+  if (opensIn !== undefined) store = { now: opensAt - opensIn, at: performance.now() };
+  if (name === event.name && opensAt === event.opensAt) return;
+  const told = await readZone().catch(() => ({}));
+  if (told.event?.name === name) take(told.event);
+}
+
+const opened = () => event.opensAt > 0 && untilOpening() <= 0;
+
+// offer has the number checked of one who was drawn.
+function offer(arrivedAtMicros) {
+  const arrived = arrivedAtMicros / 1000;
+  drawn = event.order === 'draw' && arrived >= event.preQueueAt && arrived < event.settlesAt;
+  $('check').hidden = awaits || !drawn || !opened() || !globalThis.crypto?.subtle;
+}
 
 function update(u) {
   if (u.state !== 'waiting') {
@@ -74,32 +148,76 @@ function update(u) {
     show(u.code === 'line_full' ? 'full' : without ? 'offline' : 'away');
     return;
   }
-  const { position, estimatedWait: wait } = u;
+  seated = true;
+  const { position, total, estimatedWait: wait, arrivedAtMicros } = u;
   readMessage(u.notice ?? 0);
+  if (u.event) hear(u.event);
+  awaits = Boolean(u.event);
+  offer(arrivedAtMicros);
   // Before an event settles nobody has a number.
-  const place = position ? number.format(position) : '–';
-  set('place', place);
-  set('wait', expected(wait));
-  show(wait >= DAY ? 'paused' : 'inLine');
-  if (state === 'inLine' && position) document.title = `(${place}) ${texts.inLine}${title}`;
+  const place = position ? number.format(position) : '';
+  figure('place', place);
+  const about = u.paused ? texts.long : expected(wait);
+  figure('wait', u.event ? '' : about);
+  figure('there', u.event ? number.format(total) : '');
+  letter('news', (opened() ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || u.paused ? event.before : '') ?? '');
+  if (!u.event) {
+    show(u.paused ? 'paused' : 'inLine');
+  } else if (u.event.gathering) {
+    show('gathering', !u.event.opensAt ? texts.held : event.order === 'draw' ? texts.gatherDraw : texts.gatherArrival);
+  } else {
+    show(drawn ? 'drawn' : 'inLine', u.event.opensAt ? texts.settledText : texts.held);
+  }
+  if (!place) return;
+  if (state === 'inLine') document.title = `(${place}) ${texts.inLine}${title}`;
   // Half the way, and the last minutes.
   const near = [MINUTE, 5 * MINUTE].some((t) => wait <= t && said.wait > t);
-  if (position && (!said.position || position * 2 <= said.position || near)) {
-    said = { position, wait };
-    say(fill(texts.spoken, { place, wait: expected(wait) }));
+  if (!said.position || position * 2 <= said.position || near) {
+    said = { ...said, position, wait };
+    say(fill(texts.spoken, { place, wait: about }));
   }
 }
 
+// What can be said of a number that was drawn, once its visitor asks.
+$('now').addEventListener('click', async () => {
+  $('now').disabled = true;
+  set('checked', texts.away);
+  try {
+    const { number: n, tickets, part, seen, told } = await checkNumber({ ...room, event: event.name });
+    // Far back a position is told a little too high.
+    const ahead = told > n + 511 ? ` ${fill(texts.aheadText, { place: number.format(told) })}` : '';
+    set('checked', `✓ ${fill(texts.verified, { n: number.format(n), total: number.format(tickets) })} ${seen ? texts.verifiedText : texts.unseenText}${ahead}`);
+    $('list').href = `/traffic/zones/${data.zone}/events/${event.name}/draw/tickets/${part}`;
+    $('list').parentElement.hidden = false;
+  } catch (e) {
+    const wrong = { commitment_broken: texts.brokenText, wrong_order: texts.orderText, not_listed: texts.absentText }[e.code];
+    set('checked', wrong ? `${texts.doubted} ${wrong} ${texts.doubtedText}` : texts.uncheckedText);
+  }
+  $('now').disabled = false;
+});
+
 // The place is kept in the cookie that the server reads, too.
 const cookie = `waitingroom-${data.zone}`;
+let draw;
 const storage = {
   getItem() {
     const found = document.cookie.split('; ').find((c) => c.startsWith(`${cookie}=`));
     const [clientId, token] = (found ?? '=').slice(cookie.length + 1).split('.');
-    return JSON.stringify({ clientId, token });
+    try {
+      draw ??= JSON.parse(localStorage.getItem(cookie)) ?? undefined;
+    } catch {
+      // It is forbidden: what was seen before an opening is kept as long as the page.
+    }
+    return JSON.stringify({ clientId, token, draw });
   },
   setItem(_, value) {
-    const { clientId, token } = JSON.parse(value);
+    const { clientId, token, draw: newest } = JSON.parse(value);
+    try {
+      if (newest) localStorage.setItem(cookie, JSON.stringify(newest));
+    } catch {
+      // As above.
+    }
+    draw = newest ?? draw;
     document.cookie = `${cookie}=${clientId}.${token}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
   },
 };
@@ -190,18 +308,58 @@ $('options').addEventListener('submit', async (event) => {
 });
 // Without a connection the page says so, and what it said before when there is one again:
 // the room is asked when it wants to be.
-let before = state;
+let before = [];
 window.addEventListener('offline', () => {
-  if (!['inLine', 'paused', 'away', 'full'].includes(state)) return;
-  before = state;
+  if (!WAITS.includes(state) || state === 'offline') return;
+  before = [state, $('text').textContent];
   show('offline');
 });
-window.addEventListener('online', () => { if (state === 'offline') show(before); });
+window.addEventListener('online', () => { if (state === 'offline') show(...before); });
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !('Notification' in window);
 
 // CLOSED_AFTER is when a line that was closed is asked for again.
 const CLOSED_AFTER = 30 * SECOND;
+
+const pause = async (millis) => {
+  const wake = listen(onWake);
+  await sleep(millis, stop.signal, wake).finally(() => wake.close());
+};
+
+// look is when a page that waits for people to gather looks again, and whether it can join
+// then: event.go does the same, and says why.
+function look() {
+  const left = event.preQueueAt - storeNow();
+  const spread = Math.min(event.order === 'draw' ? MINUTE : 5 * SECOND, (event.settlesAt - event.preQueueAt) / 2);
+  const random = Math.random();
+  const due = Math.max(left, 0) + random * Math.max(spread || 0, SECOND);
+  const after = Math.min(Math.max(left / 4 || 0, 30 * SECOND), 5 * MINUTE) * (0.75 + random / 2);
+  return due <= after ? [due, true] : [after, false];
+}
+
+// shut says why nobody may join, and goes on when that may be another.
+async function shut() {
+  letter('news', event.text ?? (event.phase === 'announced' ? event.before : event.after) ?? '');
+  if (event.phase === 'announced') {
+    show('announced', event.gathers);
+    const [after, joins] = look();
+    await pause(after);
+    if (joins) return begin(0);
+  } else {
+    const ended = event.phase === 'ended';
+    show(ended ? 'ended' : 'closed');
+    await pause(ended ? 5 * MINUTE * (0.75 + Math.random() / 2) : CLOSED_AFTER);
+    return begin(0);
+  }
+  return again();
+}
+
+// again asks what the zone's state says now.
+async function again() {
+  const told = await readZone().catch(() => ({ event }));
+  take(told.event);
+  return shut();
+}
 
 function begin(pollAfter) {
   wait({ ...room, agent: 'PAGE', signal: stop.signal, onWake, pollAfter, onUpdate: update }).then(enter, (error) => {
@@ -210,11 +368,21 @@ function begin(pollAfter) {
       token_expired: 'lost', zone_closed: 'closed', zone_unknown: 'unknown', sold_out: 'soldOut',
       ticket_missing: 'invited', ticket_invalid: 'invited', ticket_used: 'invited',
     };
-    const again = state === 'closed';
+    if (error.code === 'zone_closed') {
+      again().catch(() => {});
+      return;
+    }
+    seated = false;
     show(known[error.code] ?? 'away', ...(error.code === 'sold_out' ? [error.message] : []));
-    if (state === 'closed') begin(CLOSED_AFTER);
-    if (!again) $('heading').focus();
+    $('heading').focus();
   });
 }
 
-begin(data.pollAfter);
+// The commitment is kept as it was told with the place.
+if (event.commitment && ['gathering', 'drawn'].includes(state) && JSON.parse(storage.getItem()).draw?.arrived !== data.arrived) {
+  storage.setItem('', JSON.stringify({ ...JSON.parse(storage.getItem()), draw: { event: event.name, arrived: data.arrived, commitment: event.commitment } }));
+}
+if (seated) offer(data.arrived);
+if (['announced', 'closed', 'ended'].includes(state)) shut().catch(() => {});
+else begin(data.pollAfter);
+

@@ -27,7 +27,11 @@ func target(to string, sites []string) string {
 		return front
 	}
 	if u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") {
-		return strings.TrimSuffix(front, "/") + u.String()
+		// Written anew, a path may have another beginning: /%2fevil.example/é.
+		if path := u.String(); !strings.HasPrefix(path, "//") {
+			return strings.TrimSuffix(front, "/") + path
+		}
+		return front
 	}
 	for _, site := range sites {
 		if u.User == nil && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, site) {

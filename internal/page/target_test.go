@@ -23,6 +23,8 @@ func TestTarget(t *testing.T) {
 		{"https://shop.example@evil.example/", "https://shop.example/", ""},
 		{"https://evil.example/?https://shop.example", "https://shop.example/", ""},
 		{"//evil.example/", "https://shop.example/", ""},
+		{"/%2fevil.example/é", "https://shop.example/", ""},
+		{"/%2fevil.example/e", "https://shop.example/%2fevil.example/e", "/%2fevil.example/e"},
 		{`/\evil.example`, "https://shop.example/", ""},
 		{`\\evil.example`, "https://shop.example/", ""},
 		{"/\t/evil.example", "https://shop.example/", ""},
@@ -56,7 +58,7 @@ func TestTargetLeadsNowhereElse(t *testing.T) {
 		"/", "//", `\`, "https:", "http:", "shop.example", "evil.example", "@", ":", "443", "?", "#", "%2f", "%5c", "\t", " ", ".", "..", "a", "é", "javascript:",
 	}))
 	rapid.Check(t, func(t *rapid.T) {
-		to := ""
+		to := rapid.SampledFrom([]string{"", "/", "/%2f", "https://shop.example"}).Draw(t, "begins with")
 		for _, p := range parts.Draw(t, "to") {
 			to += p
 		}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ type Registry struct {
 func New(o Options) *Registry {
 	r := &Registry{
 		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds, interval: o.Interval,
-		meter: o.Meter, log: o.Logger, now: o.Now,
+		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		touched: make(map[string]struct{}),
 	}
 	if r.interval <= 0 {
@@ -113,9 +114,6 @@ func New(o Options) *Registry {
 	}
 	if r.meter == nil {
 		r.meter = noMeter{}
-	}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -136,12 +134,16 @@ func New(o Options) *Registry {
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
-		background.Every(r.interval, func(ctx context.Context) {
-			r.readAndLog(ctx)
-			r.tellAll(ctx)
-		}),
+		background.Every(r.interval, r.RunOnce),
 		background.Every(keepEvery, r.keepAll),
 		background.Every(estimateEvery, r.estimateAll))
+}
+
+// RunOnce reads the settings of all zones, and tells the store who departed: what Start has
+// done every Interval.
+func (r *Registry) RunOnce(ctx context.Context) {
+	r.readAndLog(ctx)
+	r.tellAll(ctx)
 }
 
 // Stop ends the background reading and waits for it.

@@ -9,5 +9,6 @@
 //
 // The list of a draw is written when people have settled, by one server: the others see that
 // it has begun, and begin themselves if it does not end. Its parts have a name of their own;
-// what is known of the draw is part 0 under the event's name, and says where they are.
+// what is known of the draw is part 0 under the event's name, and says where they are. From then
+// on each server remembers the list, and writes it anew where the store loses it.
 package schedule

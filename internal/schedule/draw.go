@@ -25,6 +25,9 @@ type Draw struct {
 	// Tickets is how many are on the list, in so many Parts; absent before it is there.
 	Tickets int `json:"tickets,omitempty"`
 	Parts   int `json:"parts,omitempty"`
+	// ListHash is the SHA-256 of all tickets of the list, one after the other, in
+	// hexadecimal. It is there before the seed is.
+	ListHash string `json:"listHash,omitempty"`
 }
 
 // Part is a part of the list of a draw.
@@ -47,7 +50,7 @@ func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) 
 		return Draw{}, err
 	}
 	if h != nil {
-		d.Tickets, d.Parts = h.Tickets, h.Parts
+		d.Tickets, d.Parts, d.ListHash = h.Tickets, h.Parts, h.ListHash
 	}
 	return d, nil
 }
@@ -62,7 +65,7 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	if err != nil {
 		return Draw{}, nil, err
 	}
-	if len(name) > event.MaxNameLength {
+	if !event.ValidName(name) {
 		return Draw{}, nil, ErrNoDraw
 	}
 	h, err := s.readHead(ctx, zoneID, name)

@@ -2,12 +2,16 @@ package schedule
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -18,6 +22,8 @@ const (
 	// claimLife is after how long another server begins a list anew, in milliseconds. A
 	// million take some 5 s.
 	claimLife = 8_000
+	// lookEvery is how often it is looked whether a list is still there, in milliseconds.
+	lookEvery = 2_000
 )
 
 // head is what is kept of a draw, as part 0.
@@ -30,6 +36,8 @@ type head struct {
 	Done          bool  `json:"done"`
 	Parts         int   `json:"parts"`
 	Tickets       int   `json:"tickets"`
+	// ListHash is Draw's.
+	ListHash string `json:"listHash,omitempty"`
 }
 
 // readHead returns what is kept of the latest draw of an event; nil for none.
@@ -53,71 +61,97 @@ func (s *Schedule) keepHead(ctx context.Context, zoneID string, h *head) error {
 	return s.Zones.KeepDraw(ctx, zoneID, h.Event, 0, text)
 }
 
-// publish writes the list of the zone's draw, once people have settled and before the first
-// of them are let in.
-func (s *Schedule) publish(ctx context.Context, z zone.Settings, nowMillis int64) error {
-	p, d := z.EventState.Now, z.EventState.Draw()
-	if d == nil || p.Phase == event.PhaseAnnounced || nowMillis < d.SettlesAtMillis+publishAfter || s.knows(d.Nonce) {
+// publish has the lists of the zone's draws be there.
+func (s *Schedule) publish(ctx context.Context, z zone.Settings, now line.State) error {
+	for i, d := range z.EventState.Draws {
+		if lastIndex(z.EventState.Draws, d.Event) != i || now.NowMillis < d.SettlesAtMillis+publishAfter ||
+			now.NowMillis >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
+			continue
+		}
+		next := z.EventState.Draw()
+		gathered := next != nil && next.Nonce == d.Nonce && z.EventState.Now.Phase != event.PhaseAnnounced
+		// A line that was lost is whole when everybody has polled.
+		whole := now.NowMillis >= now.LostAtMillis+window.FreezeMillis
+		if err := s.see(ctx, z.ZoneID, &d, now.NowMillis, gathered && whole && now.NowMillis < d.OpensAtMillis); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// see looks for the list of a draw. Where it is not there, it is written from what this server remembers, or, if
+// that may be, from the line.
+func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, nowMillis int64, fromLine bool) error {
+	l := s.list(d.Nonce)
+	if nowMillis < l.lookMillis {
 		return nil
 	}
-	h, err := s.readHead(ctx, z.ZoneID, d.Event)
+	h, err := s.readHead(ctx, zoneID, d.Event)
 	switch {
 	case err != nil:
-		return err
-	case h != nil && h.Nonce == d.Nonce && h.Done, nowMillis >= p.OpensAtMillis:
-		s.know(d.Nonce)
-		return nil
+	case h != nil && h.Nonce == d.Nonce && h.Done:
+		if l.head == nil {
+			err = s.remember(ctx, zoneID, l, h)
+		}
 	case h != nil && h.Nonce == d.Nonce && nowMillis < h.ClaimedMillis+claimLife:
 		return nil // another server is at it
+	case l.head != nil:
+		err = s.restore(ctx, zoneID, l)
+	case fromLine:
+		err = s.write(ctx, zoneID, d, l, nowMillis)
 	}
-	h = &head{Draw: *d, By: s.writer, ClaimedMillis: nowMillis}
-	if err := s.keepHead(ctx, z.ZoneID, h); err != nil {
+	if err == nil {
+		l.lookMillis = nowMillis + lookEvery
+	}
+	return err
+}
+
+// write writes the list from the line.
+func (s *Schedule) write(ctx context.Context, zoneID string, d *event.Draw, l *list, nowMillis int64) error {
+	h := &head{Draw: *d, By: s.writer, ClaimedMillis: nowMillis}
+	if err := s.keepHead(ctx, zoneID, h); err != nil {
 		return err
 	}
-	var last line.Place
-	for {
-		some, err := s.Zones.Drawn(ctx, z.ZoneID, last, d.FromMicros, d.UptoMicros)
+	var tickets []byte
+	for last := (line.Place{}); ; {
+		some, err := s.Zones.Drawn(ctx, zoneID, last, d.FromMicros, d.UptoMicros)
 		if err != nil {
 			return err
 		}
 		if len(some) == 0 {
 			break
 		}
-		tickets := make([]byte, 0, len(some)*len(event.Ticket{}))
 		for _, one := range some {
-			t := event.TicketOf(z.ZoneID, d.Event, one.ID)
+			t := event.TicketOf(zoneID, d.Event, one.ID)
 			tickets = append(tickets, t[:]...)
 		}
-		h.Parts++
-		h.Tickets += len(some)
-		if err := s.Zones.KeepDraw(ctx, z.ZoneID, partName(h), h.Parts, tickets); err != nil {
-			return err
-		}
 		last = some[len(some)-1]
-		if len(some) < store.DrawnBatch {
-			break
-		}
 	}
-	h.Done = true
-	if err := s.keepHead(ctx, z.ZoneID, h); err != nil {
+	sum := sha256.Sum256(tickets)
+	h.Done, h.ListHash, h.Tickets = true, hex.EncodeToString(sum[:]), len(tickets)/len(event.Ticket{})
+	if err := s.keep(ctx, zoneID, h, tickets); err != nil {
 		return err
 	}
-	s.know(d.Nonce)
-	s.Logger.Info("the list of a draw is published", "zone", z.ZoneID, "event", d.Event, "tickets", h.Tickets, "parts", h.Parts)
+	l.head, l.tickets = h, tickets
+	s.Logger.Info("the list of a draw is published", "zone", zoneID, "event", d.Event, "tickets", h.Tickets, "parts", h.Parts)
 	return nil
+}
+
+// partBytes is how long each part of a list is, but for the last.
+const partBytes = store.DrawnBatch * len(event.Ticket{})
+
+// keep writes the parts of a list under a name of this server's own, and the head last: there is never half a list
+// that looks whole.
+func (s *Schedule) keep(ctx context.Context, zoneID string, h *head, tickets []byte) error {
+	h.By, h.Parts = s.writer, 0
+	for part := range slices.Chunk(tickets, partBytes) {
+		h.Parts++
+		if err := s.Zones.KeepDraw(ctx, zoneID, partName(h), h.Parts, part); err != nil {
+			return err
+		}
+	}
+	return s.keepHead(ctx, zoneID, h)
 }
 
 // partName is that of the parts of a list.
 func partName(h *head) string { return h.Event + "." + h.By }
-
-func (s *Schedule) knows(nonce string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.published[nonce]
-}
-
-func (s *Schedule) know(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.published[nonce] = true
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -38,8 +39,8 @@ type Seeds interface {
 
 // Meter counts what is done here.
 type Meter interface {
-	// Step counts a step of an event that this server made.
-	Step(zoneID string)
+	// Step counts a step of an event that this server made so late.
+	Step(zoneID string, late time.Duration)
 }
 
 // Options of a Schedule. All but Meter and Logger are required.
@@ -57,8 +58,8 @@ type Schedule struct {
 	writer string
 
 	mu sync.Mutex
-	// published are the nonces of draws whose list is known to be there, or too late.
-	published map[string]bool
+	// lists are what this server knows of the lists of draws, by nonce.
+	lists map[string]*list
 	// troubled are the zones of which the log says already that a step cannot be made.
 	troubled map[string]bool
 
@@ -71,26 +72,30 @@ func New(o Options) *Schedule {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	writer, _ := o.Seeds.Commit("")
-	return &Schedule{Options: o, writer: writer, published: make(map[string]bool), troubled: make(map[string]bool)}
+	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
 }
 
 // Start makes steps in the background until Stop.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.runOnce))
+	s.background.Start(ctx, background.Every(every, s.RunOnce))
 }
 
 // Stop ends that, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
-// runOnce makes what is due, a step a zone.
-func (s *Schedule) runOnce(ctx context.Context) {
+// RunOnce makes what is due, a step a zone: what Start has done every so often.
+func (s *Schedule) RunOnce(ctx context.Context) {
 	zones, err := s.Zones.Zones(ctx)
 	if err != nil {
 		return // the registry's log says so
 	}
+	draws := make(map[string]bool)
 	for _, z := range zones {
 		if len(z.Events) == 0 && z.EventState.IsZero() {
 			continue
+		}
+		for _, d := range z.EventState.Draws {
+			draws[d.Nonce] = true
 		}
 		err := s.look(ctx, z)
 		s.mu.Lock()
@@ -104,6 +109,7 @@ func (s *Schedule) runOnce(ctx context.Context) {
 			s.Logger.Info("what is due of an event is done again", "zone", z.ZoneID)
 		}
 	}
+	maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
 }
 
 // look makes what is due in a zone.
@@ -115,7 +121,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	nowMillis := stats.State.NowMillis
 	next, name, due := z.Due(time.UnixMilli(nowMillis), func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) })
 	if !due {
-		return s.publish(ctx, z, nowMillis)
+		return s.publish(ctx, z, stats.State)
 	}
 	if _, err := s.Zones.PutZone(ctx, next, &z, zone.By(name)); errors.Is(err, line.ErrZoneChanged) {
 		return nil // by another server, or an operator: looked at again
@@ -128,7 +134,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	}
 	s.Logger.Info("event", "zone", z.ZoneID, "event", name, "phase", phase)
 	if s.Meter != nil {
-		s.Meter.Step(z.ZoneID)
+		s.Meter.Step(z.ZoneID, time.Duration(z.EventState.LateMillis(nowMillis))*time.Millisecond)
 	}
 	return nil
 }

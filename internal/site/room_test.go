@@ -56,6 +56,7 @@ type room struct {
 	now    time.Time
 	away   error // what the store answers instead
 	hangs  bool  // it answers only when its caller has gone
+	slow   bool  // the limits do
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
@@ -95,7 +96,7 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	tb.Cleanup(r.wait.Stop)
 	counters := local.New(local.CountersOptions{Now: r.clock})
 	tb.Cleanup(counters.Close)
-	r.limits = limiter.New(limiter.Dependencies{Local: counters, Now: r.clock})
+	r.limits = limiter.New(limiter.Dependencies{Store: counted{counters, r}, Local: counters, Now: r.clock})
 	policies := limit.PolicySet{}
 	for _, p := range site.Policies() {
 		must(tb, p.Validate())
@@ -130,6 +131,23 @@ func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 		return zone.Settings{}, away
 	}
 	return r.Store.Zone(ctx, zoneID)
+}
+
+// counted are the limits that all servers share.
+type counted struct {
+	*local.Counters
+	*room
+}
+
+func (c counted) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+	c.mu.Lock()
+	slow := c.slow
+	c.mu.Unlock()
+	if slow {
+		<-ctx.Done()
+		return limit.Verdict{}, ctx.Err()
+	}
+	return c.Counters.Allow(ctx, r)
 }
 
 // meter counts for the room what wait is asked: its Join is not the store's.

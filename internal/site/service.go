@@ -137,9 +137,23 @@ const within = 400 * time.Millisecond
 
 // ask decides. The zone's name is well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	v := s.decide(ctx, zoneID, q, from)
+	now := s.now()
+	held, inside := s.find(zoneID, q, now)
+	shown := ""
+	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
+		shown = q.takeOut(page.PassParameter)
+	}
+	v := verdict{outcome: outSession}
+	if shown != "" || !inside || held.HalfOver(now) {
+		// Most requests end above, and are spared the timer.
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		if inside && shown == "" {
+			v = s.renew(ctx, zoneID, q, held, now)
+		} else {
+			v = s.decide(ctx, zoneID, q, from, shown, inside, now)
+		}
+	}
 	s.meter.Site(zoneID, v.outcome)
 	if v.outcome == outExchanged || v.outcome == outAdmitted {
 		s.meter.SessionBegun(zoneID)
@@ -147,16 +161,8 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 	return v
 }
 
-func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin) verdict {
-	now := s.now()
-	held, inside := s.find(zoneID, q, now)
-	shown := ""
-	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
-		shown = q.takeOut(page.PassParameter)
-	}
-	if inside && shown == "" {
-		return s.goesOn(ctx, zoneID, q, held, now)
-	}
+// decide decides about one who shows a pass or has no session.
+func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, inside bool, now time.Time) verdict {
 	settings, err := s.zones.Zone(ctx, zoneID)
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
@@ -190,11 +196,8 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 // a quiet day is no ticket for next week's sale.
 const maxSession = 12 * time.Hour
 
-// goesOn lets one in who has a session, and renews it when half of it is over.
-func (s *Service) goesOn(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
-	if now.Before(held.Issued.Add(held.Length / 2)) {
-		return verdict{outcome: outSession}
-	}
+// renew lets one in whose session is half over, and renews it where the zone has it so.
+func (s *Service) renew(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
 	settings, err := s.zones.Zone(ctx, zoneID)
 	left := held.Begun.Add(maxSession).Sub(now)
 	// What is never queued may lie in caches, which must not keep a session.
@@ -224,7 +227,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	browser := sha256.Sum256([]byte(address + "\n" + q.header.Get("User-Agent")))
 	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
 		first, err := s.first(ctx, g, browser, now)
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			s.log.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
 		}
 		if first {

@@ -476,6 +476,21 @@ func TestTheStoreIsAway(t *testing.T) {
 	}
 }
 
+// TestASlowStoreCostsNobodyTheTurn: where an exchange cannot be counted in time, this server counts
+// by itself.
+func TestASlowStoreCostsNobodyTheTurn(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	uri := "/?waiting_room_pass=" + r.pass(zoneID, time.Minute)
+	r.slow = true
+	if w := r.ask("caddy", "GET", uri, opens...); cookie(w) == "" || led(t, "caddy", w) != "/" {
+		t.Errorf("a pass: %d %v", w.Code, w.Header())
+	}
+	if w := r.ask("caddy", "GET", uri, with(opens, "User-Agent", "another")...); cookie(w) != "" {
+		t.Errorf("the pass, used twice: %d %v", w.Code, w.Header())
+	}
+}
+
 // TestInMidCheckout: a form that is sent when the session is over goes on where there is
 // room; in a line, its visitor comes back to the page with the form.
 func TestInMidCheckout(t *testing.T) {

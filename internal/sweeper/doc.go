@@ -25,8 +25,9 @@
 //   - when the store comes back with an old copy, in which nobody has polled lately;
 //   - when nobody could poll, because the store was away;
 //   - when a server starts, perhaps after all of them were down;
-//   - when this server was overloaded for a quarter of that time (overload.go): whoever
-//     polled then may not have got through. No other server sweeps the zone meanwhile.
+//   - when this server was overloaded for a quarter of that time (overload.go), or the
+//     store left a tenth of the visitors' calls unanswered: whoever polled then may not have got
+//     through. No other server sweeps the zone meanwhile.
 //
 // # Failures
 //

@@ -20,8 +20,8 @@ const (
 	// skipLoss: the store has lost something, an idle timeout ago at most. It may know
 	// nothing of the latest polls.
 	skipLoss = "loss"
-	// skipOverload: this server was overloaded for a part of the idle timeout. Who could not
-	// get through has tried.
+	// skipOverload: this server or the store was overloaded for a part of the idle timeout. Who
+	// could not get through has tried.
 	skipOverload = "overload"
 )
 

@@ -22,7 +22,7 @@ const (
 	longestMemory = time.Hour
 )
 
-// overloads are when this server could not answer all who asked.
+// overloads are when this server, or the store, could not answer all who asked.
 type overloads struct {
 	mu    sync.Mutex
 	spans []overload // in their order
@@ -73,7 +73,8 @@ func (s *Sweeper) watchLoad(ctx context.Context) {
 
 // look takes in how the server fared in so much time before now.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
-	if s.overloaded() || took > lookEvery+slow {
+	server, store := s.overloaded(), s.storeOverloaded()
+	if server || store || took > lookEvery+slow {
 		s.overloads.add(now, took)
 	}
 }

@@ -1,6 +1,7 @@
 package sweeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Options struct {
 	// Every is the period, at least MinEvery and in whole seconds: cron rounds
 	// down. DefaultEvery when 0.
 	Every time.Duration
+	// StoreOverloaded, when not nil, reports whether the store could not answer all who
+	// asked, since it was last asked.
+	StoreOverloaded func() bool
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now. Its times must have a monotonic reading, or
@@ -58,11 +62,11 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-	// overloaded reports whether the server is, since it was last asked, and overloads are when
-	// it was.
-	overloaded func() bool
-	overloads  overloads
-	watching   sync.WaitGroup
+	// overloaded reports whether the server is, since it was last asked, storeOverloaded whether
+	// the store is, and overloads are when one of them was.
+	overloaded, storeOverloaded func() bool
+	overloads                   overloads
+	watching                    sync.WaitGroup
 	// cancel ends the context of all runs. Nil before Start.
 	cancel context.CancelFunc
 }
@@ -81,11 +85,12 @@ func New(o Options) (*Sweeper, error) {
 	}
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
-		lines: o.Lines, log: o.Logger, now: o.Now, metrics: m, every: o.Every,
+		lines: o.Lines, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
+		storeOverloaded: o.StoreOverloaded,
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	if s.storeOverloaded == nil {
+		s.storeOverloaded = func() bool { return false }
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -515,6 +515,16 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h.runOnce(t.Context())
 	h.wantAsked(t)
 
+	// Or the store did not answer, which the server itself had the time for.
+	seconds(idle)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
+	h.storeOverloaded = func() bool { return true }
+	seconds(idle/mostOverloaded + 1)
+	h.storeOverloaded = func() bool { return false }
+	h.runOnce(t.Context())
+	h.wantAsked(t)
+
 	h.clock = h.clock.Add(2 * longestMemory)
 	h.overloads.add(h.clock, time.Second)
 	if n := len(h.overloads.spans); n != 1 {

@@ -75,27 +75,21 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 
 // derive makes the keys of one secret.
 func derive(secret []byte) (*key, error) {
-	tokenKey, err := hkdf.Key(sha256.New, secret, nil, tokenKeyInfo, sha256.Size)
+	id, err := hkdf.Key(sha256.New, secret, nil, tokenKeyIDInfo, 1)
 	if err != nil {
 		return nil, err
 	}
-	keyID, err := hkdf.Key(sha256.New, secret, nil, tokenKeyIDInfo, 1)
-	if err != nil {
-		return nil, err
+	k := &key{id: id[0]}
+	for info, use := range map[string]**mac{
+		tokenKeyInfo: &k.token, visitorKeyInfo: &k.visitor, sessionKeyInfo: &k.session, drawKeyInfo: &k.draw,
+	} {
+		derived, err := hkdf.Key(sha256.New, secret, nil, info, sha256.Size)
+		if err != nil {
+			return nil, err
+		}
+		*use = &mac{key: derived}
 	}
-	visitorKey, err := hkdf.Key(sha256.New, secret, nil, visitorKeyInfo, sha256.Size)
-	if err != nil {
-		return nil, err
-	}
-	sessionKey, err := hkdf.Key(sha256.New, secret, nil, sessionKeyInfo, sha256.Size)
-	if err != nil {
-		return nil, err
-	}
-	drawKey, err := hkdf.Key(sha256.New, secret, nil, drawKeyInfo, sha256.Size)
-	if err != nil {
-		return nil, err
-	}
-	return &key{draw: &mac{key: drawKey}, id: keyID[0], token: &mac{key: tokenKey}, visitor: &mac{key: visitorKey}, session: &mac{key: sessionKey}}, nil
+	return k, nil
 }
 
 // VisitorIDs returns the ids that the clientID has in the zone, one for each

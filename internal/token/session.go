@@ -42,6 +42,9 @@ func (s *Session) Good(now time.Time) bool {
 	return now.Before(s.Issued.Add(s.Length)) && !now.Add(skewSeconds*time.Second).Before(s.Issued)
 }
 
+// HalfOver reports whether half of its length is over, from when on it is renewed.
+func (s *Session) HalfOver(now time.Time) bool { return !now.Before(s.Issued.Add(s.Length / 2)) }
+
 // SignSession returns the session as text, under the newest secret. The same session
 // has always the same text.
 func (k *Keys) SignSession(zoneID string, s Session) string {

@@ -112,6 +112,16 @@ func decode(raw *[size2]byte, tok string) int {
 	return size
 }
 
+// VisitorID is the visitor's id in what looks like a token; ok is false for what does not.
+// Nothing is verified.
+func VisitorID(tok string) (id line.ID, ok bool) {
+	var raw [size2]byte
+	if decode(&raw, tok) == 0 {
+		return id, false
+	}
+	return line.ID(raw[idAt:arrivalAt]), true
+}
+
 // Verify returns the place that a token of the zone carries, or ErrInvalid. It
 // says that a server with one of the secrets gave the place out, not that the
 // line still has it.

@@ -1,9 +1,11 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,17 +49,22 @@ type State struct {
 	messages, soldOut, texts zone.Texts
 }
 
-// Event is what everybody may know of an event. Times are Unix milliseconds; a step that is
-// held, or that there is not, has none.
+// PhaseEnded: the event is over, and no other is listed.
+const PhaseEnded event.Phase = "ended"
+
+// Event is what everybody may know of an event. Times are Unix milliseconds on the store's
+// clock; a step that is held, or that there is not, has none.
 type Event struct {
-	Name       string      `json:"name"`
-	Phase      event.Phase `json:"phase"`
-	Order      event.Order `json:"order"`
-	PreQueueAt int64       `json:"preQueueAt,omitempty"`
-	SettlesAt  int64       `json:"settlesAt,omitempty"`
-	OpensAt    int64       `json:"opensAt,omitempty"`
-	ClosesAt   int64       `json:"closesAt,omitempty"`
-	EndsAt     int64       `json:"endsAt,omitempty"`
+	Name  string      `json:"name"`
+	Phase event.Phase `json:"phase"`
+	Order event.Order `json:"order"`
+	// Now is what time it is.
+	Now        int64 `json:"now"`
+	PreQueueAt int64 `json:"preQueueAt,omitempty"`
+	SettlesAt  int64 `json:"settlesAt,omitempty"`
+	OpensAt    int64 `json:"opensAt,omitempty"`
+	ClosesAt   int64 `json:"closesAt,omitempty"`
+	EndsAt     int64 `json:"endsAt,omitempty"`
 	// Held is the step that waits for the operator.
 	Held event.Step `json:"held,omitempty"`
 	// Commitment is the draw's.
@@ -66,11 +73,13 @@ type Event struct {
 	Text string `json:"text,omitempty"`
 }
 
-// eventOf is what may be known of the zone's event, and its texts of this time.
-func eventOf(s event.State) (*Event, zone.Texts) {
+// EventOf is what may be known of the zone's event at a time of the store's clock, and its
+// texts of then; nil for none.
+func EventOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
+	s := z.EventState
 	p := s.Now
 	if p == nil {
-		return nil, nil
+		return endedOf(z, nowMillis)
 	}
 	shown := func(millis int64) int64 {
 		if millis == event.Never {
@@ -79,7 +88,7 @@ func eventOf(s event.State) (*Event, zone.Texts) {
 		return millis
 	}
 	e := &Event{
-		Name: p.Event.Name, Phase: p.Phase, Order: p.Order, Held: p.Held,
+		Name: p.Event.Name, Phase: p.Phase, Order: p.Order, Held: p.Held, Now: nowMillis,
 		PreQueueAt: shown(p.PreQueueAtMillis), SettlesAt: shown(p.SettlesAtMillis), OpensAt: shown(p.OpensAtMillis),
 		ClosesAt: shown(p.ClosesAtMillis), EndsAt: shown(p.EndsAtMillis),
 	}
@@ -94,6 +103,18 @@ func eventOf(s event.State) (*Event, zone.Texts) {
 	default:
 		return e, p.Event.Texts.Before
 	}
+}
+
+// endedOf is the last event of the list that took place.
+func endedOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
+	for _, done := range slices.Backward(z.EventState.Done) {
+		i := slices.IndexFunc(z.Events, func(e event.Event) bool { return e.Name == done.Event })
+		if i >= 0 && done.AtMillis <= nowMillis { // else it was skipped
+			e := z.Events[i]
+			return &Event{Name: e.Name, Phase: PhaseEnded, Order: cmp.Or(e.Order, event.OrderArrival), Now: nowMillis}, e.Texts.After
+		}
+	}
+	return nil, nil
 }
 
 // in is the state for one who reads these languages, as Accept-Language has them. alike: it
@@ -174,7 +195,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	shown, texts := eventOf(settings.EventState)
+	shown, texts := EventOf(settings, stats.State.NowMillis)
 	return State{
 		Event: shown, texts: texts,
 		ZoneID: zoneID, Mode: settings.Mode,

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -82,17 +83,16 @@ type track struct {
 	failingSince int64
 	// seen is what the latest sample was made of, unless the store is failing.
 	seen seen
+	// ahead is by how much the zone's clock was before this server's then.
+	ahead time.Duration
 }
 
 // New returns a watch that does not run yet.
 func New(o Options) *Watch {
 	w := &Watch{
-		lines: o.Lines, estimates: o.Estimates, log: o.Logger, now: o.Now,
+		lines: o.Lines, estimates: o.Estimates, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		zones: make(map[string]*track), next: make(chan struct{}),
 		stop: make(chan struct{}),
-	}
-	if w.log == nil {
-		w.log = slog.New(slog.DiscardHandler)
 	}
 	if w.now == nil {
 		w.now = time.Now
@@ -151,6 +151,19 @@ func (w *Watch) History(zoneID string) []Sample {
 		return t.history.samples()
 	}
 	return nil
+}
+
+// Clock is what the clock of a zone's store says now, as far as the store has told it: up to
+// half of that answer's time off. While the store is away it goes on by this server's clock. ok is
+// false for a zone of which there is no answer yet.
+func (w *Watch) Clock(zoneID string) (now time.Time, ok bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	t := w.zones[zoneID]
+	if t == nil || t.seen.stats.State.NowMillis == 0 {
+		return time.Time{}, false
+	}
+	return w.now().Add(t.ahead), true
 }
 
 // Zones returns the names of all zones that are watched, sorted.
@@ -331,4 +344,5 @@ func (t *track) add(at time.Time, r *result) {
 	t.meter.read(r.at, &r.stats, &s)
 	t.history.add(pack(&s))
 	t.seen = seen{r.settings, r.stats}
+	t.ahead = time.UnixMilli(now.NowMillis).Sub(r.at)
 }

@@ -266,6 +266,27 @@ func TestGaps(t *testing.T) {
 }
 
 // TestListThatFails: the zones are there, and their store is not.
+// TestClock: a store whose clock is 10 s ahead, and then does not answer.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	b := newBench("Z")
+	if _, ok := b.Clock("Z"); ok {
+		t.Error("there is a clock before anybody was asked")
+	}
+	ahead := start.Add(10 * time.Second)
+	b.store.stats["Z"] = line.Stats{State: line.State{NowMillis: ahead.UnixMilli()}}
+	b.runOnce(t.Context())
+	b.now = b.now.Add(700 * time.Millisecond)
+	for range 2 {
+		if now, ok := b.Clock("Z"); !ok || !now.Equal(ahead.Add(b.now.Sub(start))) {
+			t.Errorf("the store's clock says %v, %v; this one %v", now, ok, b.now)
+		}
+		b.now = b.now.Add(time.Minute)
+		b.store.errs["Z"] = errors.New("away")
+		b.runOnce(t.Context())
+	}
+}
+
 func TestListThatFails(t *testing.T) {
 	t.Parallel()
 	b := newBench("a")

@@ -28,17 +28,23 @@ func (s Settings) Plan() (all []Planned) {
 		if p == nil || p.Event.Name != e.Name {
 			p = e.Listed()
 		}
-		for _, step := range event.Steps {
-			at, made := p.Step(step)
-			if at == 0 {
-				continue
-			}
-			one := Planned{Event: e.Name, Step: step, Made: made, What: s.what(p, step)}
-			if at != event.Never {
-				one.At = time.UnixMilli(at)
-			}
-			all = append(all, one)
+		all = append(all, s.PlanOf(p)...)
+	}
+	return all
+}
+
+// PlanOf is what one occurrence does when. Steps that there are not are left out.
+func (s Settings) PlanOf(p *event.Progress) (all []Planned) {
+	for _, step := range event.Steps {
+		at, made := p.Step(step)
+		if at == 0 {
+			continue
 		}
+		one := Planned{Event: p.Event.Name, Step: step, Made: made, What: s.what(p, step)}
+		if at != event.Never {
+			one.At = time.UnixMilli(at)
+		}
+		all = append(all, one)
 	}
 	return all
 }

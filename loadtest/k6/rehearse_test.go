@@ -15,6 +15,19 @@ import (
 // pauses: what a load test shows is worth nothing if its crowd is not what apps do.
 func TestTheVisitorKeepsAllRules(t *testing.T) {
 	t.Parallel()
+	k6 := program(t)
+	rehearsed.WantKept(t, rehearsed.Serve(t, func(url string, zones []string) {
+		out, err := exec.CommandContext(t.Context(), k6, "run", "--quiet", "-e", "BASE_URL="+url,
+			"-e", "SPEED="+strconv.Itoa(rehearsed.Speed), "-e", "ACTS="+strings.Join(zones, ","), "rehearse.js").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}))
+}
+
+// program is the k6 that the Makefile pins.
+func program(t *testing.T) string {
+	t.Helper()
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -27,11 +40,5 @@ func TestTheVisitorKeepsAllRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rehearsed.WantKept(t, rehearsed.Serve(t, func(url string, zones []string) {
-		out, err := exec.CommandContext(t.Context(), strings.TrimSpace(string(k6)), "run", "--quiet", "-e", "BASE_URL="+url,
-			"-e", "SPEED="+strconv.Itoa(rehearsed.Speed), "-e", "ACTS="+strings.Join(zones, ","), "rehearse.js").CombinedOutput()
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-	}))
+	return strings.TrimSpace(string(k6))
 }

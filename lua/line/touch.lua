@@ -6,22 +6,25 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the epoch of the line in which they wait
 -- ARGV[3]     the least of their arrivals, in microseconds
--- ARGV[4..]   for each seen bucket its name, of at most 5 digits, then two strings for each
+-- ARGV[4]     the mark from which on to say what lies between them, in microseconds
+-- ARGV[5]     of how many marks, 0..500
+-- ARGV[6..]   for each seen bucket its name, of at most 5 digits, then two strings for each
 --             who is in it: the id (8 bytes), and when it polled and what period it was told
 --             (6 bytes and 2, big-endian, ms); at most 2,000 visitors in all
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, doubted, pace}
+--          {0, state, doubted, pace, rounded}
 --   state, pace  see include/reply.lua
+--   rounded      as of poll.lua, and at the end the mark to go on with, 0 after the last
 --   doubted      which of them, from 1, have to ask the next time: those who are not in
 --                the line, of whom nothing is noted, and those whom the edge has reached
 --
 -- O(1) a visitor, unless the edge is near one of them or one is not in the line; then
--- O(log n). Run twice, it
--- leaves the same.
+-- O(log n), as for each mark. Run twice, it leaves the same.
 
 --@include zone
 --@include begin
+--@include position
 --@include reply
 
 local z, missing = load_zone(ZONE)
@@ -87,7 +90,7 @@ local function note(key, first, last, before)
   end
 end
 
-local visitors, i = 0, 4
+local visitors, i = 0, 6
 while ARGV[i] do
   local last = i
   while ARGV[last + 1] and #ARGV[last + 1] == 8 do
@@ -97,12 +100,10 @@ while ARGV[i] do
   if same then
     z.polls = z.polls + n
     note(SEEN .. ARGV[i], i + 1, last, visitors)
-  else
-    for each = 1, n do
-      doubted[#doubted + 1] = visitors + each
-    end
   end
   visitors, i = visitors + n, last + 1
 end
 save_zone(ZONE, z)
-return { 0, state_of(z, r, t), doubted, pace_of(z, r, t) }
+local last_mark = tell_spans(t, ARGV[4], tonumber(ARGV[5]))
+t.rounded[#t.rounded + 1] = last_mark
+return { 0, state_of(z, r, t), doubted, pace_of(z, r, t), t.rounded }

@@ -62,6 +62,10 @@ type Verdict struct {
 	EstimateError float64
 	// Capacity is -1 if there never were two windows' worth for a window's time.
 	Capacity float64
+	// Early were let in before the opening of an event, FirstWindows is the share of
+	// capacity used in the two windows after it.
+	Early        int
+	FirstWindows float64
 	// Requests were sent, NoAnswers of them got none, TooMany were refused for
 	// coming too often. Latencies are of those answered. Unavailable were
 	// told that the store is away, Odd have a status that the contract has not.
@@ -107,7 +111,12 @@ func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	for i := range times {
 		times[i] -= s.Began
 	}
-	v.Capacity = measure.Capacity(s.changes(), times, rates)
+	v.opening(s, times, rates)
+	since := int64(0)
+	if s.Opens > 0 {
+		since = s.Opens + rates.WindowMillis // from then on a window can be full
+	}
+	v.Capacity = measure.Capacity(s.changes(since), times, rates)
 	v.find(s, counts)
 	return v
 }
@@ -129,6 +138,11 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 	atMost("never over the limit of a minute", v.MostMinute, v.PerMinute)
 	atMost("an even flow: never over the limit of a second while there is a line", v.MostSecond, v.SecondLimit)
 	atMost("nobody lost the place", v.Lost, 0)
+	if s.Opens > 0 {
+		atMost("nobody was let in before the opening", v.Early, 0)
+		add("no place is wasted: the first two windows after the opening", v.FirstWindows >= p.FirstWindows,
+			exactly(v.FirstWindows), "at least "+exactly(p.FirstWindows))
+	}
 	if p.EverybodyIn {
 		add("nobody was left waiting", v.Waiting == 0, count(v.Waiting), "at most 0")
 	}
@@ -158,6 +172,13 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 		add("no place is wasted: capacity used", v.Capacity >= p.CapacityUsed,
 			exactly(v.Capacity), "at least "+exactly(p.CapacityUsed))
 	}
+}
+
+// opening looks at the two windows from the opening on; times are since the story began.
+func (v *Verdict) opening(s *Story, times []int64, rates window.Rates) {
+	v.Early, _ = slices.BinarySearch(times, s.Opens)
+	upto, _ := slices.BinarySearch(times, s.Opens+2*rates.WindowMillis)
+	v.FirstWindows = float64(upto-v.Early) / math.Max(1, math.Min(float64(2*rates.Limit), float64(len(times)-v.Early)))
 }
 
 // people counts who came to what end, and how long it took.
@@ -387,12 +408,12 @@ func (s *Story) estimates(windowMillis int64, f func(at int64, err float64)) {
 	}
 }
 
-// changes are those of the number who wait and are there: who is dark is not.
-func (s *Story) changes() []measure.Change {
+// changes are those of the number who wait and are there, from a time on: who is dark is not.
+func (s *Story) changes(since int64) []measure.Change {
 	var all []measure.Change
 	for i := range s.Visitors {
 		o := &s.Visitors[i]
-		from, to := o.Asked[0].told(), o.last()
+		from, to := max(o.Asked[0].told(), since), o.last()
 		if o.Admitted > 0 {
 			to = o.Admitted - s.Began
 		}

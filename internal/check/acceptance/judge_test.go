@@ -349,3 +349,42 @@ func clone(all []Visitor) []Visitor {
 	}
 	return out
 }
+
+// TestOpening: a crowd that gathers is judged from the opening on.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	// gathered waits without a number up to the opening, 10 s after it began.
+	const opens = 10_000
+	gathered := func() *Story {
+		s := orderly(60)
+		s.Opens, s.Promises.FirstWindows = opens, 0.95
+		for i := range s.Visitors {
+			v := &s.Visitors[i]
+			in := int64(opens + 6010*(i/10) + i%10)
+			*v = visitorAt(i, in)
+			for n := range v.Asked {
+				if v.Asked[n].Sent < opens/2 {
+					v.Asked[n].Position = 0
+				}
+			}
+		}
+		return s
+	}
+	if v := Judge(gathered(), tenPer6s(), nil); !v.Kept() || v.FirstWindows != 1 || v.Early != 0 {
+		t.Errorf("broken: %v; %d early, %.2f of the first windows", broken(v), v.Early, v.FirstWindows)
+	}
+	for want, offend := range map[string]func(s *Story){
+		"nobody was let in before the opening": func(s *Story) { s.Visitors[0].Admitted = began + opens - 1 },
+		"no place is wasted: the first two windows after the opening": func(s *Story) {
+			for i := range s.Visitors[10:] { // the second window is late
+				s.Visitors[10+i].Admitted += 6_000
+			}
+		},
+	} {
+		s := gathered()
+		offend(s)
+		if got := broken(Judge(s, tenPer6s(), nil)); !slices.Contains(got, want) {
+			t.Errorf("broken: %v, want %q", got, want)
+		}
+	}
+}

@@ -110,7 +110,7 @@ func fullest(times []int64, n int, span int64) []float64 {
 // waiting is how many waited at the end of each second.
 func (s *Story) waiting(n int) []float64 {
 	out := make([]float64, n)
-	changes := s.changes()
+	changes := s.changes(0)
 	live, next := int64(0), 0
 	for i := range n {
 		for next < len(changes) && changes[next].AtMillis < int64(i+1)*1000 {

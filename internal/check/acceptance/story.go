@@ -25,6 +25,9 @@ type Promises struct {
 	// CapacityUsed is the least share of the places that must be taken while two
 	// windows' worth of visitors wait.
 	CapacityUsed float64 `json:"capacityUsed"`
+	// FirstWindows is the least share of the first two windows after the opening of an
+	// event; 0 where there is none.
+	FirstWindows float64 `json:"firstWindows,omitempty"`
 	// EverybodyIn: nobody who did not leave may still wait at the end.
 	EverybodyIn bool `json:"everybodyIn"`
 	// Unanswered is the greatest share of requests that may get no answer, or be
@@ -41,6 +44,8 @@ type Story struct {
 	Began    int64     `json:"began"`
 	Size     float64   `json:"size"`
 	Promises *Promises `json:"promises"`
+	// Opens is when the event opens for which the crowd gathers, since Began; 0 for none.
+	Opens    int64     `json:"opens,omitempty"`
 	Visitors []Visitor `json:"-"`
 	// Remarks are lines that are no part of the story: what k6 has to say of wrong
 	// answers and of faults of the script.
@@ -60,8 +65,8 @@ type Visitor struct {
 	Name string `json:"visitor"`
 	// End is in, left, waiting (went home when the run was over) or lost.
 	End string `json:"end"`
-	// Arrived is the place in Unix microseconds, 0 if never told; Admitted in Unix
-	// milliseconds, 0 if not let in. Both on the store's clock.
+	// Arrived is the place in Unix microseconds, 0 if never told, or any number that a draw
+	// gave instead; Admitted in Unix milliseconds, 0 if not let in. Both on the store's clock.
 	Arrived  int64 `json:"arrived"`
 	Admitted int64 `json:"admitted"`
 	// Dark is from when to when the visitor was silent on purpose.

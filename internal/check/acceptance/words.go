@@ -56,6 +56,7 @@ var about = map[string]string{
 	"leavers":   "35 in 100 go away without a word",
 	"tunnel":    "20 in 100 lose their connection for 5 to 50 seconds",
 	"impatient": "everybody asks several times a second and joins again and again",
+	"event":     "people gather for an opening, and a draw says who goes first",
 	"fault":     "5 in 100 requests are cut, before the server sees them or after it answered",
 }
 

@@ -77,12 +77,16 @@ var layers = []layer{
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
+		"event's dry run", []string{"internal/operate/simulate/sale"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors"}, false,
+		"what serves plays an event in virtual time, on an embedded store of its own",
+	},
+	{
 		"rehearsal", []string{"internal/operate/rehearse"}, []string{"events", "words", "proofs", "serve", "visitors", "tables"}, false,
 		"it says by a script what the room says, and has no room",
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
+		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "event's dry run", "rehearsal", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
@@ -193,6 +197,7 @@ func TestLayersBite(t *testing.T) {
 		{"internal/operate/operator", own("internal/operate/simulate"), own("internal/embedded")},
 		{"internal/operate/console", own("internal/serve/problem"), own("cmd/queue-server")},
 		{"internal/operate/cli", own("internal/operate/simulate"), own("cmd/queue-server")},
+		{"internal/operate/simulate/sale", own("internal/schedule"), own("internal/operate/cli")},
 		{"internal/operate/cli", "github.com/spf13/cobra", own("internal/embedded")},
 		{"internal/serve/problem", own("internal/operate/operator"), own("lua")},
 		{"limit", own("internal/limits/limiter"), own("internal/serve/problem")},

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -89,6 +90,25 @@ func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
 		sum += seconds
 	}
 	return time.Duration(sum * float64(time.Second)), nil
+}
+
+// Waited is for how long the server was ready to run and no processor was free, since it began:
+// on a machine with other work its calls take that much longer.
+func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
+	text, err := s.info(ctx, "server", "process_id")
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("baseline: process_id: %w", err)
+	}
+	p, err := procfs.NewProc(id)
+	if err != nil {
+		return 0, fmt.Errorf("baseline: %w", err)
+	}
+	stat, err := p.Schedstat()
+	return time.Duration(stat.WaitingNanoseconds), err
 }
 
 // UsedMemory is what the server has allocated, in bytes, once no table is

@@ -210,7 +210,7 @@ func (a *alarmed) overflow(t *testing.T) {
 	})
 }
 
-var alarms = slices.Concat(zoneAlarms, limitAlarms, siteAlarms)
+var alarms = slices.Concat(zoneAlarms, eventAlarms, limitAlarms, siteAlarms)
 
 var zoneAlarms = []alarm{
 	{

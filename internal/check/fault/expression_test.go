@@ -31,7 +31,6 @@ var unused = map[string]string{
 	"queue_window_use_ratio":    "the dashboard divides admissions by the limit itself, of all servers",
 	"queue_redis_touches_total": "what a short cut saves, not how anybody fares",
 	"queue_window_seconds":      "a setting: for those who write rules of their own",
-	"queue_event_steps_total":   "a few a day: the record of changes tells each",
 }
 
 // prometheusOwn are series and labels that Prometheus adds itself.

@@ -106,11 +106,11 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 // end.
 func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 	mine = slices.DeleteFunc(mine, func(v *visitor) bool { return v.lost != "" })
-	slices.SortFunc(mine, func(a, b *visitor) int { return cmp.Compare(a.arrived, b.arrived) })
+	slices.SortFunc(mine, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
 	stays := make([]measure.Stay, len(mine))
 	last := int64(0)
 	for i, v := range mine {
-		stays[i] = measure.Stay{Arrived: v.arrived, Ended: v.admitted, In: v.admitted != 0}
+		stays[i] = measure.Stay{Arrived: v.stands(), Ended: v.admitted, In: v.admitted != 0}
 		if v.admitted != 0 {
 			continue
 		}
@@ -138,7 +138,7 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 	d.everybody99, d.everybody = measure.Percentile(all, 99), measure.Percentile(all, 100)
 }
 
-// misplaced counts those of a zone who do not stand exactly where they arrived:
+// misplaced counts those of a zone who do not stand exactly where they arrived, or were drawn:
 // first, second, third and so on, nobody between them. For after the last round
 // of a crowd that all of the line is made of.
 func (c *crowd) misplaced(zoneID string) (n int) {
@@ -150,7 +150,7 @@ func (c *crowd) misplaced(zoneID string) (n int) {
 			waiting = append(waiting, v)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *visitor) int { return cmp.Compare(a.arrived, b.arrived) })
+	slices.SortFunc(waiting, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
 	for i, v := range waiting {
 		if v.position != int64(i+1) {
 			n++

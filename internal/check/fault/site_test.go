@@ -305,6 +305,9 @@ func TestSlowGate(t *testing.T) {
 	if got := f.visitor(t).open("/"); got.status != http.StatusServiceUnavailable || got.header.Get("Refresh") != "3" || f.asked.Load() != 0 {
 		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}
+	if got := f.visitor(t).ask(http.MethodPost, "/pay", "Sec-Fetch-Mode", "navigate"); got.status != http.StatusServiceUnavailable || got.header.Get("Refresh") != "" {
+		t.Errorf("a form is sent again, as something else: %+v", got)
+	}
 }
 
 // join joins through the API, where there is room, and returns the pass.

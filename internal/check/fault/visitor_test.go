@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -32,6 +33,7 @@ type visitor struct {
 
 	token    string
 	arrived  int64 // micros; 0 until told
+	drawn    int64 // its number in the draw; 0 for none
 	position int64
 	admitted int64  // millis; 0 until let in
 	pass     uint64 // of the pass, to know it again
@@ -52,6 +54,9 @@ type visitor struct {
 
 // waits reports whether the visitor holds a place.
 func (v *visitor) waits() bool { return v.token != "" && v.admitted == 0 && v.lost == "" }
+
+// stands is what the line is ordered by: numbers of a draw first, and then arrivals.
+func (v *visitor) stands() int64 { return cmp.Or(v.drawn, v.arrived) }
 
 // joins reports whether what the visitor does next is to join.
 func (v *visitor) joins() bool { return v.token == "" || v.repeats }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -41,49 +43,20 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 				io.Closer
 			}{io.TeeReader(r.Body, &sent), r.Body}
 		}
-		answer := &writing{ResponseWriter: w}
+		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
-		answer.begin(http.StatusOK) // where the handler wrote nothing
-		x.Sent, x.Status, x.Header = sent.Bytes(), answer.status, answer.header
+		x.Sent, x.Status, x.Header = sent.Bytes(), answer.Code, answer.Result().Header
 		if r.Method != http.MethodHead { // whose body net/http keeps back
-			x.Body = answer.text.Bytes()
+			x.Body = answer.Body.Bytes()
 		}
 		if err := d.Check(r.Context(), x); err != nil {
 			tb.Error(err)
 		}
+		maps.Copy(w.Header(), x.Header)
+		w.WriteHeader(x.Status)
+		_, _ = w.Write(answer.Body.Bytes()) // to one who may have hung up
 	})
 }
-
-// writing keeps what is written of an answer.
-type writing struct {
-	http.ResponseWriter
-	status int
-	header http.Header
-	text   bytes.Buffer
-}
-
-// begin notes the status and the headers, once.
-func (w *writing) begin(status int) {
-	if w.status == 0 && status >= http.StatusOK { // not what only informs
-		w.status, w.header = status, w.Header().Clone()
-	}
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (w *writing) WriteHeader(status int) {
-	w.begin(status)
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (w *writing) Write(p []byte) (int, error) {
-	w.begin(http.StatusOK)
-	w.text.Write(p)
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach what is below.
-func (w *writing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Transport returns base with every exchange checked. What is wrong fails the
 // test. Requests and

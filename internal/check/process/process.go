@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// StartTimeout bounds the start of a program: ten times what it takes on two
+	// StartTimeout bounds the start of a program: thirty times what it takes on two
 	// busy cores.
-	StartTimeout = 20 * time.Second
+	StartTimeout = time.Minute
 	// stopTimeout is how long one that was told to end has until it is killed.
 	stopTimeout = 10 * time.Second
 	// LookEvery is how often to look at what costs little to look at.
@@ -79,6 +79,16 @@ func (p *Process) Signal(s syscall.Signal) {
 		// One that has just ended needs no signal.
 		_ = p.cmd.Process.Signal(s)
 	}
+}
+
+// Pid is the process's number, 0 before Start.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
 }
 
 // Kill ends the process at once (SIGKILL), with nothing written and no connection

@@ -20,7 +20,9 @@ func TestRedisComesAndGoes(t *testing.T) {
 		if err := r.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(r.Output(), "Ready to accept connections") || !r.Answers(t.Context()) {
+		// It says so a moment after it answers.
+		says := func() bool { return strings.Contains(r.Output(), "Ready to accept connections") }
+		if !process.Soon(t.Context(), process.StartTimeout, process.LookEvery, says) || !r.Answers(t.Context()) {
 			t.Errorf("it said %q", r.Output())
 		}
 		r.Signal(syscall.SIGTERM)

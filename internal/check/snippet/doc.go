@@ -1,3 +1,4 @@
 // Package snippet has no code: its tests run the programs that docs/pass.md shows to
-// services in other languages, on passes that are good and on those that are not.
+// services in other languages, on passes that are good and on those that are not, and the
+// one of docs/events.md, on a draw that is fair and on forged ones.
 package snippet

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
@@ -71,8 +71,7 @@ type Finder struct {
 	// missed is told of a key that is not in the set.
 	missed chan struct{}
 
-	stop    func()
-	running sync.WaitGroup
+	running background.Group
 }
 
 // New returns a finder. A file that cannot be read is an error, which wraps
@@ -82,9 +81,7 @@ func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
 	f := &Finder{options: o, parser: newParser(o), missed: make(chan struct{}, 1)}
 	if o.JWKS != "" {

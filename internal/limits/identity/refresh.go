@@ -18,22 +18,15 @@ const (
 	refetchAfter = 15 * time.Second
 )
 
-// Start keeps the keys fresh, until Stop or until ctx ends.
+// Start keeps the keys fresh, until Stop.
 func (f *Finder) Start(ctx context.Context) {
-	ctx, f.stop = context.WithCancel(ctx)
-	if f.options.JWKS == "" && f.apiKeyFile == "" {
-		return
+	if f.options.JWKS != "" || f.apiKeyFile != "" {
+		f.running.Start(ctx, f.run)
 	}
-	f.running.Go(func() { f.run(ctx) })
 }
 
 // Stop ends what Start began, and waits for it.
-func (f *Finder) Stop() {
-	if f.stop != nil {
-		f.stop()
-	}
-	f.running.Wait()
-}
+func (f *Finder) Stop() { f.running.Stop() }
 
 func (f *Finder) run(ctx context.Context) {
 	due := time.NewTimer(0)

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
 // Errors of Check. Compare with errors.Is.
@@ -126,8 +128,7 @@ type Limiter struct {
 	// suspects: a partition has begun to fail, and others may.
 	suspects chan struct{}
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	background background.Group
 }
 
 // New returns a Limiter without policies. Call Use to give it some, Start before
@@ -140,9 +141,7 @@ func New(d Dependencies) *Limiter {
 	if d.Meter == nil {
 		d.Meter = noMeter{}
 	}
-	if d.Logger == nil {
-		d.Logger = slog.New(slog.DiscardHandler)
-	}
+	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
 	if d.Now == nil {
 		d.Now = time.Now
 	}

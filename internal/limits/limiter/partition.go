@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
 const (
@@ -88,47 +89,31 @@ func (l *Limiter) Failing() int {
 // Start begins to ask a store that failed whether it is back, and to note what
 // happens each second, until Stop. To be called once.
 func (l *Limiter) Start(ctx context.Context) {
-	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	l.done = make(chan struct{})
-	go func() {
-		defer close(l.done)
-		l.loop(ctx)
-	}()
+	l.background.Start(ctx,
+		background.Every(ProbeEvery, l.probeAll),
+		background.Every(time.Second, func(context.Context) { l.note() }),
+		l.suspect)
 }
 
 // Stop ends that and waits for it. A Limiter that was not started need not be
 // stopped.
-func (l *Limiter) Stop() {
-	if l.cancel == nil {
-		return
-	}
-	l.cancel()
-	<-l.done
-}
+func (l *Limiter) Stop() { l.background.Stop() }
 
-func (l *Limiter) loop(ctx context.Context) {
-	probes, seconds := time.NewTicker(ProbeEvery), time.NewTicker(time.Second)
-	defer probes.Stop()
-	defer seconds.Stop()
-	var work sync.WaitGroup
-	defer work.Wait()
+// suspect looks at all partitions whenever one has begun to fail.
+func (l *Limiter) suspect(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-probes.C:
-			l.probeAll(ctx, &work)
 		case <-l.suspects:
-			l.probeCalm(ctx, &work)
-		case <-seconds.C:
-			l.note()
+			l.probeCalm(ctx)
 		}
 	}
 }
 
 // probeAll begins one probe of each partition that fails and has none under way. Partitions
 // do not wait for one another: each may lie on another node.
-func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
+func (l *Limiter) probeAll(ctx context.Context) {
 	for i := range l.partitions {
 		at := &l.partitions[i]
 		if !at.failing.Load() {
@@ -139,7 +124,7 @@ func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
 		at.probing = true
 		at.mu.Unlock()
 		if !busy {
-			work.Go(func() { l.probe(ctx, at, r) })
+			l.background.Go(func() { l.probe(ctx, at, r) })
 		}
 	}
 }
@@ -147,7 +132,7 @@ func (l *Limiter) probeAll(ctx context.Context, work *sync.WaitGroup) {
 // probeCalm asks each partition that is calm once. Where one partition fails, others may, and
 // it is better that we wait for a store that hangs than that each partition's next
 // client does.
-func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
+func (l *Limiter) probeCalm(ctx context.Context) {
 	found := make(map[int]bool)
 	for n := range subjects {
 		r := limit.Request{Policy: ownName, Tier: ownName, Subject: strconv.Itoa(n), Rules: probeRules, Cost: 1}
@@ -161,7 +146,7 @@ func (l *Limiter) probeCalm(ctx context.Context, work *sync.WaitGroup) {
 		at.probing = at.probing || ask
 		at.mu.Unlock()
 		if ask {
-			work.Go(func() { l.probe(ctx, at, r) })
+			l.background.Go(func() { l.probe(ctx, at, r) })
 		}
 	}
 }

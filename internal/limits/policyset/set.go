@@ -1,6 +1,7 @@
 package policyset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -58,8 +60,7 @@ type Set struct {
 	policies limit.PolicySet
 	failing  bool
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	reading background.Group
 }
 
 // New returns a Set in which the seeds are in force. Call Start before use and
@@ -68,9 +69,7 @@ func New(o SetOptions) *Set {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Set{options: o}
 	s.policies, _ = s.seeded(limit.PolicySet{})
 	// What was never written is no version that could win over another.
@@ -83,32 +82,12 @@ func New(o SetOptions) *Set {
 // that is away does not fail it: the seeds are in force until it is back.
 func (s *Set) Start(ctx context.Context) {
 	s.runOnce(ctx)
-	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.done = make(chan struct{})
-	go func() {
-		defer close(s.done)
-		tick := time.NewTicker(s.options.Interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				s.runOnce(ctx)
-			}
-		}
-	}()
+	s.reading.Start(ctx, background.Every(s.options.Interval, s.runOnce))
 }
 
 // Stop ends the reading and waits for it. A Set that was not started need not
 // be stopped.
-func (s *Set) Stop() {
-	if s.cancel == nil {
-		return
-	}
-	s.cancel()
-	<-s.done
-}
+func (s *Set) Stop() { s.reading.Stop() }
 
 // runOnce reads the policies; a failure is logged when it begins and when it ends.
 func (s *Set) runOnce(ctx context.Context) {

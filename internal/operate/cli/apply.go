@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -65,6 +67,14 @@ func labelZone(s *step[zone.Settings]) {
 	}
 	s.lines = t.lines(0)[1:]
 	if s.Now != nil && (s.Was == nil || !zone.Table.Find("events").Same(*s.Was, *s.Now)) {
+		var listed []event.Event
+		if s.Was != nil {
+			listed = s.Was.Events
+		}
+		if fault := event.Past(listed, s.Now.Events, time.Now()); fault != "" {
+			s.lines = append(s.lines, "the server will refuse it: event "+fault)
+			return
+		}
 		s.lines = append(s.lines, eventLines(*s.Now)...)
 	}
 }

@@ -15,8 +15,9 @@
 //	limits.go    limits list, show, delete
 //	plan.go      apply, for zones and for limits: what differs from a file; apply.go does it
 //	audit.go     the records of changes
+//	events.go    events list, hold, move, skip; verify.go checks a draw
 //	stats.go     stats
-//	simulate.go  simulate; demo.go draws it
+//	simulate.go  simulate; simulateevent.go has --event, demo.go draws a crowd
 //	rehearse.go  rehearse
 //	status.go    exit statuses, and how an error is told
 //	table.go     tables; words.go how figures are written

@@ -29,7 +29,7 @@ func (c *connection) events() *cobra.Command {
 			return s.print(eventTable(reply.Value))
 		})
 	}
-	return group("events", "Look at the events of a zone, and hold, move or skip a step.",
+	return group("events", "Look at the events of a zone, hold, move or skip a step, and check a draw.",
 		c.command("list ZONE", "The events of a zone, and what comes when.", func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Zone(ctx, args[0])
 			if err != nil || s.json {
@@ -40,6 +40,7 @@ func (c *connection) events() *cobra.Command {
 		step("hold ZONE EVENT STEP", "Have a step wait until it is moved: "+steps+".", operator.StepHold),
 		step("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.StepMove),
 		step("skip ZONE EVENT STEP", "Have a step not be made. Without opens, the event does not take place this time.", operator.StepSkip),
+		verifyEvent(c.Terminal),
 	)
 }
 

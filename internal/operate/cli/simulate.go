@@ -82,8 +82,9 @@ func (f *crowdFlags) config() (simulate.Config, error) {
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for
 // what the room promises.
-func simulateCommand(t *Terminal) *cobra.Command {
+func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	var f crowdFlags
+	var e eventFlags
 	var asJSON, crowds, estimates bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(ctx context.Context, cfg simulate.Config) error {
@@ -109,5 +110,13 @@ func simulateCommand(t *Terminal) *cobra.Command {
 	command.Flags().BoolVar(&estimates, "estimates", false,
 		"run these crowds, each in a new zone and once more in the same, and print how good the estimates were")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	e.add(command)
+	crowd := command.RunE
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if e.file == "" {
+			return crowd(cmd, args)
+		}
+		return e.run(cmd, t, &f, asJSON, fileKeys)
+	}
 	return command
 }

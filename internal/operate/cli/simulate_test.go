@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 )
 
 // execute runs a program that has the commands of operators alone.
@@ -69,6 +72,61 @@ func TestSimulateRefuses(t *testing.T) {
 		status, out, errs := command(t, append([]string{"simulate"}, args...)...)
 		if status != ExitUsage || out != "" || errs == "" {
 			t.Errorf("%v: status %d, stdout %q, stderr %q; want status %d and a sentence", args, status, out, errs, ExitUsage)
+		}
+	}
+}
+
+// eventFile writes a file with two zones that have events.
+func eventFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "zones.yaml")
+	if err := os.WriteFile(path, []byte(`zones:
+  - zoneId: TICKETS
+    perMinute: 600
+    events:
+      - {name: noon, preQueueAt: 2026-12-01T11:00:00+01:00, opensAt: 2026-12-01T12:00:00+01:00, order: draw}
+  - zoneId: OTHER
+    events: [{name: dusk, opensAt: 2026-12-01T18:00:00+01:00}]
+  - zoneId: QUIET
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSimulateEvent: as planned, and with the store away.
+func TestSimulateEvent(t *testing.T) {
+	t.Parallel()
+	file := eventFile(t)
+	status, out, errs := command(t, "simulate", "--event", file, "--zone=TICKETS", "--visitors=300", "--arrive=2m", "--gather=late")
+	if status != ExitOK || errs != "" {
+		t.Fatalf("status %d, stderr %q", status, errs)
+	}
+	for _, want := range []string{"as planned", "the store away for 20s", "first two windows   100.0 % of capacity", "each where the seed puts it"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
+		}
+	}
+	status, out, errs = command(t, "simulate", "--event", file, "--zone=OTHER", "--visitors=30", "--outage=0", "--json")
+	var r []sale.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != ExitOK || errs != "" || len(r) != 1 || r[0].Event != "dusk" {
+		t.Errorf("status %d, stderr %q, %v in %q", status, errs, err, out)
+	}
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{}, "say --zone TICKETS or --zone OTHER"},
+		{[]string{"--zone=QUIET"}, "has no such zone with events"},
+		{[]string{"--zone=OTHER", "--name=noon"}, `lists no event "noon"`},
+		{[]string{"--zone=OTHER", "--per-minute=10"}, "--per-minute is not for --event"},
+		{[]string{"--zone=OTHER", "--gather=somehow"}, "evenly, early or late"},
+		{[]string{"--zone=OTHER", "--outage=1h"}, "an outage must be"},
+		{[]string{"--event=no-such-file.yaml"}, "no such file"},
+	} {
+		status, out, errs := command(t, append([]string{"simulate", "--event", file}, tt.args...)...)
+		if status != ExitUsage || out != "" || !strings.Contains(errs, tt.says) {
+			t.Errorf("%v: status %d, %q, %q; want %q", tt.args, status, out, errs, tt.says)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	// ExitUsage: the command line, a setting, a file or a value in it is wrong.
 	// Nothing was begun, nothing changed.
 	ExitUsage = 2
-	// ExitNotFound: there is no such zone.
+	// ExitNotFound: there is no such zone, draw or ticket.
 	ExitNotFound = 3
 	// ExitRefused: the operators' token is wrong.
 	ExitRefused = 4
@@ -33,7 +33,8 @@ const (
 	// ExitConflict: the zone is there already, or others changed it meanwhile.
 	// Nothing was changed.
 	ExitConflict = 6
-	// ExitDiffers: zones apply --check found differences.
+	// ExitDiffers: zones apply --check found differences, or events verify a list that is
+	// not as drawn.
 	ExitDiffers = 7
 )
 
@@ -69,6 +70,7 @@ func statusOf(err error) int {
 		{adminclient.ErrUnavailable, ExitUnreachable},
 		{adminclient.ErrConflict, ExitConflict},
 		{errDiffers, ExitDiffers},
+		{errForged, ExitDiffers},
 		{rehearse.ErrNobody, ExitUsage},
 	} {
 		if errors.Is(err, row.err) {

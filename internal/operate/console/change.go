@@ -27,10 +27,10 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 			}
 			return all, err
 		},
-		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf,
+		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf, expand: expandEvents,
 		effects: func(was, now zone.Settings) []say {
 			line, seen := c.Watch.Latest(was.ZoneID)
-			return effects(was, now, line, seen && line.Known(), c.Now())
+			return effects(was, now, line, seen && line.Known(), c.clock(was.ZoneID))
 		},
 		loss: func(s zone.Settings) []say {
 			waiting := "an unknown number of people"
@@ -91,6 +91,8 @@ func titleOf(id string, was, now zone.Settings, diffs []difference) (title, butt
 		return fmt.Sprintf("Change %d settings of %s?", len(diffs), id), "Change them"
 	}
 	switch d := diffs[0]; {
+	case d.Name == eventsSetting:
+		return eventTitle(was, now)
 	case d.Name == "perMinute" && now.PerMinute == 0:
 		return "Pause " + id + "?", "Pause"
 	case d.Name == "perMinute" && was.PerMinute == 0:

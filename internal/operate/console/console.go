@@ -34,12 +34,16 @@ type Watch interface {
 	Latest(zoneID string) (watch.Sample, bool)
 	History(zoneID string) []watch.Sample
 	Wait(ctx context.Context, after int64) (tick int64, err error)
+	// Clock is the time on the clock of the zone's store, once it is known.
+	Clock(zoneID string) (now time.Time, ok bool)
 }
 
 // Parts are what a Console is made of. All but Now are required.
 type Parts struct {
 	Zones *operator.Service
 	Watch Watch
+	// Draws are those of events.
+	Draws Draws
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
 	Decisions Decisions
@@ -66,6 +70,7 @@ type Console struct {
 	assets   *assets
 	pages    map[string]*template.Template
 	cache    *eventCache
+	looked   looks
 
 	zoneEditor  *editor[zone.Settings]
 	limitEditor *editor[limit.Policy]
@@ -107,35 +112,47 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
 	for pattern, h := range map[string]handler{
-		"POST /console/logout":                 c.logout,
-		"GET /console/{$}":                     c.zonesPage,
-		"GET /console/events":                  c.zonesEvents,
-		"GET /console/changes":                 c.changesPage,
-		"GET /console/new":                     c.newPage,
-		"POST /console/new":                    c.create,
-		"GET /console/zones/{zoneId}":          c.zonePage,
-		"GET /console/zones/{zoneId}/events":   c.zoneEditor.events,
-		"GET /console/zones/{zoneId}/history":  c.history,
-		"GET /console/zones/{zoneId}/forecast": c.forecastPage,
-		"GET /console/zones/{zoneId}/change":   c.zoneEditor.changePage,
-		"POST /console/zones/{zoneId}/change":  c.zoneEditor.change,
-		"POST /console/zones/{zoneId}/ask":     c.zoneEditor.changePage,
-		"POST /console/zones/{zoneId}/preview": c.preview,
-		"POST /console/zones/{zoneId}/undo":    c.zoneEditor.undo,
-		"GET /console/zones/{zoneId}/delete":   c.zoneEditor.deletePage,
-		"POST /console/zones/{zoneId}/delete":  c.zoneEditor.deleteIt,
-		"GET /console/limits":                  c.limitsPage,
-		"GET /console/limits-events":           c.limitsEvents,
-		"GET /console/limits-history":          c.limitsHistory,
-		"GET /console/limits/{name}":           c.limitPage,
-		"GET /console/limits/{name}/events":    c.limitEditor.events,
-		"GET /console/limits/{name}/history":   c.limitHistory,
-		"GET /console/limits/{name}/change":    c.limitEditor.changePage,
-		"POST /console/limits/{name}/change":   c.limitEditor.change,
-		"POST /console/limits/{name}/undo":     c.limitEditor.undo,
-		"GET /console/limits/{name}/delete":    c.limitEditor.deletePage,
-		"POST /console/limits/{name}/delete":   c.limitEditor.deleteIt,
-		"/console/":                            c.nothing,
+		"POST /console/logout":                                       c.logout,
+		"GET /console/{$}":                                           c.zonesPage,
+		"GET /console/events":                                        c.zonesEvents,
+		"GET /console/changes":                                       c.changesPage,
+		"GET /console/new":                                           c.newPage,
+		"POST /console/new":                                          c.create,
+		"GET /console/zones/{zoneId}":                                c.zonePage,
+		"GET /console/zones/{zoneId}/events":                         c.zoneEditor.events,
+		"GET /console/zones/{zoneId}/history":                        c.history,
+		"GET /console/zones/{zoneId}/forecast":                       c.forecastPage,
+		"GET /console/zones/{zoneId}/change":                         c.zoneEditor.changePage,
+		"POST /console/zones/{zoneId}/change":                        c.zoneEditor.change,
+		"POST /console/zones/{zoneId}/ask":                           c.zoneEditor.changePage,
+		"POST /console/zones/{zoneId}/preview":                       c.preview,
+		"POST /console/zones/{zoneId}/undo":                          c.zoneEditor.undo,
+		"GET /console/zones/{zoneId}/delete":                         c.zoneEditor.deletePage,
+		"POST /console/zones/{zoneId}/delete":                        c.zoneEditor.deleteIt,
+		"GET /console/zones/{zoneId}/new-event":                      c.eventForm,
+		"POST /console/zones/{zoneId}/new-event":                     c.eventAsk,
+		"GET /console/zones/{zoneId}/schedule/{event}":               c.eventPage,
+		"GET /console/zones/{zoneId}/schedule/{event}/events":        c.eventEvents,
+		"GET /console/zones/{zoneId}/schedule/{event}/edit":          c.eventForm,
+		"POST /console/zones/{zoneId}/schedule/{event}/edit":         c.eventAsk,
+		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":        c.eventDry,
+		"GET /console/zones/{zoneId}/schedule/{event}/remove":        c.eventRemove,
+		"GET /console/zones/{zoneId}/schedule/{event}/steps/{step}":  c.stepAsk,
+		"POST /console/zones/{zoneId}/schedule/{event}/steps/{step}": c.stepDo,
+		"GET /console/zones/{zoneId}/schedule/{event}/draw":          c.drawJSON,
+		"GET /console/zones/{zoneId}/schedule/{event}/draw/{part}":   c.drawPart,
+		"GET /console/limits":                                        c.limitsPage,
+		"GET /console/limits-events":                                 c.limitsEvents,
+		"GET /console/limits-history":                                c.limitsHistory,
+		"GET /console/limits/{name}":                                 c.limitPage,
+		"GET /console/limits/{name}/events":                          c.limitEditor.events,
+		"GET /console/limits/{name}/history":                         c.limitHistory,
+		"GET /console/limits/{name}/change":                          c.limitEditor.changePage,
+		"POST /console/limits/{name}/change":                         c.limitEditor.change,
+		"POST /console/limits/{name}/undo":                           c.limitEditor.undo,
+		"GET /console/limits/{name}/delete":                          c.limitEditor.deletePage,
+		"POST /console/limits/{name}/delete":                         c.limitEditor.deleteIt,
+		"/console/":                                                  c.nothing,
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))
 	}

@@ -8,6 +8,9 @@
 //	/console/zones/{zoneId}/undo         POST: puts back what a change took away
 //	/console/zones/{zoneId}/forecast     the dry run
 //	/console/zones/{zoneId}/delete       asks for the zone's name
+//	/console/zones/{zoneId}/new-event    lists an event
+//	/console/zones/{zoneId}/schedule/{event}  one event          + events, edit, remove, draw, dryrun
+//	.../schedule/{event}/steps/{step}    what to hold, move or skip a step will do; POST does it
 //	/console/limits                      all policies of limits  + limits-events, limits-history
 //	/console/limits/{name}               one policy              + events, history, change, undo, delete
 //	/console/new, /console/changes       a new zone; the record of all changes
@@ -35,6 +38,13 @@
 // new value of an entry of the record to the old one. So nobody undoes the work
 // of somebody else unseen. Zones and policies are changed in this way by the same
 // code (editor): they differ in their tables of settings, and in what they say.
+//
+// # Events
+//
+// What an event does next is told by the zone's settings and the store's clock (watch.Clock), so
+// its stream asks nothing of the store, and the page's script counts down by that clock. The
+// list is a setting, and changes as others do; a step is held, moved or skipped by the
+// operators' service, if its time is still what the operator saw.
 //
 // # Without scripts
 //

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // editor shows and changes one kind of thing, zones or policies: what they differ in.
@@ -48,6 +50,9 @@ type editor[T any] struct {
 	title   func(name string, was, now T, diffs []difference) (title, button string)
 	effects func(was, now T) []say
 	loss    func(current T) []say
+	// expand puts what differs within a setting in place of it, for who reads; nil if there is
+	// no such setting.
+	expand func(was, now T, all []difference) []difference
 }
 
 // change is an entry of a record.
@@ -113,7 +118,8 @@ func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) er
 type confirmView struct {
 	Path, Title string
 	Effects     []say
-	Differences []difference
+	// Shown is what Differences are to who reads.
+	Differences, Shown []difference
 	// Button does it.
 	Button string
 	// Faults are what cannot be done as asked; then there is no button.
@@ -129,6 +135,12 @@ func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session
 		return err
 	}
 	next, faults := e.propose(r, e.own(current))
+	e.confirm(w, r, s, name, current, next, faults)
+	return nil
+}
+
+// confirm is the page that says what a change will do, and asks; or what is wrong with it.
+func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, name string, current, next T, faults []string) {
 	v := confirmView{Path: e.path(name), Faults: faults}
 	status := http.StatusOK
 	switch v.Differences = differences(e.table(current, next), current, next); {
@@ -140,9 +152,17 @@ func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session
 	default:
 		v.Title, v.Button = e.title(name, current, next, v.Differences)
 		v.Effects = e.effects(current, next)
+		v.Shown = e.told(current, next, v.Differences)
 	}
 	e.render(w, r, status, "confirm", s, v.Title, v)
-	return nil
+}
+
+// told are differences as a person reads them.
+func (e *editor[T]) told(was, now T, all []difference) []difference {
+	if e.expand == nil {
+		return all
+	}
+	return e.expand(was, now, all)
 }
 
 // conflictView is the page after a change that was not made, since somebody
@@ -219,7 +239,7 @@ const maxTries = 5
 func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, name string, current, was, now T) error {
 	ctx := r.Context()
 	for range maxTries {
-		next, others := merge(e.table(current, was, now), e.own(current), was, now)
+		next, others := merge(settable(e.table(current, was, now)), e.own(current), was, now)
 		if len(others) > 0 {
 			e.conflict(w, r, s, name, others)
 			return nil
@@ -257,6 +277,11 @@ func (e *editor[T]) doneQuery(r *http.Request, name string, now T) string {
 		return ""
 	}
 	return "?done=" + changeID(changes[0])
+}
+
+// settable are the settings that are not the servers' own.
+func settable[T any](t table[T]) table[T] {
+	return slices.DeleteFunc(slices.Clone(t), func(x setting.Setting[T]) bool { return x.Own })
 }
 
 func (e *editor[T]) same(a, b T) bool { return len(differences(e.table(a, b), a, b)) == 0 }

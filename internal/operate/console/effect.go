@@ -18,6 +18,8 @@ type say struct {
 	Text string
 	At   moment
 	Tail string
+	// Full has the time with its day.
+	Full bool
 	// Warn marks what an operator must not overlook; the page writes a word
 	// and a sign before it.
 	Warn bool
@@ -80,6 +82,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	}
 	all.rest(was, now, line)
 	all.page(was, now)
+	all.events(was, now, line, at)
 	if !seen {
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}

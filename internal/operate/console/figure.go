@@ -26,6 +26,7 @@ const stalledAfter = 60
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	sold := len(s.SoldOut) > 0
+	gathers, opens := s.Unopened(false)
 	s = s.InForce()
 	switch {
 	case seen && !now.Known() && sold:
@@ -36,6 +37,10 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
 	case seen && !now.Known():
 		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
+	case gathers != "" && opens == 0:
+		return state{"bad", "▮▮", "Opening held", "The opening of " + gathers + " is held: nobody is let in until somebody moves it."}
+	case gathers != "" && s.PerMinute > 0:
+		return state{"ok", "◔", "Gathering", "People gather for " + gathers + ". Nobody is let in before it opens."}
 	case s.Mode == zone.ModeOpen:
 		return state{"warn", "▲", "Open", "Everybody who comes is let in at once. The limit does not hold."}
 	case s.PerMinute == 0 && s.Mode == zone.ModeClosed:

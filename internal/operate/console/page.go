@@ -22,7 +22,7 @@ import (
 func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
-		"count": count, "figure": newFigure, "lower": strings.ToLower,
+		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
@@ -88,6 +88,18 @@ type zoneView struct {
 	Resume int64
 	Fields []field
 	Hour   []hourRow
+	// Events are those of the list, the next one first.
+	Events []occasion
+}
+
+// Event is the event that is next or under way; nil for none.
+func (v zoneView) Event() *occasion {
+	if p := v.Zone.EventState.Now; p != nil {
+		if i := slices.IndexFunc(v.Events, func(o occasion) bool { return o.Name == p.Event.Name }); i >= 0 && v.Events[i].Next != nil {
+			return &v.Events[i]
+		}
+	}
+	return nil
 }
 
 // Paused reports whether the limit is 0.
@@ -134,7 +146,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID))}
+	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current)}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(changes)

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -27,6 +28,7 @@ import (
 // pictured are the pages that docs/img shows.
 var pictured = map[string]string{
 	"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "limit": "limits/orders-api",
+	"event": "zones/SALE/schedule/noon", "event-open": "zones/PREMIERE/schedule/noon",
 }
 
 // TestPictures takes the pictures of docs/img, of a simulated crowd: 36,000
@@ -78,8 +80,52 @@ func TestPictures(t *testing.T) {
 	r.at = now
 	r.mu.Unlock()
 	r.flood(now)
+	r.sale(now)
 	take(t, r)
 	r.seen.stop()
+}
+
+// sale lists an event that opens in a minute, and one that opened four minutes ago with
+// 24,310 drawn.
+func (r *room) sale(now time.Time) {
+	const drawn = 24_310
+	r.drawn(drawn, "sale", whole)
+	r.draws.draw.ZoneID = "PREMIERE"
+	for zoneID, opens := range map[string]time.Time{"SALE": now.Add(59 * time.Second), "PREMIERE": now.Add(-4 * time.Minute)} {
+		clock := func(at time.Time) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.at = at
+		}
+		text := func(d time.Duration) string { return opens.Add(d).Format(time.RFC3339) }
+		clock(opens.Add(-time.Hour))
+		r.list(zoneID, event.Event{
+			Name: "noon", PreQueueAt: text(-30 * time.Minute), OpensAt: text(0), ClosesAt: text(2 * time.Hour), EndsAt: text(3 * time.Hour),
+			Order: event.OrderDraw, Settings: event.Values{"perMinute": "2400"},
+		})
+		clock(opens.Add(-30 * time.Minute))
+		r.makeDue(zoneID)
+		clock(now)
+		r.makeDue(zoneID)
+		var all []watch.Sample
+		for at := now.Add(-45 * time.Minute); !at.After(now); at = at.Add(time.Second) {
+			s := watch.Sample{At: at.UnixMilli(), Store: watch.StoreOK, Mode: zone.ModeQueue, WindowLimit: 240, PerMinute: 2_400, RateSeconds: 60, EstimateMillis: 600_000}
+			minutes := opens.Sub(at).Minutes()
+			if minutes < 30 {
+				s.Waiting = int64(drawn * math.Exp(-max(0, minutes)/9) * (1 - math.Exp(minutes-30)))
+				s.JoinsPerMinute, s.PollsPerSecond = math.Round(float64(s.Waiting)/9), float64(s.Waiting)/(15+math.Sin(minutes*3))
+			}
+			if minutes <= 0 {
+				s.Waiting = drawn + int64(minutes*2_400)
+				s.InWindow, s.InMinute, s.Use = 240, min(2_400, int64(-minutes*2_400)), 1
+				s.PollsPerSecond, s.JoinsPerMinute = float64(s.Waiting)/9.5, 40
+			}
+			all = append(all, s)
+		}
+		r.seen.mu.Lock()
+		r.seen.samples[zoneID] = all
+		r.seen.mu.Unlock()
+	}
 }
 
 // flood makes policies, of which one is flooded for a quarter of an hour.

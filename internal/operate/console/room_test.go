@@ -11,17 +11,20 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -46,6 +49,7 @@ type room struct {
 	// book is the policies of limits, decided what is seen of them.
 	book    *policyset.Set
 	decided *decided
+	draws   *draws
 
 	mu sync.Mutex
 	at time.Time
@@ -59,12 +63,13 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(store, r.seen, log)
+	r.seen.now, r.draws = r.now, &draws{}
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Draws: r.draws, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
@@ -189,6 +194,37 @@ type sight struct {
 	tick    int64
 	next    chan struct{}
 	stopped bool
+	// ahead is by how much the stores' clock is before the server's.
+	ahead time.Duration
+	now   func() time.Time
+}
+
+func (s *sight) Clock(string) (time.Time, bool) { return s.now().Add(s.ahead), true }
+
+// draws are what is published of draws, as the test says.
+type draws struct {
+	draw  *schedule.Draw
+	parts []schedule.Part
+	read  int
+}
+
+func (d *draws) Draw(_ context.Context, zoneID, name string) (schedule.Draw, error) {
+	switch {
+	case d.draw == nil:
+		return schedule.Draw{}, schedule.ErrNoDraw
+	case d.draw.ZoneID != zoneID: // another one, that has not opened
+		return schedule.Draw{ZoneID: zoneID, Draw: event.Draw{Event: name, Commitment: d.draw.Commitment}}, nil
+	}
+	return *d.draw, nil
+}
+
+func (d *draws) Part(_ context.Context, _, _, part string) (schedule.Part, error) {
+	i, err := strconv.Atoi(part)
+	if err != nil || i < 1 || i > len(d.parts) {
+		return schedule.Part{}, schedule.ErrNoDraw
+	}
+	d.read++
+	return d.parts[i-1], nil
 }
 
 func newSight() *sight {

@@ -32,6 +32,8 @@ const (
 type frame struct {
 	// At is the second, Unix milliseconds; 0 before the first sample.
 	At int64 `json:"at"`
+	// Clock is that of the zone's store when this was made, Unix milliseconds; 0 of a policy.
+	Clock int64 `json:"clock,omitempty"`
 	// Stamp is another when the settings are.
 	Stamp string             `json:"stamp"`
 	State state              `json:"state"`
@@ -103,7 +105,7 @@ func (e *eventCache) of(ctx context.Context, tick int64, key string, from conten
 func (c *Console) zoneFrame(s zone.Settings) frame {
 	now, seen := c.Watch.Latest(s.ZoneID)
 	return frame{
-		At: now.At, Stamp: stampOf(s), State: stateOf(s, now, seen),
+		At: now.At, Clock: c.clock(s.ZoneID).UnixMilli(), Stamp: stampOf(s), State: stateOf(s, now, seen),
 		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
 	}
 }
@@ -196,7 +198,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key 
 	for {
 		event, err := c.cache.of(ctx, tick, key, from)
 		switch {
-		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown):
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown), errors.Is(err, errNothing):
 			send([]byte("event: gone\ndata: {}\n\n"))
 			return nil
 		case err != nil:

@@ -106,34 +106,55 @@ func (s *Service) Step(ctx context.Context, zoneID, name string, step event.Step
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		next := was
-		var fault string
-		if p := was.EventState.Now; p == nil || p.Event.Name != name {
-			fault = fmt.Sprintf("event %q is neither next nor under way", name)
-		} else {
-			now := s.clock(ctx, zoneID)
-			switch how {
-			case StepHold:
-				next.EventState, fault = was.EventState.Hold(step, now)
-			case StepMove:
-				next.EventState, fault = was.EventState.Move(step, to, now)
-			case StepSkip:
-				next, fault = was.Skip(step, now)
-			default:
-				fault = fmt.Sprintf("do %q must be hold, move or skip", how)
-			}
-		}
-		if fault != "" {
-			return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
-		}
-		_, err = s.store.PutZone(ctx, next, &was, by)
-		switch {
-		case err == nil:
-			s.log.InfoContext(ctx, "event step changed", "zone", zoneID, "event", name, "step", step, "how", how, "by", by)
-			return next, nil
-		case !errors.Is(err, line.ErrZoneChanged):
-			return zone.Settings{}, fmt.Errorf("operator: change step: %w", err)
+		next, err := s.StepFrom(ctx, was, name, step, how, to, by)
+		if !errors.Is(err, line.ErrZoneChanged) {
+			return next, err
 		}
 	}
 	return zone.Settings{}, ErrConflict
+}
+
+// StepFrom is Step of a zone that the caller has seen. If it is not so any more, nothing is
+// changed: it returns line.ErrZoneChanged.
+func (s *Service) StepFrom(ctx context.Context, was zone.Settings, name string, step event.Step, how StepChange, to time.Time, by string) (zone.Settings, error) {
+	next, fault := Stepped(was, name, step, how, to, s.clock(ctx, was.ZoneID))
+	if fault != "" {
+		return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
+	}
+	if _, err := s.store.PutZone(ctx, next, &was, by); err != nil {
+		return zone.Settings{}, fmt.Errorf("operator: change step: %w", err)
+	}
+	s.log.InfoContext(ctx, "event step changed", "zone", was.ZoneID, "event", name, "step", step, "how", how, "by", by)
+	return next, nil
+}
+
+// Stepped is the zone after Step, and changes nothing. fault is a sentence where that cannot
+// be; now is on the store's clock.
+func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to, now time.Time) (next zone.Settings, fault string) {
+	next = was
+	if p := was.EventState.Now; p == nil || p.Event.Name != name {
+		return was, fmt.Sprintf("event %q is neither next nor under way", name)
+	}
+	switch how {
+	case StepHold:
+		next.EventState, fault = was.EventState.Hold(step, now)
+	case StepMove:
+		next.EventState, fault = was.EventState.Move(step, to, now)
+	case StepSkip:
+		next, fault = was.Skip(step, now)
+	default:
+		fault = fmt.Sprintf("do %q must be hold, move or skip", how)
+	}
+	return next, fault
+}
+
+// Faults are what is wrong with settings that are to take the place of others; none if they may.
+func (s *Service) Faults(ctx context.Context, was, now zone.Settings) []string {
+	if faults := rangeFaults(now); len(faults) > 0 {
+		return faults
+	}
+	if invalid, refused := errors.AsType[*serve.InvalidError](s.adopt(ctx, &was, &now)); refused {
+		return invalid.Faults
+	}
+	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -63,4 +65,41 @@ func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forec
 		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
 	}
 	return Forecast{At: stats.State.NowMillis, Settings: settings, Forecast: f}, nil
+}
+
+const (
+	// MaxPlayed is how many may gather for an event that a server plays; more are for
+	// queue-server simulate --event.
+	MaxPlayed = 10_000
+	// playTimeout bounds how long that takes a server's core.
+	playTimeout = 15 * time.Second
+)
+
+// Play plays an event of a zone in virtual time, as queue-server simulate --event does: once
+// as planned, and once more with the store away at the opening if c.Outage is not 0. It changes
+// nothing. It returns an error that wraps sale.ErrConfig, ErrBusy, or context.DeadlineExceeded
+// where that would take longer than this server can spare, and ends with ctx.
+func (s *Service) Play(ctx context.Context, c sale.Config) ([]sale.Report, error) {
+	if c.Gather > MaxPlayed {
+		return nil, fmt.Errorf("%w: at most %d can gather here", sale.ErrConfig, MaxPlayed)
+	}
+	if !s.forecasting.CompareAndSwap(false, true) {
+		return nil, ErrBusy
+	}
+	defer s.forecasting.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, playTimeout)
+	defer cancel()
+	outages := []time.Duration{0}
+	if c.Outage != 0 {
+		outages = append(outages, c.Outage)
+	}
+	var all []sale.Report
+	for _, c.Outage = range outages {
+		one, err := sale.Run(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("operator: play an event: %w", err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }

@@ -43,6 +43,7 @@ const slowAnswer = 5 * time.Second
 type step struct {
 	how     how
 	period  time.Duration // pollingPeriod, while waiting
+	gathers bool          // while waiting: nobody has a number
 	enter   bool
 	problem problem.Problem
 	page    int // the status of a page in HTML, of something between client and room
@@ -54,6 +55,8 @@ func (s step) but(h how) step {
 }
 
 func waiting(period time.Duration) step { return step{period: period} }
+
+func gathering(period time.Duration) step { return step{period: period, gathers: true} }
 
 func page(status int) step { return step{page: status} }
 
@@ -88,6 +91,7 @@ var (
 func Acts() []Act {
 	acts := []Act{
 		{"calm", "a line that moves; each answer renews the token", []step{waiting(2 * time.Second), waiting(3 * time.Second), waiting(1500 * time.Millisecond), entering}},
+		{"event", "people gather for an event: position 0, then a number, then the pass", []step{gathering(2 * time.Second), gathering(3 * time.Second), second, entering}},
 		{"straight", "no line: the join is answered with the pass", []step{entering}},
 		{"busy", "429 for the join, twice; 429 and 408 for polls", []step{busy(3), refused(wait.ErrFull, 5), second, busy(2), refused(serve.ErrTooSlow, 2), second, entering}},
 		{"away", "503 for the join; three 503 one after the other in the middle of the wait", []step{away(2), second, away(3), away(2), away(3), second, entering}},
@@ -133,6 +137,8 @@ func (s step) String() string {
 		return "the pass"
 	case s.problem.Status != 0:
 		return strconv.Itoa(s.problem.Status) + " " + s.problem.Code
+	case s.gathers:
+		return "position 0"
 	default:
 		return "a place"
 	}

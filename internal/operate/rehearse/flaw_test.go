@@ -43,6 +43,9 @@ func (c *client) wait(ctx context.Context) {
 				c.enter(ctx, a.Admission.Pass)
 				return
 			}
+			if a.Waiting.Position == 0 && c.has("gives up at position 0") {
+				return
+			}
 			period := time.Duration(a.Waiting.PollingPeriod) * time.Millisecond
 			if c.has("polls too soon") {
 				period /= 2
@@ -154,6 +157,7 @@ func TestEachRuleBites(t *testing.T) {
 		{"polls too soon", []rehearse.Rule{rehearse.RulePeriod}},
 		{"keeps an old token", []rehearse.Rule{rehearse.RuleToken}},
 		{"joins instead of polling", []rehearse.Rule{rehearse.RuleToken}},
+		{"gives up at position 0", []rehearse.Rule{rehearse.RuleGoOn}},
 		{"gives up at 0", []rehearse.Rule{rehearse.RuleGoOn}},
 		{"gives up at 408", []rehearse.Rule{rehearse.RuleGoOn}},
 		{"gives up at 429", []rehearse.Rule{rehearse.RuleGoOn}},

@@ -37,6 +37,7 @@ type answer struct {
 	Token      string `json:"token"`
 	CanEnter   bool   `json:"canEnter"`
 	Waiting    struct {
+		Position      int64 `json:"position"`
 		PollingPeriod int64 `json:"pollingPeriod"`
 	} `json:"waiting"`
 	Admission struct {
@@ -78,7 +79,7 @@ func (a app) wait(ctx context.Context) error {
 				// if answer.canEnter: pass = answer.admission.pass
 				pass = answer.Admission.Pass
 			} else {
-				// else: show answer.waiting.position, .estimatedWait      # milliseconds
+				// else: show answer.waiting.position, .estimatedWait      # 0: no number yet; milliseconds
 				// sleep answer.waiting.pollingPeriod                # milliseconds, not less
 				sleep(ctx, time.Duration(answer.Waiting.PollingPeriod)*time.Millisecond)
 			}

@@ -32,6 +32,9 @@ const issuerName = "rehearsal"
 // passTTL is how long a pass is good.
 const passTTL = 5 * time.Minute
 
+// opensIn is how far ahead the opening is that those hear of who gather.
+const opensIn = 10 * time.Second
+
 func newProps() (*props, error) {
 	secret := make([]byte, token.MinSecretBytes)
 	_, _ = rand.Read(secret) // it never fails
@@ -90,6 +93,11 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 	a, err := ps.issuer.Answer(zoneID, told)
 	if err != nil {
 		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
+	}
+	if s.gathers {
+		now := time.Now().UnixMilli()
+		a.Event, a.OpensAtMillis = "rehearsed", now+opensIn.Milliseconds()
+		a.Line.Position, a.Line.State = 0, line.State{NowMillis: now, Waiting: 1}
 	}
 	out.body, out.token, out.pass = string(a.AppendJSON(nil)), a.Token, a.Pass
 	out.header["Content-Type"] = "application/json"

@@ -1,12 +1,12 @@
 package metric
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -39,11 +39,7 @@ type gauges struct {
 
 // Show registers the gauges of all zones, asked of l at each scrape.
 func (m *Metrics) Show(l Lines) error {
-	err := m.reg.Register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
+	return m.register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
 }
 
 // zoneGauges are the gauges of a zone. All servers of one store show the same:
@@ -86,6 +82,7 @@ func zoneGauges() []gauge {
 			},
 		},
 	}
+	all = append(all, eventGauges()...)
 	for _, x := range line.TotalTable {
 		if x.Help != "" {
 			all = append(all, total("queue_zone_"+x.Snake()+"_total", x.Help, x.At))
@@ -99,6 +96,27 @@ func zoneGauges() []gauge {
 		})
 	}
 	return all
+}
+
+// eventGauges are those of the event that is next or under way, by the store's clock.
+func eventGauges() []gauge {
+	of := func(name, help string, value func(event.State, line.State) int64) gauge {
+		return gauge{desc: describe(name, help), kind: prometheus.GaugeValue, value: func(z zone.Settings, s line.Stats) float64 {
+			return (time.Duration(value(z.EventState, s.State)) * time.Millisecond).Seconds()
+		}}
+	}
+	return []gauge{
+		{
+			desc: describe("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0."),
+			kind: prometheus.GaugeValue, value: func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) },
+		},
+		of("queue_event_next_timestamp_seconds", "When the next step of the event is to be made, Unix time; 0 for none, and while it is held.",
+			func(e event.State, _ line.State) int64 { return e.NextMillis() }),
+		of("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
+			func(e event.State, s line.State) int64 { return e.LateMillis(s.NowMillis) }),
+		of("queue_event_held_seconds", "For how long a step that an operator holds is past the time at which it was listed; 0 for none.",
+			func(e event.State, s line.State) int64 { return e.HeldMillis(s.NowMillis) }),
+	}
 }
 
 func describe(name, help string) *prometheus.Desc {
@@ -141,26 +159,18 @@ func oneIf(holds bool) float64 {
 // ShowServer registers what is known of this server as a whole: whether it is
 // ready, as /readyz would say, asked at each scrape.
 func (m *Metrics) ShowServer(ready func() bool) error {
-	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_ready", Help: "1 while this server asks for traffic, as /readyz says; else 0.",
 	}, func() float64 { return oneIf(ready()) }))
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
 }
 
 // ShowKept registers whether all that is in force on this server would survive it,
 // asked at each scrape: notKept returns nil then.
 func (m *Metrics) ShowKept(notKept func() error) error {
-	err := m.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_store_unsaved",
 		Help: "1 while settings are in force on this server that its store did not take, and that are lost with it; else 0.",
 	}, func() float64 { return oneIf(notKept() != nil) }))
-	if err != nil {
-		return fmt.Errorf("metric: %w", err)
-	}
-	return nil
 }
 
 // Describe implements prometheus.Collector.

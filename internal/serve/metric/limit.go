@@ -1,23 +1,12 @@
 package metric
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
-
-// Limits is who decides what a client may take: the limiter.
-type Limits interface {
-	// Counts are the decisions since the start, of all policies.
-	Counts() []limiter.TierCounts
-	// Refusals are those since the start, by the kind of client.
-	Refusals() []limiter.KindCounts
-	// Failing is how many partitions of the store are answered by failure policies.
-	Failing() int
-}
 
 // LimitMeter shows how long decisions take, and when a store begins to fail. It
 // implements limiter.Meter.
@@ -33,11 +22,6 @@ func (m *Metrics) LimitMeter() (*LimitMeter, error) {
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "queue_limit_partition_changes_total", Help: "How often a partition of the limits' store began to fail, and was calm again.",
 	}, []string{"to"})
-	for _, c := range []prometheus.Collector{took, changes} {
-		if err := m.reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metric: %w", err)
-		}
-	}
 	return &LimitMeter{
 		took: map[limiter.Source]prometheus.Observer{
 			limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
@@ -46,7 +30,7 @@ func (m *Metrics) LimitMeter() (*LimitMeter, error) {
 		changes: map[bool]prometheus.Counter{
 			true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm"),
 		},
-	}, nil
+	}, m.register(took, changes)
 }
 
 // Took implements limiter.Meter.
@@ -61,14 +45,14 @@ func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
 // decisions shows what the limiter counts.
 type decisions struct {
-	of                        Limits
+	of                        *limiter.Limiter
 	desc, remaining, refusals *prometheus.Desc
 }
 
 // ShowLimits registers the counters of decisions, asked of l at each scrape. Every
 // policy and tier that is in force has all outcomes, from 0; never a key.
-func (m *Metrics) ShowLimits(l Limits) error {
-	for _, c := range []prometheus.Collector{
+func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
+	return m.register(
 		&decisions{
 			l, prometheus.NewDesc("queue_limit_decisions_total",
 				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),
@@ -82,12 +66,7 @@ func (m *Metrics) ShowLimits(l Limits) error {
 			Name: "queue_limit_failing_partitions",
 			Help: "How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.",
 		}, func() float64 { return float64(l.Failing()) }),
-	} {
-		if err := m.reg.Register(c); err != nil {
-			return fmt.Errorf("metric: %w", err)
-		}
-	}
-	return nil
+	)
 }
 
 // Describe implements prometheus.Collector.

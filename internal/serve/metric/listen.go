@@ -1,6 +1,9 @@
 package metric
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/procfs"
+)
 
 // listens are connections that the kernel turned away before any program saw
 // them, as it has counted since this machine, or container, started. It counts
@@ -21,6 +24,19 @@ func newListens() *listens {
 			nil, nil),
 		read: readListens,
 	}
+}
+
+// readListens reads TcpExt of /proc/self/net/netstat, which Linux alone has.
+func readListens() (overflows, drops float64, ok bool) {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0, 0, false
+	}
+	all, err := self.Netstat()
+	if err != nil || all.ListenOverflows == nil || all.ListenDrops == nil {
+		return 0, 0, false
+	}
+	return *all.ListenOverflows, *all.ListenDrops, true
 }
 
 // Describe implements prometheus.Collector.

@@ -28,6 +28,8 @@ var (
 	callBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
 	// waitBuckets reach from "at once" to an evening.
 	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
+	// stepBuckets are fine around the second in which a step must be made.
+	stepBuckets = []float64{.25, .5, .75, 1, 2, 5, 15, 60, 300}
 	// errorBuckets are fine around 0.15, the most that the median should be.
 	errorBuckets = []float64{.02, .05, .1, .15, .2, .3, .4, .5, .75, 1, 2, 5}
 )
@@ -50,15 +52,18 @@ type Metrics struct {
 	codes []string
 
 	joins, polls, refusals *prometheus.CounterVec
-	site, sessions, steps  *prometheus.CounterVec
+	site, sessions         *prometheus.CounterVec
 	admissions, restored   *prometheus.CounterVec
 	localAdmissions        *prometheus.CounterVec
 	storeFailing, clock    *prometheus.GaugeVec
 	waits, estimateErrors  *prometheus.HistogramVec
+	steps                  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
 	byCall                 [len(store.Calls)]callMeter
 	guard                  guardMeter
+	// ofZones are those of the above whose first label is a zone.
+	ofZones []vec
 
 	// zones is replaced, never changed; mu guards its replacement.
 	zones atomic.Pointer[map[string]*zoneMeter]
@@ -77,7 +82,6 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
 		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
 		site:       counter("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.", "zone", "outcome"),
-		steps:      counter("queue_event_steps_total", "Steps of events that this server made.", "zone"),
 		sessions:   counter("queue_site_sessions_total", "Sessions begun: browsers that were let into a site.", "zone"),
 		admissions: counter("queue_admissions_total", "Visitors let in by this server.", "zone"),
 		restored:   counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.", "zone"),
@@ -94,6 +98,8 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		estimateErrors: histogram("queue_estimate_error_ratio",
 			"|estimate - real| / real, of the first estimate that a visitor got; 1 of 16 visitors, real waits of 1 s or more.",
 			errorBuckets, "zone"),
+		steps: histogram("queue_event_step_delay_seconds",
+			"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.", stepBuckets, "zone"),
 		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
 			callBuckets, "call"),
 		guard:    newGuardMeter(counter),
@@ -107,15 +113,18 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
 	})
 	build.Set(1)
-	for _, c := range []prometheus.Collector{
+	m.ofZones = []vec{
 		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
 		m.waits, m.estimateErrors,
-		m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metric: %w", err)
+	}
+	for _, v := range m.ofZones {
+		if err := m.register(v); err != nil {
+			return nil, err
 		}
+	}
+	if err := m.register(m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
+		return nil, err
 	}
 	for call, name := range store.Calls {
 		m.byCall[call] = callMeter{m.calls.WithLabelValues(name), m.failures.WithLabelValues(name)}
@@ -123,6 +132,22 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)
 	return m, nil
+}
+
+// vec is the series of one metric, of all zones.
+type vec interface {
+	prometheus.Collector
+	DeletePartialMatch(prometheus.Labels) int
+}
+
+// register registers collectors, up to one that cannot be.
+func (m *Metrics) register(all ...prometheus.Collector) error {
+	for _, c := range all {
+		if err := m.reg.Register(c); err != nil {
+			return fmt.Errorf("metric: %w", err)
+		}
+	}
+	return nil
 }
 
 func histogram(name, help string, buckets []float64, label string) *prometheus.HistogramVec {

@@ -29,10 +29,11 @@ type zoneMeter struct {
 	joins, polls, refusals, site map[string]prometheus.Counter
 
 	admissions, restored  prometheus.Counter
-	sessions, steps       prometheus.Counter
+	sessions              prometheus.Counter
 	localAdmissions       prometheus.Counter
 	storeFailing, clock   prometheus.Gauge
 	waits, estimateErrors prometheus.Observer
+	steps                 prometheus.Observer
 	estimates             sample
 	recentErrors          recent
 }
@@ -64,8 +65,10 @@ func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outco
 // SessionBegun counts one browser that was let into a site.
 func (m *Metrics) SessionBegun(zoneID string) { m.meter(zoneID).sessions.Inc() }
 
-// Step counts one step of an event that this server made.
-func (m *Metrics) Step(zoneID string) { m.meter(zoneID).steps.Inc() }
+// Step counts one step of an event that this server made, and how late that was.
+func (m *Metrics) Step(zoneID string, late time.Duration) {
+	m.meter(zoneID).steps.Observe(late.Seconds())
+}
 
 // Admit counts one visitor who was let in, and how long the visitor had waited.
 func (m *Metrics) Admit(zoneID string, waited time.Duration) {
@@ -133,10 +136,7 @@ func (m *Metrics) Forget(zoneID string) {
 	// After the zone is out of the map, or a late caller would count in a
 	// series that nobody sees. That one may still do so is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
-	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
-		m.waits, m.estimateErrors,
-	} {
+	for _, v := range m.ofZones {
 		v.DeletePartialMatch(gone)
 	}
 }

@@ -126,7 +126,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 	for status, schemas := range map[line.Status][]string{
 		line.Waiting: {"Waiting", "WaitingPlace"}, line.Admitted: {"Admitted", "Admission"},
 	} {
-		a := answer.Answer{ZoneID: "Z", Notice: 1, Event: "E", OpensAtMillis: 1, Line: line.Answer{Status: status, HighMillis: 1, Reason: line.Faster}}
+		a := answer.Answer{ZoneID: "Z", Notice: 1, Paused: true, Event: "E", OpensAtMillis: 1, Line: line.Answer{Status: status, HighMillis: 1, Reason: line.Faster}}
 		dec, names := json.NewDecoder(bytes.NewReader(a.AppendJSON(nil))), map[int][]string{}
 		for depth, isName := 0, false; ; {
 			token, err := dec.Token()
@@ -146,7 +146,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 			}
 		}
 		for i, schema := range schemas {
-			same(t, o, schema, "AppendJSON in internal/answer/answer.go", names[i+1], "notice", "event", "estimatedWaitRange", "reason")
+			same(t, o, schema, "AppendJSON in internal/answer/answer.go", names[i+1], "notice", "paused", "event", "estimatedWaitRange", "reason")
 		}
 	}
 }

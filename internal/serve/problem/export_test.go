@@ -37,9 +37,9 @@ var told = []*kind{
 
 // Ordered are the codes of what operators order, in the order of the alphabet.
 func Ordered() (codes []string) {
-	for _, row := range table {
-		if row.kind.ordered && !slices.Contains(codes, row.kind.code) {
-			codes = append(codes, row.kind.code)
+	for _, k := range table {
+		if k.ordered && !slices.Contains(codes, k.code) {
+			codes = append(codes, k.code)
 		}
 	}
 	slices.Sort(codes)
@@ -62,14 +62,12 @@ func Kinds() map[string]Kind {
 			RetryMin: k.retryMin, RetryMax: k.retryMax, Challenge: k.challenge,
 		}
 	}
-	for _, row := range table {
-		add(row.kind)
+	for i := range table {
+		add(&table[i])
 	}
 	for _, k := range told {
 		add(k)
 	}
-	for _, k := range byStatus {
-		add(k)
-	}
+	add(&internalError)
 	return all
 }

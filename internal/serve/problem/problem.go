@@ -1,13 +1,16 @@
 package problem
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
@@ -49,9 +52,15 @@ func Of(err error) Problem {
 
 // kindOf returns the row of err in the table, else internalError.
 func kindOf(err error) *kind {
-	for _, row := range table {
-		if errors.Is(err, row.err) {
-			return row.kind
+	if errors.Is(err, context.Canceled) {
+		// The client went away, or the server is stopping: stores and rooms wrap it together
+		// with their own. Only the latter's clients read the answer; for them it is true.
+		err = line.ErrStoreUnavailable
+	}
+	is := func(target error) bool { return errors.Is(err, target) }
+	for i := range table {
+		if slices.ContainsFunc(table[i].errs, is) {
+			return &table[i]
 		}
 	}
 	return &internalError
@@ -60,11 +69,13 @@ func kindOf(err error) *kind {
 // OfStatus returns the problem for a status that echo or a middleware chose.
 // One without a row of its own gets a code made from its name.
 func OfStatus(status int) Problem {
-	if k, ok := byStatus[status]; ok {
-		return describe(k, nil)
+	for i := range table {
+		if k := &table[i]; k.ofStatus && k.status == status {
+			return describe(k, nil)
+		}
 	}
 	name := http.StatusText(status)
-	if status < http.StatusBadRequest || name == "" {
+	if status < http.StatusBadRequest || name == "" || status == internalError.status {
 		return describe(&internalError, nil)
 	}
 	return describe(&kind{
@@ -86,7 +97,7 @@ func describe(k *kind, err error) Problem {
 	if told, ok := errors.AsType[*ticket.InvalidError](err); ok {
 		p.Detail = told.Reason
 	}
-	if k != &invalidRequest {
+	if p.Detail != "" {
 		return p
 	}
 	p.Detail = "The server could not read the request."

@@ -82,9 +82,10 @@ export function judge(res, last, zoneId, joins, may) {
   const right = check(answer, {
     'status is 200': () => res.status === 200,
     'shape is the contract\'s': (a) => a === null ? res.status !== 200 : hasShape(a, zoneId),
+    'a number comes when people have settled': (a) => !isWaiting(a) || !may.settlesBefore || numbered(a.waiting, may.settlesBefore),
     'Retry-After is the polling period': (a) => !isWaiting(a) || retryAfterFits(res, a),
     'place is the same': (a) => !a || !last || samePlace(last, a),
-    'position never rises': (a) => !isWaiting(a) || !isWaiting(last) || a.waiting.position <= last.waiting.position,
+    'position never rises': (a) => !isWaiting(a) || !isWaiting(last) || nearer(a.waiting, last.waiting),
     'entry comes with a pass': (a) => !a || a.canEnter !== true || hasPass(a),
     'once in, always the same admission': (a) => !a || !last || last.canEnter !== true || sameAdmission(last, a),
   });
@@ -124,13 +125,28 @@ function hasShape(a, zoneId) {
       && whole(a.admission.expiresAt, a.admission.admittedAt + 1);
   }
   const w = a.waiting;
+  // While people gather for an event nobody has a number.
   return a.canEnter === false && a.admission === undefined && typeof w === 'object' && w !== null
-    && whole(w.position, 1) && whole(w.total, w.position)
+    && whole(w.position, w.event ? 0 : 1) && whole(w.total, w.position)
     && whole(w.estimatedWait, 0) && whole(w.pollingPeriod, 1) && whole(w.arrivedAtMicros, 1);
 }
 
 function whole(value, least) {
   return Number.isSafeInteger(value) && value >= least;
+}
+
+// nearer reports whether one waiting is told to stand where it stood, or before that.
+// One who had no number yet may get any.
+export function nearer(w, last) {
+  return last.position === 0 || w.position <= last.position && w.position > 0;
+}
+
+// numbered reports whether who waits for an event has a number if, and only if, people have
+// settled, so many milliseconds before the opening. At that moment itself the clocks of
+// server and store may differ.
+function numbered(w, settlesBefore) {
+  const left = w.event ? w.event.opensIn : 0;
+  return Math.abs(left - settlesBefore) < 1000 || (w.position > 0) === (left < settlesBefore);
 }
 
 function retryAfterFits(res, a) {

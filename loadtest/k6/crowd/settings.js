@@ -46,6 +46,7 @@ export function everyone(n, seconds) {
 //   estimateError                median of |told - real| / real
 //   capacityUsed                 least share of the places that were taken while
 //                                two windows' worth waited
+//   firstWindows                 the same of the first two windows after an opening
 //   everybodyIn                  nobody may still wait at the end
 //   unanswered                   most requests that get no answer, or 503
 export const promises = {
@@ -79,7 +80,8 @@ export const summaryTrendStats = ['med', 'p(95)', 'p(99)', 'max', 'count'];
 // begin makes sure that the run can mean something, names it, and opens the
 // story for the judge. The name makes each clientId new in every run: a repeated
 // join would find an old admission.
-export function begin(scenario, zoneId, held, counters) {
+// opensAt is when an event opens, in Unix milliseconds; 0 for none.
+export function begin(scenario, zoneId, held, counters, opensAt = 0) {
   // A counter without a sample is not held against its thresholds.
   counters.forEach((counter) => counter.add(0));
   const answer = http.get(`${baseURL}/traffic/zones/${zoneId}`);
@@ -87,6 +89,6 @@ export function begin(scenario, zoneId, held, counters) {
     exec.test.abort(`zone ${zoneId} at ${baseURL}: status ${answer.status} ${answer.error || answer.body}`);
   }
   const began = Date.now();
-  console.log(JSON.stringify({ scenario, zoneId, began, size, promises: held }));
+  console.log(JSON.stringify({ scenario, zoneId, began, size, promises: held, opens: opensAt && opensAt - began }));
   return { run: Math.random().toString(36).slice(2, 10), began };
 }

@@ -6,12 +6,12 @@
 //    estimate, period], ...]}
 //
 // Times are milliseconds since the run began, on this machine's clock; arrived
-// and admitted are the server's. kind is 0 for a join, 1 for a poll, 2 for a
+// and admitted are the server's; where a draw gave the place, arrived is that. kind is 0 for a join, 1 for a poll, 2 for a
 // repeat of either that nobody asked for. Status is 0 where no answer came.
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { Trend } from 'k6/metrics';
-import { ask, broken, judge, wrongAnswers } from './room.js';
+import { ask, broken, judge, nearer, wrongAnswers } from './room.js';
 import { speed } from './settings.js';
 
 const timeInLine = new Trend('time_in_line', true);
@@ -131,7 +131,7 @@ export class Visitor {
       }
       // Of two answers at once, the one that is nearer to the door is newer.
       if (this.last === null || answer.canEnter
-        || (!this.in && answer.waiting.position <= this.last.waiting.position)) {
+        || (!this.in && nearer(answer.waiting, this.last.waiting))) {
         this.last = answer;
       }
       if (answer.canEnter) {

@@ -63,6 +63,22 @@ local function round_up(t, arrived, rank)
   return high
 end
 
+-- tell_spans notes what the caller may remember of so many marks from one on, and returns
+-- the last of them; 0 when there are no more.
+local function tell_spans(t, from, most)
+  local marks, n = redis.call('ZRANGEBYSCORE', MARKS, from, '+inf', 'LIMIT', 0, most), #t.rounded
+  local below, low
+  for _, mark in ipairs(marks) do
+    local high = redis.call('ZCOUNT', LINE, '-inf', mark)
+    if below and high > EXACT and high - low <= MARK_EVERY then
+      t.rounded[n + 1], t.rounded[n + 2], t.rounded[n + 3] = tonumber(below), tonumber(mark), high
+      n = n + 3
+    end
+    below, low = mark, high
+  end
+  return #marks == most and tonumber(below or from) or 0
+end
+
 -- mark_newcomer makes a mark of every 512th who lines up.
 local function mark_newcomer(z, t, text)
   z.unmarked = z.unmarked + 1

@@ -4,6 +4,7 @@
 const styles = {
   minute: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   second: { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+  day: { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
   full: { day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
 };
 

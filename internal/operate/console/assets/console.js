@@ -4,11 +4,16 @@
 import { Chart, charts } from "./chart.js";
 import { Series, KEPT } from "./series.js";
 import { clockOf, localTimes } from "./clock.js";
+import { localFields, setClock, tick } from "./countdown.js";
 
 // STALE is after how many milliseconds without an event figures are called so.
 const STALE = 3500;
 // HOUR_EVERY is how often the table of the hour is read anew while it is open.
 const HOUR_EVERY = 60000;
+// TICK_EVERY is how often countdowns are brought up to date.
+const TICK_EVERY = 200;
+// PARTS of a page are read anew when what they show is another.
+const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "page", "record"];
 
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");
@@ -77,6 +82,8 @@ function end(words) {
 
 // show puts one second's event on the page.
 function show(event) {
+  setClock(event.clock);
+  tick();
   if ("rows" in head.dataset) {
     for (const el of document.querySelectorAll(".figures")) fill(el, event.texts, {});
     for (const { id, texts, meters, state } of event.rows ?? []) {
@@ -99,7 +106,7 @@ function show(event) {
   }
   if (event.stamp !== head.dataset.stamp) {
     head.dataset.stamp = event.stamp;
-    refresh(["rows", "tiers", "controls", "page", "record"]);
+    refresh(PARTS);
   }
 }
 
@@ -150,6 +157,8 @@ function drawAll() {
   const first = view.series.columns[0][0] ?? to;
   // At least ten minutes, so that a young zone's line is no noise.
   const span = [Math.max(to - KEPT, Math.min(first, to - 600)), to];
+  const marks = JSON.parse(document.querySelector("[data-marks]")?.dataset.marks ?? "[]");
+  for (const chart of view.drawn) chart.marks = marks;
   for (const chart of view.drawn) chart.draw(view.series.pick(chart.lines.map((line) => line.name)), span);
 }
 
@@ -166,19 +175,26 @@ async function page(url, options) {
 }
 
 // swap puts parts of a page that was read into this one. A part in which the
-// operator is typing stays.
+// operator is typing stays, but for what comes next.
 function swap(doc, names) {
   for (const name of names) {
     const here = document.querySelector(`[data-part="${name}"]`);
     const there = doc.querySelector(`[data-part="${name}"]`);
-    if (!here || !there || isEdited(here)) continue;
+    if (!here || !there || (name !== "next" && isEdited(here))) continue;
     const open = [...here.querySelectorAll("details")].map((el) => el.open);
     const focused = here.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     here.replaceWith(there);
     there.querySelectorAll("details").forEach((el, i) => { el.open = open[i]; });
-    localTimes(there);
+    dress(there);
     if (focused) [...there.querySelectorAll("button, input, textarea, select, a, summary")].find((el) => keyOf(el) === focused)?.focus();
   }
+}
+
+// dress has times be the browser's own, and countdowns run.
+function dress(el) {
+  localTimes(el);
+  localFields(el);
+  tick();
 }
 
 function keyOf(el) {
@@ -216,7 +232,7 @@ function ask(doc, url) {
   title.append(...heading.childNodes);
   heading.replaceWith(title);
   dialog.replaceChildren(content);
-  localTimes(dialog);
+  dress(dialog);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("input:not([type=hidden]), button, a")?.focus();
 }
@@ -250,13 +266,13 @@ document.addEventListener("submit", async (event) => {
 function done(res, doc) {
   dialog.close();
   const there = doc.querySelector("[data-events]");
-  if (!there || there.dataset.events !== head.dataset.events) {
+  if (!there || there.dataset.events !== head?.dataset.events) {
     location.assign(res.url);
     return;
   }
-  for (const form of document.querySelectorAll("[data-part=controls] form, form[data-part=page]")) form.reset();
+  for (const form of document.querySelectorAll("[data-part=controls] form, [data-part=next] form, [data-part=steps] form, form[data-part=page]")) form.reset();
   head.dataset.stamp = there.dataset.stamp;
-  swap(doc, ["done", "tiers", "controls", "page", "record"]);
+  swap(doc, ["done", ...PARTS]);
   preview();
   document.querySelector("[data-part=done] button")?.focus({ preventScroll: false });
 }
@@ -314,7 +330,7 @@ const PREVIEW_AFTER = 400;
 // preview shows the waiting page with what is in the form.
 function preview() {
   const button = document.querySelector("[data-preview]");
-  for (const el of document.querySelectorAll("[data-scripted]")) el.hidden = false;
+  for (const el of button?.form.querySelectorAll("[data-scripted]") ?? []) el.hidden = false;
   if (button) button.form.requestSubmit(button);
 }
 
@@ -338,9 +354,11 @@ document.addEventListener("change", (event) => {
 
 // --- Start --------------------------------------------------------------------------
 
-localTimes(document);
+setClock(Number(head?.dataset.now));
+dress(document);
 if (head) {
   connect();
+  setInterval(tick, TICK_EVERY);
   setInterval(showLive, 1000);
   // A page that nobody sees holds no connection: browsers have few to a server.
   document.addEventListener("visibilitychange", () => {

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// eventsSetting is the name of the list among a zone's settings.
+const eventsSetting = "events"
+
+// expandEvents puts what differs in a list of events in place of the list.
+func expandEvents(was, now zone.Settings, all []difference) []difference {
+	i := slices.IndexFunc(all, func(d difference) bool { return d.Name == eventsSetting })
+	if i < 0 {
+		return all
+	}
+	return slices.Concat(all[:i], eventDifferences(was.Events, now.Events), all[i+1:])
+}
+
+// eventDifferences are what is not the same in two lists, by event and field.
+func eventDifferences(was, now []event.Event) (all []difference) {
+	before, after := eventsByName(was), eventsByName(now)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		b, listed := before[name]
+		a, stays := after[name]
+		switch {
+		case !listed:
+			all = append(all, difference{Label: "Event " + name, Was: "none", Now: "opens " + a.OpensAt})
+		case !stays:
+			all = append(all, difference{Label: "Event " + name, Was: "opens " + b.OpensAt, Now: "none"})
+		default:
+			all = append(all, fieldDifferences(name, b, a)...)
+		}
+	}
+	return all
+}
+
+// fieldDifferences are what is not the same in two versions of an event.
+func fieldDifferences(name string, was, now event.Event) (all []difference) {
+	before, after := membersOf(was), membersOf(now)
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	word := func(text string) string {
+		if text == "" {
+			return "none"
+		}
+		return strings.Trim(text, `"`)
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if before[key] != after[key] {
+			all = append(all, difference{Label: name + ", " + key, Was: word(before[key]), Now: word(after[key])})
+		}
+	}
+	return all
+}
+
+// membersOf are the fields of an event that are not empty, as JSON.
+func membersOf(e event.Event) map[string]string {
+	text, err := json.Marshal(e)
+	var raw map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(text, &raw)
+	}
+	if err != nil { // strings and numbers: it cannot happen
+		return nil
+	}
+	all := make(map[string]string, len(raw))
+	for key, value := range raw {
+		all[key] = string(value)
+	}
+	return all
+}
+
+// planSays is what an event still does when, in words, as zones apply --check says it.
+func planSays(s zone.Settings, e event.Event, now time.Time) (all []say) {
+	p := s.EventState.Of(e, now)
+	if p == nil {
+		return nil
+	}
+	for _, one := range s.PlanOf(p) {
+		if one.Made {
+			continue
+		}
+		said := say{Text: labels[one.Step] + " (held):", Tail: " " + one.What + "."}
+		if !one.At.IsZero() {
+			said = say{At: moment{one.At}, Full: true, Tail: ": " + one.What + "."}
+		}
+		all = append(all, said)
+	}
+	return all
+}
+
+// events adds what a change of the list does.
+func (s *says) events(was, now zone.Settings, line watch.Sample, at time.Time) {
+	before, after := eventsByName(was.Events), eventsByName(now.Events)
+	current := was.EventState.Now
+	for _, e := range was.Events {
+		if _, stays := after[e.Name]; stays {
+			continue
+		}
+		s.warn("%s does not take place.", e.Name)
+		switch {
+		case current == nil || current.Event.Name != e.Name || current.Phase == event.PhaseAnnounced:
+		case current.Phase == event.PhaseGathering:
+			s.warn("People gather for it. Those who wait (%s) are let in from now on, at the limit.", count(line.Waiting))
+		default:
+			s.add("It is under way, and ends now: the settings of before hold again.")
+		}
+	}
+	for _, e := range now.Events {
+		if b, listed := before[e.Name]; listed && len(fieldDifferences(e.Name, b, e)) == 0 {
+			continue
+		}
+		then := now
+		if current != nil && current.Event.Name == e.Name {
+			then.EventState, _, _ = was.EventState.Listed(now.Events, at)
+		}
+		plan := planSays(then, e, at)
+		if len(plan) == 0 {
+			s.warn("%s lies in the past: nothing comes of it.", e.Name)
+		}
+		*s = append(*s, plan...)
+		if e.Recurs != "" {
+			s.add("It comes again: %s.", e.Recurs)
+		}
+	}
+}

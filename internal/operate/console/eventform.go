@@ -1,0 +1,209 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// eventFormView is the form of an event.
+type eventFormView struct {
+	ZoneID, Title string
+	// Name is "" for a new one. Action is where the form goes, Back where one goes without.
+	Name, Action, Back string
+	Times              []field
+	Order, Others      []field
+	// Limit is the first of Settings, which hold during it.
+	Limit    field
+	Settings []field
+	Texts    []field
+}
+
+// duringPrefix marks the settings that hold during an event.
+const duringPrefix = "during."
+
+// eventForm is GET .../new-event and GET .../schedule/{event}/edit.
+func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) error {
+	var e event.Event
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
+	if r.PathValue("event") != "" {
+		current, e, err = c.findEvent(r)
+	}
+	if err != nil {
+		return err
+	}
+	path := pathIn(zoneFolder)(current.ZoneID)
+	v := eventFormView{ZoneID: current.ZoneID, Name: e.Name, Title: "New event at " + current.ZoneID, Action: path + "/new-event", Back: path}
+	if e.Name != "" {
+		v.Title, v.Back = "Change "+e.Name, eventPath(current.ZoneID, e.Name)
+		v.Action = v.Back + "/edit"
+	}
+	v.Times = []field{
+		{Name: "preQueueAt", Label: "People gather from", Hint: "Without, nobody gathers.", Value: e.PreQueueAt},
+		{Name: "opensAt", Label: "It opens", Hint: "From then on people are let in.", Value: e.OpensAt},
+		{Name: "closesAt", Label: "No newcomers from", Hint: "Without, newcomers are taken to the end.", Value: e.ClosesAt},
+		{Name: "endsAt", Label: "It ends", Hint: "Then the settings of before hold again. Without, they stay.", Value: e.EndsAt},
+	}
+	closes := ""
+	if e.DrawClosesSeconds != 0 {
+		closes = strconv.FormatInt(e.DrawClosesSeconds, 10)
+	}
+	v.Order = []field{
+		{
+			Name: "order", Label: "Order of those who gathered", Value: string(e.Order), Hint: "Drawn: everybody who gathered gets a random place, which anybody can check.",
+			Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderDraw), Label: "drawn"}},
+		},
+		{Name: "drawClosesSeconds", Label: "Places are fixed, seconds before", Value: closes, Number: true, Hint: "25 to 3,600. Without, 30. Who comes later stands behind."},
+	}
+	if e.Order == event.OrderArrival {
+		v.Order[0].Choices[0].Value = string(event.OrderArrival)
+	}
+	v.Others = []field{{
+		Name: "recurs", Label: "Again", Value: e.Recurs,
+		Hint: "As cron has it, such as CRON_TZ=Europe/Berlin 0 12 * * 5 for Fridays at noon. Without, it takes place once.",
+	}}
+	for _, f := range fieldsOf(zone.Table, current) {
+		now := f.Value
+		f.Name, f.Value = duringPrefix+f.Name, e.Settings[f.Name]
+		if f.Choices != nil {
+			f.Choices = append([]setting.Choice{{Value: "", Label: "as it is"}}, f.Choices...)
+		} else if f.Number {
+			f.Hint += " Empty: as it is, now " + now + "."
+		}
+		v.Settings = append(v.Settings, f)
+	}
+	v.Limit, v.Settings = v.Settings[0], v.Settings[1:]
+	const languages = " Below, a line for each other language: de: Um zwölf geht es los."
+	v.Texts = []field{
+		{Name: "before", Label: "Text before the opening", Lines: true, Value: typedTexts(e.Texts.Before), Hint: "For who comes before." + languages},
+		{Name: "during", Label: "Text while it is open", Lines: true, Value: typedTexts(e.Texts.During), Hint: "For who waits then."},
+		{Name: "after", Label: "Text after it", Lines: true, Value: typedTexts(e.Texts.After), Hint: "For who comes when it is over."},
+	}
+	c.render(w, r, http.StatusOK, "eventform", s, v.Title, v)
+	return nil
+}
+
+// typedTexts are texts as a form has them.
+func typedTexts(all map[string]string) string { return setting.Texts(all).String() }
+
+// eventAsk is POST .../new-event and POST .../schedule/{event}/edit: what the form would do. It
+// changes nothing.
+func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session) error {
+	var was event.Event
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
+	if r.PathValue("event") != "" {
+		current, was, err = c.findEvent(r)
+	}
+	if err != nil {
+		return err
+	}
+	e, faults := readEvent(r.PostForm, was)
+	next := current
+	next.Events = slices.Clone(current.Events)
+	if i := slices.IndexFunc(next.Events, func(one event.Event) bool { return one.Name == was.Name }); i >= 0 {
+		next.Events[i] = e
+	} else {
+		next.Events = append(next.Events, e)
+	}
+	if len(faults) == 0 {
+		faults = c.Zones.Faults(r.Context(), current, next)
+	}
+	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, faults)
+	return nil
+}
+
+// eventRemove is GET .../schedule/{event}/remove: what it would do to take it off the list.
+func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session) error {
+	current, e, err := c.findEvent(r)
+	if err != nil {
+		return err
+	}
+	next := current
+	next.Events = slices.DeleteFunc(slices.Clone(current.Events), func(one event.Event) bool { return one.Name == e.Name })
+	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, nil)
+	return nil
+}
+
+// readEvent is the event of a form; was is the one that it changes, whose name it keeps.
+func readEvent(form url.Values, was event.Event) (e event.Event, faults []string) {
+	typed := func(name string) string {
+		return strings.TrimSpace(strings.ReplaceAll(form.Get(name), "\r\n", "\n"))
+	}
+	e = event.Event{
+		Name: was.Name, PreQueueAt: typed("preQueueAt"), OpensAt: typed("opensAt"), ClosesAt: typed("closesAt"), EndsAt: typed("endsAt"),
+		Recurs: typed("recurs"), Order: event.Order(typed("order")), Settings: event.Values{},
+	}
+	if e.Name == "" {
+		e.Name = typed("name")
+	}
+	if text := typed("drawClosesSeconds"); text != "" {
+		n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+		if err != nil {
+			faults = append(faults, "Places are fixed: write a whole number of seconds, 25 to 3,600.")
+		}
+		e.DrawClosesSeconds = n
+	}
+	for _, x := range zone.Table {
+		value, given := was.Settings[x.Name]
+		switch text := typed(duringPrefix + x.Name); {
+		case text != "":
+			e.Settings[x.Name] = text
+		case given && (strings.TrimSpace(value) == "" || !form.Has(duringPrefix+x.Name)):
+			e.Settings[x.Name] = value // what a form cannot say
+		}
+	}
+	if len(e.Settings) == 0 {
+		e.Settings = nil
+	}
+	for _, one := range []struct {
+		name    string
+		was, to *map[string]string
+	}{
+		{"before", &was.Texts.Before, &e.Texts.Before}, {"during", &was.Texts.During, &e.Texts.During}, {"after", &was.Texts.After, &e.Texts.After},
+	} {
+		*one.to = *one.was
+		if text := typed(one.name); text != strings.TrimSpace(typedTexts(*one.was)) {
+			var all setting.Texts
+			if err := all.UnmarshalText([]byte(text)); err != nil {
+				faults = append(faults, "Text "+one.name+": it "+err.Error()+".")
+			}
+			if *one.to = all; len(all) == 0 {
+				*one.to = nil
+			}
+		}
+	}
+	return e, faults
+}
+
+// eventTitle is the question about a change of the list, and the name of the button that says
+// yes.
+func eventTitle(was, now zone.Settings) (title, button string) {
+	is := eventsByName(now.Events)
+	before := eventsByName(was.Events)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, stays := is[name]; !stays {
+			return "Remove " + name + " from " + was.ZoneID + "?", "Remove it"
+		}
+	}
+	for _, e := range now.Events {
+		if _, known := before[e.Name]; !known {
+			return "List " + e.Name + " at " + was.ZoneID + "?", "List it"
+		}
+	}
+	return "Change the events of " + was.ZoneID + "?", "Change them"
+}
+
+func eventsByName(list []event.Event) map[string]event.Event {
+	all := make(map[string]event.Event, len(list))
+	for _, e := range list {
+		all[e.Name] = e
+	}
+	return all
+}

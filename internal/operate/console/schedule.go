@@ -1,0 +1,316 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Draws is what everybody may know of draws: the schedule.
+type Draws interface {
+	Draw(ctx context.Context, zoneID, event string) (schedule.Draw, error)
+	Part(ctx context.Context, zoneID, event, part string) (schedule.Part, error)
+}
+
+// eventPath is where the pages of a zone's event are.
+func eventPath(zoneID, name string) string {
+	return pathIn(zoneFolder)(zoneID) + "/schedule/" + url.PathEscape(name)
+}
+
+// clock is the time on the clock of the zone's store; this server's until the store has said.
+func (c *Console) clock(zoneID string) time.Time {
+	if now, ok := c.Watch.Clock(zoneID); ok {
+		return now
+	}
+	return c.Now()
+}
+
+// lateAfter is how long after its time a step is called late, in milliseconds.
+const lateAfter = 1_000
+
+// settles is the moment at which places are fixed. It is no step: it goes with the opening.
+const settles event.Step = "settles"
+
+// nouns name the steps in a sentence.
+var nouns = map[event.Step]string{
+	event.StepPreQueue: "the gathering", settles: "the draw’s closing", event.StepOpens: "the opening",
+	event.StepCloses: "the closing", event.StepEnds: "the end",
+}
+
+// labels name the steps in a list.
+var labels = map[event.Step]string{
+	event.StepPreQueue: "People gather", settles: "Places are fixed", event.StepOpens: "It opens",
+	event.StepCloses: "No newcomers", event.StepEnds: "It ends",
+}
+
+// drawCloses is what the moment at which places are fixed is called where they are drawn.
+const drawCloses = "The draw closes"
+
+// stepView is a step of an event.
+type stepView struct {
+	Step        event.Step
+	Label, Noun string
+	// What happens then.
+	What  string
+	State state
+	// At is zero while it is held. UntilMillis is the same in Unix milliseconds for one that
+	// is to come, else 0; In is how long that is.
+	At          moment
+	UntilMillis int64
+	In          string
+	// Open: an operator may hold, move or skip it. Held: it waits to be moved.
+	Open, Held bool
+	// Listed is when it was listed for, where that is another time.
+	Listed moment
+	Path   string
+}
+
+// occasion is an occurrence of an event: the one that is under way, or the next.
+type occasion struct {
+	ZoneID, Name, Path string
+	State              state
+	Draw               bool
+	Recurs             string
+	// Next is the step that comes, nil if there is none. Steps are all of them.
+	Next  *stepView
+	Steps []stepView
+	// Mind are what an operator must not overlook.
+	Mind []say
+}
+
+// occasionOf is an event at a time of the store's clock.
+func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
+	o := occasion{ZoneID: s.ZoneID, Name: e.Name, Path: eventPath(s.ZoneID, e.Name), Recurs: e.Recurs}
+	p := s.EventState.Of(e, now)
+	o.State = eventState(s, p, now)
+	if p == nil {
+		p = e.Listed()
+		o.Steps = stepsOf(s, p, now, false)
+		return o
+	}
+	current := p == s.EventState.Now
+	o.Draw = p.Order == event.OrderDraw
+	o.Steps = stepsOf(s, p, now, current)
+	next, _ := p.Next()
+	for i := range o.Steps {
+		if o.Steps[i].Step == next {
+			o.Next = &o.Steps[i]
+		}
+		if one := &o.Steps[i]; one.Held && one.Step != next {
+			o.Mind = append(o.Mind, say{Warn: true, Text: capital(one.Noun) + " is held: it waits until somebody moves it."})
+		}
+	}
+	o.Mind = append(o.Mind, obstacles(s, p)...)
+	return o
+}
+
+// obstacles are why an event would not do what its list says.
+func obstacles(s zone.Settings, p *event.Progress) (all says) {
+	if p.Phase != event.PhaseAnnounced && p.Phase != event.PhaseGathering {
+		return nil
+	}
+	then := s
+	if p.Phase == event.PhaseAnnounced {
+		for name, value := range p.Event.Settings {
+			if x := zone.Table.Find(name); x != nil && x.Of == "" {
+				_ = x.Parse(&then, value) // what may not be was refused when it was listed
+			}
+		}
+	}
+	switch {
+	case len(then.SoldOut) > 0:
+		all.warn("It is sold out: nobody is let in at the opening.")
+	case then.PerMinute == 0:
+		all.warn("The limit is 0: nobody is let in at the opening.")
+	}
+	if then.Mode == zone.ModeClosed && len(then.SoldOut) == 0 {
+		all.warn("The zone is closed to newcomers: nobody can gather.")
+	}
+	return all
+}
+
+// eventState is what an event is doing. p is nil for one of which nothing is to come.
+func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
+	switch {
+	case p == nil:
+		return state{"later", "–", "Over", "It has taken place, or its time is past. Nothing comes of it any more."}
+	case s.EventState.Now == nil:
+		return state{"later", "○", "Listed", "The servers take it up within a second."}
+	case p != s.EventState.Now:
+		return state{"later", "○", "Listed", s.EventState.Now.Event.Name + " comes before it."}
+	}
+	next, at := p.Next()
+	late := s.EventState.LateMillis(now.UnixMilli()) > lateAfter
+	switch {
+	case p.Held == next && next != "":
+		return state{"bad", "▮▮", "Held", capital(nouns[next]) + " waits until somebody moves it."}
+	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
+		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server has been able to note the opening. They try until they can."}
+	case late:
+		return state{"bad", "✕", "Late", capital(nouns[next]) + " is due, but no server has been able to make it. They try until they can."}
+	}
+	switch p.Phase {
+	case event.PhaseGathering:
+		switch {
+		case at <= now.UnixMilli():
+			return state{"ok", "●", "Opening", "It opens this second."}
+		case now.UnixMilli() < p.SettlesAtMillis:
+			return state{"ok", "◔", "Gathering", "People gather. Nobody is let in, and nobody has a number yet."}
+		default:
+			return state{"ok", "◕", "Places fixed", "Everybody has a place, and who comes now stands behind. Nobody is let in yet."}
+		}
+	case event.PhaseOpen:
+		return state{"ok", "●", "Open", "People are let in."}
+	case event.PhaseClosed:
+		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	default:
+		return state{"ok", "○", "Announced", "Nobody gathers yet."}
+	}
+}
+
+// stepsOf are the steps of an occurrence. Those of the current one may be changed.
+func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []stepView {
+	var all []stepView
+	next, _ := p.Next()
+	if !current {
+		next = ""
+	}
+	nowMillis := now.UnixMilli()
+	words := map[event.Step]string{}
+	for _, one := range s.PlanOf(p) {
+		words[one.Step] = one.What
+	}
+	for _, step := range event.Steps {
+		at, made := p.Step(step)
+		listed := p.ListedAt(step)
+		if at == 0 && listed == 0 {
+			continue
+		}
+		one := stepView{
+			Step: step, Label: labels[step], Noun: nouns[step], What: words[step],
+			Path: eventPath(s.ZoneID, p.Event.Name) + "/steps/" + string(step),
+		}
+		one.time(at, nowMillis)
+		one.Held = current && at == event.Never
+		one.Open = current && !made && at != 0 && (at == event.Never || at > nowMillis)
+		if current && at != listed && at != 0 && listed != 0 {
+			one.Listed = millisToMoment(listed)
+		}
+		switch {
+		case at == 0:
+			one.State, one.What = state{Key: "later", Sign: "–", Word: "Skipped"}, "not this time"
+		case made || !current && at <= nowMillis:
+			one.State = state{Key: "later", Sign: "✓", Word: "Done"}
+		case one.Held:
+			one.State = state{Key: "bad", Sign: "▮▮", Word: "Held"}
+		case step == next && at+lateAfter < nowMillis:
+			one.State = state{Key: "bad", Sign: "✕", Word: "Late"}
+		case step == next:
+			one.State = state{Key: "ok", Sign: "●", Word: "Next"}
+		default:
+			one.State = state{Key: "later", Sign: "○", Word: "Later"}
+		}
+		if step == event.StepOpens && p.PreQueueAtMillis < p.OpensAtMillis {
+			all = append(all, settling(p, current, nowMillis))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// time says when the step is.
+func (v *stepView) time(at, nowMillis int64) {
+	if at == 0 || at == event.Never {
+		return
+	}
+	v.At = millisToMoment(at)
+	if at > nowMillis {
+		v.UntilMillis, v.In = at, until(at-nowMillis)
+	}
+}
+
+// settling is the moment at which places are fixed.
+func settling(p *event.Progress, current bool, nowMillis int64) stepView {
+	v := stepView{
+		Step: settles, Label: labels[settles], Noun: nouns[settles],
+		What:  "everybody has a place and hears of it; who comes now stands behind",
+		State: state{Key: "later", Sign: "○", Word: "Later"},
+	}
+	if p.Order == event.OrderDraw {
+		v.Label, v.What = drawCloses, "everybody has a number and hears of it; who comes now stands behind"
+	}
+	v.time(p.SettlesAtMillis, nowMillis)
+	switch {
+	case p.SettlesAtMillis == event.Never:
+		v.State = state{Key: "later", Sign: "○", Word: "With the opening"}
+	case p.SettlesAtMillis <= nowMillis && (current && p.Phase != event.PhaseAnnounced || !current):
+		v.State = state{Key: "later", Sign: "✓", Word: "Done"}
+	}
+	return v
+}
+
+// until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The page's
+// script (countdown.js) does the same.
+func until(millis int64) string {
+	pad := func(n int64) string {
+		if n < 10 {
+			return "0" + strconv.FormatInt(n, 10)
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	const minute, hour, day = 60, 3_600, 86_400
+	switch s := (millis + 999) / 1000; {
+	case s <= 0:
+		return "now"
+	case s < minute:
+		return strconv.FormatInt(s, 10) + " s"
+	case s < hour:
+		return strconv.FormatInt(s/minute, 10) + " min " + pad(s%minute) + " s"
+	case s < day:
+		return strconv.FormatInt(s/hour, 10) + " h " + pad(s%hour/minute) + " min"
+	default:
+		return strconv.FormatInt(s/day, 10) + " d " + strconv.FormatInt(s%day/hour, 10) + " h"
+	}
+}
+
+// capital has a sentence begin with a capital letter, which is one byte.
+func capital(text string) string { return string(text[0]-'a'+'A') + text[1:] }
+
+// occasions are all events of a zone, those that come first before the others.
+func (c *Console) occasions(s zone.Settings) []occasion {
+	now := c.clock(s.ZoneID)
+	all := make([]occasion, len(s.Events))
+	for i, e := range s.Events {
+		all[i] = occasionOf(s, e, now)
+	}
+	slices.SortStableFunc(all, func(a, b occasion) int {
+		if (a.Next == nil) != (b.Next == nil) {
+			return map[bool]int{true: 1, false: -1}[a.Next == nil]
+		}
+		if a.Next == nil || a.Next.At.IsZero() || b.Next.At.IsZero() {
+			return 0
+		}
+		return a.Next.At.Compare(b.Next.At.Time)
+	})
+	return all
+}
+
+// findEvent returns a zone and an event of its list.
+func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error) {
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
+	if err != nil {
+		return current, event.Event{}, err
+	}
+	i := slices.IndexFunc(current.Events, func(e event.Event) bool { return e.Name == r.PathValue("event") })
+	if i < 0 {
+		return current, event.Event{}, errNothing
+	}
+	return current, current.Events[i], nil
+}

@@ -1,0 +1,474 @@
+package console_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// at is a time after the beginning of a room's clock, as a form has it.
+func at(d time.Duration) string { return start.Add(d).Format(time.RFC3339) }
+
+// noon is an event that opens an hour after the beginning.
+func noon() event.Event {
+	return event.Event{
+		Name: "noon", PreQueueAt: at(30 * time.Minute), OpensAt: at(time.Hour), ClosesAt: at(2 * time.Hour), EndsAt: at(3 * time.Hour),
+		Order: event.OrderDraw, Settings: event.Values{"perMinute": "6000"}, Texts: event.Texts{Before: map[string]string{"en": "At noon."}},
+	}
+}
+
+// list makes a zone with events.
+func (r *room) list(zoneID string, events ...event.Event) {
+	r.tb.Helper()
+	was := r.put(zoneID)
+	s := was
+	s.Events = events
+	must(r.tb, r.desk.Replace(r.tb.Context(), was, s, "Olga"))
+	r.makeDue(zoneID)
+}
+
+// makeDue does what servers do: all that is due.
+func (r *room) makeDue(zoneID string) {
+	r.tb.Helper()
+	for {
+		was := r.zone(zoneID)
+		next, name, due := was.Due(r.now(), func(string) (string, string) { return "nonce", "c0ffee" })
+		if !due {
+			return
+		}
+		_, err := r.store.PutZone(r.tb.Context(), next, &was, zone.By(name))
+		must(r.tb, err)
+	}
+}
+
+// goTo lets time pass until so long after the beginning.
+func (r *room) goTo(d time.Duration) {
+	r.tb.Helper()
+	r.pass(start.Add(d).Sub(r.now()))
+	r.makeDue("Z")
+}
+
+// lacks wants a page not to have any of these texts.
+func lacks(t *testing.T, w *httptest.ResponseRecorder, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if plain := words(w.Body.String()); strings.Contains(plain, text) {
+			t.Errorf("the page says %q:\n%s", text, plain)
+		}
+	}
+}
+
+// TestEventPage is an event from its announcement to its end: what comes next stands first.
+func TestEventPage(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	p := r.enter("Anna")
+	r.goTo(0)
+	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min 00 s Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
+		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h 00 min", "Nothing is known of it yet.")
+	shows(t, p.get("zones/Z"), "○ Announced noon : People gather in 30 min 00 s , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
+
+	r.goTo(30 * time.Minute)
+	r.goTo(59*time.Minute + time.Second)
+	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
+	page := p.get("zones/Z/schedule/noon")
+	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn. The draw closes in 29 s .", "Gathered 12,340", "Polls a second 1,370",
+		"The draw closes ○ Later Sat 21 Nov 2026, 12:58:30 UTC in 29 s", "People gather ✓ Done", "event noon 2026-11-21 12:29:00 UTC", "Limit 600 a minute → to 6,000 a minute")
+	main, _, _ := strings.Cut(words(page.Body.String()), "Gathered")
+	if !strings.Contains(main, "Hold the opening …") || strings.Contains(main, "What happens when") {
+		t.Errorf("before all figures stands\n%s", main)
+	}
+	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is let in before it opens.")
+
+	r.goTo(59*time.Minute + 40*time.Second)
+	shows(t, p.get("zones/Z/schedule/noon"), "◕ Places fixed", "It opens in 20 s", "The draw closes ✓ Done")
+	r.goTo(time.Hour)
+	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h 00 min")
+	r.goTo(2 * time.Hour)
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers", "It ends in 1 h 00 min")
+	r.goTo(3 * time.Hour)
+	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
+	lacks(t, p.get("zones/Z"), "Countdown, hold, move, skip")
+	for path, want := range map[string]int{
+		"zones/Z/schedule/dusk": 404, "zones/Y/schedule/noon": 404, "zones/Z/schedule/dusk/events": 404, "zones/Z/schedule/noon/draw": 404,
+		"zones/Z/schedule/dusk/edit": 404, "zones/Z/schedule/dusk/remove": 404, "zones/Z/schedule/dusk/steps/opens?do=hold": 404,
+	} {
+		if w := p.get(path); w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+// TestLateIsLoud: nobody makes a step that is due.
+func TestLateIsLoud(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(59 * time.Minute)
+	r.pass(time.Minute + 900*time.Millisecond)
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
+	r.pass(5 * time.Second)
+	page := p.get("zones/Z/schedule/noon")
+	shows(t, page, "✕ Late People are let in by the store’s clock, but no server has been able to note the opening.")
+	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
+		t.Error("it is not loud")
+	}
+}
+
+// TestStoresClockCounts: the store's clock is 10 s ahead of the server's.
+func TestStoresClockCounts(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.seen.ahead = 10 * time.Second
+	r.goTo(29 * time.Minute)
+	p := r.enter("Anna")
+	page := p.get("zones/Z/schedule/noon")
+	shows(t, page, "People gather in 50 s")
+	if want := fmt.Sprintf(`data-now="%d"`, start.Add(29*time.Minute+10*time.Second).UnixMilli()); !strings.Contains(page.Body.String(), want) {
+		t.Errorf("the page has no %s", want)
+	}
+}
+
+// step asks for a change of a step, and says yes.
+func (p *person) step(t *testing.T, step, query string) *httptest.ResponseRecorder {
+	t.Helper()
+	path := "zones/Z/schedule/noon/steps/" + step
+	asked := p.get(path + "?" + query)
+	if asked.Code != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", step, query, asked.Code, words(asked.Body.String()))
+	}
+	return p.follow(p.post(path, formOf(t, asked, path)))
+}
+
+// TestStepsAreHeldMovedAndSkipped: each says before what it will do, and stands in the record.
+func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(59 * time.Minute)
+	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
+	p := r.enter("Anna")
+	const steps = "zones/Z/schedule/noon/steps/"
+
+	shows(t, p.get(steps+"opens?do=hold"), "Hold the opening of noon?", "The opening waits until somebody moves it.",
+		"▲ Mind: Nobody is let in. Those who wait (12,340) keep their places, and are told that there is no time yet.", "The draw stays open: who comes meanwhile is drawn as well.",
+		"The steps after it stay at their times", "Step Now Then The draw closes Sat 21 Nov 2026, 12:58:30 UTC with the opening It opens Sat 21 Nov 2026, 12:59:00 UTC held")
+	if at, _ := r.zone("Z").EventState.Now.Step(event.StepOpens); at == event.Never {
+		t.Fatal("asking holds it")
+	}
+	held := p.step(t, "opens", "do=hold")
+	shows(t, held, "▮▮ Held The opening waits until somebody moves it.", "Held: the opening waits for you", "It was listed for Sat 21 Nov 2026, 12:59:00 UTC .",
+		"Done at 12:58:00 UTC by Anna.", "As soon as can be …")
+	if !strings.Contains(held.Body.String(), `class="card upnext loud"`) {
+		t.Error("a held step is not loud")
+	}
+	page := p.get("zones/Z")
+	shows(t, page, "▮▮ Opening held The opening of noon is held", "▮▮ Held noon : It opens when somebody moves it")
+	if !strings.Contains(page.Body.String(), `class="next-event loud"`) {
+		t.Error("a held step is not loud on the zone's page")
+	}
+
+	r.goTo(time.Hour + 10*time.Minute)
+	shows(t, p.get(steps+"opens?do=move&by=soonest"), "Move the opening of noon?", "Then it is at Sat 21 Nov 2026, 13:09:47 UTC , in 47 s.", "It is held no more.", "The draw closes at Sat 21 Nov 2026, 13:09:17 UTC .")
+	shows(t, p.step(t, "opens", "do=move&by=soonest"), "◔ Gathering", "It opens in 47 s")
+	shows(t, p.get(steps+"opens?do=move&by=60"), "in 1 min 47 s: 1 min 00 s later than now.")
+	shows(t, p.step(t, "opens", "do=move&to="+url.QueryEscape("2026-11-21T14:20:00+01:00")), "It opens in 11 min 00 s", "Listed for Sat 21 Nov 2026, 12:59:00 UTC .")
+
+	for query, want := range map[string]string{
+		"do=move&to=noon":                        "Write a time such as 2026-12-01T12:00:00+01:00.",
+		"do=move&by=x":                           "That is no number of seconds.",
+		"do=move&to=2026-11-21T12:00:00Z":        "2026-11-21T12:00:00Z is in the past.",
+		"do=move&to=2026-11-21T13:09:10Z":        "is too soon: who gathers must hear of the opening, 30 s before.",
+		"do=move&to=2026-11-21T20:00:00Z":        "The closing would not be after opens.",
+		"do=open":                                "must be hold, move or skip",
+		"do=skip&to=2026-11-21T20:00:00Z&by=a&=": "", // an honest skip
+	} {
+		w := p.get(steps + "opens?" + query)
+		if want == "" {
+			shows(t, w, "Skip the opening of noon?", "▲ Mind: noon does not take place this time.", "▲ Mind: Those who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold it instead.",
+				"They keep the order of the draw.", "It opens Sat 21 Nov 2026, 13:20:00 UTC none")
+			continue
+		}
+		shows(t, w, "This cannot be done", want)
+		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), `class="main"`) {
+			t.Errorf("%s: %d, or with a button", query, w.Code)
+		}
+	}
+	shows(t, p.get(steps+"preQueue?do=hold"), "The gathering was made already.")
+	shows(t, p.get(steps+"settles?do=hold"), "This cannot be done")
+	shows(t, p.get(steps+"closes?do=skip"), "Newcomers go on being taken after it.")
+	shows(t, p.get(steps+"ends?do=hold"), "The settings of the event hold until then.")
+	shows(t, p.step(t, "closes", "do=hold"), "It opens in 11 min 00 s", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
+	shows(t, p.step(t, "ends", "do=skip"), "It ends – Skipped", "not this time")
+	shows(t, p.step(t, "opens", "do=skip"), "– Over", "Anna 2026-11-21 13:09:00 UTC")
+	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
+		t.Errorf("after skipping: %v", s)
+	}
+	shows(t, p.get(steps+"closes?do=skip"), "is neither next nor under way")
+}
+
+// TestStepOfAnotherTime: who was faster wins, and is named.
+func TestStepOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(time.Minute)
+	anna, bea := r.enter("Anna"), r.enter("Bea")
+	const path = "zones/Z/schedule/noon/steps/opens"
+	asked := anna.get(path + "?do=skip")
+	bea.step(t, "opens", "do=hold")
+	w := anna.post(path, formOf(t, asked, path))
+	shows(t, w, "Not changed", "Bea was faster")
+	if w.Code != http.StatusConflict || r.zone("Z").EventState.Now == nil {
+		t.Errorf("%d, %v", w.Code, r.zone("Z").EventState)
+	}
+	if w := anna.post(path, url.Values{"do": {"move"}, "to": {"noon"}}); w.Code != http.StatusNotFound {
+		t.Errorf("a form that was not made here: %d", w.Code)
+	}
+}
+
+// TestEventsAreListed: the form goes the way of all changes, and keeps what it cannot say.
+func TestEventsAreListed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put("Z")
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z"), "None is listed.", "New event …")
+	shows(t, p.get("zones/Z/new-event"), "New event at Z", "People gather from")
+	form := url.Values{
+		"name": {"noon"}, "preQueueAt": {at(30 * time.Minute)}, "opensAt": {at(time.Hour)}, "endsAt": {at(3 * time.Hour)}, "order": {"draw"},
+		"drawClosesSeconds": {"60"}, "during.perMinute": {"6,000"}, "before": {"At noon.\r\nde: Um zwölf."}, "recurs": {"0 12 * * 5"},
+	}
+	asked := p.post("zones/Z/new-event", form)
+	shows(t, asked, "List noon at Z?", "Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6,000.",
+		"Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn; again 0 12 * * 5.", "Sat 21 Nov 2026, 14:59:00 UTC : the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z", "noon ○ Listed")
+	r.makeDue("Z")
+	want := event.Event{
+		Name: "noon", PreQueueAt: at(30 * time.Minute), OpensAt: at(time.Hour), EndsAt: at(3 * time.Hour), Order: event.OrderDraw, DrawClosesSeconds: 60,
+		Settings: event.Values{"perMinute": "6,000"}, Texts: event.Texts{Before: map[string]string{"default": "At noon.", "de": "Um zwölf."}}, Recurs: "0 12 * * 5",
+	}
+	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, want) {
+		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
+	}
+
+	for name, change := range map[string]url.Values{
+		"Events \"a b\": name":          {"name": {"a b"}},
+		"has two events \"noon\"":       {"name": {"noon"}},
+		"\"late\" is in the past":       {"name": {"late"}, "preQueueAt": {at(-3 * time.Hour)}, "opensAt": {at(-2 * time.Hour)}, "recurs": {""}, "endsAt": {""}},
+		"overlaps":                      {"name": {"dusk"}},
+		"must be a time as":             {"name": {"dusk"}, "opensAt": {"noon"}},
+		"perMinute is -1":               {"name": {"dusk"}, "during.perMinute": {"-1"}},
+		"Places are fixed: write":       {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
+		"Text before: it must not have": {"name": {"dusk"}, "before": {"a\nde: b\nde: c"}},
+	} {
+		bad := maps.Clone(form)
+		maps.Copy(bad, change)
+		w := p.post("zones/Z/new-event", bad)
+		if plain := words(w.Body.String()); w.Code != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(plain), strings.ToLower(strings.ReplaceAll(name, `"`, "&#34;"))) {
+			t.Errorf("%s: %d\n%s", name, w.Code, plain)
+		}
+	}
+	if got := r.zone("Z").Events; len(got) != 1 {
+		t.Errorf("listed: %v", got)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	must(t, err)
+	return string(text)
+}
+
+// inForm are the fields of a form: one input, text or choice each.
+var inForm = regexp.MustCompile(`<input id="[^"]*" name="([^"]*)" value="([^"]*)"|<textarea id="[^"]*" name="([^"]*)"[^>]*>([^<]*)|<select id="[^"]*" name="([^"]*)".*?<option value="([^"]*)" selected`)
+
+func fieldsIn(page string) url.Values {
+	all := url.Values{}
+	for _, m := range inForm.FindAllStringSubmatch(page, -1) {
+		all.Set(m[1]+m[3]+m[5], html.UnescapeString(m[2]+m[4]+m[6]))
+	}
+	return all
+}
+
+// TestEventIsEditedAndRemoved: an edit that changes one thing changes that alone.
+func TestEventIsEditedAndRemoved(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	e := noon()
+	e.Order, e.Settings = event.OrderArrival, event.Values{"perMinute": "6000", "pageTitle": ""}
+	r.list("Z", e)
+	p := r.enter("Anna")
+	asked := p.get("zones/Z/schedule/noon/edit")
+	form := fieldsIn(asked.Body.String())
+	if w := p.post("zones/Z/schedule/noon/edit", form); !strings.Contains(words(w.Body.String()), "Nothing to change") {
+		t.Errorf("an edit of nothing:\n%s", words(w.Body.String()))
+	}
+	form.Set("closesAt", at(150*time.Minute))
+	asked = p.post("zones/Z/schedule/noon/edit", form)
+	shows(t, asked, "Change the events of Z?", "noon, closesAt 2026-11-21T13:59:00Z 2026-11-21T14:29:00Z", "Sat 21 Nov 2026, 14:29:00 UTC : no newcomers any more; those who wait go on.")
+	done := p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
+	shows(t, done, "noon, closesAt 2026-11-21T13:59:00Z → to 2026-11-21T14:29:00Z")
+	e.ClosesAt = at(150 * time.Minute)
+	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, e) {
+		t.Errorf("edited to %s, want %s", asJSON(t, got), asJSON(t, e))
+	}
+	r.pass(time.Second)
+	r.makeDue("Z")
+	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, closesAt 2026-11-21T14:29:00Z → to 2026-11-21T13:59:00Z")
+	r.makeDue("Z")
+
+	r.goTo(40 * time.Minute)
+	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
+	asked = p.get("zones/Z/schedule/noon/remove")
+	shows(t, asked, "Remove noon from Z?", "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at the limit.")
+	p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
+	r.makeDue("Z")
+	if s := r.zone("Z"); len(s.Events) != 0 || s.EventState.Now != nil || s.PerMinute != 600 {
+		t.Errorf("removed: %v", s)
+	}
+}
+
+// TestStepsAreNotUndone: what a server has made is not offered to be undone, but its settings are.
+func TestStepsAreNotUndone(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	p := r.enter("Anna")
+	r.goTo(time.Minute)
+	p.step(t, "opens", "do=hold")
+	if n := strings.Count(p.get("zones/Z").Body.String(), "zones/Z/undo"); n != 1 {
+		t.Errorf("%d changes are offered to be undone, want the listing alone", n)
+	}
+	p.step(t, "opens", "do=move&to="+url.QueryEscape(at(time.Hour)))
+	r.goTo(30 * time.Minute)
+	page := p.get("zones/Z")
+	shows(t, page, "Undo : back to 600 a minute")
+	p.follow(p.post("zones/Z/undo", formOf(t, page, "zones/Z/undo")))
+	if s := r.zone("Z"); s.PerMinute != 600 || s.EventState.Now.Phase != event.PhaseGathering {
+		t.Errorf("undone: %v", s)
+	}
+}
+
+// drawn has n people drawn, by a seed that follows from salt.
+func (r *room) drawn(n int, salt string, spoil func(tickets []string) []string) {
+	seed := event.Seed(sha256.Sum256([]byte(salt)))
+	d := event.Draw{Event: "noon", Nonce: salt, Commitment: seed.Commitment(), FromMicros: 1e15, UptoMicros: 1e15 + 1_770_000_000}
+	type one struct {
+		score int64
+		name  string
+	}
+	all := make([]one, n)
+	for i := range all {
+		var id [8]byte
+		binary.BigEndian.PutUint64(id[:], uint64(i))
+		ticket := event.TicketOf("Z", "noon", id)
+		all[i] = one{d.Score(seed, ticket), hex.EncodeToString(ticket[:])}
+	}
+	slices.SortFunc(all, func(a, b one) int { return int(a.score - b.score) })
+	tickets := make([]string, n)
+	for i, o := range all {
+		tickets[i] = o.name
+	}
+	tickets = spoil(tickets)
+	r.draws.parts = nil
+	const batch = 2_048
+	for part := range slices.Chunk(tickets, batch) {
+		r.draws.parts = append(r.draws.parts, schedule.Part{First: len(r.draws.parts)*batch + 1, Tickets: part})
+	}
+	r.draws.draw = &schedule.Draw{ZoneID: "Z", Draw: d, Seed: hex.EncodeToString(seed[:]), Tickets: len(tickets), Parts: len(r.draws.parts)}
+}
+
+func whole(tickets []string) []string { return tickets }
+
+// TestDrawIsShown: the commitment first, then the seed, and whether the numbers are uniform.
+func TestDrawIsShown(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	p := r.enter("Anna")
+	r.draws.draw = &schedule.Draw{ZoneID: "Z", Draw: event.Draw{Event: "noon", Commitment: "c0ffee"}}
+	shows(t, p.get("zones/Z/schedule/noon"), "Commitment, published before people gather c0ffee Seed published at the opening", "the list is there some seconds after")
+
+	r.drawn(40_000, "salt", whole)
+	page := p.get("zones/Z/schedule/noon")
+	shows(t, page, r.draws.draw.Seed, "40,000: the draw , the list, part 1 of 20", "Uniform: each twentieth of the range has", "a fair draw gives 1,823 to 2,177", "The order is as the seed says: all 40,000 tickets.")
+	if n := strings.Count(page.Body.String(), `class="bar"`); n != 20 {
+		t.Errorf("%d bars", n)
+	}
+	read := r.draws.read
+	p.get("zones/Z/schedule/noon")
+	if read != 20 || r.draws.read != read {
+		t.Errorf("read %d parts, then %d", read, r.draws.read)
+	}
+	if w := p.get("zones/Z/schedule/noon/draw/2"); !strings.Contains(w.Body.String(), `"first":2049`) {
+		t.Errorf("the list: %.200s", w.Body)
+	}
+	if w := p.get("zones/Z/schedule/noon/draw"); !strings.Contains(w.Body.String(), `"seed":"`+r.draws.draw.Seed) {
+		t.Errorf("the draw: %.200s", w.Body)
+	}
+
+	r.drawn(40_000, "other", func(tickets []string) []string {
+		tickets[10], tickets[30_000] = tickets[30_000], tickets[10]
+		return tickets
+	})
+	shows(t, p.get("zones/Z/schedule/noon"), "▲ Mind:", "of 40,000 tickets do not stand where the seed says.")
+	r.drawn(140_000, "many", whole)
+	r.draws.read = 0
+	shows(t, p.get("zones/Z/schedule/noon"), "Uniform:", "as far as was looked: ")
+	if r.draws.read > 64 {
+		t.Errorf("read %d parts of %d", r.draws.read, len(r.draws.parts))
+	}
+	r.drawn(40_000, "skew", func(tickets []string) []string { return tickets[:36_000] })
+	shows(t, p.get("zones/Z/schedule/noon"), "▲ Mind: Each twentieth of the range should have", "they have 0 to ")
+}
+
+// TestEventIsPlayed: what simulate --event prints, bounded, and nothing is changed.
+func TestEventIsPlayed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.list("Z", noon())
+	r.goTo(time.Minute)
+	was := r.zone("Z")
+	p := r.enter("Anna")
+	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather")
+	w := p.get("zones/Z/schedule/noon/dryrun?gather=1,000&leave=10")
+	shows(t, w, "noon in Z as planned the store away for 20s", "let in too early 0", "first two windows", "each where the seed puts it", "from the opening on wait requests/s most let in/s")
+	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
+		t.Error("there is nothing to plot")
+	}
+	if !r.zone("Z").Equal(was) {
+		t.Error("the dry run has changed the zone")
+	}
+	for query, want := range map[string]string{
+		"gather=10,001&leave=0": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0": "How many gather:",
+		"gather=5&leave=101": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=": "Of them leave:",
+	} {
+		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
+		shows(t, w, want)
+		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), "<pre") {
+			t.Errorf("%s: %d, or it has run", query, w.Code)
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// soonest in a form asks for the earliest time that is allowed; soonestMargin is for who
+	// confirms it, in milliseconds.
+	soonest       = "soonest"
+	soonestMargin = 15_000
+	// noticed is how long before places are fixed the opening can no longer take that with
+	// it, in milliseconds: see event.State.Move.
+	noticed = 2_000
+)
+
+// stepAskView is the page, or the dialog, that says what holding, moving or skipping a step
+// will do, and asks.
+type stepAskView struct {
+	// Path is the event's page, Action where the answer goes.
+	Path, Action, Title, Button string
+	Faults                      []string
+	Effects                     []say
+	Times                       []timeRow
+	// Do, To and Seen are what is confirmed: Seen is the step's time as it is shown.
+	Do, To, Seen string
+}
+
+// timeRow is a step whose time changes. A time that is zero has a word.
+type timeRow struct {
+	Label            string
+	Was, Now         moment
+	WasWord, NowWord string
+}
+
+// stepAsk is GET /console/zones/{zoneId}/schedule/{event}/steps/{step}: what do=hold, skip or
+// move would do, to the time to, or by so many seconds. It changes nothing.
+func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session) error {
+	current, e, err := c.findEvent(r)
+	if err != nil {
+		return err
+	}
+	step, q, now := event.Step(r.PathValue("step")), r.URL.Query(), c.clock(current.ZoneID)
+	v := stepAskView{
+		Path: eventPath(current.ZoneID, e.Name), Action: eventPath(current.ZoneID, e.Name) + "/steps/" + url.PathEscape(string(step)),
+		Do: q.Get("do"), Seen: seenOf(current, e.Name, step),
+	}
+	to, fault := moveTo(q, current.EventState.Now, step, now)
+	next := current
+	if fault == "" {
+		next, fault = operator.Stepped(current, e.Name, step, operator.StepChange(v.Do), to, now)
+	}
+	status := http.StatusOK
+	if fault != "" {
+		v.Title, v.Faults, status = "This cannot be done", []string{capitalFault(fault) + "."}, http.StatusUnprocessableEntity
+	} else {
+		v.To = to.UTC().Format(time.RFC3339)
+		v.Title, v.Button = stepTitle(e.Name, step, v.Do)
+		v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
+		v.Times = timeRows(current.EventState.Now, next.EventState.Now)
+	}
+	c.render(w, r, status, "step", s, v.Title, v)
+	return nil
+}
+
+// stepDo is POST .../steps/{step}: does what was confirmed, if the step's time is what it was.
+func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) error {
+	step, form := event.Step(r.PathValue("step")), r.PostForm
+	var to time.Time
+	if form.Get("do") == string(operator.StepMove) {
+		var err error
+		if to, err = time.Parse(time.RFC3339, form.Get("to")); err != nil {
+			return errNothing
+		}
+	}
+	for range maxTries {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return err
+		}
+		if seenOf(current, e.Name, step) != form.Get("seen") {
+			v := conflictView{Path: eventPath(current.ZoneID, e.Name), Name: e.Name, By: "Somebody"}
+			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
+				v.By, v.At = c.zoneEditor.whoChanged(changes, []difference{{Name: "eventState"}})
+			}
+			c.render(w, r, http.StatusConflict, "conflict", s, "Not changed", v)
+			return nil
+		}
+		next, err := c.Zones.StepFrom(r.Context(), current, e.Name, step, operator.StepChange(form.Get("do")), to, s.who)
+		if errors.Is(err, line.ErrZoneChanged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		http.Redirect(w, r, eventPath(current.ZoneID, e.Name)+c.zoneEditor.doneQuery(r, current.ZoneID, next), http.StatusSeeOther)
+		return nil
+	}
+	return line.ErrZoneChanged
+}
+
+// seenOf is the time of a step as a form knows it: "" where the event is not the one that is
+// next or under way.
+func seenOf(s zone.Settings, name string, step event.Step) string {
+	p := s.EventState.Now
+	if p == nil || p.Event.Name != name || !slices.Contains(event.Steps, step) {
+		return ""
+	}
+	at, made := p.Step(step)
+	return fmt.Sprintf("%d.%t.%d", at, made, p.ListedMillis)
+}
+
+// moveTo is the time to which a step is to be moved: zero if it is not to be.
+func moveTo(q url.Values, p *event.Progress, step event.Step, now time.Time) (to time.Time, fault string) {
+	if q.Get("do") != string(operator.StepMove) {
+		return to, ""
+	}
+	if p == nil || !slices.Contains(event.Steps, step) {
+		return now, "" // Stepped says what is wrong
+	}
+	at, _ := p.Step(step)
+	from := time.UnixMilli(at)
+	if at == event.Never || at == 0 {
+		from = now.Truncate(time.Second)
+	}
+	switch by := q.Get("by"); {
+	case by == soonest:
+		return time.UnixMilli(now.UnixMilli() + noticeMillis(p, step, now) + soonestMargin).Truncate(time.Second), ""
+	case by != "":
+		seconds, err := strconv.ParseInt(by, 10, 32)
+		if err != nil {
+			return to, "that is no number of seconds"
+		}
+		return from.Add(time.Duration(seconds) * time.Second), ""
+	}
+	to, err := time.Parse(time.RFC3339, q.Get("to"))
+	if err != nil {
+		return to, "write a time such as 2026-12-01T12:00:00+01:00"
+	}
+	return to, ""
+}
+
+// noticeMillis is how long before it an opening must be known.
+func noticeMillis(p *event.Progress, step event.Step, now time.Time) int64 {
+	if step != event.StepOpens || p.Phase != event.PhaseGathering || p.SettlesAtMillis <= now.UnixMilli()+noticed {
+		return 0
+	}
+	return cmp.Or(p.Event.DrawClosesSeconds, event.DefaultDrawClosesSeconds)*1000 + noticed
+}
+
+// stepTitle is the question, and the button that says yes.
+func stepTitle(name string, step event.Step, do string) (title, button string) {
+	verb := capital(do)
+	return fmt.Sprintf("%s %s of %s?", verb, nouns[step], name), verb + " " + nouns[step]
+}
+
+// stepSays says what will happen.
+func (c *Console) stepSays(was, next zone.Settings, step event.Step, how operator.StepChange, now time.Time) []say {
+	var all says
+	p := was.EventState.Now
+	gathered := c.gathered(was)
+	switch how {
+	case operator.StepHold:
+		all.held(p, step, gathered, now)
+	case operator.StepSkip:
+		all.skipped(was, next, step, gathered)
+	default:
+		all.moved(p, next.EventState.Now, step, now)
+	}
+	if after := next.EventState.Now; after != nil && (step == event.StepOpens || step == event.StepPreQueue) && how != operator.StepSkip {
+		if after.ClosesAtMillis > 0 || after.EndsAtMillis > 0 {
+			all.add("The steps after it stay at their times: look at them, too.")
+		}
+	}
+	all.add("All servers go by it within a second, and it stands in the record under your name.")
+	return all
+}
+
+// gathered is how many wait, in words.
+func (c *Console) gathered(s zone.Settings) string {
+	if now, seen := c.Watch.Latest(s.ZoneID); seen && now.Known() {
+		return count(now.Waiting)
+	}
+	return "an unknown number"
+}
+
+func (s *says) held(p *event.Progress, step event.Step, gathered string, now time.Time) {
+	s.add("%s waits until somebody moves it.", capital(nouns[step]))
+	switch step {
+	case event.StepOpens:
+		s.warn("Nobody is let in. Those who wait (%s) keep their places, and are told that there is no time yet.", gathered)
+		switch {
+		case p.Phase != event.PhaseGathering:
+		case now.UnixMilli()+noticed >= p.SettlesAtMillis:
+			s.add("Places are fixed: everybody keeps the number, and who comes now stands behind.")
+		case p.Order == event.OrderDraw:
+			s.add("The draw stays open: who comes meanwhile is drawn as well.")
+		}
+	case event.StepPreQueue:
+		s.warn("Nobody gathers, and it does not open. Until then the zone goes on as it is: who comes is let in at its limit.")
+	case event.StepCloses:
+		s.add("Newcomers are taken on until then.")
+	case event.StepEnds:
+		s.add("The settings of the event hold until then.")
+	}
+}
+
+func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
+	at, _ := after.Step(step)
+	one := say{Text: "Then it is at", At: millisToMoment(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
+	if was, _ := p.Step(step); was != event.Never && was != 0 {
+		earlier := map[bool]string{true: "earlier", false: "later"}[at < was]
+		one.Tail = fmt.Sprintf(", in %s: %s %s than now.", until(at-now.UnixMilli()), until(max(at-was, was-at)), earlier)
+	}
+	*s = append(*s, one)
+	if p.Held == step {
+		s.add("It is held no more.")
+	}
+	switch {
+	case step != event.StepOpens:
+	case p.SettlesAtMillis != after.SettlesAtMillis && after.SettlesAtMillis > now.UnixMilli():
+		what := "Places are fixed at"
+		if p.Order == event.OrderDraw {
+			what = "The draw closes at"
+		}
+		*s = append(*s, say{Text: what, At: millisToMoment(after.SettlesAtMillis), Full: true, Tail: "."})
+	case p.Phase == event.PhaseGathering:
+		s.add("Places are fixed already: everybody keeps the number.")
+	}
+}
+
+func (s *says) skipped(was, next zone.Settings, step event.Step, gathered string) {
+	p := was.EventState.Now
+	switch step {
+	case event.StepOpens:
+		s.warn("%s does not take place this time.", p.Event.Name)
+		if p.Phase == event.PhaseGathering {
+			if next.InForce().PerMinute == 0 {
+				s.add("Those who wait (%s) keep their places. The limit is 0, so nobody is let in.", gathered)
+			} else {
+				s.warn("Those who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold it instead.", gathered, count(next.PerMinute))
+			}
+			if p.Order == event.OrderDraw {
+				s.add("They keep the order of the draw.")
+			}
+		}
+		if p.Event.Recurs != "" {
+			s.add("It comes again: %s.", p.Event.Recurs)
+		}
+	case event.StepPreQueue:
+		s.warn("Nobody gathers. Until the opening the zone goes on as it is: who comes is let in at its limit.")
+	case event.StepCloses:
+		s.add("Newcomers go on being taken after it.")
+	case event.StepEnds:
+		s.warn("The settings of the event stay, until somebody changes them or the next event does.")
+	}
+}
+
+// timeRows are the moments of an occurrence whose times change. next is nil if it is over.
+func timeRows(was, next *event.Progress) (all []timeRow) {
+	word := func(at int64) (moment, string) {
+		switch at {
+		case 0:
+			return moment{}, "none"
+		case event.Never:
+			return moment{}, "held"
+		}
+		return millisToMoment(at), ""
+	}
+	times := func(p *event.Progress) []int64 {
+		if p == nil {
+			return make([]int64, len(event.Steps)+1)
+		}
+		all := []int64{p.SettlesAtMillis}
+		if p.PreQueueAtMillis >= p.OpensAtMillis {
+			all[0] = 0 // nobody gathers
+		}
+		for _, step := range event.Steps {
+			at, _ := p.Step(step)
+			all = append(all, at)
+		}
+		return all
+	}
+	names := append([]event.Step{settles}, event.Steps...)
+	before, after := times(was), times(next)
+	for _, i := range []int{1, 0, 2, 3, 4} { // in the order of time
+		if before[i] == after[i] {
+			continue
+		}
+		row := timeRow{Label: labels[names[i]]}
+		if i == 0 && was.Order == event.OrderDraw {
+			row.Label = drawCloses
+		}
+		row.Was, row.WasWord = word(before[i])
+		row.Now, row.NowWord = word(after[i])
+		if i == 0 && row.NowWord == "held" {
+			row.NowWord = "with the opening"
+		}
+		if i == 0 && row.WasWord == "held" {
+			row.WasWord = "with the opening"
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// capitalFault has a fault begin as a sentence does, unless it begins with a name.
+func capitalFault(fault string) string {
+	for step, noun := range nouns {
+		if rest, ok := cutWord(fault, string(step)); ok {
+			return capital(noun) + rest
+		}
+	}
+	if fault[0] >= 'a' && fault[0] <= 'z' {
+		return capital(fault)
+	}
+	return fault
+}
+
+func cutWord(text, word string) (rest string, ok bool) {
+	if len(text) > len(word) && text[:len(word)] == word && text[len(word)] == ' ' {
+		return text[len(word):], true
+	}
+	return text, false
+}

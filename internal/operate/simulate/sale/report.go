@@ -1,0 +1,382 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Report is what a run showed. Times are milliseconds from the opening on, in virtual time.
+type Report struct {
+	ZoneID  string      `json:"zoneId"`
+	Event   string      `json:"event"`
+	Order   event.Order `json:"order"`
+	OpensAt time.Time   `json:"opensAt"`
+	// OutageMs is how long the store was away, from the opening on.
+	OutageMs int64 `json:"outageMs"`
+	// Visitors came, Gathered of them before people settled. Each was admitted, left
+	// silently, was refused (no newcomers, or swept), or Waits still a day later: the
+	// four add up.
+	Visitors int `json:"visitors"`
+	Gathered int `json:"gathered"`
+	Admitted int `json:"admitted"`
+	Left     int `json:"left"`
+	Refused  int `json:"refused"`
+	Waits    int `json:"waits"`
+	// Steps are those that were made, and how late the servers were.
+	Steps []Step `json:"steps"`
+	// In says when how many were in.
+	In []In `json:"in"`
+	// TooEarly were let in before the opening: none.
+	TooEarly int `json:"tooEarly"`
+	// MaxInWindow and MaxInSecond are the most admissions in any window, and in any
+	// 1,000 ms while there is a line, and their limits.
+	WindowLimit int64 `json:"windowLimit"`
+	MaxInWindow int   `json:"maxInWindow"`
+	PerSecond   int64 `json:"perSecond"`
+	MaxInSecond int   `json:"maxInSecond"`
+	// FirstWindows is the share of capacity used in the first two windows from when the
+	// event is open and the store is there; of those who wait, where they are fewer.
+	FirstWindows float64 `json:"firstWindows"`
+	// OvertakenP99 is by how many of those behind one was overtaken, in windows' worth.
+	OvertakenP99 float64 `json:"overtakenP99"`
+	// Requests a second: the mean of the half minute before people settle and of the minute
+	// about the opening, and the most in any second. StoreAway got 503.
+	RequestsGathering float64 `json:"requestsGathering"`
+	RequestsOpening   float64 `json:"requestsOpening"`
+	RequestsMost      int     `json:"requestsMost"`
+	StoreAway         int     `json:"storeAway"`
+	// Tickets are on the published list of the draw; Fault says what is wrong with it.
+	Tickets int    `json:"tickets"`
+	Fault   string `json:"fault,omitempty"`
+	// Seconds are those from a minute before the opening to two after it.
+	Seconds []Second `json:"seconds"`
+}
+
+// Step is one of the event's.
+type Step struct {
+	Step event.Step `json:"step"`
+	// AtMs is when it was made, LateMs how long after its time.
+	AtMs   int64 `json:"atMs"`
+	LateMs int64 `json:"lateMs"`
+}
+
+// In is when a number of visitors was in.
+type In struct {
+	// Share of the admitted is the first N.
+	Share float64 `json:"share"`
+	N     int     `json:"n"`
+	AtMs  int64   `json:"atMs"`
+}
+
+// Second is one of the run.
+type Second struct {
+	// At is in seconds from the opening on.
+	At int `json:"at"`
+	// Present is how many wait at its end who have not left.
+	Present int `json:"present"`
+	// Requests were made in it, of which Refused got 503 and Admitted let somebody in.
+	Requests int `json:"requests"`
+	Refused  int `json:"refused"`
+	Admitted int `json:"admitted"`
+}
+
+// The seconds of a report.
+const (
+	firstSecond = -60
+	lastSecond  = 120
+	// gathering is for how long before people settle requests are counted, opening for how
+	// long about the opening.
+	gathering = 30
+	opening   = 60
+)
+
+// tally collects the seconds of a run.
+type tally struct {
+	seconds map[int64]*Second
+	steps   []Step
+	// draw is that of the event, nil for none; tickets and fault are of its list.
+	draw    *event.Draw
+	tickets int
+	fault   string
+}
+
+func (m *tally) second(micros int64) *Second {
+	at := micros / 1_000_000
+	if micros < 0 && micros%1_000_000 != 0 {
+		at--
+	}
+	if m.seconds == nil {
+		m.seconds = make(map[int64]*Second)
+	}
+	s := m.seconds[at]
+	if s == nil {
+		s = &Second{At: int(at)}
+		m.seconds[at] = s
+	}
+	return s
+}
+
+// look reads what the servers have recorded and published.
+func (r *run) look(ctx context.Context) error {
+	changes, err := r.store.Changes(ctx, r.zone.ZoneID)
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(changes) {
+		if c.By != zone.By(r.zone.Events[0].Name) || c.Was == nil || c.Now == nil {
+			continue
+		}
+		if d := c.Now.EventState.Draw(); d != nil {
+			r.m.draw = d
+		}
+		was, now := c.Was.EventState.Now, c.Now.EventState.Now
+		if was == nil {
+			continue // announced
+		}
+		if step, due := was.Next(); now == nil || now.Phase != was.Phase {
+			r.m.steps = append(r.m.steps, Step{step, c.AtMillis - r.opens/1000, c.AtMillis - due})
+		}
+	}
+	if r.m.draw == nil {
+		return nil
+	}
+	d, err := r.room.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
+	p := schedule.Published{Draw: d}
+	for part := 1; err == nil && part <= d.Parts; part++ {
+		var one schedule.Part
+		one, err = r.room.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
+		p.List = append(p.List, one)
+	}
+	r.m.tickets = d.Tickets
+	switch {
+	case errors.Is(err, schedule.ErrNoDraw):
+		r.m.fault = "it is not there any more"
+	case err != nil:
+		return err
+	case d.Parts == 0:
+		r.m.fault = "it was not published"
+	default:
+		r.m.fault = p.Fault(nil)
+	}
+	return nil
+}
+
+func (r *run) report() Report {
+	rates := window.RatesOf(r.during())
+	out := Report{
+		ZoneID: r.zone.ZoneID, Event: r.zone.Events[0].Name, Order: r.zone.Events[0].Listed().Order,
+		OpensAt: time.UnixMicro(r.opens).UTC(), OutageMs: r.cfg.Outage.Milliseconds(), Visitors: len(r.visitors),
+		WindowLimit: rates.Limit, PerSecond: rates.PerSecond, Steps: r.m.steps,
+		Tickets: r.m.tickets, Fault: r.m.fault,
+	}
+	var times, waited, straight []int64
+	var stays []measure.Stay
+	for i := range r.visitors {
+		v := &r.visitors[i]
+		if at := v.place.ArrivedAtMicros; at > 0 && at < r.settles {
+			out.Gathered++
+		}
+		switch v.state {
+		case inside:
+			out.Admitted++
+			times = append(times, v.admitted/1000)
+			if v.polls > 0 {
+				waited = append(waited, v.admitted/1000)
+			} else {
+				straight = append(straight, v.admitted/1000)
+			}
+			stays = append(stays, measure.Stay{Arrived: r.stands(v), Ended: v.admitted, In: true})
+			if v.admitted < r.opens && r.gathers < r.opens {
+				out.TooEarly++
+			}
+		case left:
+			out.Left++
+		case lost:
+			out.Refused++
+		case coming, waiting:
+			out.Waits++
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(waited)
+	slices.Sort(straight)
+	for _, share := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
+		if n := int(share * float64(len(times))); len(times) > 0 {
+			n = max(1, n)
+			out.In = append(out.In, In{share, n, times[n-1] - r.opens/1000})
+		}
+	}
+	out.MaxInWindow = measure.Most(times, rates.WindowMillis)
+	out.MaxInSecond = measure.MostFromLine(waited, straight, window.SecondMillis)
+	out.FirstWindows = r.firstWindows(times, rates)
+	out.OvertakenP99 = overtakenP99(stays, float64(rates.Limit))
+	r.requests(&out)
+	return out
+}
+
+// stands is where the visitor stands in the line.
+func (r *run) stands(v *visitor) int64 {
+	if d := r.m.draw; d != nil && d.Holds(v.place.ArrivedAtMicros) {
+		seed, _ := r.seeds.Seed(r.zone.ZoneID, *d)
+		return d.Score(seed, event.TicketOf(r.zone.ZoneID, d.Event, v.place.ID))
+	}
+	return v.place.ArrivedAtMicros
+}
+
+func overtakenP99(stays []measure.Stay, limit float64) float64 {
+	all := make([]float64, 0, len(stays))
+	for _, n := range measure.Overtaken(stays) {
+		all = append(all, float64(n)/limit)
+	}
+	slices.Sort(all)
+	return measure.Percentile(all, 99)
+}
+
+// firstWindows is described at Report.
+func (r *run) firstWindows(times []int64, rates window.Rates) float64 {
+	from := r.opens/1000 + r.cfg.Outage.Milliseconds()
+	first, _ := slices.BinarySearch(times, from)
+	upto, _ := slices.BinarySearch(times, from+2*rates.WindowMillis)
+	can := min(2*rates.Limit, int64(len(times)-first))
+	if can == 0 {
+		return 0
+	}
+	return float64(upto-first) / float64(can)
+}
+
+// requests counts those of the seconds.
+func (r *run) requests(out *Report) {
+	settles := (r.settles - r.opens) / 1_000_000
+	before, about := 0, 0
+	for at, s := range r.m.seconds {
+		if at >= settles-gathering && at < settles {
+			before += s.Requests
+		}
+		if at >= -opening/2 && at < opening/2 {
+			about += s.Requests
+		}
+		out.RequestsMost = max(out.RequestsMost, s.Requests)
+		out.StoreAway += s.Refused
+		if at >= firstSecond && at < lastSecond {
+			out.Seconds = append(out.Seconds, *s)
+		}
+	}
+	out.RequestsGathering, out.RequestsOpening = float64(before)/gathering, float64(about)/opening
+	slices.SortFunc(out.Seconds, func(a, b Second) int { return a.At - b.At })
+}
+
+// Print writes reports of one event for people, side by side.
+func Print(w io.Writer, reports ...Report) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	first := reports[0]
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(label string, cell func(r Report) string) {
+		_, _ = fmt.Fprint(table, label) // Flush tells
+		for _, r := range reports {
+			_, _ = fmt.Fprint(table, "\t", cell(r))
+		}
+		_, _ = fmt.Fprintln(table)
+	}
+	seconds := func(ms int64) string {
+		return time.Duration(ms * int64(time.Millisecond)).Round(100 * time.Millisecond).String()
+	}
+	row(first.Event+" in "+first.ZoneID, func(r Report) string {
+		if r.OutageMs == 0 {
+			return "as planned"
+		}
+		return "the store away for " + seconds(r.OutageMs)
+	})
+	row("opens at", func(r Report) string { return r.OpensAt.Format(time.RFC3339) })
+	row("visitors", func(r Report) string {
+		return fmt.Sprintf("%d, %d before people settled", r.Visitors, r.Gathered)
+	})
+	row("", func(r Report) string {
+		return fmt.Sprintf("%d admitted, %d left, %d refused, %d still wait", r.Admitted, r.Left, r.Refused, r.Waits)
+	})
+	for i, step := range first.Steps {
+		row("step "+string(step.Step), func(r Report) string {
+			if i >= len(r.Steps) {
+				return "not made"
+			}
+			return seconds(r.Steps[i].LateMs) + " after its time"
+		})
+	}
+	for i := range first.In {
+		label := "in: the first"
+		if share := first.In[i].Share; share > 0 {
+			label = fmt.Sprintf("in: %.0f %%", 100*share)
+		}
+		row(label, func(r Report) string {
+			if i >= len(r.In) {
+				return "nobody"
+			}
+			return fmt.Sprintf("%s after the opening (%d)", seconds(r.In[i].AtMs), r.In[i].N)
+		})
+	}
+	row("let in too early", func(r Report) string { return strconv.Itoa(r.TooEarly) })
+	row("in any window", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInWindow, r.WindowLimit) })
+	row("from a line in 1 s", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInSecond, r.PerSecond) })
+	row("first two windows", func(r Report) string { return fmt.Sprintf("%.1f %% of capacity", 100*r.FirstWindows) })
+	row("overtaken", func(r Report) string { return fmt.Sprintf("p99 %.2f windows", r.OvertakenP99) })
+	row("requests a second", func(r Report) string {
+		return fmt.Sprintf("%.0f gathering, %.0f about the opening, at most %d", r.RequestsGathering, r.RequestsOpening, r.RequestsMost)
+	})
+	row("told to come again", func(r Report) string { return fmt.Sprintf("%d, since the store was away", r.StoreAway) })
+	if first.Order == event.OrderDraw {
+		row("list of the draw", func(r Report) string {
+			if r.Fault != "" {
+				return r.Fault
+			}
+			return fmt.Sprintf("%d tickets, each where the seed puts it", r.Tickets)
+		})
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printSeconds(w, reports)
+}
+
+// tenSeconds is how many seconds a line of the table has.
+const tenSeconds = 10
+
+// printSeconds writes what happened about the opening.
+func printSeconds(w io.Writer, reports []Report) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprint(table, "\nfrom the opening on") // Flush tells
+	for range reports {
+		_, _ = fmt.Fprint(table, "\twait\trequests/s\tmost\tlet in/s")
+	}
+	_, _ = fmt.Fprintln(table, "\t")
+	for from := firstSecond; from < lastSecond; from += tenSeconds {
+		_, _ = fmt.Fprintf(table, "%+d to %+d s", from, from+tenSeconds)
+		for _, r := range reports {
+			var sum Second
+			most := 0
+			for _, s := range r.Seconds {
+				if s.At >= from && s.At < from+tenSeconds {
+					sum.Requests += s.Requests
+					sum.Admitted += s.Admitted
+					sum.Present = s.Present
+					most = max(most, s.Requests)
+				}
+			}
+			_, _ = fmt.Fprintf(table, "\t%d\t%.0f\t%d\t%.1f", sum.Present, float64(sum.Requests)/tenSeconds, most, float64(sum.Admitted)/tenSeconds)
+		}
+		_, _ = fmt.Fprintln(table, "\t")
+	}
+	return table.Flush()
+}

@@ -1,0 +1,147 @@
+package sale
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/fallback"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// tickEvery is how often a server looks what is due of events.
+const tickEvery = 250 * time.Millisecond
+
+// room is what a server has between a visitor and the store, at work in virtual time.
+type room struct {
+	registry *registry.Registry
+	fallback *fallback.Policy
+	schedule *schedule.Schedule
+}
+
+func newRoom(s store.Store, seeds drawSeeds, now func() time.Time) *room {
+	zones := registry.New(registry.Options{Store: s, DrawSeeds: seeds, Now: now})
+	return &room{
+		registry: zones,
+		fallback: fallback.New(fallback.Options{Lines: zones, Meter: deaf{}, Now: now}),
+		schedule: schedule.New(schedule.Options{Zones: zones, Seeds: seeds}),
+	}
+}
+
+// tick does what a server does in the background.
+func (r *room) tick(ctx context.Context) {
+	r.registry.RunOnce(ctx)
+	r.fallback.RunOnce(ctx)
+	r.schedule.RunOnce(ctx)
+}
+
+func (r *room) stop() { r.registry.Stop() }
+
+// deaf hears nothing of what a fallback.Policy counts.
+type deaf struct{}
+
+func (deaf) StoreFailing(string, bool) {}
+func (deaf) AdmitLocally(string)       {}
+
+// drawSeeds makes the seeds of a run, which is the same again with the same numbers.
+type drawSeeds struct{ rng *rand.Rand }
+
+// Commit implements schedule.Seeds.
+func (d drawSeeds) Commit(string) (nonce, commitment string) {
+	nonce = fmt.Sprintf("%016x%016x", d.rng.Uint64(), d.rng.Uint64())
+	return nonce, seedOf(nonce).Commitment()
+}
+
+// Seed implements schedule.Seeds.
+func (drawSeeds) Seed(_ string, d event.Draw) (event.Seed, bool) { return seedOf(d.Nonce), true }
+
+func seedOf(nonce string) (s event.Seed) {
+	raw, _ := hex.DecodeString(nonce) // made above
+	copy(s[:], raw)
+	return s
+}
+
+// outage is a store that answers nothing while it is away. It loses nothing.
+type outage struct {
+	store.Store
+	away func() bool
+}
+
+func asked[T any](o outage, do func() (T, error)) (answer T, err error) {
+	if o.away() {
+		return answer, fmt.Errorf("sale: away: %w", line.ErrStoreUnavailable)
+	}
+	return do()
+}
+
+func told(o outage, do func() error) error {
+	_, err := asked(o, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
+
+// Join implements store.Visitors, as Poll and Leave do.
+func (o outage) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+	return asked(o, func() (line.Answer, error) { return o.Store.Join(ctx, zoneID, id, former...) })
+}
+
+// Poll is described at Join.
+func (o outage) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	return asked(o, func() (line.Answer, error) { return o.Store.Poll(ctx, zoneID, p) })
+}
+
+// Leave is described at Join.
+func (o outage) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	return told(o, func() error { return o.Store.Leave(ctx, zoneID, p) })
+}
+
+// JoinDrawn implements store.Drawer, as Drawn, KeepDraw and Draw do.
+func (o outage) JoinDrawn(ctx context.Context, zoneID string, score int64, id line.ID, former ...line.ID) (line.Answer, error) {
+	return asked(o, func() (line.Answer, error) { return o.Store.JoinDrawn(ctx, zoneID, score, id, former...) })
+}
+
+// Drawn is described at JoinDrawn.
+func (o outage) Drawn(ctx context.Context, zoneID string, after line.Place, from, upto int64) ([]line.Place, error) {
+	return asked(o, func() ([]line.Place, error) { return o.Store.Drawn(ctx, zoneID, after, from, upto) })
+}
+
+// KeepDraw is described at JoinDrawn.
+func (o outage) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
+	return told(o, func() error { return o.Store.KeepDraw(ctx, zoneID, event, part, text) })
+}
+
+// Draw is described at JoinDrawn.
+func (o outage) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
+	return asked(o, func() ([]byte, error) { return o.Store.Draw(ctx, zoneID, event, part) })
+}
+
+// Zone implements store.Viewer, as Zones and Stats do.
+func (o outage) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	return asked(o, func() (zone.Settings, error) { return o.Store.Zone(ctx, zoneID) })
+}
+
+// Zones is described at Zone.
+func (o outage) Zones(ctx context.Context) ([]zone.Settings, error) {
+	return asked(o, func() ([]zone.Settings, error) { return o.Store.Zones(ctx) })
+}
+
+// Stats is described at Zone.
+func (o outage) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	return asked(o, func() (line.Stats, error) { return o.Store.Stats(ctx, zoneID) })
+}
+
+// PutZone implements store.Editor.
+func (o outage) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	return asked(o, func() (bool, error) { return o.Store.PutZone(ctx, s, was, by) })
+}
+
+// Sweep implements store.Sweeper.
+func (o outage) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	return asked(o, func() (line.Sweep, error) { return o.Store.Sweep(ctx, zoneID, owner, cursor) })
+}

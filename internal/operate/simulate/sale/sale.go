@@ -1,0 +1,383 @@
+// Package sale plays an event of a zone in virtual time, with a crowd: it gathers, the event
+// opens, and all are let in. There are no sockets and no waiting: the same seed gives the
+// same run, but for a draw's, who stands where.
+//
+// What plays is what serves: the links between a visitor and the store (registry, fallback)
+// and what makes the steps of events (schedule), on the embedded store, all on one virtual
+// clock. Nothing of it is a model. Of the crowd it is known what no server knows: who has
+// left.
+//
+// # The crowd
+//
+// Gather visitors come while people gather, and After more behind them. Each polls when told
+// to, plus a network delay of 5 to 100 ms. A share Leave goes away silently, each at a
+// moment drawn evenly between coming and the turn that it would have. Whoever finds the
+// store away comes back in 1 to 3 s, as Retry-After says.
+package sale
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// ErrConfig is wrapped by the error for a configuration that makes no sense.
+var ErrConfig = errors.New("sale: invalid configuration")
+
+// Arrival is when those come who gather.
+type Arrival string
+
+// The three ways.
+const (
+	// Evenly: as many each second.
+	Evenly Arrival = "evenly"
+	// Early: all in the first ten seconds.
+	Early Arrival = "early"
+	// Late: the later, the more.
+	Late Arrival = "late"
+)
+
+// Arrivals are all of them.
+var Arrivals = []Arrival{Evenly, Early, Late}
+
+// Config of a run.
+type Config struct {
+	// Zone has the event; what else it lists is left out.
+	Zone zone.Settings
+	// Event is its name; "": the one that is listed to open first.
+	Event string
+	// Gather is how many come while people gather, 1 to 5,000,000. Where nobody gathers, or
+	// preQueueAt is farther back, they come Within that time before people settle, or
+	// within ten seconds of the opening.
+	Gather int
+	Within time.Duration
+	Arrive Arrival
+	// After is how many come evenly in the two minutes after people have settled.
+	After int
+	// Leave is the share that goes away silently, 0 to 1.
+	Leave float64
+	// Outage has the store be away for so long from the opening on.
+	Outage time.Duration
+	// Seed makes the run repeatable.
+	Seed uint64
+}
+
+const (
+	// DefaultWithin is how long before people settle they come.
+	DefaultWithin = 10 * time.Minute
+	maxVisitors   = 5_000_000
+	maxOutage     = 10 * time.Minute
+	// lead is how long before people gather the run begins: the servers announce the event.
+	lead       = 10 * time.Second
+	rush       = 10 * time.Second
+	after      = 2 * time.Minute
+	sweepEvery = 30 * time.Second
+	// horizon is how long after the opening a run ends, whoever still waits.
+	horizon  = 24 * time.Hour
+	minDelay = 5 * time.Millisecond
+	maxDelay = 100 * time.Millisecond
+	// minRetry and maxRetry are those of problem store_unavailable.
+	minRetry = time.Second
+	maxRetry = 3 * time.Second
+	// stream tells these random numbers from others of the seed.
+	stream = 0x73616c65
+)
+
+// Validate reports what is out of range.
+func (c Config) Validate() error {
+	fault := func(format string, a ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, a...)...)
+	}
+	switch {
+	case c.Gather < 1 || c.After < 0 || c.Gather+c.After > maxVisitors:
+		return fault("between 1 and 5,000,000 can come")
+	case c.Leave < 0 || c.Leave > 1:
+		return fault("leave is a percentage between 0 and 100")
+	case c.Within <= 0 || c.Within > horizon:
+		return fault("those who gather must come within 1s to 24h")
+	case c.Outage < 0 || c.Outage > maxOutage:
+		return fault("an outage must be between 0 and 10m")
+	case !slices.Contains(Arrivals, c.Arrive):
+		return fault("they come evenly, early or late")
+	}
+	if _, err := c.zone(); err != nil {
+		return err
+	}
+	return c.Zone.Validate()
+}
+
+// zone is the zone with nothing but the event in its list.
+func (c Config) zone() (zone.Settings, error) {
+	z := c.Zone
+	z.EventState, z.Events = event.State{}, nil
+	for _, e := range c.Zone.Events {
+		earlier := len(z.Events) == 0 || e.Listed().OpensAtMillis < z.Events[0].Listed().OpensAtMillis
+		if e.Name == c.Event || c.Event == "" && earlier {
+			z.Events = []event.Event{e}
+		}
+	}
+	if len(z.Events) == 0 {
+		return z, fmt.Errorf("%w: zone %s lists no event %q", ErrConfig, z.ZoneID, c.Event)
+	}
+	return z, nil
+}
+
+// visitor is one phone.
+type visitor struct {
+	place    line.Place
+	leavesAt int64 // microseconds; 0: never
+	admitted int64 // microseconds
+	state    visitorState
+	polls    int32
+}
+
+type visitorState uint8
+
+const (
+	coming visitorState = iota
+	waiting
+	inside
+	left
+	lost
+)
+
+// request is a visitor's next one.
+type request struct {
+	at int64 // microseconds
+	v  int32
+}
+
+// requests is a heap, the earliest first.
+type requests []request
+
+func (q requests) Len() int { return len(q) }
+func (q requests) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].v < q[j].v
+}
+func (q requests) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push implements heap.Interface.
+func (q *requests) Push(x any) {
+	if one, ok := x.(request); ok {
+		*q = append(*q, one)
+	}
+}
+
+// Pop implements heap.Interface.
+func (q *requests) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// run is an event under way. Times are in microseconds.
+type run struct {
+	cfg   Config
+	zone  zone.Settings
+	rng   *rand.Rand
+	seeds drawSeeds
+	store *embedded.Store
+	room  *room
+
+	now, start, gathers, settles, opens, end int64
+
+	visitors []visitor
+	queue    requests
+	present  int
+	m        tally
+}
+
+// Run plays the event until everybody is in or gone.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	if err := cfg.Validate(); err != nil {
+		return Report{}, err
+	}
+	r := &run{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream))}
+	r.zone, _ = cfg.zone() // Validate has looked
+	r.seeds = drawSeeds{r.rng}
+	p := r.zone.Events[0].Listed()
+	r.gathers, r.settles, r.opens = p.PreQueueAtMillis*1000, p.SettlesAtMillis*1000, p.OpensAtMillis*1000
+	r.start = r.gathers - lead.Microseconds()
+	r.now, r.end = r.start, r.opens+horizon.Microseconds()
+	now := func() time.Time { return time.UnixMicro(r.now) }
+	var err error
+	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
+		return Report{}, fmt.Errorf("sale: %w", err)
+	}
+	r.room = newRoom(outage{r.store, r.away}, r.seeds, now)
+	err = r.all(ctx)
+	if err == nil {
+		err = r.look(ctx)
+	}
+	r.room.stop()
+	if err := errors.Join(err, r.store.Close()); err != nil {
+		return Report{}, fmt.Errorf("sale: %w", err)
+	}
+	return r.report(), nil
+}
+
+// away reports whether the store is.
+func (r *run) away() bool {
+	return r.now >= r.opens && r.now < r.opens+r.cfg.Outage.Microseconds()
+}
+
+// all plays it.
+func (r *run) all(ctx context.Context) error {
+	if _, err := r.store.PutZone(ctx, r.zone, nil, ""); err != nil {
+		return err
+	}
+	r.populate()
+	sweep := r.start
+	for tick := r.start; len(r.queue) > 0 && r.now < r.end; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for len(r.queue) > 0 && r.queue[0].at < tick {
+			one, _ := heap.Pop(&r.queue).(request)
+			r.now = max(r.now, one.at)
+			if err := r.request(ctx, one.v); err != nil {
+				return err
+			}
+		}
+		r.now = tick
+		r.room.tick(ctx)
+		r.m.second(tick - r.opens).Present = r.present
+		if sweep <= tick {
+			sweep = tick + sweepEvery.Microseconds()
+			r.sweep(ctx)
+		}
+		tick += tickEvery.Microseconds()
+		if r.present == 0 && len(r.queue) > 0 && tick < r.opens && tick > r.gathers+lead.Microseconds() {
+			// Nothing happens before somebody comes.
+			tick = max(tick, min(r.queue[0].at, r.settles)-lead.Microseconds())
+		}
+	}
+	return nil
+}
+
+// populate makes the visitors, and says when they come.
+func (r *run) populate() {
+	from, upto := max(r.gathers, r.settles-r.cfg.Within.Microseconds()), r.settles
+	if r.gathers >= r.opens {
+		from, upto = r.opens, r.opens+rush.Microseconds()
+	}
+	r.visitors = make([]visitor, r.cfg.Gather+r.cfg.After)
+	r.queue = make(requests, len(r.visitors))
+	for i := range r.visitors {
+		v := &r.visitors[i]
+		binary.BigEndian.PutUint64(v.place.ID[:], r.rng.Uint64())
+		share, span := r.rng.Float64(), upto-from
+		at := from
+		switch {
+		case i >= r.cfg.Gather:
+			at, span = upto, after.Microseconds()
+		case r.cfg.Arrive == Early:
+			span = min(span, rush.Microseconds())
+		case r.cfg.Arrive == Late:
+			share = math.Sqrt(share)
+		}
+		at += int64(share * float64(span))
+		if r.rng.Float64() < r.cfg.Leave {
+			turn := max(at, r.opens) + int64(r.rng.Float64()*r.wait())
+			v.leavesAt = at + 1 + int64(r.rng.Float64()*float64(turn-at))
+		}
+		r.queue[i] = request{at, int32(i)}
+	}
+	heap.Init(&r.queue)
+}
+
+// wait is how long the last has to wait from the opening on, roughly.
+func (r *run) wait() float64 {
+	stay := float64(r.cfg.Gather+r.cfg.After) * (1 - r.cfg.Leave/2)
+	return stay / float64(max(1, r.during().PerMinute)) * float64(time.Minute.Microseconds())
+}
+
+// during is the zone with what the event sets.
+func (r *run) during() zone.Settings {
+	z := r.zone
+	for name, value := range r.zone.Events[0].Settings {
+		if x := zone.Table.Find(name); x != nil {
+			_ = x.Parse(&z, value) // the zone is valid
+		}
+	}
+	return z
+}
+
+// sweep has the silent removed.
+func (r *run) sweep(ctx context.Context) {
+	for cursor := uint64(0); ; {
+		out, err := r.room.registry.Sweep(ctx, r.zone.ZoneID, "", cursor)
+		if cursor = out.Next; err != nil || cursor == 0 {
+			return // a server tries again when it sweeps next
+		}
+	}
+}
+
+// request is one visitor's join or poll, and what it does with the answer.
+func (r *run) request(ctx context.Context, i int32) error {
+	v := &r.visitors[i]
+	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		v.state = left
+		r.present--
+		return nil
+	}
+	var a line.Answer
+	var err error
+	if v.state == coming {
+		a, err = r.room.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
+	} else {
+		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
+		v.polls++
+	}
+	at := r.m.second(r.now - r.opens)
+	at.Requests++
+	var pause time.Duration
+	switch {
+	case errors.Is(err, line.ErrStoreUnavailable):
+		at.Refused++
+		pause = r.between(minRetry, maxRetry+1).Truncate(time.Second)
+	case err != nil:
+		return err
+	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
+		at.Admitted++
+		if v.state == waiting {
+			r.present--
+		}
+		v.place, v.state, v.admitted = a.Place, inside, a.AdmittedAtMillis*1000
+		return nil
+	case a.Status == line.Waiting:
+		if v.state == coming {
+			v.state = waiting
+			r.present++
+		}
+		v.place = a.Place
+		pause = time.Duration(a.PeriodMillis) * time.Millisecond
+	default: // closed, full, or swept
+		if v.state == waiting {
+			r.present--
+		}
+		v.state = lost
+		return nil
+	}
+	next := r.now + (pause + r.between(minDelay, maxDelay)).Microseconds()
+	if v.state == waiting && v.leavesAt > 0 {
+		next = min(next, max(v.leavesAt, r.now+1))
+	}
+	heap.Push(&r.queue, request{next, i})
+	return nil
+}
+
+func (r *run) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(r.rng.Int64N(int64(most-least)))
+}
