@@ -40,5 +40,5 @@
 //
 // Each samples the same line. Nothing is counted in the way of a poll, so it does not
 // matter which server a visitor asks, and a server that has just started knows of the last minute at once.
-// Two tables differ by what chance does to 512 visitors, some 2 %; with fewer in line, not at all.
+// Two tables differ by what chance does to 512 visitors, some 2 %; with fewer in line all are looked at.
 package estimate

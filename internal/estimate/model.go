@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Sampled is how many visitors a sample should have: with 512, a share is known to 2 %,
-	// and Redis is held for some 2 ms.
+	// Sampled is how many visitors a sample should have: with 512, a share is known to
+	// some 2 %, and Redis should be held for some 2 ms.
 	Sampled = 512
 	// bins is into how many parts a wait is divided, by the share of it that is over.
 	bins = 10
