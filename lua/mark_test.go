@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -85,8 +87,9 @@ func (f *farCrowd) nextRound() {
 // pollsFar polls, and holds the position to what was told before.
 func (f *farCrowd) pollsFar(s *Store, who int) {
 	f.Helper()
-	exact := f.exact(f.places[who])
+	exact, score := f.exact(f.places[who]), f.places[who].ScoreMicros
 	a, err := s.Poll(f.Context(), "Z", f.places[who])
+	a.Place.ScoreMicros = score
 	switch {
 	case err != nil || a.Status != line.Waiting:
 		f.Errorf("poll: %+v, %v", a, err)
@@ -105,7 +108,7 @@ func (f *farCrowd) arrived() []int {
 		all[i] = i
 	}
 	slices.SortFunc(all, func(a, b int) int {
-		return cmp.Compare(f.places[a].ArrivedAtMicros, f.places[b].ArrivedAtMicros)
+		return cmp.Compare(f.places[a].StandsAtMicros(), f.places[b].StandsAtMicros())
 	})
 	return all
 }
@@ -130,6 +133,49 @@ func (f *farCrowd) failOver(lost int) {
 	})
 	if err != nil {
 		f.Fatal(err)
+	}
+}
+
+// TestMarksInADraw: marks lie anywhere among those who gather, and so do those who still come; what
+// is told once they have settled never rises, nor for those who come later and stand behind them.
+func TestMarksInADraw(t *testing.T) {
+	t.Parallel()
+	const early, gathered, late = exactUpTo + 6_000, exactUpTo + 12_000, 1_500
+	f := &farCrowd{T: t, clock: conformance.NewClock(), places: make([]line.Place, gathered+late), told: make([]int64, gathered+late)}
+	for i := range f.servers {
+		f.servers[i] = openStore(t, f.clock.Now)
+		f.servers[i].prefix = f.servers[0].prefix
+	}
+	z, d := gathering(f.clock.Now(), event.OrderDraw, time.Minute)
+	put(t, f.servers[0], z)
+	f.clock.Add(40 * time.Second)
+	comes := func(i int, score int64) {
+		a, err := f.servers[i%2].JoinDrawn(t.Context(), "Z", score, farID(i))
+		if err != nil || a.Status != line.Waiting {
+			t.Errorf("join: %+v, %v", a, err)
+		}
+		f.places[i], f.told[i] = a.Place, a.Position
+		f.places[i].ScoreMicros = score
+	}
+	gathers := func(i int) { comes(i, d.Score(event.Seed{}, event.TicketOf("Z", "noon", farID(i)))) }
+	f.together(early, gathers)
+	f.clock.Add(12 * time.Second)
+	f.together(early, func(i int) {
+		if a, err := f.servers[i%2].Poll(t.Context(), "Z", f.places[i]); err != nil || a.Position != 0 {
+			t.Errorf("while people gather: %+v, %v", a, err)
+		}
+	})
+	f.touches() // their notes are written
+	f.together(gathered-early, func(i int) { gathers(early + i) })
+	f.clock.Add(8*time.Second + time.Millisecond)
+	f.together(late, func(i int) { comes(gathered+i, 0) })
+	for i := range gathered {
+		f.told[i] = gathered + late
+	}
+	polled := f.arrived()[exactUpTo-markEvery:]
+	for round := range 4 {
+		f.together(len(polled), func(i int) { f.pollsFar(f.servers[(i+round)%2], polled[i]) })
+		f.nextRound()
 	}
 }
 

@@ -24,24 +24,9 @@ func BenchmarkOpening(b *testing.B) {
 		b.Run(fmt.Sprintf("%s=%d", order, gathered), func(b *testing.B) {
 			clock := conformance.NewClock()
 			s := openStore(b, clock.Now)
-			now := clock.Now()
-			d := event.Draw{
-				Event: "noon", Nonce: "1", GathersAtMillis: now.Add(time.Second).UnixMilli(), SettlesAtMillis: now.Add(10 * time.Minute).UnixMilli(),
-				OpensAtMillis: now.Add(11 * time.Minute).UnixMilli(),
-			}
-			d.FromMicros, d.UptoMicros = d.GathersAtMillis*1000, d.SettlesAtMillis*1000
-			z := zone.Defaults("Z")
+			z, d := gathering(clock.Now(), order, 10*time.Minute)
 			z.PerMinute, z.IdleTimeoutSeconds = perMinute, 3600
-			z.EventState.Now = &event.Progress{
-				Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, Order: order,
-				PreQueueAtMillis: d.GathersAtMillis, SettlesAtMillis: d.SettlesAtMillis, OpensAtMillis: d.OpensAtMillis,
-			}
-			if order == event.OrderDraw {
-				z.EventState.Draws = []event.Draw{d}
-			}
-			if _, err := s.PutZone(b.Context(), z, nil, ""); err != nil {
-				b.Fatal(err)
-			}
+			put(b, s, z)
 			clock.Add(2 * time.Second)
 			places := make([]line.Place, gathered)
 			joined := s.watch(b, func() {
@@ -108,6 +93,25 @@ func BenchmarkOpening(b *testing.B) {
 			b.ReportMetric(float64(admitted), "admitted")
 		})
 	}
+}
+
+// gathering is a zone in which people gather from a second after now on, until they settle; a minute
+// later it opens. Its draw's seed is the zero one.
+func gathering(now time.Time, order event.Order, settles time.Duration) (zone.Settings, event.Draw) {
+	d := event.Draw{
+		Event: "noon", Nonce: "1", GathersAtMillis: now.Add(time.Second).UnixMilli(), SettlesAtMillis: now.Add(settles).UnixMilli(),
+		OpensAtMillis: now.Add(settles + time.Minute).UnixMilli(),
+	}
+	d.FromMicros, d.UptoMicros = d.GathersAtMillis*1000, d.SettlesAtMillis*1000
+	z := zone.Defaults("Z")
+	z.EventState.Now = &event.Progress{
+		Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, Order: order,
+		PreQueueAtMillis: d.GathersAtMillis, SettlesAtMillis: d.SettlesAtMillis, OpensAtMillis: d.OpensAtMillis,
+	}
+	if order == event.OrderDraw {
+		z.EventState.Draws = []event.Draw{d}
+	}
+	return z, d
 }
 
 // work is what scripts did: the longest call, in milliseconds, how many commands in how many calls, and the processor time

@@ -204,7 +204,7 @@ func (sc *scene) writesNothing(do func()) {
 	}
 }
 
-func put(t *testing.T, s *Store, z zone.Settings) {
+func put(t testing.TB, s *Store, z zone.Settings) {
 	t.Helper()
 	if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
 		t.Fatal(err)

@@ -104,6 +104,7 @@ while ARGV[i] do
   visitors, i = visitors + n, last + 1
 end
 save_zone(ZONE, z)
-local last_mark = tell_spans(t, ARGV[4], tonumber(ARGV[5]))
+-- While people gather more may come anywhere.
+local last_mark = t.gathers and 0 or tell_spans(t, ARGV[4], tonumber(ARGV[5]))
 t.rounded[#t.rounded + 1] = last_mark
 return { 0, state_of(z, r, t), doubted, pace_of(z, r, t), t.rounded }

@@ -38,7 +38,7 @@ local function round_up(t, arrived, rank)
   if rank + MARK_EVERY <= EXACT then
     return rank + 1
   end
-  if t.open and arrived > t.open_after then
+  if t.open and arrived > t.open_after and rank < t.open then
     return t.open
   end
   local text = string.format('%.0f', arrived)
@@ -54,7 +54,8 @@ local function round_up(t, arrived, rank)
     return rank + 1
   end
   if not beyond then
-    -- Beyond the last mark are all newcomers of this call.
+    -- Beyond the last mark are all newcomers of this call, as far as there is room: behind a
+    -- draw, marks do not lie where newcomers count to.
     t.open, t.open_after = high, tonumber(below)
   else
     local n = #t.rounded
