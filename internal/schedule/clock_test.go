@@ -54,7 +54,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 			t.Fatalf("a millisecond before people settle, %s hears of %d", name, a.Position)
 		}
 	}
-	r.at = r.at.Add(time.Millisecond)
+	r.later(time.Millisecond)
 	first := ""
 	for name := range r.places {
 		if a := poll(name); a.Position == 1 {
@@ -67,7 +67,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	if a := poll(first); a.Status != line.Waiting {
 		t.Errorf("a millisecond before the opening: %+v", a)
 	}
-	r.at = r.at.Add(time.Millisecond)
+	r.later(time.Millisecond)
 	if a := poll(first); a.Status != line.Admitted || a.AdmittedAtMillis != begun.Add(opens).UnixMilli() {
 		t.Errorf("at the opening: %+v", a)
 	}

@@ -59,7 +59,7 @@ func TestListThatIsLostIsWrittenAnew(t *testing.T) {
 			t.Errorf("a list that is lost: %v", err)
 		}
 		clear(r.servers[1-i].lists)
-		r.at = r.at.Add(lookEvery * time.Millisecond)
+		r.later(lookEvery * time.Millisecond)
 		r.servers[i].RunOnce(ctx)
 		is, err := r.servers[1-i].Part(ctx, zoneID, "noon", "1")
 		if err != nil || !slices.Equal(is.Tickets, was.Tickets) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +28,9 @@ type server struct {
 
 // room is a zone with an event, on a store with a clock of its own.
 type room struct {
-	t       *testing.T
+	t *testing.T
+	// at is written under mu: the servers' background work reads it.
+	mu      sync.Mutex
 	at      time.Time
 	store   *embedded.Store
 	servers []server
@@ -37,7 +40,11 @@ type room struct {
 func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	t.Helper()
 	r := &room{t: t, at: time.Now().Truncate(time.Second), places: make(map[string]line.Place)}
-	now := func() time.Time { return r.at }
+	now := func() time.Time {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.at
+	}
 	var err error
 	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
 		t.Fatal(err)
@@ -63,6 +70,13 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	return r
 }
 
+// later is so much later, while nobody works.
+func (r *room) later(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = r.at.Add(d)
+}
+
 // pass lets time go on, with both servers at work.
 func (r *room) pass(d time.Duration) {
 	for end := r.at.Add(d); ; {
@@ -72,7 +86,7 @@ func (r *room) pass(d time.Duration) {
 		if !r.at.Before(end) {
 			return
 		}
-		r.at = r.at.Add(min(500*time.Millisecond, end.Sub(r.at)))
+		r.later(min(500*time.Millisecond, end.Sub(r.at)))
 	}
 }
 
@@ -144,7 +158,7 @@ func TestStepsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, event.Event{Settings: event.Values{"perMinute": "120"}}, 10*time.Second, 2*time.Minute)
 	r.pass(time.Second)
-	r.at = r.at.Add(time.Hour) // nobody is there at noon
+	r.later(time.Hour) // nobody is there at noon
 	r.pass(2 * time.Second)
 	changes, err := r.store.Changes(t.Context(), zoneID)
 	if err != nil {

@@ -222,8 +222,8 @@ func (o *opening) measure(settledFrom, settledUntil time.Time) (f figures) {
 	return f
 }
 
-// aSmallSale gather where the machine has other things to do: more than are read of the line at a time.
-const aSmallSale = 5_000
+// aSmallSale gather where the machine has other things to do.
+const aSmallSale = 1_000
 
 // forSale is a zone in which so many are let in a minute.
 func forSale(perMinute int64) zone.Settings {
