@@ -140,8 +140,8 @@ func (f *farCrowd) failOver(lost int) {
 // is told once they have settled never rises, nor for those who come later and stand behind them.
 func TestMarksInADraw(t *testing.T) {
 	t.Parallel()
-	const early, gathered, late = exactUpTo + 6_000, exactUpTo + 12_000, 1_500
-	f := &farCrowd{T: t, clock: conformance.NewClock(), places: make([]line.Place, gathered+late), told: make([]int64, gathered+late)}
+	const early, gathered, late = exactUpTo + 6_000, exactUpTo + 24*markEvery, 1_500
+	f := &farCrowd{T: t, clock: conformance.NewClock(), places: make([]line.Place, gathered), told: make([]int64, gathered)}
 	for i := range f.servers {
 		f.servers[i] = openStore(t, f.clock.Now)
 		f.servers[i].prefix = f.servers[0].prefix
@@ -168,10 +168,26 @@ func TestMarksInADraw(t *testing.T) {
 	f.touches() // their notes are written
 	f.together(gathered-early, func(i int) { gathers(early + i) })
 	f.clock.Add(8*time.Second + time.Millisecond)
-	f.together(late, func(i int) { comes(gathered+i, 0) })
 	for i := range gathered {
 		f.told[i] = gathered + late
 	}
+	more := func(n int) {
+		came := len(f.places)
+		f.places, f.told = append(f.places, make([]line.Place, n)...), append(f.told, make([]int64, n)...)
+		f.together(n, func(i int) { comes(came+i, 0) })
+	}
+	// Those behind the last mark hear of their numbers while a few come at a time, then many.
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 8 {
+		tail := f.arrived()[gathered-3*markEvery:]
+		rng.Shuffle(len(tail), func(i, k int) { tail[i], tail[k] = tail[k], tail[i] })
+		for _, who := range tail[:markEvery] {
+			f.pollsFar(f.servers[who%2], who)
+		}
+		more(128)
+		f.nextRound()
+	}
+	more(late - len(f.places) + gathered)
 	polled := f.arrived()[exactUpTo-markEvery:]
 	for round := range 4 {
 		f.together(len(polled), func(i int) { f.pollsFar(f.servers[(i+round)%2], polled[i]) })

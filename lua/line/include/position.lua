@@ -20,10 +20,10 @@ local function between(text)
 end
 
 -- divide makes marks about a rank, where more than MARK_EVERY lie between two:
--- places that were lost with their mark, and put back. Parts of half that size
--- leave room for more. The numbers up to new marks are below what was told there.
-local function divide(low, high, rank)
-  local part = MARK_EVERY / 2
+-- places that were lost with their mark, and put back, or a draw. Parts of half that size
+-- leave room for more. The numbers up to new marks are below what was told there: beyond
+-- the last mark, that is where there is room up to.
+local function divide(low, high, rank, part)
   local first = rank - (rank - low) % part
   for at = first - 1, first - 1 + part, part do
     if at >= low and at < high - 1 then
@@ -45,7 +45,7 @@ local function round_up(t, arrived, rank)
   local below, beyond, low, high = between(text)
   local last = beyond and high or t.waiting
   if last - low > MARK_EVERY and rank >= low and rank < last then
-    divide(low, last, rank)
+    divide(low, last, rank, beyond and MARK_EVERY / 2 or MARK_EVERY)
     below, beyond, low, high = between(text)
     last = beyond and high or t.waiting
   end
