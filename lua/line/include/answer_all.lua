@@ -53,7 +53,7 @@ local function answer_all(z, r, t, args, first, last)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, key, seen)
     elseif rank and queue and rank >= t.released and not t.gathers then
       local tail, score = '', arrived
-      if #says > 10 or z.draw_from > 0 then
+      if #says > 10 or z.draw_from + z.draw_behind > 0 then
         score, tail = score_of(z, id, arrived, rank, says), string.sub(call('HGET', key, id) or '', 9)
       end
       local position = rank + MARK_EVERY > EXACT and round_up(t, score, rank) or rank + 1

@@ -6,7 +6,7 @@
 -- that of the arrival, the arrival is kept with it.
 local function note_poll(z, t, id, period, arrived, score)
   local key, kept = bucket(id), ''
-  if score ~= arrived or z.draw_from > 0 then
+  if score ~= arrived or z.draw_from + z.draw_behind > 0 then
     local seen = redis.call('HGET', key, id)
     kept = seen and string.sub(seen, 9) or score ~= arrived and struct.pack('>I8', arrived) or ''
   end
