@@ -44,8 +44,8 @@ func (r *ranges) renew() {
 // unsure is how far the logarithm of a wait may be off that consists of those who are expected to leave.
 func (m *Model) unsure() float64 {
 	known := doubt
-	for _, n := range m.lately.events {
-		known += 10 * n
+	for _, c := range m.lately.share {
+		known += 10 * c.events
 	}
 	return leaves + unknown/math.Sqrt(known)
 }

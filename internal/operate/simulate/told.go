@@ -18,25 +18,29 @@ type Told struct {
 	ErrorP50 float64 `json:"errorP50"`
 	ErrorP90 float64 `json:"errorP90"`
 	Bias     float64 `json:"bias"`
+	// FloorP50 and FloorP90 are the errors of an oracle that knows how the crowd leaves, but not who will.
+	FloorP50 float64 `json:"floorP50"`
+	FloorP90 float64 `json:"floorP90"`
 	// Covered is the share of ranges that held the real wait, Width the median of how wide they
 	// were, in waits.
 	Covered float64 `json:"covered"`
 	Width   float64 `json:"width"`
 }
 
-// told is one estimate: when, in microseconds, and what, in milliseconds.
-type told struct{ at, millis, low, high int64 }
+// told is one estimate: when, in microseconds, and what, in milliseconds; floor is the oracle's.
+type told struct{ at, millis, low, high, floor int64 }
 
 // tolds collects some.
 type tolds struct {
-	errs, bias, width []float64
-	covered           int
+	errs, bias, width, floor []float64
+	covered                  int
 }
 
 func (c *tolds) add(t told, real float64) {
 	by := (float64(t.millis) - real) / real
 	c.bias, c.errs = append(c.bias, by), append(c.errs, math.Abs(by))
 	c.width = append(c.width, float64(t.high-t.low)/real)
+	c.floor = append(c.floor, math.Abs(float64(t.floor)-real)/real)
 	if float64(t.low) <= real && real <= float64(t.high) {
 		c.covered++
 	}
@@ -46,8 +50,10 @@ func (c *tolds) sum() Told {
 	slices.Sort(c.errs)
 	slices.Sort(c.bias)
 	slices.Sort(c.width)
+	slices.Sort(c.floor)
 	return Told{
 		ErrorP50: measure.Percentile(c.errs, 50), ErrorP90: measure.Percentile(c.errs, 90), Bias: measure.Percentile(c.bias, 50),
+		FloorP50: measure.Percentile(c.floor, 50), FloorP90: measure.Percentile(c.floor, 90),
 		Covered: float64(c.covered) / max(1, float64(len(c.errs))), Width: measure.Percentile(c.width, 50),
 	}
 }
@@ -102,8 +108,8 @@ func (r *run) crosses(from, to int64) bool {
 // PrintEstimates runs all of Crowds, each in a new zone and then once more in a zone
 // that has seen such a crowd, and prints a table in Markdown.
 func PrintEstimates(ctx context.Context, w io.Writer) error {
-	if _, err := fmt.Fprint(w, "| crowd | error, median | p90 | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n"+
-		"| --- | --- | --- | --- | --- | --- | --- |\n"); err != nil {
+	if _, err := fmt.Fprint(w, "| crowd | error, median | p90 | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth | oracle, median, p90 |\n"+
+		"| --- | --- | --- | --- | --- | --- | --- | --- |\n"); err != nil {
 		return err
 	}
 	for _, c := range Crowds() {
@@ -130,7 +136,8 @@ func (o *Report) row(name string, changed bool) string {
 		p90 += fmt.Sprintf(" (%.0f %%)", 100*o.Foreseen.ErrorP90)
 	}
 	t := o.Thirds
-	return fmt.Sprintf("| %s | %s | %s | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.1f %% |", name, p50, p90,
+	return fmt.Sprintf("| %s | %s | %s | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.1f %% | %.0f, %.0f %% |", name, p50, p90,
 		100*t[0].ErrorP50, 100*t[1].ErrorP50, 100*t[2].ErrorP50, 100*t[0].Covered, 100*t[1].Covered, 100*t[2].Covered,
-		100*t[0].Width, 100*t[1].Width, 100*t[2].Width, 100*o.Moved)
+		100*t[0].Width, 100*t[1].Width, 100*t[2].Width, 100*o.Moved,
+		100*o.Foreseen.FloorP50, 100*o.Foreseen.FloorP90)
 }
