@@ -92,7 +92,7 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held,
 		opens: float64(s.SlotMillis), slot: float64(s.SlotMillis), coming: s.Coming,
 	}
-	m.ranges.score(&s)
+	m.ranges.score(&s, int64(1000*m.standsWho(float64(now))))
 	m.lately.scale(keep)
 	seen, known := counts{}, old
 	m.near(t, &s)
