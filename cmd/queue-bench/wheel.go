@@ -30,6 +30,9 @@ func newWheel(n int) *wheel {
 	return w
 }
 
+// start has the slots that have passed since the wheel was made be behind it. For before the first add.
+func (w *wheel) start() { w.at = int64(time.Since(w.began) / wheelTick) }
+
 // add has one come in so much time.
 func (w *wheel) add(i int32, in time.Duration) {
 	slot := int64((time.Since(w.began) + in) / wheelTick)

@@ -56,7 +56,7 @@ local function answer_all(z, r, t, args, first, last)
       if #says > 10 or z.draw_from + z.draw_behind > 0 then
         score, tail = score_of(z, id, arrived, rank, says), string.sub(call('HGET', key, id) or '', 9)
       end
-      local position = rank + MARK_EVERY > EXACT and round_up(t, score, rank) or rank + 1
+      local position = rank >= EXACT and round_up(t, score, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
       if z.passed > 0 then
         far = far * z.present / z.passed
