@@ -51,7 +51,7 @@ export type Update = {
       /** The wait lies in it four times of five: show it, by `roundRange`, rather than `estimatedWait`. Absent where it is not known. */
       estimatedWaitRange?: WaitRange;
       /**
-       * Why the estimate moved. `on_hold`: nobody enters, as long as it is there; the estimate is as if that ended now. For half a minute:
+       * Why the estimate moved. `on_hold`: nobody enters, as long as it is there; the estimate is as if that ended now. For a minute:
        * `resumed`, `faster`, `slower` (an operator changed something), `recovering` (the room lost something, and places come
        * back). Others may be added: say nothing then.
        */
