@@ -119,3 +119,46 @@ func TestGatheringBeginsInTheTimeToCome(t *testing.T) {
 		t.Errorf("the draw is of those who come from %d on", d.GathersAtMillis)
 	}
 }
+
+// TestSkippedDrawHoldsNobodyWhoComesLater: where the opening was held past the time at which the
+// draw would have closed, and then skipped, newcomers are not among those who were drawn.
+func TestSkippedDrawHoldsNobodyWhoComesLater(t *testing.T) {
+	t.Parallel()
+	e, s, noon := listed(t, event.OrderDraw, "")
+	s, fault := s.Made(event.StepPreQueue).Hold(event.StepOpens, noon.Add(90*time.Minute))
+	if fault != "" {
+		t.Fatal(fault)
+	}
+	skipped := noon.Add(3 * time.Hour)
+	over := s.Over([]event.Event{e}, skipped)
+	for after, drawn := range map[time.Duration]bool{-time.Minute: true, time.Minute: false, 24 * time.Hour: false} {
+		arrives := skipped.Add(after).UnixMicro()
+		if d := over.Draws[0]; d.Holds(over.Gate().Behind(arrives)) != drawn {
+			t.Errorf("%v after the skip: drawn %v, want %v; the draw settles at %d", after, !drawn, drawn, d.SettlesAtMillis)
+		}
+	}
+}
+
+// TestTakenOffTheList: an event that is taken off the list before it opens, and is put back, takes place.
+// One that has opened does not do so again, nor one that was skipped.
+func TestTakenOffTheList(t *testing.T) {
+	t.Parallel()
+	commit := func(string) (string, string) { return "nonce", "commitment" }
+	e, s, noon := listed(t, event.OrderDraw, "")
+	back, ok := s.Over(nil, noon.Add(time.Minute)).Announce([]event.Event{e}, noon.Add(2*time.Minute), commit)
+	if !ok || back.Now.OpensAtMillis != s.Now.OpensAtMillis {
+		t.Error("it is on the list again, and is not announced")
+	}
+	opened := s.Made(event.StepPreQueue)
+	opened, fault := opened.Move(event.StepOpens, noon.Add(100*time.Minute), noon.Add(61*time.Minute))
+	if fault != "" {
+		t.Fatal(fault)
+	}
+	opened = opened.Made(event.StepOpens)
+	if _, again := opened.Over(nil, noon.Add(105*time.Minute)).Announce([]event.Event{e}, noon.Add(106*time.Minute), commit); again {
+		t.Error("it has opened, and is announced once more")
+	}
+	if _, again := s.Over([]event.Event{e}, noon).Announce([]event.Event{e}, noon, commit); again {
+		t.Error("it was skipped, and is announced once more")
+	}
+}

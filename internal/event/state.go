@@ -358,20 +358,28 @@ func (s State) Made(step Step) State {
 	return next
 }
 
-// Over is the state after the occurrence: it is not announced again. A draw into which
+// Over is the state after the occurrence: it is not announced again, unless it was taken off the
+// list before it opened, and is listed anew. A draw into which
 // nobody came is none: newcomers must not stand behind a time that is to come.
 func (s State) Over(list []Event, now time.Time) State {
 	next := s.clone()
 	p := next.Now
-	if d := next.Draw(); d != nil && now.UnixMilli()+settleMargin < d.GathersAtMillis {
+	switch d, nowMillis := next.Draw(), now.UnixMilli()+settleMargin; {
+	case d == nil:
+	case nowMillis < d.GathersAtMillis:
 		next.Draws = slices.Delete(next.Draws, len(next.Draws)-1, len(next.Draws))
+	default:
+		// Newcomers stand at the end of its range, or come after that: none of them is drawn.
+		d.SettlesAtMillis = min(d.SettlesAtMillis, max(nowMillis, d.UptoMicros/1000))
 	}
 	if next.Now = nil; len(next.Draws) == 0 {
 		next.Draws = nil
 	}
-	next.Done = append(slices.DeleteFunc(next.Done, func(d Done) bool {
-		return d.Event == p.Event.Name || !slices.ContainsFunc(list, func(e Event) bool { return e.Name == d.Event })
-	}), Done{p.Event.Name, p.ListedMillis})
+	lists := func(name string) bool { return slices.ContainsFunc(list, func(e Event) bool { return e.Name == name }) }
+	next.Done = slices.DeleteFunc(next.Done, func(d Done) bool { return d.Event == p.Event.Name || !lists(d.Event) })
+	if lists(p.Event.Name) || p.made(StepOpens) {
+		next.Done = append(next.Done, Done{p.Event.Name, p.ListedMillis})
+	}
 	return next
 }
 
