@@ -29,6 +29,8 @@ const (
 	// millionLeave is the share of visitors who fall silent while they wait, each at some
 	// moment of the time that it would have to.
 	millionLeave = 0.35
+	// millionIdle is the idle timeout in seconds: with it those far away come once a minute.
+	millionIdle = 180
 	// millionRound is in which all poll once, before anybody is let in.
 	millionRound = window.MaxPeriodMillis*time.Millisecond + 2*time.Second
 	// millionWarm is how long the line moves on before it counts: those at the front were told
@@ -257,11 +259,11 @@ func (m *million) join(ctx context.Context, from, upto int, due func(i int) time
 
 // line is the time in which the line moves on.
 func (m *million) line(ctx context.Context, out *millionReport) error {
-	if err := errors.Join(m.put(ctx, 0, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionRound)); err != nil {
+	if err := errors.Join(m.put(ctx, 0, millionIdle), pause(ctx, m.plan.MillionRound)); err != nil {
 		return err
 	}
 	m.opened.Store(time.Now().UnixNano())
-	if err := errors.Join(m.put(ctx, millionPerMinute, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
+	if err := errors.Join(m.put(ctx, millionPerMinute, millionIdle), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	opened := time.Now()
@@ -356,19 +358,6 @@ func (m *million) overloaded() bool {
 	return 10*unanswered > answered+unanswered
 }
 
-// Sweep counts what is removed.
-func (s sweptStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	batch, err := s.Store.Sweep(ctx, zoneID, owner, cursor)
-	s.removed.Add(batch.Removed)
-	return batch, err
-}
-
-// sweptStore counts whom a sweeper removes.
-type sweptStore struct {
-	*lua.Store
-	removed *atomic.Int64
-}
-
 // poll has one poll, and returns in which time it comes again; 0: never.
 func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 	now := time.Now()
@@ -406,7 +395,7 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		defer m.mu.Unlock()
 		m.admitted = append(m.admitted, a.AdmittedAtMillis)
 		m.stays = append(m.stays, crowdfigures.Stay{Arrived: p.ArrivedAtMicros, Ended: a.AdmittedAtMillis, In: true})
-	case before > 0 && at-before < zone.DefaultIdleTimeoutSeconds*1000/2:
+	case before > 0 && at-before < millionIdle*1000/2:
 		m.lost.Add(1)
 	default:
 		m.tooLate.Add(1)
@@ -427,7 +416,7 @@ func (m *million) near(i int32) bool {
 func (m *million) drive(ctx context.Context) error {
 	m.start()
 	for i := range m.arrived {
-		m.add(int32(i), anyTime())
+		m.add(int32(i), anyTime(i))
 	}
 	// Those who are near wait for Redis, and do not hold up the others.
 	near, far := make(chan int32, len(m.arrived)), make(chan []int32)
@@ -491,13 +480,17 @@ func (m *million) drive(ctx context.Context) error {
 func (m *million) leaveOut(some []int32) {
 	m.leftOut.Add(int64(len(some)))
 	for _, i := range some {
-		m.add(i, window.MaxPeriodMillis*time.Millisecond/2+anyTime())
+		m.add(i, window.FarPeriodMillis*time.Millisecond/2+anyTime(int(i)))
 	}
 }
 
-// anyTime is within the longest period.
-func anyTime() time.Duration {
-	return time.Duration(rand.Int64N(window.MaxPeriodMillis)) * time.Millisecond
+// anyTime is within the longest period of the i-th.
+func anyTime(i int) time.Duration {
+	longest := int64(window.FarPeriodMillis)
+	if i > window.FarAway {
+		longest = window.MaxPeriodMillis
+	}
+	return time.Duration(rand.Int64N(longest)) * time.Millisecond
 }
 
 // held is the longest of the calls.

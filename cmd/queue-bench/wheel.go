@@ -9,7 +9,7 @@ const (
 	// wheelTick is how exact polls are in time.
 	wheelTick = 10 * time.Millisecond
 	// wheelSlots reach further than the longest period.
-	wheelSlots = 4096
+	wheelSlots = 8192
 )
 
 // wheel keeps when each of many comes next.

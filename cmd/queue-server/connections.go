@@ -181,6 +181,11 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
+// SetDeadline is both.
+func (c *connection) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
 // Read reads.
 func (c *connection) Read(p []byte) (int, error) {
 	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
