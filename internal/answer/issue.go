@@ -29,7 +29,10 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	return i
 }
 
-// Invitation is what one must be invited to in order to join the zone; "" where anybody may.
+// Zone is a zone's settings as this server knows them, nil if it does not know the zone. They are not to be changed.
+func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
+
+// Invitation is the zone's setting as this server knows it; "" for a zone that it does not know.
 func (i Issuer) Invitation(zoneID string) string {
 	if s := i.zones(zoneID); s != nil {
 		return s.Invitation
