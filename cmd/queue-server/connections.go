@@ -129,42 +129,77 @@ type connection struct {
 	key string
 	// waits is since when a request is waited for, in nanoseconds from of.began; 0
 	// while one is answered.
-	waits atomic.Int64
-	// writeBy is the time limit for answers that is set. lapsed: that for requests is to be
-	// taken away before the next read.
-	writeBy time.Time
-	lapsed  atomic.Bool
+	waits         atomic.Int64
+	reads, writes timeLimit
 }
 
-// SetWriteDeadline leaves a limit as it is that is less than a second earlier. An http.Server
-// sets and takes away six limits a request, which costs as much as routing it: half of
-// them make no difference.
+// timeLimit is that of one direction of a connection. An http.Server sets and takes away eight of
+// them a request, which costs more than routing it. Most make no difference: one that is later
+// than the one before by less than a second, and one that is taken away before another is set.
+type timeLimit struct {
+	// by is the one that is set. lapsed: it is to be taken away before the connection is used.
+	by     time.Time
+	lapsed atomic.Bool
+}
+
+// changes reports whether the connection is to be given this one.
+func (l *timeLimit) changes(to time.Time) bool {
+	if l.lapsed.Store(to.IsZero()); to.IsZero() {
+		return false
+	}
+	if later := to.Sub(l.by); later >= 0 && later < time.Second {
+		return false
+	}
+	l.by = to
+	return true
+}
+
+// lapses takes one away that has lapsed.
+func (l *timeLimit) lapses(set func(time.Time) error) error {
+	if !l.lapsed.Load() {
+		return nil
+	}
+	l.lapsed.Store(false)
+	l.by = time.Time{}
+	return set(time.Time{})
+}
+
+// SetWriteDeadline is that of a net.Conn, for the next write on.
 func (c *connection) SetWriteDeadline(t time.Time) error {
-	if early := t.Sub(c.writeBy); !t.IsZero() && early >= 0 && early < time.Second {
-		return nil
+	if c.writes.changes(t) {
+		return c.TCPConn.SetWriteDeadline(t)
 	}
-	c.writeBy = t
-	return c.TCPConn.SetWriteDeadline(t)
+	return nil
 }
 
-// SetReadDeadline takes a limit away when the next read begins: another is mostly set before.
-// A read that is under way has one, as each request does, and keeps it.
+// SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
+// it is taken away: each request has one.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	if c.lapsed.Store(t.IsZero()); t.IsZero() {
-		return nil
+	if c.reads.changes(t) {
+		return c.TCPConn.SetReadDeadline(t)
 	}
-	return c.TCPConn.SetReadDeadline(t)
+	return nil
+}
+
+// SetDeadline is both.
+func (c *connection) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // Read reads.
 func (c *connection) Read(p []byte) (int, error) {
-	if c.lapsed.Load() {
-		c.lapsed.Store(false)
-		if err := c.TCPConn.SetReadDeadline(time.Time{}); err != nil {
-			return 0, err
-		}
+	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
+		return 0, err
 	}
 	return c.TCPConn.Read(p)
+}
+
+// Write writes.
+func (c *connection) Write(p []byte) (int, error) {
+	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Write(p)
 }
 
 // Close closes it, and counts it no more.

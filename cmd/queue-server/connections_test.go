@@ -98,7 +98,7 @@ func TestTimeLimitsOfConnections(t *testing.T) {
 	if err := write(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a write after its time: %v", err)
 	}
-	for _, limit := range []time.Time{later, later.Add(time.Second / 2), {}} {
+	for _, limit := range []time.Time{{}, later, later.Add(time.Second / 2), {}} {
 		must(t, conn.SetWriteDeadline(limit))
 		must(t, write())
 	}

@@ -80,6 +80,18 @@ func (w *invariants) changed() {
 		w.changedAt = w.now
 	}
 	w.rule = s
+	for p, s := range w.people {
+		if w.willBeOvertaken(p.token) {
+			s.position = 0
+		}
+	}
+}
+
+// willBeOvertaken: with the clock set back, one may have arrived in a time to come, in which
+// people will gather for a draw, and some of them will stand before it.
+func (w *invariants) willBeOvertaken(p line.Place) bool {
+	g := w.w.model.settings.Gate()
+	return g.UptoMicros > 0 && w.w.model.now < g.SettlesAtMillis && p.ArrivedAtMicros >= g.FromMicros
 }
 
 // answered checks an answer to the person, or to nobody who is known.
@@ -115,6 +127,9 @@ func (w *invariants) answered(p *person, a line.Answer) {
 			w.w.t.Fatalf("%s fell back from position %d to %d", name(p.id), s.position, a.Position)
 		}
 		*s = seen{keeps: true, polled: w.now, position: a.Position}
+		if w.willBeOvertaken(a.Place) {
+			s.position = 0
+		}
 	case line.Gone:
 		if s.keeps && w.now-s.polled <= w.rule.IdleTimeout().Microseconds() {
 			w.w.t.Fatalf("%s lost the place", name(p.id))
