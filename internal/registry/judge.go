@@ -22,7 +22,7 @@ const (
 	// server knows of a change that an operator made before it.
 	judgedAfterMillis = 1_000
 	// At most judgedInAll visitors are looked at in all zones, but leastJudged of each, and mostJudged
-	// of one. With maxTold each they take 6 MB.
+	// of one. With maxTold each they take 5 MB.
 	judgedInAll = 4_096
 	leastJudged = 16
 	mostJudged  = 512

@@ -200,6 +200,11 @@ func TestSampleIsBounded(t *testing.T) {
 			len(v.told) > maxTold || len(v.told) < maxTold/2 || last.Millis > 110_000 {
 			t.Fatalf("%d kept, the first %+v, the last %+v", len(v.told), first, last)
 		}
+		for i, x := range v.told[1:] {
+			if apart := x.AtMicros - v.told[i].AtMicros; apart > 4_000_000 {
+				t.Fatalf("what is kept of a hundred seconds is %d us apart: %+v", apart, v.told)
+			}
+		}
 	}
 	// A line in each of a thousand zones.
 	all := c.z.judge.settle(toldAt+100_000, *c.z.settings.Load(), leastJudged)

@@ -142,8 +142,8 @@ const neighbourHead = `
 `
 
 const estimatesHead = `
-| crowd | visitors | error, median, p90 | range held it | by thirds of the wait | its width, by thirds | moved by more than a tenth | the servers: held |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+| crowd | visitors | late | error, median, p90 | range held it | by thirds of the wait | its width, by thirds | moved by more than a tenth | the servers: held |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 `
 
 // markdown is the table of faults, and those of neighbours, storms and estimates, if any.
