@@ -358,19 +358,6 @@ func (m *million) overloaded() bool {
 	return 10*unanswered > answered+unanswered
 }
 
-// Sweep counts what is removed.
-func (s sweptStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	batch, err := s.Store.Sweep(ctx, zoneID, owner, cursor)
-	s.removed.Add(batch.Removed)
-	return batch, err
-}
-
-// sweptStore counts whom a sweeper removes.
-type sweptStore struct {
-	*lua.Store
-	removed *atomic.Int64
-}
-
 // poll has one poll, and returns in which time it comes again; 0: never.
 func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 	now := time.Now()

@@ -102,8 +102,8 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 		return r.store.Stats(ctx, zoneID)
 	})
 	if err == nil {
-		if millis, ok := z.table.Load().Joining(&s.State); ok {
-			s.EstimateMillis = millis
+		if told, ok := z.table.Load().Joining(&s.State); ok {
+			s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 		}
 		now := r.now()
 		z.learn(s.State, now.Sub(r.began))

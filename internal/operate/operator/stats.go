@@ -40,6 +40,8 @@ type Stats struct {
 	WindowUse float64 `json:"windowUse"`
 	// EstimatedWait is that of one who joins now, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
+	// EstimatedWaitRange holds that four times of five; nil where it is not known.
+	EstimatedWaitRange *Range `json:"estimatedWaitRange"`
 	// Totals count since the zone's data began.
 	Totals line.Totals `json:"totals"`
 	// At is the moment that the above is of, on the zone's clock, in Unix
@@ -47,6 +49,12 @@ type Stats struct {
 	At int64 `json:"at"`
 	// Rates are those of the latest full second.
 	Rates
+}
+
+// Range is from how long to how long a wait may be. Both are milliseconds.
+type Range struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
 }
 
 // Rates are what happened in the last minute, as History has it: see
@@ -114,6 +122,9 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 		MostInSecond: stats.MostInSecond, SecondLimit: window.RatesOf(settings).PerSecond,
 		WindowUse:     watch.Use(now.InWindow, now.WindowLimit),
 		EstimatedWait: stats.EstimateMillis, Totals: stats.Totals, At: now.NowMillis,
+	}
+	if stats.HighMillis > 0 {
+		out.EstimatedWaitRange = &Range{stats.LowMillis, stats.HighMillis}
 	}
 	if sample, ok := s.seen.Latest(zoneID); ok {
 		out.Rates = ratesOf(&sample)

@@ -449,14 +449,14 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	}
 	joining, ok := r.table.Joining(&st.State)
 	if !ok {
-		joining = st.EstimateMillis
+		joining.EstimateMillis = st.EstimateMillis
 	}
 	r.cfg.Progress(Moment{
 		At:      time.Duration(second-r.start) * time.Microsecond,
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: joining, Stats: st,
+		EstimateLastMillis: joining.EstimateMillis, Stats: st,
 	})
 	return nil
 }
