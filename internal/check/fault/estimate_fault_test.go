@@ -114,8 +114,9 @@ func (s *experiment) estimates(t *testing.T, zoneID string) (all liveEstimates) 
 	for _, server := range s.servers {
 		status, text, err := server.get(t.Context(), server.operators+"/admin/zones/"+zoneID+"/stats")
 		var one struct {
-			EstimateCoverage, EstimateError float64
-			EstimateErrorCount              int64
+			EstimateCoverage   float64 `json:"estimateCoverage"`
+			EstimateError      float64 `json:"estimateError"`
+			EstimateErrorCount int64   `json:"estimateErrorCount"`
 		}
 		if err == nil && status == http.StatusOK {
 			err = json.NewDecoder(strings.NewReader(text)).Decode(&one)
