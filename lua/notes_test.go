@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -336,7 +337,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	}
 
 	// Of a zone that was made anew nothing is noted, either.
-	n.clock.Add(lossMillis * time.Millisecond)
+	n.clock.Add((window.FarPeriodMillis + lossMillis) * time.Millisecond)
 	n.knows(s)
 	n.poll(s, 0, false) // late
 	n.poll(s, 0, true)

@@ -25,7 +25,7 @@ const (
 	// up: for more than spanAge that takes a minute.
 	ageMargin = 30
 	// speedSpan is longer than the longest period.
-	speedSpan = window.MaxPeriodMillis*time.Millisecond + 5*time.Second
+	speedSpan = window.MaxPeriodMillis*time.Millisecond + spanRefresh
 	// minTouchPeriodMillis is the shortest period that is told without asking
 	// for a position: above noteLife, and above spanAge.
 	minTouchPeriodMillis = 5_000
@@ -46,9 +46,10 @@ const (
 	// spanLife is when spans that nobody asks for are forgotten, and who has to ask:
 	// by then the token of such a one is late.
 	spanLife = time.Minute
-	// lossMillis is for how long after a loss everybody has to ask: until who is in time has
-	// done so once. So it is known of each who comes in time later that it was not lost.
-	lossMillis = window.MaxPeriodMillis + 5_000
+	// lossMillis and the longest period are for how long after a loss everybody has to ask: until
+	// who is in time has done so once. So it is known of each who comes in time later that it was
+	// not lost.
+	lossMillis = 5_000
 )
 
 // rankCache is what a server remembers of a zone to answer those who are far from the
@@ -93,7 +94,7 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	switch {
 	case !v.wait, now.Sub(v.at) > stateAge:
 		return line.Answer{}, false
-	case nowMillis < v.state.LostAtMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxDoubted:
+	case nowMillis < v.state.LostAtMillis+v.rates.PeriodCapMillis+lossMillis, p.Epoch != v.state.Epoch, len(v.doubted) >= maxDoubted:
 		return line.Answer{}, false
 	}
 	if _, doubted := v.doubted[p.ID]; doubted {
@@ -121,7 +122,7 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 		return line.Answer{}, false
 	}
 	estimate := min(window.MaxEstimateMillis, hold+v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed))
-	period := v.rates.FarPeriod(estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
+	period := v.rates.FarPeriod(far, estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
 	a, ok := v.said(p, nowMillis, s.position, estimate, period)
 	return a, ok && v.fresh(far, now.Sub(s.at), time.Duration(period/2+nowMillis-p.DueMillis)*time.Millisecond)
 }

@@ -11,11 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
 	"github.com/openqueue/waitingroom/internal/line"
 	crowdfigures "github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -27,13 +29,13 @@ const (
 	// millionLeave is the share of visitors who fall silent while they wait, each at some
 	// moment of the time that it would have to.
 	millionLeave = 0.35
+	// millionIdle is the idle timeout in seconds: with it those far away come once a minute.
+	millionIdle = 180
 	// millionRound is in which all poll once, before anybody is let in.
 	millionRound = window.MaxPeriodMillis*time.Millisecond + 2*time.Second
 	// millionWarm is how long the line moves on before it counts: those at the front were told
 	// to come back after the longest period while nobody was let in.
 	millionWarm = 30 * time.Second
-	// millionSweep is how often the line is swept, as a server does.
-	millionSweep = 30 * time.Second
 	// late is how late polls may be sent. What is far from the front and later than that
 	// is left out, until the generator has caught up.
 	late = 400 * time.Millisecond
@@ -116,8 +118,11 @@ type million struct {
 	admitted      []int64
 	polls, memory atomic.Int64
 	leftOut       atomic.Int64
-	lost, rose    atomic.Int64
-	tooLate       atomic.Int64
+	// answered and unanswered are polls since the sweeper last asked.
+	answered, unanswered atomic.Int64
+	swept                atomic.Int64
+	lost, rose           atomic.Int64
+	tooLate              atomic.Int64
 	// again are joins that were repeated.
 	again atomic.Int64
 }
@@ -171,6 +176,12 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	defer stop()
 	all, driving := errgroup.WithContext(driving)
 	all.Go(func() error { return m.drive(driving) })
+	sweeps, err := sweeper.New(sweeper.Options{Lines: sweptStore{m.stores[0], &m.swept}, Registerer: prometheus.NewRegistry(), StoreOverloaded: m.overloaded})
+	if err != nil {
+		return err
+	}
+	sweeps.Start(driving)
+	defer sweeps.Stop()
 	err = m.line(driving, &out)
 	if err == nil {
 		err = m.rush(driving, &out)
@@ -248,11 +259,11 @@ func (m *million) join(ctx context.Context, from, upto int, due func(i int) time
 
 // line is the time in which the line moves on.
 func (m *million) line(ctx context.Context, out *millionReport) error {
-	if err := errors.Join(m.put(ctx, 0, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionRound)); err != nil {
+	if err := errors.Join(m.put(ctx, 0, millionIdle), pause(ctx, m.plan.MillionRound)); err != nil {
 		return err
 	}
 	m.opened.Store(time.Now().UnixNano())
-	if err := errors.Join(m.put(ctx, millionPerMinute, zone.DefaultIdleTimeoutSeconds), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
+	if err := errors.Join(m.put(ctx, millionPerMinute, millionIdle), pause(ctx, m.plan.MillionWarm), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	opened := time.Now()
@@ -261,18 +272,11 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	own, polls, memory, leftOut := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load()
-	for next := opened.Add(millionSweep); time.Since(opened) < m.plan.MillionSpan; next = next.Add(millionSweep) {
-		if err := pause(ctx, min(time.Until(next), m.plan.MillionSpan-time.Since(opened))); err != nil {
-			return err
-		}
-		// A sweep that Redis was too late for goes on with the next, as a server's does.
-		swept, err := sweepAll(ctx, m.stores[0], onRedis, out.Waiting)
-		if err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
-			return err
-		}
-		out.Swept += swept.Removed
+	own, polls, memory, leftOut, swept := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load(), m.swept.Load()
+	if err := pause(ctx, m.plan.MillionSpan); err != nil {
+		return err
 	}
+	out.Swept = m.swept.Load() - swept
 	took := time.Since(opened)
 	after, err := m.redis.CPU(ctx)
 	waitedAfter, failed := m.redis.Waited(ctx)
@@ -348,6 +352,12 @@ func (m *million) rush(ctx context.Context, out *millionReport) error {
 	return errors.Join(err, failed)
 }
 
+// overloaded is what the sweeper of a server asks: whether a tenth of the polls got no answer.
+func (m *million) overloaded() bool {
+	answered, unanswered := m.answered.Swap(0), m.unanswered.Swap(0)
+	return 10*unanswered > answered+unanswered
+}
+
 // poll has one poll, and returns in which time it comes again; 0: never.
 func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 	now := time.Now()
@@ -363,6 +373,11 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		return 0
 	}
 	m.polls.Add(1)
+	if err != nil {
+		m.unanswered.Add(1)
+	} else {
+		m.answered.Add(1)
+	}
 	if a.Remembered {
 		m.memory.Add(1)
 	}
@@ -380,7 +395,7 @@ func (m *million) poll(ctx context.Context, i int) (again time.Duration) {
 		defer m.mu.Unlock()
 		m.admitted = append(m.admitted, a.AdmittedAtMillis)
 		m.stays = append(m.stays, crowdfigures.Stay{Arrived: p.ArrivedAtMicros, Ended: a.AdmittedAtMillis, In: true})
-	case before > 0 && at-before < zone.DefaultIdleTimeoutSeconds*1000/2:
+	case before > 0 && at-before < millionIdle*1000/2:
 		m.lost.Add(1)
 	default:
 		m.tooLate.Add(1)
@@ -399,8 +414,9 @@ func (m *million) near(i int32) bool {
 
 // drive has all poll when they were told to, until the context ends.
 func (m *million) drive(ctx context.Context) error {
+	m.start()
 	for i := range m.arrived {
-		m.add(int32(i), time.Duration(rand.Int64N(window.MaxPeriodMillis))*time.Millisecond)
+		m.add(int32(i), anyTime(i))
 	}
 	// Those who are near wait for Redis, and do not hold up the others.
 	near, far := make(chan int32, len(m.arrived)), make(chan []int32)
@@ -460,12 +476,21 @@ func (m *million) drive(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// leaveOut has visitors come later.
+// leaveOut has visitors come later, and not all at once.
 func (m *million) leaveOut(some []int32) {
 	m.leftOut.Add(int64(len(some)))
 	for _, i := range some {
-		m.add(i, window.MaxPeriodMillis*time.Millisecond)
+		m.add(i, window.FarPeriodMillis*time.Millisecond/2+anyTime(int(i)))
 	}
+}
+
+// anyTime is within the longest period of the i-th.
+func anyTime(i int) time.Duration {
+	longest := int64(window.FarPeriodMillis)
+	if i > window.FarAway {
+		longest = window.MaxPeriodMillis
+	}
+	return time.Duration(rand.Int64N(longest)) * time.Millisecond
 }
 
 // held is the longest of the calls.

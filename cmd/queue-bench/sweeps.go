@@ -188,3 +188,16 @@ func heapBytes() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// sweptStore counts whom a sweeper removes.
+type sweptStore struct {
+	*lua.Store
+	removed *atomic.Int64
+}
+
+// Sweep implements store.Sweeper.
+func (s sweptStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	batch, err := s.Store.Sweep(ctx, zoneID, owner, cursor)
+	s.removed.Add(batch.Removed)
+	return batch, err
+}

@@ -9,7 +9,7 @@ const (
 	// wheelTick is how exact polls are in time.
 	wheelTick = 10 * time.Millisecond
 	// wheelSlots reach further than the longest period.
-	wheelSlots = 4096
+	wheelSlots = 8192
 )
 
 // wheel keeps when each of many comes next.
@@ -29,6 +29,9 @@ func newWheel(n int) *wheel {
 	}
 	return w
 }
+
+// start has the slots that have passed since the wheel was made be behind it. For before the first add.
+func (w *wheel) start() { w.at = int64(time.Since(w.began) / wheelTick) }
 
 // add has one come in so much time.
 func (w *wheel) add(i int32, in time.Duration) {

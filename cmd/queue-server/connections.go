@@ -69,6 +69,7 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 	for name, callers := range map[string]*listener{"limits": limits, "site": site} {
 		if callers != nil {
 			all := newConnections(name, share, 0, nil)
+			all.patient = true
 			callers.bound(all)
 			err = errors.Join(err, all.register(reg))
 		}
@@ -79,9 +80,13 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 // connections bounds what is open on the listeners that share it, in all and for each
 // address. Where another one comes, one that waits for a request is closed for it, of
 // those that have waited longest: nothing is lost with it. Where all are at work, the
-// newcomer is closed at once.
+// newcomer is closed at once, or waits for room if the bound is patient.
 type connections struct {
 	most, perAddress int
+	// patient: gateways take a connection that is closed for a server that is gone, and some let everybody go on then.
+	patient bool
+	// left is told when there is room again.
+	left chan struct{}
 	// exempt are addresses behind which are many clients: trusted proxies'. This
 	// machine's are so without being named.
 	exempt []netip.Prefix
@@ -103,7 +108,8 @@ func newConnections(name string, most, perAddress int, exempt []netip.Prefix) *c
 	labels := prometheus.Labels{"listener": name}
 	return &connections{
 		most: most, perAddress: perAddress, exempt: exempt, now: time.Now, began: time.Now(),
-		all: make(map[*connection]struct{}), from: make(map[string]map[*connection]struct{}),
+		left: make(chan struct{}, 1),
+		all:  make(map[*connection]struct{}), from: make(map[string]map[*connection]struct{}),
 		open: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "queue_connections_open", Help: "Connections that clients have open.", ConstLabels: labels,
 		}),
@@ -129,42 +135,77 @@ type connection struct {
 	key string
 	// waits is since when a request is waited for, in nanoseconds from of.began; 0
 	// while one is answered.
-	waits atomic.Int64
-	// writeBy is the time limit for answers that is set. lapsed: that for requests is to be
-	// taken away before the next read.
-	writeBy time.Time
-	lapsed  atomic.Bool
+	waits         atomic.Int64
+	reads, writes timeLimit
 }
 
-// SetWriteDeadline leaves a limit as it is that is less than a second earlier. An http.Server
-// sets and takes away six limits a request, which costs as much as routing it: half of
-// them make no difference.
+// timeLimit is that of one direction of a connection. An http.Server sets and takes away eight of
+// them a request, which costs more than routing it. Most make no difference: one that is later
+// than the one before by less than a second, and one that is taken away before another is set.
+type timeLimit struct {
+	// by is the one that is set. lapsed: it is to be taken away before the connection is used.
+	by     time.Time
+	lapsed atomic.Bool
+}
+
+// changes reports whether the connection is to be given this one.
+func (l *timeLimit) changes(to time.Time) bool {
+	if l.lapsed.Store(to.IsZero()); to.IsZero() {
+		return false
+	}
+	if later := to.Sub(l.by); later >= 0 && later < time.Second {
+		return false
+	}
+	l.by = to
+	return true
+}
+
+// lapses takes one away that has lapsed.
+func (l *timeLimit) lapses(set func(time.Time) error) error {
+	if !l.lapsed.Load() {
+		return nil
+	}
+	l.lapsed.Store(false)
+	l.by = time.Time{}
+	return set(time.Time{})
+}
+
+// SetWriteDeadline is that of a net.Conn, for the next write on.
 func (c *connection) SetWriteDeadline(t time.Time) error {
-	if early := t.Sub(c.writeBy); !t.IsZero() && early >= 0 && early < time.Second {
-		return nil
+	if c.writes.changes(t) {
+		return c.TCPConn.SetWriteDeadline(t)
 	}
-	c.writeBy = t
-	return c.TCPConn.SetWriteDeadline(t)
+	return nil
 }
 
-// SetReadDeadline takes a limit away when the next read begins: another is mostly set before.
-// A read that is under way has one, as each request does, and keeps it.
+// SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
+// it is taken away: each request has one.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	if c.lapsed.Store(t.IsZero()); t.IsZero() {
-		return nil
+	if c.reads.changes(t) {
+		return c.TCPConn.SetReadDeadline(t)
 	}
-	return c.TCPConn.SetReadDeadline(t)
+	return nil
+}
+
+// SetDeadline is both.
+func (c *connection) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // Read reads.
 func (c *connection) Read(p []byte) (int, error) {
-	if c.lapsed.Load() {
-		c.lapsed.Store(false)
-		if err := c.TCPConn.SetReadDeadline(time.Time{}); err != nil {
-			return 0, err
-		}
+	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
+		return 0, err
 	}
 	return c.TCPConn.Read(p)
+}
+
+// Write writes.
+func (c *connection) Write(p []byte) (int, error) {
+	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Write(p)
 }
 
 // Close closes it, and counts it no more.
@@ -191,6 +232,29 @@ func (b *connections) time() int64 { return int64(b.now().Sub(b.began)) + 1 }
 // take counts a connection that was opened, or closes it and returns nil.
 func (b *connections) take(conn *net.TCPConn) *connection {
 	c := &connection{TCPConn: conn, of: b, key: b.keyOf(conn.RemoteAddr())}
+	if !b.hasRoom(c) {
+		b.refused.Inc()
+		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
+		_ = conn.Close()
+		return nil
+	}
+	return c
+}
+
+// hasRoom counts a connection; false if there is no room for it, for which a patient bound waits.
+func (b *connections) hasRoom(c *connection) bool {
+	taken := b.makeRoom(c)
+	for ; !taken && b.patient; taken = b.makeRoom(c) {
+		select {
+		case <-b.left:
+		case <-time.After(leastWait / 10): // one may have waited for a request for long enough by now
+		}
+	}
+	return taken
+}
+
+// makeRoom counts a connection, and closes those that have to go for it; false if there is no room.
+func (b *connections) makeRoom(c *connection) bool {
 	c.waits.Store(b.time())
 	b.mu.Lock()
 	taken, closed := b.add(c)
@@ -199,13 +263,7 @@ func (b *connections) take(conn *net.TCPConn) *connection {
 		b.closedForNew.Inc()
 		_ = other.TCPConn.Close() // nobody waits for it
 	}
-	if !taken {
-		b.refused.Inc()
-		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
-		_ = conn.Close()
-		return nil
-	}
-	return c
+	return taken
 }
 
 // add counts a connection, unless there is no room, and returns those that were taken
@@ -267,6 +325,10 @@ func (b *connections) remove(c *connection) {
 		delete(b.from, c.key)
 	}
 	b.open.Set(float64(len(b.all)))
+	select {
+	case b.left <- struct{}{}:
+	default: // it was told before, and has not looked yet
+	}
 }
 
 // keyOf is what connections of an address are counted under; "" for one that is exempt.

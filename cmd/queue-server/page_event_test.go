@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,21 +19,21 @@ import (
 	"github.com/openqueue/waitingroom/internal/schedule"
 )
 
-// eventZones are zones in each state that an event has. DRAWN gathers in 8 s, closes the draw 17 s later and
-// opens 25 s after that, and lets nobody in even then; the others are soon in a state in which they stay.
+// eventZones are zones in each state that an event has. People gather for DRAWN 20 s from now; when its draw closes and
+// when it opens, which lets nobody in even then, is for who moves it. The others are soon in a state in which they stay.
 func eventZones(now time.Time) string {
 	at := func(seconds int) string {
 		return now.Add(time.Duration(seconds) * time.Second).UTC().Format(time.RFC3339Nano)
 	}
 	const texts = `texts: {before: {default: Soon., en: The doors open at noon.}, during: {default: Now., en: The doors are open.}, after: {default: It was., en: See you next year.}}`
 	return fmt.Sprintf(`zones:
-  - {zoneId: DRAWN, mode: closed, events: [{name: noon, order: draw, preQueueAt: %[1]s, opensAt: %[2]s, drawClosesSeconds: 25, settings: {mode: queue, perMinute: 0}, %[8]s}]}
+  - {zoneId: DRAWN, mode: closed, events: [{name: noon, order: draw, preQueueAt: %[1]s, opensAt: %[2]s, drawClosesSeconds: 600, settings: {mode: queue, perMinute: 0}, %[8]s}]}
   - {zoneId: FAR, mode: closed, events: [{name: noon, preQueueAt: %[3]s, opensAt: %[4]s, %[8]s}]}
   - {zoneId: GATHERS, events: [{name: noon, preQueueAt: %[1]s, opensAt: %[4]s, %[8]s}]}
   - {zoneId: SETTLED, events: [{name: noon, preQueueAt: %[1]s, opensAt: %[5]s, drawClosesSeconds: 3600, %[8]s}]}
   - {zoneId: OVER, mode: closed, events: [{name: noon, opensAt: %[1]s, closesAt: %[6]s, endsAt: %[7]s, %[8]s}]}
   - {zoneId: PAST, events: [{name: noon, opensAt: %[1]s, closesAt: %[6]s, %[8]s}]}
-`, at(8), at(50), at(3*86_400), at(3*86_400+3600), at(3611), at(9), at(10), texts)
+`, at(20), at(3650), at(3*86_400), at(3*86_400+3600), at(3623), at(21), at(22), texts)
 }
 
 // TestEventsInABrowser is a visitor's way through an event, on a device whose clock is three hours slow.
@@ -42,6 +43,13 @@ func TestEventsInABrowser(t *testing.T) {
 	began := time.Now()
 	s := openShopFrontWith(t, eventZones(began))
 	soon(t, "GET", s.public+"/traffic/zones/DRAWN", `"announced"`)
+	opens := func(in time.Duration) {
+		t.Helper()
+		body := fmt.Sprintf(`{"do":"move","to":%q}`, time.Now().Add(in).Format(time.RFC3339Nano))
+		if got := s.admin(t, "POST", "/admin/zones/DRAWN/events/noon/steps/opens", body); got.status != http.StatusOK {
+			t.Fatalf("moved: %+v", got)
+		}
+	}
 	g := &guest{b, t, s}
 	g.speaks("en")
 	_, err := chromedp.Call(g.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
@@ -50,15 +58,14 @@ func TestEventsInABrowser(t *testing.T) {
 	must(t, err)
 	g.visit("DRAWN")
 	g.sees("Not open yet")
-	g.has("#opens", `^0:00:\d\d$`)
+	g.has("#opens", `^1:00:\d\d$`)
 	g.has("#when", `^Opening: \w+, \w+ \d+, \d+ at `)
 	g.has("#news", `^The doors open at noon\.$`)
 	g.sees("You are in the waiting room") // by itself
 	g.has("#text", "random place")
-	left := value[string](t, g.browser, `document.querySelector("#opens").textContent`)
-	opens := began.Add(50 * time.Second)
-	if shown, err := time.Parse("15:04:05", "0"+left); err != nil || (time.Until(opens)-time.Duration(shown.Second())*time.Second).Abs() > 3*time.Second {
-		t.Errorf("it counts %q down, and opens in %v", left, time.Until(opens))
+	left, until := value[string](t, g.browser, `document.querySelector("#opens").textContent`), time.Until(began.Add(3650*time.Second))
+	if shown, err := time.Parse("15:04:05", "0"+left); err != nil || (until-shown.Sub(shown.Truncate(24*time.Hour))).Abs() > 3*time.Second {
+		t.Errorf("it counts %q down, and opens in %v", left, until)
 	}
 	for i := range 40 {
 		request(t, "POST", s.public+"/traffic/wait", fmt.Sprintf(`{"zoneId":"DRAWN","clientId":"other-%d"}`, i))
@@ -72,6 +79,8 @@ func TestEventsInABrowser(t *testing.T) {
 		g.has(at.id, at.shows)
 		g.inspect(at.zoneID)
 	}
+	opens(603 * time.Second) // the draw closes at once
+	soon(t, "GET", s.public+"/traffic/zones/DRAWN/events/noon/draw", `"listHash"`)
 	g.visit("DRAWN")
 	g.sees("Your number is drawn")
 	place := g.text(t, "#place")
@@ -85,6 +94,7 @@ func TestEventsInABrowser(t *testing.T) {
 		g.has("#news", map[string]string{"FAR": "at noon"}[zoneID])
 		g.inspect(zoneID)
 	}
+	opens(3 * time.Second)
 	g.visit("DRAWN")
 	g.until(t, "the opening", `!document.querySelector("#check").hidden`)
 	g.has("#news", `^The doors are open\.$`)

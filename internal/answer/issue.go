@@ -29,7 +29,10 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	return i
 }
 
-// Invitation is what one must be invited to in order to join the zone; "" where anybody may.
+// Zone is a zone's settings as this server knows them, nil if it does not know the zone. They are not to be changed.
+func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
+
+// Invitation is the zone's setting as this server knows it; "" for a zone that it does not know.
 func (i Issuer) Invitation(zoneID string) string {
 	if s := i.zones(zoneID); s != nil {
 		return s.Invitation
@@ -88,6 +91,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		if s := i.zones(out.ZoneID); s != nil {
 			out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
 			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
+			a.Reason = reason(a.Reason, out.Paused && a.Position > 0)
 		}
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
@@ -104,5 +108,18 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		return out, nil
 	default:
 		return Answer{}, fmt.Errorf("answer: status %d is none of waiting and admitted", a.Status)
+	}
+}
+
+// reason is why an estimate moved. Whether the zone is on hold is known by its settings, a moment
+// before the estimate knows it; so it is there just when Paused is, but while people gather.
+func reason(r line.Reason, held bool) line.Reason {
+	switch {
+	case held:
+		return line.OnHold
+	case r == line.OnHold:
+		return line.NoReason
+	default:
+		return r
 	}
 }

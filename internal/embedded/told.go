@@ -21,7 +21,7 @@ func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	default:
 		far := rank - q.line.upTo(q.edge)
 		a.EstimateMillis = q.estimate(t, far)
-		a.PeriodMillis = q.rates.FarPeriod(a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
+		a.PeriodMillis = q.rates.FarPeriod(far, a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
 	}
 	if !r.live() {
 		r.poll(t.now, a.PeriodMillis)

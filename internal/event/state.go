@@ -358,20 +358,28 @@ func (s State) Made(step Step) State {
 	return next
 }
 
-// Over is the state after the occurrence: it is not announced again. A draw into which
+// Over is the state after the occurrence: it is not announced again, unless it was taken off the
+// list before it opened, and is listed anew. A draw into which
 // nobody came is none: newcomers must not stand behind a time that is to come.
 func (s State) Over(list []Event, now time.Time) State {
 	next := s.clone()
 	p := next.Now
-	if d := next.Draw(); d != nil && now.UnixMilli()+settleMargin < d.GathersAtMillis {
+	switch d, nowMillis := next.Draw(), now.UnixMilli()+settleMargin; {
+	case d == nil:
+	case nowMillis < d.GathersAtMillis:
 		next.Draws = slices.Delete(next.Draws, len(next.Draws)-1, len(next.Draws))
+	default:
+		// Newcomers stand at the end of its range, or come after that: none of them is drawn.
+		d.SettlesAtMillis = min(d.SettlesAtMillis, max(nowMillis, d.UptoMicros/1000))
 	}
 	if next.Now = nil; len(next.Draws) == 0 {
 		next.Draws = nil
 	}
-	next.Done = append(slices.DeleteFunc(next.Done, func(d Done) bool {
-		return d.Event == p.Event.Name || !slices.ContainsFunc(list, func(e Event) bool { return e.Name == d.Event })
-	}), Done{p.Event.Name, p.ListedMillis})
+	lists := func(name string) bool { return slices.ContainsFunc(list, func(e Event) bool { return e.Name == name }) }
+	next.Done = slices.DeleteFunc(next.Done, func(d Done) bool { return d.Event == p.Event.Name || !lists(d.Event) })
+	if lists(p.Event.Name) || p.made(StepOpens) {
+		next.Done = append(next.Done, Done{p.Event.Name, p.ListedMillis})
+	}
 	return next
 }
 
@@ -405,29 +413,51 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 		return next, true, true
 	}
 	o, err := e.first()
-	if err != nil {
+	switch {
+	case err != nil:
 		return s, true, false
-	}
-	if e.Recurs != "" && o.Opens.Before(now) && !begun {
+	case e.sameTimes(was.Event), begun && e.Recurs != "" && o.Opens.Before(now):
+		o = o.at(time.UnixMilli(was.ListedMillis))
+	case e.Recurs != "" && o.Opens.Before(now):
 		o, _ = e.Next(now)
-	} else if e.Recurs != "" && o.Opens.Before(now) {
-		o = o.at(time.UnixMilli(was.OpensAtMillis))
 	}
 	p.Event, p.ListedMillis = e, o.Opens.UnixMilli()
 	p.take(o)
-	if begun {
-		p.PreQueueAtMillis = was.PreQueueAtMillis
-	}
-	for _, step := range Steps {
-		if was.made(step) || was.Held == step {
+	p.keep(&was, now)
+	next.fit(now.UnixMilli() + settleMargin)
+	return next, true, true
+}
+
+// keep takes over from the occurrence as it was what a new list does not change: the times of
+// steps that were made, moved, held or skipped, and of those who have settled.
+func (p *Progress) keep(was *Progress, now time.Time) {
+	for _, step := range Steps[1:] {
+		if was.made(step) || was.Held == step || was.ListedAt(step) == p.ListedAt(step) {
 			*p.at(step) = *was.at(step)
 		}
 	}
-	if was.Held == StepOpens {
+	begun := was.begun(now)
+	switch listed := was.ListedAt(StepPreQueue) != p.ListedAt(StepPreQueue); {
+	case begun, was.Held == StepPreQueue, !listed && was.PreQueueAtMillis < min(was.OpensAtMillis, p.OpensAtMillis):
+		p.PreQueueAtMillis = was.PreQueueAtMillis
+	case !listed && was.PreQueueAtMillis == was.OpensAtMillis: // nobody gathers
+		p.PreQueueAtMillis = p.OpensAtMillis
+	}
+	nowMillis := now.UnixMilli() + settleMargin
+	switch {
+	case !begun:
+		if p.PreQueueAtMillis < p.OpensAtMillis { // who came before this is known stands by arrival
+			p.PreQueueAtMillis = max(p.PreQueueAtMillis, nowMillis)
+		}
+		p.settle()
+	case nowMillis < was.SettlesAtMillis:
+		// Who has joined stays among those who gathered.
+		p.settle()
+		p.SettlesAtMillis = max(p.SettlesAtMillis, nowMillis)
+	default:
 		p.SettlesAtMillis = was.SettlesAtMillis
 	}
-	next.fit(now.UnixMilli() + settleMargin)
-	return next, true, true
+	p.SettlesAtMillis = min(p.SettlesAtMillis, p.OpensAtMillis)
 }
 
 // same reports whether two events are the same to an occurrence.

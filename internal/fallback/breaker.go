@@ -292,5 +292,5 @@ func (b *breaker) mayJoin(now int64, s zone.Settings, m line.Memory) bool {
 	if m.LastArrivalMicros == 0 || s.Mode == zone.ModeClosed {
 		return false
 	}
-	return s.Mode == zone.ModeOpen || now-b.refusedAt > window.MaxPeriodMillis
+	return s.Mode == zone.ModeOpen || now-b.refusedAt > max(window.FarPeriodMillis, window.RatesOf(s).PeriodCapMillis)
 }

@@ -36,7 +36,7 @@ func newWalk(t *testing.T, servers int, perMinute int64, silent, leaving float64
 	for i := range int(8 * perMinute) {
 		for _, p := range w.room.join(w.room.servers[i%servers], 1) {
 			// The store told everybody to come within the longest period.
-			next := w.room.clock.now().UnixMilli() + w.dice.Int64N(window.MaxPeriodMillis)
+			next := w.room.clock.now().UnixMilli() + w.dice.Int64N(window.FarPeriodMillis)
 			if w.dice.Float64() < silent {
 				next = -1
 			}

@@ -186,10 +186,16 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 		return verdict{outcome: outRefused, refused: true}
 	case q.navigates():
 		return s.admit(ctx, settings, q, from.RealIP(), now)
-	case settings.Mode == zone.ModeOpen:
+	case openTo(settings, now):
 		return verdict{outcome: outOpen}
 	}
 	return verdict{outcome: outRefused, refused: true}
+}
+
+// openTo reports whether the zone lets everybody through. While people gather for an event it lets nobody through, and
+// by invitation those alone who show a ticket.
+func openTo(settings zone.Settings, now time.Time) bool {
+	return settings.Mode == zone.ModeOpen && settings.InvitationAt(now) == "" && !settings.Gate().Holds(now.UnixMilli())
 }
 
 // maxSession is the longest that renewals make of a session, from its beginning: one that was begun on
@@ -262,8 +268,8 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 // admit lets a browser in where there is room, and sends it to the waiting page where not.
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
 	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
-	open := settings.Mode == zone.ModeOpen
-	if settings.Mode == zone.ModeClosed || settings.Invitation != "" {
+	open := openTo(settings, now)
+	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" {
 		return toPage()
 	}
 	// At most a second old, which spares the store the joins of a crowd.

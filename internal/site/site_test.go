@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -454,6 +455,42 @@ func TestModes(t *testing.T) {
 	page, api, inside = r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
 	if page.Code != 200 || api.Code != 200 || inside.Code != 200 || r.counted("zone_unknown") != 2 {
 		t.Errorf("deleted: %d, %d, inside %d, %v", page.Code, api.Code, inside.Code, r.counts)
+	}
+}
+
+// TestOpenToTheInvited: an open zone by invitation lets nobody through without a pass, whatever is asked for.
+func TestOpenToTheInvited(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	r.set(func(s *zone.Settings) { s.Mode, s.Invitation = zone.ModeOpen, "spring" })
+	if page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "GET", "/api"); page.Code != 302 || api.Code != 429 {
+		t.Errorf("got %d, %d", page.Code, api.Code)
+	}
+}
+
+// TestOpenAndGathering: while people gather for an event nobody goes on, also where the zone is open on other days.
+func TestOpenAndGathering(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	now := r.clock()
+	at := func(in time.Duration) string { return now.Add(in).Format(time.RFC3339Nano) }
+	r.set(func(s *zone.Settings) {
+		s.Mode = zone.ModeOpen
+		s.Events = []event.Event{{Name: "sale", PreQueueAt: at(time.Minute), OpensAt: at(time.Hour)}}
+		next, _, ok := s.Due(now, nil)
+		if !ok {
+			t.Fatal("the event is not announced")
+		}
+		*s = next
+	})
+	for _, step := range []struct {
+		forward   time.Duration
+		page, api int
+	}{{0, 200, 200}, {2 * time.Minute, 302, 429}, {time.Hour, 200, 200}} {
+		r.forward(step.forward)
+		if page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "GET", "/api"); page.Code != step.page || api.Code != step.api {
+			t.Errorf("%v later: got %d, %d, want %d, %d", step.forward, page.Code, api.Code, step.page, step.api)
+		}
 	}
 }
 

@@ -171,7 +171,10 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 			return line.Answer{}, err
 		}
 	}
-	if invitation := s.issuer.Invitation(n.ZoneID); invitation != "" {
+	switch invitation, err := s.invitation(ctx, n.ZoneID); {
+	case err != nil:
+		return line.Answer{}, err
+	case invitation != "":
 		return s.joinInvited(ctx, n, invitation)
 	}
 	if n.ClientID == "" {
@@ -179,6 +182,20 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 	}
 	ids := s.tokens.VisitorIDs(n.ZoneID, n.ClientID)
 	return s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+}
+
+// invitation is what one must be invited to in order to join the zone; "" where anybody may. A zone that this server
+// does not know yet may have one: the store is asked before anybody takes a place.
+func (s *Service) invitation(ctx context.Context, zoneID string) (string, error) {
+	z := s.issuer.Zone(zoneID)
+	if z == nil {
+		read, err := s.store.Zone(ctx, zoneID)
+		if err != nil {
+			return "", err
+		}
+		z = &read
+	}
+	return z.InvitationAt(s.states.now()), nil
 }
 
 // joinInvited asks the store for the one place of a ticket.

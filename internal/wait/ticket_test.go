@@ -1,6 +1,7 @@
 package wait_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,10 +13,13 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -108,5 +112,61 @@ func TestNobodyIsInvited(t *testing.T) {
 	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
 	if w := r.show("c", "spring/alice"); w.Code != http.StatusForbidden {
 		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestUnknownZoneMayBeByInvitation: a server that does not know a zone yet asks the store before anybody joins.
+func TestUnknownZoneMayBeByInvitation(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
+	service := wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
+	if _, err := service.Join(t.Context(), wait.Newcomer{ZoneID: zoneID}); !errors.Is(err, ticket.ErrMissing) {
+		t.Errorf("without a ticket: %v", err)
+	}
+	if joined := r.stats(t).Totals.Joined; joined != 0 {
+		t.Errorf("%d took a place", joined)
+	}
+}
+
+// TestEventByInvitation: from the gathering on nobody joins without a ticket, also while no server has made the step
+// that sets the invitation. Before, and while the step is held, it is as the zone says.
+func TestEventByInvitation(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.inviting(t)
+	at := func(in time.Duration) string { return r.clock.Now().Add(in).Format(time.RFC3339Nano) }
+	r.set(t, func(s *zone.Settings) {
+		s.Invitation = ""
+		s.Events = []event.Event{{
+			Name: "sale", Order: event.OrderArrival, PreQueueAt: at(time.Minute), OpensAt: at(time.Hour),
+			Settings: event.Values{"invitation": "spring"},
+		}}
+		next, _, ok := s.Due(r.clock.Now(), nil)
+		if !ok {
+			t.Fatal("the event is not announced")
+		}
+		*s = next
+	})
+	if w := r.join("early"); w.Code != http.StatusOK {
+		t.Errorf("a minute before: got %d %s", w.Code, w.Body)
+	}
+	r.clock.forward(time.Minute)
+	if w := r.join("c"); read(t, w).Code != "ticket_missing" {
+		t.Errorf("people gather, and the step is not made: got %d %s", w.Code, w.Body)
+	}
+	if w := r.show("c", "spring/alice"); w.Code != http.StatusOK {
+		t.Errorf("with a ticket: got %d %s", w.Code, w.Body)
+	}
+	r.set(t, func(s *zone.Settings) {
+		now := r.clock.Now()
+		held, fault := s.EventState.Hold(event.StepPreQueue, now.Add(-time.Minute))
+		if fault != "" {
+			t.Fatal(fault)
+		}
+		s.EventState = held
+	})
+	if w := r.join("c"); w.Code != http.StatusOK {
+		t.Errorf("the gathering is held: got %d %s", w.Code, w.Body)
 	}
 }

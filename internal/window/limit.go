@@ -69,7 +69,7 @@ type Rates struct {
 	// Trust is how many appointments make a judgement: a window's worth, at
 	// least 32, lest a small zone judges by a handful.
 	Trust int64
-	// PeriodCapMillis is the longest period ever told: 20 s, or a third of
+	// PeriodCapMillis is the longest period ever told: 60 s, or a third of
 	// the idle timeout, so that one lost poll costs nobody the place.
 	PeriodCapMillis int64
 }

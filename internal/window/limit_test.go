@@ -65,7 +65,7 @@ func TestRatesOf(t *testing.T) {
 			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 1_666,
 		}},
 		"patient": {func(s *zone.Settings) { s.IdleTimeoutSeconds = 3_600 }, Rates{
-			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 20_000,
+			PerMinute: 600, WindowMillis: 6_000, Limit: 60, PerSecond: 13, Pace: 600, Target: 150, Trust: 60, PeriodCapMillis: 60_000,
 		}},
 	}
 	for name, tt := range tests {

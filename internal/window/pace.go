@@ -9,10 +9,13 @@ const (
 	// FirstPeriodMillis is the longest told to a newcomer.
 	FirstPeriodMillis = 4_000
 	// NearPeriodMillis is the longest told to one whose wait is within
-	// NearMillis, MaxPeriodMillis the longest told to anybody.
+	// NearMillis, FarPeriodMillis to others, and MaxPeriodMillis to one who has FarAway or more
+	// ahead beyond the edge: at 600,000 a minute they take 20 s.
 	NearPeriodMillis = 10_000
 	NearMillis       = 35_000
-	MaxPeriodMillis  = 20_000
+	FarPeriodMillis  = 20_000
+	MaxPeriodMillis  = 60_000
+	FarAway          = 200_000
 	// SoonMillis is how far ahead an appointment is taken at its word.
 	SoonMillis = 4_000
 	// MinAppointmentMillis keeps a released visitor from polling in a tight
@@ -34,25 +37,28 @@ func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
 	return min(MaxEstimateMillis, max(0, live+far+1-room)*MinuteMillis/r.Pace)
 }
 
-// FarPeriod is when one beyond the edge polls next: after 5/14 of the
+// FarPeriod is when one beyond the edge polls next who has so many ahead there: after 5/14 of the
 // expected wait, at least 1 s. At most 4 s and half of what the visitor has
 // waited already, for most who leave do so early, and are only missed when
-// they fail to poll; 10 s near the front; 20 s anywhere. A jitter of an eighth
-// either way keeps a crowd from polling in step.
-func (r Rates) FarPeriod(estimate, waited, jitter int64) int64 {
-	top := min(FirstPeriodMillis+max(0, waited)/2, MaxPeriodMillis)
-	if estimate <= NearMillis {
+// they fail to poll; 10 s near the front; 20 s elsewhere, but 60 s far away. Never more than a third of
+// the idle timeout. A jitter of an eighth either way keeps a crowd from polling in step.
+func (r Rates) FarPeriod(far, estimate, waited, jitter int64) int64 {
+	top, longest := FirstPeriodMillis+max(0, waited)/2, int64(FarPeriodMillis)
+	switch {
+	case estimate <= NearMillis:
 		top = min(top, NearPeriodMillis)
+	case far >= FarAway:
+		longest = MaxPeriodMillis
 	}
-	p := min(max(estimate*5/14, MinPeriodMillis), top)
-	return min(p*(896+jitter)/1024, r.PeriodCapMillis)
+	p := min(max(estimate*5/14, MinPeriodMillis), top, longest)
+	return min(p*(896+jitter)/1024, longest, r.PeriodCapMillis)
 }
 
 // GatherPeriod is when one polls next while people gather: after 12.5 to 20 s, or as much of
 // the longest period of the zone. The spread is wide, so that those who came in one moment
 // are soon not in step.
 func (r Rates) GatherPeriod(jitter int64) int64 {
-	return r.PeriodCapMillis * (640 + jitter*3/2) / 1024
+	return min(r.PeriodCapMillis, FarPeriodMillis) * (640 + jitter*3/2) / 1024
 }
 
 // Jitter spreads the polls of visitors who were told the same period: 0..255,

@@ -40,29 +40,35 @@ func TestFarPeriod(t *testing.T) {
 	// A jitter of 128 is none: 896/1024 to 1151/1024.
 	const none = 128
 	tests := map[string]struct {
-		estimate, waited, jitter int64
-		want                     int64
+		far, estimate, waited, jitter int64
+		want                          int64
 	}{
-		"short":                       {500, 0, none, 1_000},
-		"5/14 of the wait":            {8_400, 0, none, 3_000},
-		"a newcomer":                  {600_000, 0, none, 4_000},
-		"one from before the clock":   {600_000, -5_000, none, 4_000},
-		"one who waited for a while":  {600_000, 10_000, none, 9_000},
-		"one who waited long":         {600_000, 600_000, none, 20_000},
-		"the last of those near":      {35_000, 600_000, none, 10_000},
-		"the first of those far":      {35_001, 600_000, none, 12_500},
-		"the earliest":                {8_400, 0, 0, 2_625},
-		"the latest":                  {8_400, 0, 255, 3_372},
-		"never above the cap, though": {600_000, 600_000, 255, 20_000},
+		"short":                       {0, 500, 0, none, 1_000},
+		"5/14 of the wait":            {0, 8_400, 0, none, 3_000},
+		"a newcomer":                  {0, 600_000, 0, none, 4_000},
+		"one from before the clock":   {0, 600_000, -5_000, none, 4_000},
+		"one who waited for a while":  {0, 600_000, 10_000, none, 9_000},
+		"one who waited long":         {0, 600_000, 600_000, none, 20_000},
+		"the last of those near":      {0, 35_000, 600_000, none, 10_000},
+		"the first of those far":      {0, 35_001, 600_000, none, 12_500},
+		"the earliest":                {0, 8_400, 0, 0, 2_625},
+		"the latest":                  {0, 8_400, 0, 255, 3_372},
+		"never above the cap, though": {0, 600_000, 600_000, 255, 20_000},
+		"the last of the others":      {FarAway - 1, 600_000, 600_000, none, 20_000},
+		"the first far away":          {FarAway, 600_000, 600_000, none, 60_000},
+		"a newcomer far away":         {FarAway, 600_000, 10_000, none, 9_000},
+		"one far away, but soon in":   {FarAway, 35_000, 600_000, none, 10_000},
 	}
+	patient := rates(600)
+	patient.PeriodCapMillis = 60_000
 	for name, tt := range tests {
-		if got := rates(600).FarPeriod(tt.estimate, tt.waited, tt.jitter); got != tt.want {
+		if got := patient.FarPeriod(tt.far, tt.estimate, tt.waited, tt.jitter); got != tt.want {
 			t.Errorf("%s: %d ms, want %d", name, got, tt.want)
 		}
 	}
 	impatient := rates(600)
 	impatient.PeriodCapMillis = 1_666
-	if got := impatient.FarPeriod(600_000, 600_000, none); got != 1_666 {
+	if got := impatient.FarPeriod(FarAway, 600_000, 600_000, none); got != 1_666 {
 		t.Errorf("under an idle timeout of 5 s: %d ms, want a third of it", got)
 	}
 }

@@ -30,6 +30,27 @@ func (s *Settings) Unopened(gathers bool) (name string, opensAtMillis int64) {
 	return p.Event.Name, p.OpensAtMillis
 }
 
+// invitationKey is the setting that says who may join.
+const invitationKey = "invitation"
+
+// invitedBefore is how long before the step that sets it an event's invitation holds: servers hear of a step up to a
+// second after it was made, and their clocks differ from the store's.
+const invitedBefore = 2 * time.Second
+
+// InvitationAt is what one must be invited to in order to join at a time: the setting, or that of an event whose
+// first step is due, also where nobody has made the step yet, or this server has not heard of it.
+func (s *Settings) InvitationAt(now time.Time) string {
+	p := s.EventState.Now
+	if p == nil || p.Phase != event.PhaseAnnounced {
+		return s.Invitation
+	}
+	of := strings.TrimSpace(p.Event.Settings[invitationKey])
+	if _, at := p.Next(); of == "" || now.Add(invitedBefore).UnixMilli() < at {
+		return s.Invitation
+	}
+	return of
+}
+
 // By is how a step signs in the record of changes.
 func By(eventName string) string { return "event " + eventName }
 

@@ -64,7 +64,8 @@ func (w *fixture) due() {
 }
 
 func (w *fixture) commit(string) (nonce, commitment string) {
-	nonce = fmt.Sprintf("%032x", len(w.draws)+1)
+	w.nonces++
+	nonce = fmt.Sprintf("%032x", w.nonces)
 	return nonce, seedOf(nonce).Commitment()
 }
 

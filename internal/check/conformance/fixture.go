@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,8 +26,9 @@ type fixture struct {
 	remains *remains
 	// departed are those that servers saw depart.
 	departed []line.Departure
-	// draws are all that there were, as they are by now, by nonce.
-	draws map[string]event.Draw
+	// draws are all that there were, as they are by now, by nonce, of which so many were given out.
+	draws  map[string]event.Draw
+	nonces int
 }
 
 func newFixture(t TB, open ...Open) *fixture {
@@ -182,10 +184,12 @@ func (w *fixture) put(s zone.Settings) {
 	if created || !was.Equal(s) {
 		w.note(by, was, &s)
 	}
+	if w.draws == nil {
+		w.draws = map[string]event.Draw{}
+	}
+	// One that is called off before people gather never was.
+	maps.DeleteFunc(w.draws, func(_ string, d event.Draw) bool { return !created && w.now().UnixMilli() < d.GathersAtMillis })
 	for _, d := range s.EventState.Draws {
-		if w.draws == nil {
-			w.draws = map[string]event.Draw{}
-		}
 		w.draws[d.Nonce] = d
 	}
 	for _, h := range w.stores {

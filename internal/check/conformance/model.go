@@ -351,7 +351,7 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
 	default:
 		a.EstimateMillis = m.estimate(ahead - m.released())
-		a.PeriodMillis = m.rates.FarPeriod(a.EstimateMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
+		a.PeriodMillis = m.rates.FarPeriod(ahead-m.released(), a.EstimateMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
 	}
 	v.polled, v.due = m.now, m.now+a.PeriodMillis
 	return a

@@ -220,7 +220,7 @@ func (d *dryRun) firstPoll(g *guest) int64 {
 		return d.start - round
 	}
 	waited := d.start - g.place.ArrivedAtMicros
-	period := 1000 * max(1, d.rates.FarPeriod(window.MaxEstimateMillis, waited/1000, 128))
+	period := 1000 * max(1, d.rates.FarPeriod(0, window.MaxEstimateMillis, waited/1000, 128))
 	return max(g.place.ArrivedAtMicros+1, d.start-d.rng.Int64N(period))
 }
 
@@ -237,7 +237,7 @@ func (d *dryRun) begin(next []int64) {
 		at := next[i]
 		if d.rates.PerMinute > 0 {
 			expected := ahead * window.MinuteMillis / d.rates.PerMinute
-			period := d.rates.FarPeriod(expected, (d.start-g.place.ArrivedAtMicros)/1000, 128)
+			period := d.rates.FarPeriod(int64(float64(ahead)*d.factor), expected, (d.start-g.place.ArrivedAtMicros)/1000, 128)
 			at = min(at, d.start+d.rng.Int64N(max(1, period)*1000))
 		}
 		d.queue.push(event{at, int32(i)})
@@ -383,7 +383,7 @@ func (d *dryRun) request(ctx context.Context, i int32) error {
 		return err
 	case a.Status == line.Waiting:
 		g.place, g.period = a.Place, a.PeriodMillis
-		d.queue.push(event{d.next(g, a.EstimateMillis), i})
+		d.queue.push(event{d.next(g, a), i})
 	case a.Status == line.Admitted || a.Status == line.AdmittedBefore:
 		g.state = inside
 		d.admitted++
@@ -407,11 +407,12 @@ func (d *dryRun) leave(g *guest) {
 
 // next is when the visitor asks the store again: at its next poll, or, far from
 // the door, at the first after a part of the wait is over.
-func (d *dryRun) next(g *guest, estimate int64) int64 {
+func (d *dryRun) next(g *guest, a line.Answer) int64 {
 	at := d.now + g.period*1000 + d.delay()
-	if estimate > d.lazyAbove {
-		part := float64(estimate) / lazyPart * d.from.share()
-		at = d.skip(g, at, d.now+1000*int64(part))
+	if a.EstimateMillis > d.lazyAbove {
+		part := float64(a.EstimateMillis) / lazyPart * d.from.share()
+		far := int64(float64(a.Position-1-a.State.Released) * d.factor)
+		at = d.skip(g, at, d.now+1000*int64(part), far)
 	}
 	if g.leavesAt > 0 {
 		at = min(at, g.leavesAt)
@@ -419,9 +420,9 @@ func (d *dryRun) next(g *guest, estimate int64) int64 {
 	return at
 }
 
-// skip counts the polls from one time up to another without asking the store, and
-// returns when the first after them is.
-func (d *dryRun) skip(g *guest, at, until int64) int64 {
+// skip counts the polls of one who has so many ahead from one time up to another without asking
+// the store, and returns when the first after them is.
+func (d *dryRun) skip(g *guest, at, until, far int64) int64 {
 	until = min(until, d.end)
 	if g.leavesAt > 0 {
 		until = min(until, g.leavesAt)
@@ -432,14 +433,14 @@ func (d *dryRun) skip(g *guest, at, until int64) int64 {
 		jitter := window.Jitter(g.place.ID[7], millis)
 		if waited >= settledMicros {
 			// From here on the period stays the same, but for the jitter.
-			period := 1000*d.rates.FarPeriod(window.MaxEstimateMillis, waited/1000, 128) + meanDelay.Microseconds()
+			period := 1000*d.rates.FarPeriod(far, window.MaxEstimateMillis, waited/1000, 128) + meanDelay.Microseconds()
 			n := (until-at)/period + 1
 			from := max(0, at-d.start-period/2)
 			d.polls.spread(from, from+n*period, float64(n))
 			return at + n*period
 		}
 		d.polls.add(at - d.start)
-		at += 1000*d.rates.FarPeriod(window.MaxEstimateMillis, waited/1000, jitter) + d.delay()
+		at += 1000*d.rates.FarPeriod(far, window.MaxEstimateMillis, waited/1000, jitter) + d.delay()
 	}
 	return at
 }

@@ -190,7 +190,7 @@ type visitor struct {
 	foreseen               float64
 	polls                  int
 	sampled                bool // whether estimates are kept
-	estimates              []told
+	estimates, oracle      []estimate.Told
 	state                  visitorState
 	punctual               bool
 }
@@ -361,12 +361,12 @@ func (r *run) request(ctx context.Context, i int32) error {
 		return err
 	}
 	v.way = progress(r.now-v.joined, a)
-	floor := r.foreseen(v, &a)
+	oracle := r.foreseen(v, &a)
 	r.table.Tell(&a, a.Place.ArrivedAtMicros)
-	return r.answer(i, v, a, floor)
+	return r.answer(i, v, a, oracle)
 }
 
-func (r *run) answer(i int32, v *visitor, a line.Answer, floor int64) error {
+func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 	before := v.lastPoll
 	v.lastPoll = r.now
 	switch a.Status {
@@ -400,7 +400,10 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, floor int64) error {
 	}
 	v.position, v.due = a.Position, r.now/1000+a.PeriodMillis
 	if v.sampled {
-		v.estimates = append(v.estimates, told{r.now, a.EstimateMillis, a.LowMillis, a.HighMillis, floor})
+		v.estimates = append(v.estimates, estimate.Told{
+			AtMicros: r.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
+		})
+		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
@@ -458,14 +461,14 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	}
 	joining, ok := r.table.Joining(&st.State)
 	if !ok {
-		joining = st.EstimateMillis
+		joining.EstimateMillis = st.EstimateMillis
 	}
 	r.cfg.Progress(Moment{
 		At:      time.Duration(second-r.start) * time.Microsecond,
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: joining, Stats: st,
+		EstimateLastMillis: joining.EstimateMillis, Stats: st,
 	})
 	return nil
 }

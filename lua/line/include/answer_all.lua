@@ -56,14 +56,15 @@ local function answer_all(z, r, t, args, first, last)
       if #says > 10 or z.draw_from + z.draw_behind > 0 then
         score, tail = score_of(z, id, arrived, rank, says), string.sub(call('HGET', key, id) or '', 9)
       end
-      local position = rank + MARK_EVERY > EXACT and round_up(t, score, rank) or rank + 1
+      local position = rank >= EXACT and round_up(t, score, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
+      local stay = far
       if z.passed > 0 then
-        far = far * z.present / z.passed
-        far = far - far % 1
+        stay = far * z.present / z.passed
+        stay = stay - stay % 1
       end
       if pace > 0 then
-        est = ahead + far
+        est = ahead + stay
         est = est > 0 and est * MINUTE / pace or 0
         est = est - est % 1 + t.hold
         if est > DAY then
@@ -71,7 +72,7 @@ local function answer_all(z, r, t, args, first, last)
         end
       end
       local came = arrived / 1000
-      local period = far_period(r, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
+      local period = far_period(r, far, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
       local low = period % 256
       call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period

@@ -49,7 +49,7 @@ local function newcomer(z, r, t, id, score, places, line_up)
     t.released = t.released + 1
   end
   mark_newcomer(z, t, text)
-  if t.waiting > (t.open or 0) and t.waiting + MARK_EVERY > EXACT then
+  if t.waiting > (t.open or 0) and t.waiting > EXACT then
     line_up()
   end
   local status, position, est, period = wait(z, r, t, id, arrived, score, t.waiting - 1, nil)

@@ -2,7 +2,8 @@
 -- between the same two marks is told the same: how many there are up to the mark
 -- beyond. So a server can remember it for all of them, and since marks stay where
 -- they are and nobody goes before them, it never rises. It is at most 511 too
--- high, and exact for the first 51,200: see docs/decisions/0010.
+-- high, and exact for the first 51,200, also for those of them who lie between the
+-- same two marks as others behind: see docs/decisions/0010.
 --@include keys
 
 -- How many line up from one mark to the next, and up to where marks do not matter.
@@ -35,7 +36,7 @@ end
 
 -- round_up returns the position, and notes what the caller may remember.
 local function round_up(t, arrived, rank)
-  if rank + MARK_EVERY <= EXACT then
+  if rank < EXACT then
     return rank + 1
   end
   if t.open and arrived > t.open_after and rank < t.open then
@@ -50,14 +51,14 @@ local function round_up(t, arrived, rank)
     last = beyond and high or t.waiting
   end
   -- Still too many, if they have one arrival.
-  if high <= EXACT or last - low > MARK_EVERY then
+  if last - low > MARK_EVERY then
     return rank + 1
   end
   if not beyond then
     -- Beyond the last mark are all newcomers of this call, as far as there is room: behind a
     -- draw, marks do not lie where newcomers count to.
     t.open, t.open_after = high, tonumber(below)
-  else
+  elseif low >= EXACT then
     local n = #t.rounded
     t.rounded[n + 1], t.rounded[n + 2], t.rounded[n + 3] = tonumber(below), tonumber(beyond), high
   end
@@ -71,7 +72,7 @@ local function tell_spans(t, from, most)
   local below, low
   for _, mark in ipairs(marks) do
     local high = redis.call('ZCOUNT', LINE, '-inf', mark)
-    if below and high > EXACT and high - low <= MARK_EVERY then
+    if below and low >= EXACT and high - low <= MARK_EVERY then
       t.rounded[n + 1], t.rounded[n + 2], t.rounded[n + 3] = tonumber(below), tonumber(mark), high
       n = n + 3
     end

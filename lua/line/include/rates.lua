@@ -32,7 +32,7 @@ local function rates_of(per_minute, window, idle, max_per_second)
     pace = pace,
     target = max(3, floor((5 * limit + 1) / 2)),
     trust = max(32, limit),
-    cap = min(20000, floor(idle / 3)),
+    cap = min(60000, floor(idle / 3)),
   }
 end
 
@@ -60,19 +60,19 @@ local function estimate(r, live, far, room, present, passed)
   return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.pace))
 end
 
--- far_period: when one beyond the edge polls next.
-local function far_period(r, est, waited, jitter)
-  local top = min(4000 + floor(max(0, waited) / 2), 20000)
+-- far_period: when one beyond the edge polls next who has so many ahead there.
+local function far_period(r, far, est, waited, jitter)
+  local top, longest = 4000 + floor(max(0, waited) / 2), far >= 200000 and 60000 or 20000
   if est <= 35000 then
-    top = min(top, 10000)
+    top, longest = min(top, 10000), 20000
   end
-  local period = min(max(floor(est * 5 / 14), 1000), top)
-  return min(floor(period * (896 + jitter) / 1024), r.cap)
+  local period = min(max(floor(est * 5 / 14), 1000), top, longest)
+  return min(floor(period * (896 + jitter) / 1024), longest, r.cap)
 end
 
 -- gather_period: when one polls next while people gather.
 local function gather_period(r, jitter)
-  return floor(r.cap * (640 + floor(jitter * 3 / 2)) / 1024)
+  return floor(min(r.cap, 20000) * (640 + floor(jitter * 3 / 2)) / 1024)
 end
 
 -- expect: how many of n live released visitors will come.

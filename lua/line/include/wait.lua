@@ -17,10 +17,11 @@ local function wait(z, r, t, id, arrived, score, rank, live_rank)
     redis.call('ZADD', DUE, t.now + period, id)
   else
     position = round_up(t, score, rank)
-    est = estimate(r, expect(z, r, t.live), position - 1 - t.released, space(r, t), z.present, z.passed)
+    local far = position - 1 - t.released
+    est = estimate(r, expect(z, r, t.live), far, space(r, t), z.present, z.passed)
     est = min(DAY, t.hold + est)
     local jitter = (string.byte(id, 8) + t.now) % 256
-    period = far_period(r, est, t.now - floor(arrived / 1000), jitter)
+    period = far_period(r, far, est, t.now - floor(arrived / 1000), jitter)
   end
   note_poll(z, t, id, period, arrived, score)
   return WAITING, position, est, period
