@@ -37,14 +37,14 @@ func (r *run) crosses(from, to int64) bool {
 	})
 }
 
-// estimatesHead are the columns of PrintEstimates.
-const estimatesHead = "| crowd | error, median | p90 | an oracle's | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n" +
+// EstimatesHead are the columns of PrintEstimates.
+const EstimatesHead = "| crowd | error, median | p90 | an oracle's | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 
 // PrintEstimates runs all of Crowds, each in a new zone and then once more in a zone
 // that has seen such a crowd, and prints a table in Markdown.
 func PrintEstimates(ctx context.Context, w io.Writer) error {
-	if _, err := fmt.Fprint(w, estimatesHead); err != nil {
+	if _, err := fmt.Fprint(w, EstimatesHead); err != nil {
 		return err
 	}
 	for _, c := range Crowds() {
