@@ -26,6 +26,12 @@ export interface PlaceOptions {
   signal?: AbortSignal;
 }
 
+/** Milliseconds. */
+export interface WaitRange {
+  low: number;
+  high: number;
+}
+
 /** What a person who waits may want to see. */
 export type Update = {
   zone: string;
@@ -40,19 +46,23 @@ export type Update = {
       position: number;
       /** How many wait. */
       total: number;
-      /** Milliseconds. */
+      /** Milliseconds. A day, the most, also means "not at present". */
       estimatedWait: number;
-      /** Milliseconds. The wait lies between them four times of five. Absent where that is not known. */
-      estimatedWaitRange?: { low: number; high: number };
-      /** There when the estimate moved for a reason: on_hold, resumed, faster, slower, recovering; others may be added. */
-      reason?: string;
+      /** The wait lies in it four times of five: show it, by `roundRange`, rather than `estimatedWait`. Absent where it is not known. */
+      estimatedWaitRange?: WaitRange;
+      /**
+       * Why the estimate moved. `on_hold`: nobody enters, as long as it is there; the estimate is as if that ended now. For a minute:
+       * `resumed`, `faster`, `slower` (an operator changed something), `recovering` (the room lost something, and places come
+       * back). Others may be added: say nothing then.
+       */
+      reason?: 'on_hold' | 'resumed' | 'faster' | 'slower' | 'recovering' | (string & {});
       /** Milliseconds. */
       pollingPeriod: number;
       /** When the place was taken, in Unix microseconds. */
       arrivedAtMicros: number;
       /** There while the operator has a message to all who wait; another message has another number. Its text: GET /traffic/zones/{zone}. */
       notice?: number;
-      /** There, and true, while the zone lets nobody in: `estimatedWait`, a day, means nothing. */
+      /** There, and true, while the zone lets nobody in. One who has a position hears the same as `reason`: use that. */
       paused?: true;
       /** There while people gather for an event, and until it opens. */
       event?: {
@@ -124,6 +134,23 @@ export class WaitError extends Error {
  * @throws {WaitError} when the room says that there is nothing to wait for
  */
 export function wait(options: WaitOptions): Promise<Admission>;
+
+/** A range for people, in minutes or hours. */
+export interface RoundedRange {
+  /** 0: "up to". The same as `high`: "about". */
+  low: number;
+  /** With a `low` of 0 and minutes, 1 is "less than a minute". */
+  high: number;
+  unit: 'minute' | 'hour';
+}
+
+/**
+ * Rounds a range outward: to minutes, from ten on to five of them, from 90 on to half hours and from six hours on to hours; an end that
+ * is a tenth of a step beyond a figure is that figure. undefined where the wait may be a day and more.
+ *
+ * @param shown what it returned for the answer before: an end stays as it is until it is a quarter of a step beyond what is shown
+ */
+export function roundRange(range: WaitRange, shown?: RoundedRange): RoundedRange | undefined;
 
 export interface Check {
   /** The number on the published list. */

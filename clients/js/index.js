@@ -6,6 +6,9 @@
 // function `next` below is that table.
 
 const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 // How long a call may take before it counts as lost.
 const CALL_TIMEOUT = 3 * SECOND;
 // The pauses after calls that got no usable answer: 1 s, then 2, 4, 8 and every 16 s.
@@ -65,6 +68,28 @@ export async function wait(options) {
   } finally {
     wake.close();
   }
+}
+
+/** Rounds a range to figures that people read. See index.d.ts. */
+export function roundRange({ low, high }, shown) {
+  if (!(high < DAY)) {
+    return undefined;
+  }
+  if (high <= 1.5 * MINUTE) {
+    return { low: high > MINUTE ? 1 : 0, high: 1, unit: 'minute' };
+  }
+  const unit = high > (shown?.unit === 'hour' ? 80 : 90) * MINUTE ? 'hour' : 'minute';
+  const [one, fine, coarse, border] = unit === 'hour' ? [HOUR, 0.5, 1, 6] : [MINUTE, 1, 5, 10];
+  // An end is rounded outward, which is up or down, if it is a tenth of a step beyond a figure. It
+  // stays as it is shown until it is a quarter of a step beyond that, or the next figure.
+  const end = (outward, millis, was) => {
+    const n = millis / one;
+    const step = n < border ? fine : coarse;
+    const kept = outward * (was - n) / step;
+    return kept >= -0.25 && kept <= 1.25 ? was : outward * Math.ceil(outward * n / step - 0.1) * step;
+  };
+  const last = shown?.unit === unit ? shown : {};
+  return { low: end(-1, low, last.low), high: end(1, high, last.high), unit };
 }
 
 /** Gives the place up. See index.d.ts. */

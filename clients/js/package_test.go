@@ -37,11 +37,11 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	app = filepath.Join(app, "app.mjs")
-	program := "import { checkNumber, wait, leave, WaitError } from '" + about.Name + "';\nprocess.stdout.write([checkNumber, wait, leave, WaitError].map((f) => typeof f).join());\n"
+	program := "import { checkNumber, roundRange, wait, leave, WaitError } from '" + about.Name + "';\nprocess.stdout.write([checkNumber, roundRange, wait, leave, WaitError].map((f) => typeof f).join());\n"
 	if err := os.WriteFile(app, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "node", app).CombinedOutput(); err != nil || string(out) != "function,function,function,function" {
+	if out, err := exec.CommandContext(t.Context(), "node", app).CombinedOutput(); err != nil || string(out) != "function,function,function,function,function" {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -29,12 +29,14 @@ type shopFront struct {
 	away atomic.Bool
 }
 
-// pageZones are what the page's tests wait in. In QUICK one enters a second; in SLOW one
-// enters at once and the next after a minute.
+// pageZones are what the page's tests wait in. In QUICK one enters a second; in SLOW and MOVES one
+// enters at once and the next after a minute; in STILL and PAUSED nobody.
 const pageZones = `zones:
   - {zoneId: QUICK, perMinute: 60, windowSeconds: 1}
   - {zoneId: HIDDEN, perMinute: 60, windowSeconds: 1}
   - {zoneId: SLOW, perMinute: 1, windowSeconds: 60, idleTimeoutSeconds: 3600}
+  - {zoneId: STILL, perMinute: 0}
+  - {zoneId: MOVES, perMinute: 1, windowSeconds: 60, idleTimeoutSeconds: 3600}
   - {zoneId: PAUSED, perMinute: 0, message: "The doors open at 12:10."}
   - {zoneId: SHUT, mode: closed}
   - {zoneId: FULL, perMinute: 1, windowSeconds: 60, maxWaiting: 1}
@@ -184,7 +186,7 @@ func TestPageInABrowser(t *testing.T) {
 		do   func()
 	}{
 		{"is led into the shop", g.isLedIn}, {"keeps the turn of who is away", g.keepsTheTurn}, {"keeps the place", g.keepsThePlace},
-		{"goes on after a bad network", g.goesOn}, {"is heard and read", g.isHeard}, {"leaves by keyboard", g.leavesByKeyboard},
+		{"goes on after a bad network", g.goesOn}, {"hears how long, and why", g.hearsWhy}, {"hears of a change", g.hearsOfAChange}, {"is heard and read", g.isHeard}, {"leaves by keyboard", g.leavesByKeyboard},
 		{"says what else there is", g.saysWhatElse},
 	} {
 		began := time.Now()
@@ -244,12 +246,12 @@ func (g *guest) keepsTheTurn() {
 
 func (g *guest) keepsThePlace() {
 	g.shop.lineUp(g.t, "SLOW", 4)
-	place := func() string { return g.text(g.t, "#place") + ", " + g.text(g.t, "#wait") }
+	place := func() string { return g.text(g.t, "#place") }
 	g.visit("SLOW")
 	g.sees("You are in line")
 	was := place()
 	g.do(g.t, "reload", chromedp.Reload())
-	if is := place(); is != was || !strings.HasPrefix(is, "4, ") {
+	if is := place(); is != was || is != "4" {
 		g.t.Errorf("%s, and after a reload %s", was, is)
 	}
 	g.do(g.t, "go elsewhere", chromedp.Navigate(g.shop.url+"/shop"))
@@ -331,6 +333,70 @@ func (g *guest) goesOn() {
 	g.until(g.t, "the shop", `document.title === "Shop"`)
 }
 
+// scripted has the page's polls answered with what window.told says, at once and then ever again.
+const scripted = `{
+	const now = Date.now;
+	Date.now = () => now() + 60_000;
+	window.fetch = async () => new Response(JSON.stringify({
+		zoneId: "STILL", token: document.cookie.split(".").at(-1), canEnter: false,
+		waiting: { total: 90, estimatedWait: 300_000, pollingPeriod: 200, arrivedAtMicros: 1, ...window.told },
+	}));
+}`
+
+// hearsOfAChange: what an operator does is on the page, in words, with the next poll.
+func (g *guest) hearsOfAChange() {
+	others := invite(g.t, g.shop.public, "MOVES", 30)
+	defer others.end()
+	soon(g.t, "GET", g.shop.public+"/traffic/zones/MOVES", `"waiting":29`)
+	g.visit("MOVES")
+	g.has("#wait", "^[0-9]+ to [0-9]+ minutes$")
+	for _, tt := range []struct{ perMinute, text string }{
+		{"0", "^You keep your place"}, {"1", "^The line goes on"},
+	} {
+		if r := g.shop.admin(g.t, "PATCH", "/admin/zones/MOVES", `{"perMinute":`+tt.perMinute+`}`); r.status != http.StatusOK {
+			g.t.Fatalf("%d %s", r.status, r.body)
+		}
+		g.has("#text", tt.text)
+	}
+}
+
+// hearsWhy: a range is shown as it is until the wait has left it, and said when there is a reason.
+func (g *guest) hearsWhy() {
+	g.visit("STILL")
+	g.sees("The line is paused")
+	place, spoken := 40, ""
+	for i, tt := range []struct{ told, heading, text, wait, spoken string }{
+		{`estimatedWaitRange: { low: 240_000, high: 360_000 }, reason: "faster"`, "You are in line", "More people are let in now. Your wait is shorter.", "4 to 6 minutes",
+			"More people are let in now. Your wait is shorter. Place 40, 4 to 6 minutes."},
+		{`estimatedWaitRange: { low: 230_000, high: 373_000 }, reason: "faster"`, "You are in line", "More people are let in now. Your wait is shorter.", "4 to 6 minutes", ""},
+		{`estimatedWaitRange: { low: 200_000, high: 330_000 }`, "You are in line", "", "3 to 6 minutes", ""},
+		{`estimatedWaitRange: { low: 600_000, high: 1_080_000 }, reason: "slower"`, "You are in line", "Fewer people are let in now. Your wait is longer.", "10 to 20 minutes",
+			"Fewer people are let in now. Your wait is longer. Place 37, 10 to 20 minutes."},
+		{`paused: true, reason: "on_hold"`, "The line is paused", "You keep your place. It goes on by itself.", "not known at the moment",
+			"The line is paused. You keep your place. It goes on by itself."},
+		{`estimatedWaitRange: { low: 20_000, high: 90_000 }, reason: "resumed"`, "You are in line", "The line goes on.", "about 1 minute", "The line goes on. Place 35, about 1 minute."},
+		{`estimatedWaitRange: { low: 600_000, high: 840_000 }`, "You are in line", "", "10 to 15 minutes", "Place 34, 10 to 15 minutes."},
+		{`reason: "moon"`, "You are in line", "", "about 5 minutes", ""},
+	} {
+		if tt.spoken != "" {
+			spoken = tt.spoken
+		}
+		told := fmt.Sprintf(`window.told = { position: %d, %s };`, place-i, tt.told)
+		if i == 0 {
+			told += scripted
+		}
+		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](told))
+		g.has("#place", fmt.Sprintf("^%d$", place-i))
+		const all = `["h1", "#text", "#wait", "#spoken"].map((id) => document.querySelector(id).textContent).join("|")`
+		if got, want := value[string](g.t, g.browser, all), strings.Join([]string{tt.heading, tt.text, tt.wait, spoken}, "|"); got != want {
+			g.t.Errorf("told %s, it says\n%q, want\n%q", tt.told, got, want)
+		}
+		if strings.Contains(tt.told, "slower") {
+			g.inspect("a reason")
+		}
+	}
+}
+
 // isHeard walks the page as a screen reader does, and waits for the operator's word.
 func (g *guest) isHeard() {
 	g.visit("PAUSED")
@@ -404,7 +470,9 @@ func (g *guest) saysWhatElse() {
 	}
 	for _, language := range []string{"ar", "he", "de", "ja"} {
 		g.speaks(language)
-		g.visit("SLOW")
+		g.visit("STILL")
+		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](`window.told = { position: 2, estimatedWaitRange: { low: 65_000, high: 115_000 }, reason: "recovering" };`+scripted))
+		g.has("#place", "^2$")
 		g.inspect(language)
 	}
 	for _, line := range g.errors() {

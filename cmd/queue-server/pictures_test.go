@@ -41,6 +41,7 @@ func TestPictures(t *testing.T) {
 		g.speaks(p.language)
 		g.look(t, p.width, p.scheme)
 		g.visit("SLOW")
+		g.has("#wait", "[0-9][^0-9]+[0-9]")
 		picture, err := chromedp.Run(g.ctx, chromedp.FullScreenshot(100))
 		must(t, err)
 		file := fmt.Sprintf("page-%s-%s-%d.png", p.language, p.scheme, p.width)

@@ -91,6 +91,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		if s := i.zones(out.ZoneID); s != nil {
 			out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
 			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
+			a.Reason = reason(a.Reason, out.Paused && a.Position > 0)
 		}
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
@@ -107,5 +108,18 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		return out, nil
 	default:
 		return Answer{}, fmt.Errorf("answer: status %d is none of waiting and admitted", a.Status)
+	}
+}
+
+// reason is why an estimate moved. Whether the zone is on hold is known by its settings, a moment
+// before the estimate knows it; so it is there just when Paused is, but while people gather.
+func reason(r line.Reason, held bool) line.Reason {
+	switch {
+	case held:
+		return line.OnHold
+	case r == line.OnHold:
+		return line.NoReason
+	default:
+		return r
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestIssuer(t *testing.T) {
@@ -81,5 +82,32 @@ func TestIssuer(t *testing.T) {
 	}
 	if got, err := issuer.Answer("{}", line.Answer{Status: line.Admitted, Place: place}); !errors.Is(err, pass.ErrGrant) {
 		t.Errorf("a pass for no zone: got %+v, %v", got, err)
+	}
+}
+
+// TestOnHold: the reason is that of the zone's settings, for all who have a position.
+func TestOnHold(t *testing.T) {
+	t.Parallel()
+	tokens, err := token.NewKeys(bytes.Repeat([]byte{'s'}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := zone.Defaults("Z")
+	issuer := answer.NewIssuer(tokens, nil).WithZones(func(string) *zone.Settings { return &s })
+	for _, tt := range []struct {
+		perMinute, position int64
+		told, want          line.Reason
+	}{
+		{0, 7, line.NoReason, line.OnHold},
+		{0, 7, line.Slower, line.OnHold},
+		{0, 0, line.NoReason, line.NoReason}, // people gather
+		{60, 7, line.OnHold, line.NoReason},
+		{60, 7, line.Faster, line.Faster},
+	} {
+		s.PerMinute = tt.perMinute
+		a, err := issuer.Answer("Z", line.Answer{Status: line.Waiting, Position: tt.position, Reason: tt.told})
+		if err != nil || a.Line.Reason != tt.want || a.Paused != (tt.perMinute == 0) {
+			t.Errorf("%+v: reason %q, paused %v, %v", tt, a.Line.Reason, a.Paused, err)
+		}
 	}
 }

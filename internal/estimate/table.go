@@ -170,13 +170,13 @@ func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(p.entry), millis(p.low), millis(p.high)
 }
 
-// Joining is what one would be told who joins now; false if that is not known.
-func (t *Table) Joining(s *line.State) (millis int64, ok bool) {
+// Joining is what one would be told who joins now: the estimate and the range; false if that is not known.
+func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 	if t == nil || s.NowMillis > t.at+staleMillis {
-		return 0, false
+		return a, false
 	}
-	a := line.Answer{Status: line.Waiting, Position: s.Waiting + 1, State: *s}
+	a = line.Answer{Status: line.Waiting, Position: s.Waiting + 1, State: *s}
 	a.State.EdgeMicros = 0
 	t.Tell(&a, s.LastArrivalMicros+1)
-	return a.EstimateMillis, true
+	return a, true
 }

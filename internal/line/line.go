@@ -191,8 +191,9 @@ func (s *State) Gathers() bool { return s.NowMillis < s.SettlesAtMillis }
 type Stats struct {
 	State  State
 	Totals Totals
-	// EstimateMillis is the wait of one who joins now.
-	EstimateMillis int64
+	// EstimateMillis is the wait of one who joins now. LowMillis and HighMillis hold it four times of five;
+	// both 0 where that is not known. No store says these two: see Answer.
+	EstimateMillis, LowMillis, HighMillis int64
 	// MostInSecond is the most admissions in any 1,000 ms that ended in this minute of
 	// the zone's clock or the one before. What a lost log held is not among them.
 	MostInSecond int64

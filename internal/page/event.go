@@ -127,7 +127,7 @@ func (v *view) gathered(l *locale, settings zone.Settings, a *answer.Answer, acc
 	if a.Event == "" {
 		return
 	}
-	v.There, v.Wait = l.number(max(a.Line.Position, a.Line.State.Waiting)), ""
+	v.There, v.Wait = l.number(float64(max(a.Line.Position, a.Line.State.Waiting))), ""
 	switch d := settings.EventState.Draw(); {
 	case a.Line.Position > 0 && d != nil && d.Holds(a.Line.Place.ArrivedAtMicros):
 		v.State, v.Text = drawn, l.texts.SettledText

@@ -129,6 +129,8 @@ type data struct {
 	PollAfter int64 `json:"pollAfter"`
 	Position  int64 `json:"position"`
 	Estimate  int64 `json:"estimate"`
+	// Range is what the wait lies in, nil where that is not known.
+	Range *interval `json:"range,omitempty"`
 	// Event is what is known of the zone's event, Arrived when the place was taken, in Unix
 	// microseconds; nil and 0 for none.
 	Event   *happening `json:"event,omitempty"`
@@ -189,13 +191,16 @@ func (h *HTTP) Get(c echo.Context) error {
 		v.State, v.Text = turn, fill(l.texts.TurnText, "duration", l.duration(settings.PassTTL()))
 		return h.show(c, l, v, settings)
 	}
-	estimate := time.Duration(a.Line.EstimateMillis) * time.Millisecond
-	v.State, v.Seated, v.Wait = inLine, true, l.wait(estimate)
-	if a.Paused {
+	if a.Line.HighMillis > 0 {
+		v.Data.Range = &interval{a.Line.LowMillis, a.Line.HighMillis}
+	}
+	v.State, v.Seated, v.Wait = inLine, true, l.wait(a.Line.EstimateMillis, v.Data.Range)
+	v.Text = l.texts.Reasons[a.Line.Reason.String()]
+	if a.Line.Reason == line.OnHold {
 		v.State, v.Wait = paused, l.texts.Long
 	}
 	if a.Line.Position > 0 {
-		v.Place = l.number(a.Line.Position)
+		v.Place = l.number(float64(a.Line.Position))
 	}
 	v.gathered(l, settings, &a, accepted(c.Request()))
 	v.RefreshSeconds = a.RetryAfterSeconds()
@@ -316,9 +321,9 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 // Preview shows how the page looks with these settings, to an operator's console alone:
 // it has no script, and nothing on it can be used.
 func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
-	const place, expected = 1_234, 12 * time.Minute
+	const place, low, high = 1_234, 10 * time.Minute, 15 * time.Minute
 	l := h.locales.choose(accepted(r))
-	v := &view{State: inLine, Seated: true, Place: l.number(place), Wait: l.wait(expected)}
+	v := &view{State: inLine, Seated: true, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
 	if len(settings.SoldOut) > 0 {
 		v = &view{State: soldOut, Text: serve.TextFor(settings.SoldOut, accepted(r))}
 	}

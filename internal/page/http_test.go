@@ -36,9 +36,11 @@ const zoneID = "SALE"
 // room is a page over real rooms on the embedded store, whose clock the test moves.
 type room struct {
 	*embedded.Store
-	t     *testing.T
-	now   time.Time
-	away  error // what the store answers polls and joins instead
+	t    *testing.T
+	now  time.Time
+	away error // what the store answers polls and joins instead
+	// told has answers say more, as a registry does.
+	told  func(*line.Answer)
 	wait  *wait.Service
 	entry *entry.Service
 	echo  *echo.Echo
@@ -85,7 +87,14 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 			return r.JoinDrawn(ctx, zoneID, d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
 		}
 	}
-	return r.Store.Join(ctx, zoneID, id, former...)
+	return r.says(r.Store.Join(ctx, zoneID, id, former...))
+}
+
+func (r *room) says(a line.Answer, err error) (line.Answer, error) {
+	if r.told != nil && err == nil && a.Status == line.Waiting {
+		r.told(&a)
+	}
+	return a, err
 }
 
 func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
@@ -97,7 +106,7 @@ func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answ
 			p.ScoreMicros = d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, p.ID))
 		}
 	}
-	return r.Store.Poll(ctx, zoneID, p)
+	return r.says(r.Store.Poll(ctx, zoneID, p))
 }
 
 // unmetered counts nothing.
@@ -272,6 +281,25 @@ func TestStates(t *testing.T) {
 			shows(t, w, tt.status, tt.texts...)
 		})
 	}
+}
+
+// TestHowLongAndWhy: the page tells a range, and why it moved; on hold it tells neither.
+func TestHowLongAndWhy(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	why := line.NoReason
+	r.told = func(a *line.Answer) { a.LowMillis, a.HighMillis, a.Reason = 245_000, 340_000, why }
+	const none = `<p id="text" hidden>`
+	shows(t, b.get(""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `"range":{"low":245000,"high":340000}`, none)
+	why = line.Slower
+	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, `<p id="text">Fewer people are let in now. Your wait is longer.</p>`)
+	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+	shows(t, b.get(""), http.StatusOK, "The line is paused", `<dd id="wait">not known at the moment</dd>`, `<p id="text">You keep your place.`)
+	r.set(func(s *zone.Settings) { s.PerMinute = 10 })
+	why = line.OnHold // the estimate does not know yet that it goes on
+	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, none)
 }
 
 // TestAgain: whose place is gone joins again when asked, and not before.
@@ -508,7 +536,7 @@ func TestPreview(t *testing.T) {
 	shows(t, sold, http.StatusOK, "Sold out", "No seats are left.")
 	s.SoldOut, s.PageTitle, s.PageLogo, s.PageColor = nil, "Shop", "https://evil.example/x.png", "red } body { display: none"
 	must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
-	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "about 12 minutes")
+	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "10 to 15 minutes")
 	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "sandbox; frame-ancestors 'self'") || strings.Contains(w.Body.String(), "<script") ||
 		strings.Contains(w.Body.String(), "evil.example") || strings.Contains(w.Body.String(), "red }") {
 		t.Errorf("%s\n%s", p, w.Body)

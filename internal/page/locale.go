@@ -22,6 +22,10 @@ var localeFiles embed.FS
 // other; other is always there.
 type Forms map[string]string
 
+// Reasons are sentences that say why the wait is another one than before, by the API's codes: see
+// line.Reason. On hold the page has a state of its own.
+type Reasons map[string]string
+
 // Texts are the page's, in one language. The keys are those of the files in locales.
 type Texts struct {
 	Name        string `yaml:"name" json:"-"`
@@ -29,6 +33,8 @@ type Texts struct {
 	Place       string `yaml:"place" json:"-"`
 	Expected    string `yaml:"expected" json:"-"`
 	About       string `yaml:"about" json:"about"`
+	Range       string `yaml:"range" json:"range"`
+	UpTo        string `yaml:"upTo" json:"upTo"`
 	Soon        string `yaml:"soon" json:"soon"`
 	Minutes     Forms  `yaml:"minutes" json:"minutes"`
 	Hours       Forms  `yaml:"hours" json:"hours"`
@@ -64,6 +70,8 @@ type Texts struct {
 	Sound       string `yaml:"sound" json:"-"`
 	Notify      string `yaml:"notify" json:"-"`
 	Spoken      string `yaml:"spoken" json:"spoken"`
+
+	Reasons Reasons `yaml:"reasons" json:"reasons"`
 
 	// Events.
 	OpensIn       string `yaml:"opensIn" json:"opensIn"`
@@ -182,8 +190,8 @@ func (l *locale) dir() string {
 	return "ltr"
 }
 
-// number writes a whole number as the language does.
-func (l *locale) number(n int64) string { return l.printer.Sprint(number.Decimal(n)) }
+// number writes a number as the language does.
+func (l *locale) number(n float64) string { return l.printer.Sprint(number.Decimal(n)) }
 
 // at writes a time as it is on the clocks of a place. The script writes it as its visitor's
 // language and place have it.
@@ -194,15 +202,22 @@ var formNames = map[plural.Form]string{
 	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
 }
 
-// count writes so many of something.
-func (l *locale) count(forms Forms, n int64) string {
+// count writes so many of something: a whole number, or one and a half.
+func (l *locale) count(forms Forms, n float64) string {
+	return fill(l.form(forms, n), "n", l.number(n))
+}
+
+// form is the plural form that a number takes.
+func (l *locale) form(forms Forms, n float64) string {
 	const million = 1_000_000
-	form := formNames[plural.Cardinal.MatchPlural(l.tag, int(n%million), 0, 0, 0, 0)]
-	text, ok := forms[form]
-	if !ok {
-		text = forms["other"]
+	whole, digits, tenths := int64(n), 0, int(10*n)%10
+	if tenths > 0 {
+		digits = 1
 	}
-	return fill(text, "n", l.number(n))
+	if text, ok := forms[formNames[plural.Cardinal.MatchPlural(l.tag, int(whole%million), digits, digits, tenths, tenths)]]; ok {
+		return text
+	}
+	return forms["other"]
 }
 
 const day = 24 * time.Hour
@@ -215,23 +230,12 @@ func (l *locale) duration(d time.Duration) string {
 	case d < time.Minute:
 		return l.texts.Soon
 	case d < hoursFrom:
-		return l.count(l.texts.Minutes, int64((d+time.Minute-1)/time.Minute))
+		return l.count(l.texts.Minutes, float64((d+time.Minute-1)/time.Minute))
 	case d < daysFrom:
-		return l.count(l.texts.Hours, int64((d+time.Hour/2)/time.Hour))
+		return l.count(l.texts.Hours, float64((d+time.Hour/2)/time.Hour))
 	default:
-		return l.count(l.texts.Days, int64((d+day/2)/day))
+		return l.count(l.texts.Days, float64((d+day/2)/day))
 	}
-}
-
-// wait writes the expected wait: "about 5 minutes". A day is the longest that the room tells.
-func (l *locale) wait(d time.Duration) string {
-	switch {
-	case d >= day:
-		return l.texts.OverDay
-	case d < time.Minute:
-		return l.texts.Soon
-	}
-	return fill(l.texts.About, "duration", l.duration(d))
 }
 
 // fill puts values into a text: name, value, ...

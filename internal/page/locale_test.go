@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/text/feature/plural"
+
+	"github.com/openqueue/waitingroom/clients/js"
+	"github.com/openqueue/waitingroom/internal/line"
 )
 
 func allLocales(t *testing.T) *locales {
@@ -45,6 +48,19 @@ func TestEveryLanguageIsWhole(t *testing.T) {
 				if text == "" || !slices.Equal(got, want) {
 					t.Errorf("%s: %s is %q, with %v, want %v", one.code, name, text, got, want)
 				}
+			case Reasons:
+				n := 0
+				for r := line.NoReason + 1; r.String() != ""; r++ {
+					if r == line.OnHold {
+						continue // a state
+					}
+					if n++; text[r.String()] == "" {
+						t.Errorf("%s: no text says %s", one.code, r)
+					}
+				}
+				if len(text) != n {
+					t.Errorf("%s: %d reasons, the API has %d", one.code, len(text), n)
+				}
 			case Forms:
 				for _, n := range []int64{0, 1, 2, 3, 5, 11, 21, 100} {
 					form := formNames[plural.Cardinal.MatchPlural(one.tag, int(n), 0, 0, 0, 0)]
@@ -74,6 +90,15 @@ func TestScriptSaysTheSame(t *testing.T) {
 		90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 11 * time.Hour, 21*time.Hour + 29*time.Minute, 24 * time.Hour, 25 * time.Hour,
 		47*time.Hour + 29*time.Minute, 2 * day, 60 * time.Hour, 11 * day, 21 * day, 100 * day,
 	}
+	var ranges []interval
+	for _, high := range waits {
+		for _, share := range []float64{0, 0.3, 0.51, 0.7, 0.9, 1} {
+			ranges = append(ranges, interval{int64(share * float64(high.Milliseconds())), high.Milliseconds()})
+		}
+	}
+	for low := range int64(400) { // all figures up to ten hours, and what lies between them
+		ranges = append(ranges, interval{low * 91_000, low*91_000 + 45_000}, interval{low * 59_999, low * 91_000})
+	}
 	places := []int64{1, 999, 1000, 12_345, 1_234_567}
 	// The part of the script that formats, before it touches the page.
 	begin, end := strings.Index(pageJS, "const plural"), strings.Index(pageJS, "function set(")
@@ -81,21 +106,25 @@ func TestScriptSaysTheSame(t *testing.T) {
 		t.Fatal("page.js does not have its formatting between \"const plural\" and \"function set\"")
 	}
 	type asked struct {
-		Lang   string   `json:"lang"`
-		Texts  *Texts   `json:"texts"`
-		Waits  []int64  `json:"waits"`
-		Places []int64  `json:"places"`
-		Want   []string `json:"-"`
+		Lang   string     `json:"lang"`
+		Texts  *Texts     `json:"texts"`
+		Waits  []int64    `json:"waits"`
+		Places []int64    `json:"places"`
+		Ranges []interval `json:"ranges"`
+		Want   []string   `json:"-"`
 	}
 	var all []asked
 	for _, one := range allLocales(t).all {
-		a := asked{Lang: one.tag.String(), Texts: &one.texts, Places: places}
+		a := asked{Lang: one.tag.String(), Texts: &one.texts, Places: places, Ranges: ranges}
 		for _, w := range waits {
 			a.Waits = append(a.Waits, w.Milliseconds())
-			a.Want = append(a.Want, one.wait(w), one.duration(w))
+			a.Want = append(a.Want, one.wait(w.Milliseconds(), nil), one.duration(w))
+		}
+		for _, r := range ranges {
+			a.Want = append(a.Want, one.wait(r.Low, &r))
 		}
 		for _, p := range places {
-			a.Want = append(a.Want, one.number(p))
+			a.Want = append(a.Want, one.number(float64(p)))
 		}
 		all = append(all, a)
 	}
@@ -104,8 +133,8 @@ func TestScriptSaysTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "say.mjs")
-	body := "import { readFileSync } from 'node:fs';\nconst SECOND = 1000;\nconst say = (data) => {\nconst texts = data.texts;\n" + pageJS[begin:end] +
-		"\nreturn [...data.waits.flatMap((w) => [expected(w), duration(w)]), ...data.places.map((n) => number.format(n))];\n};\n" +
+	body := "import { readFileSync } from 'node:fs';\n" + strings.ReplaceAll(js.Source, "export ", "") + "\nconst say = (data) => {\nconst texts = data.texts;\n" + pageJS[begin:end] +
+		"\nreturn [...data.waits.flatMap((w) => [expected(w), duration(w)]), ...data.ranges.map((r) => expected(r.low, roundRange(r))), ...data.places.map((n) => number.format(n))];\n};\n" +
 		"console.log(JSON.stringify(JSON.parse(readFileSync(0, 'utf8')).map(say)));\n"
 	if err := os.WriteFile(program, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
@@ -127,6 +156,47 @@ func TestScriptSaysTheSame(t *testing.T) {
 		}
 		if !slices.Equal(got[i], a.Want) {
 			t.Errorf("%s: the script says\n%q, the server\n%q", a.Lang, got[i], a.Want)
+		}
+	}
+}
+
+// TestARange: it is rounded outward, to steps that are longer the longer the wait, in one unit.
+func TestARange(t *testing.T) {
+	t.Parallel()
+	l := allLocales(t)
+	for _, tt := range []struct{ code, low, high, want string }{
+		{"en", "4m", "6m", "4 to 6 minutes"},
+		{"en", "4m40s", "5m20s", "4 to 6 minutes"},
+		{"en", "4m56s", "5m5s", "about 5 minutes"},
+		{"en", "20s", "60s", "less than a minute"},
+		{"en", "20s", "90s", "about 1 minute"},
+		{"en", "20s", "2m20s", "up to 3 minutes"},
+		{"en", "9m30s", "17m", "9 to 20 minutes"},
+		{"en", "12m", "89m", "10 to 90 minutes"},
+		{"en", "65m", "91m", "1 to 1.5 hours"},
+		{"en", "10m", "100m", "up to 2 hours"},
+		{"en", "5h40m", "7h10m", "5.5 to 8 hours"},
+		{"en", "20h", "24h", "about 20 hours"}, // a day is the most that is told, and so no end of a range
+		{"en", "24h", "24h", "more than a day"},
+		{"de", "65m", "91m", "1 bis 1,5 Stunden"},
+		{"fr", "65m", "91m", "1 à 1,5 heure"},
+		{"ru", "4m", "6m", "от 4 до 6 мин"},
+		{"ja", "4m", "6m", "4～6分"},
+		{"ar", "4m", "6m", "من 4 إلى 6 دقائق"},
+		{"ar", "65s", "2m", "من 1 إلى 2 دقيقة"},
+		{"ar", "20s", "2m", "دقيقتان على الأكثر"},
+		{"he", "62m", "2h", "1 עד 2 שעות"},
+	} {
+		low, err := time.ParseDuration(tt.low)
+		if err != nil {
+			t.Fatal(err)
+		}
+		high, err := time.ParseDuration(tt.high)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.choose(tt.code).wait(low.Milliseconds(), &interval{low.Milliseconds(), high.Milliseconds()}); got != tt.want {
+			t.Errorf("%s: %s to %s is %q, want %q", tt.code, tt.low, tt.high, got, tt.want)
 		}
 	}
 }

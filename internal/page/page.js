@@ -7,10 +7,12 @@ const title = document.title.slice(document.title.indexOf(' – ') + 1 || docume
 const plural = new Intl.PluralRules(data.lang);
 const number = new Intl.NumberFormat(data.lang, { useGrouping: 'always' });
 
-const MINUTE = 60 * SECOND;
-const DAY = 1440 * MINUTE;
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-const count = (forms, n) => fill(forms[plural.select(n)] ?? forms.other, { n: number.format(n) });
+function count(forms, n, beside = false) {
+  const form = forms[plural.select(n)] ?? forms.other;
+  // A form without a figure, such as Arabic's of two, cannot stand beside another figure.
+  return fill(beside && !form.includes('{n}') ? forms.other : form, { n: number.format(n) });
+}
 
 // duration writes a time as locale.go does.
 function duration(ms) {
@@ -19,9 +21,18 @@ function duration(ms) {
   return ms < 2 * DAY ? count(texts.hours, Math.round(ms / MINUTE / 60)) : count(texts.days, Math.round(ms / DAY));
 }
 
-function expected(ms) {
+// expected writes a wait: the range, or the estimate where there is none.
+function expected(ms, range) {
+  if (range) return ranged(range);
   if (ms >= DAY) return texts.overDay;
   return ms < MINUTE ? texts.soon : fill(texts.about, { duration: duration(ms) });
+}
+
+// ranged writes what roundRange returns.
+function ranged({ low, high, unit }) {
+  const forms = texts[`${unit}s`];
+  if (low && low < high) return fill(texts.range, { low: number.format(low), high: count(forms, high, true) });
+  return !low && high === 1 ? texts.soon : fill(low ? texts.about : texts.upTo, { duration: count(forms, high) });
 }
 
 function set(id, text) {
@@ -85,8 +96,10 @@ let state = data.state;
 let seated = !$('options').hidden;
 let awaits = $('opens').textContent !== '';
 let drawn = false;
+// What is shown of the range.
+let shown = data.range && roundRange(data.range);
 // What was said last: the live region speaks when something matters, not at each poll.
-let said = { position: data.position, wait: data.estimate, opens: untilOpening() };
+let said = { position: data.position, wait: data.estimate, opens: untilOpening(), why: $('text').textContent, high: data.range?.high };
 const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'gathering', 'drawn'];
 
 function show(next, text = texts[`${next}Text`] ?? '') {
@@ -149,7 +162,7 @@ function update(u) {
     return;
   }
   seated = true;
-  const { position, total, estimatedWait: wait, arrivedAtMicros } = u;
+  const { position, total, estimatedWait: wait, estimatedWaitRange: range, arrivedAtMicros } = u;
   readMessage(u.notice ?? 0);
   if (u.event) hear(u.event);
   awaits = Boolean(u.event);
@@ -157,12 +170,15 @@ function update(u) {
   // Before an event settles nobody has a number.
   const place = position ? number.format(position) : '';
   figure('place', place);
-  const about = u.paused ? texts.long : expected(wait);
+  const held = u.reason === 'on_hold';
+  const why = texts.reasons[u.reason] ?? '';
+  shown = range && roundRange(range, shown);
+  const about = held ? texts.long : expected(wait, shown);
   figure('wait', u.event ? '' : about);
   figure('there', u.event ? number.format(total) : '');
-  letter('news', (opened() ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || u.paused ? event.before : '') ?? '');
+  letter('news', (opened() ? (storeNow() < (event.closesAt ?? Infinity) ? event.during : event.after) : u.event || held ? event.before : '') ?? '');
   if (!u.event) {
-    show(u.paused ? 'paused' : 'inLine');
+    show(held ? 'paused' : 'inLine', why || undefined);
   } else if (u.event.gathering) {
     show('gathering', !u.event.opensAt ? texts.held : event.order === 'draw' ? texts.gatherDraw : texts.gatherArrival);
   } else {
@@ -170,11 +186,13 @@ function update(u) {
   }
   if (!place) return;
   if (state === 'inLine') document.title = `(${place}) ${texts.inLine}${title}`;
-  // Half the way, and the last minutes.
+  // Half the way, the last minutes, why the wait is another one, and one that is longer than was said.
   const near = [MINUTE, 5 * MINUTE].some((t) => wait <= t && said.wait > t);
-  if (!said.position || position * 2 <= said.position || near) {
-    said = { ...said, position, wait };
-    say(fill(texts.spoken, { place, wait: about }));
+  const news = why !== said.why ? why : '';
+  said.why = why;
+  if (!said.position || position * 2 <= said.position || near || news || range?.low > said.high) {
+    said = { ...said, position, wait, high: range?.high };
+    say(`${news} ${fill(texts.spoken, { place, wait: about })}`.trim());
   }
 }
 

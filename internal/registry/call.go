@@ -55,7 +55,12 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
-	r.meter.Heard(z.id, a)
+	if z.judge.looksAt(a.Place.ID) {
+		z.judge.hear(&a)
+	}
+	if a.Restored {
+		r.meter.Restored(z.id)
+	}
 	if !a.Remembered {
 		z.learn(a.State, r.now().Sub(r.began))
 	}
@@ -97,8 +102,8 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 		return r.store.Stats(ctx, zoneID)
 	})
 	if err == nil {
-		if millis, ok := z.table.Load().Joining(&s.State); ok {
-			s.EstimateMillis = millis
+		if told, ok := z.table.Load().Joining(&s.State); ok {
+			s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 		}
 		now := r.now()
 		z.learn(s.State, now.Sub(r.began))

@@ -48,7 +48,10 @@ func sampledEach(lines int) int {
 func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
 	s, err := ask(ctx, r, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
 	if err == nil {
-		z.table.Store(z.model.Learn(s, z.settings.Load().IdleTimeout()))
+		table := z.model.Learn(s, z.settings.Load().IdleTimeout())
+		if was := z.table.Swap(table); table.Changed(was) {
+			z.judge.forget()
+		}
 		z.learn(s.State, r.now().Sub(r.began))
 	}
 }

@@ -44,8 +44,8 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 		t.Errorf("told %d ms, by the store %d", told.EstimateMillis, last.EstimateMillis)
 	}
 	stats, err := r.Stats(t.Context(), "a")
-	if err != nil || stats.EstimateMillis < told.EstimateMillis {
-		t.Errorf("one who joins now is told %d ms, the last one %d: %v", stats.EstimateMillis, told.EstimateMillis, err)
+	if err != nil || stats.EstimateMillis < told.EstimateMillis || stats.LowMillis >= stats.EstimateMillis || stats.HighMillis <= stats.EstimateMillis || stats.LowMillis <= 0 {
+		t.Errorf("one who joins now is told %d ms, %d to %d, the last one %d: %v", stats.EstimateMillis, stats.LowMillis, stats.HighMillis, told.EstimateMillis, err)
 	}
 	now = now.Add(time.Minute)
 	if old, err := r.Poll(t.Context(), "a", last.Place); err != nil || old.HighMillis != 0 {

@@ -27,6 +27,7 @@ type remembered struct {
 	lined, sampling atomic.Bool
 	model           estimate.Model
 	table           atomic.Pointer[estimate.Table]
+	judge           judge
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
@@ -90,6 +91,9 @@ func (z *remembered) apply(b *brake) {
 	if was := z.settings.Load(); !was.Equal(s) {
 		z.draws.Store(drawsOf(s, z.seeds))
 		z.settings.Store(&s)
+		if admitsOtherwise(*was, s) {
+			z.judge.forget()
+		}
 	}
 }
 

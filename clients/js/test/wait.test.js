@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mock, test } from 'node:test';
-import { WaitError, leave, wait } from '../index.js';
+import { WaitError, leave, roundRange, wait } from '../index.js';
 
 // A room that answers by a script, on a clock that the test moves.
 function room(t, ...script) {
@@ -159,4 +160,70 @@ test('leave gives the place up and forgets it', async (t) => {
   await run(leave({ ...r, storage: { getItem: (k) => kept.get(k), setItem: (k, v) => kept.set(k, v) } }));
   assert.deepEqual([r.asked[0].path, r.asked[0].token], ['/traffic/leave', 't7']);
   assert.equal(JSON.parse(kept.get('waitingroom:Z')).token, '');
+});
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+test('updates have the range, and why it moved', async (t) => {
+  const told = { position: 3, total: 9, estimatedWait: 5, estimatedWaitRange: { low: 4, high: 6 }, reason: 'faster', pollingPeriod: 1000, arrivedAtMicros: 1 };
+  const r = room(t, json(200, { token: 't1', canEnter: false, waiting: told }), admitted('t2'));
+  const updates = [];
+  await run(wait({ ...r, onUpdate: (u) => updates.push([u.estimatedWaitRange, u.reason]) }));
+  assert.deepEqual(updates, [[{ low: 4, high: 6 }, 'faster']]);
+});
+
+for (const [low, high, wants] of [
+  [4 * MINUTE, 6 * MINUTE, [4, 6, 'minute']], [4.9 * MINUTE, 5.1 * MINUTE, [5, 5, 'minute']], [4.85 * MINUTE, 5.15 * MINUTE, [4, 6, 'minute']],
+  [0, 60_000, [0, 1, 'minute']], [59_000, 90_000, [1, 1, 'minute']], [20_000, 140_000, [0, 3, 'minute']],
+  [9.5 * MINUTE, 12 * MINUTE, [9, 15, 'minute']], [10 * MINUTE, 90 * MINUTE, [10, 90, 'minute']], [70 * MINUTE, 91 * MINUTE, [1, 1.5, 'hour']],
+  [5.8 * HOUR, 6.5 * HOUR, [5.5, 7, 'hour']],
+]) {
+  test(`from ${low / 1000} to ${high / 1000} s are ${wants.join()}`, () => assert.deepEqual(Object.values(roundRange({ low, high })), wants));
+}
+
+test('a wait of a day has no figures', () => {
+  assert.equal(roundRange({ low: HOUR, high: 24 * HOUR }), undefined);
+});
+
+test('a range that trembles is shown as it is, and one that moves follows', () => {
+  const begun = roundRange({ low: 4 * MINUTE, high: 6 * MINUTE });
+  for (const by of [-14_000, 14_000]) {
+    assert.deepEqual(roundRange({ low: 4 * MINUTE + by, high: 6 * MINUTE + by }, begun), begun);
+  }
+  assert.deepEqual(roundRange({ low: 3.7 * MINUTE, high: 6.3 * MINUTE }, begun), { low: 3, high: 7, unit: 'minute' });
+  assert.deepEqual(roundRange({ low: 5.3 * MINUTE, high: 5.8 * MINUTE }, begun), { low: 5, high: 6, unit: 'minute' });
+  const hours = roundRange({ low: 60 * MINUTE, high: 91 * MINUTE });
+  assert.equal(roundRange({ low: 60 * MINUTE, high: 85 * MINUTE }, hours).unit, 'hour');
+  assert.equal(roundRange({ low: 60 * MINUTE, high: 79 * MINUTE }, hours).unit, 'minute');
+});
+
+test('what is shown holds the range, but for a quarter of a step, whatever was shown before', () => {
+  let shown;
+  let seed = 1;
+  const random = () => { seed = seed * 48_271 % 2_147_483_647; return seed / 2_147_483_647; };
+  let wait = 8 * HOUR;
+  for (let i = 0; i < 100_000; i++) {
+    wait = Math.min(Math.max(wait * (0.9 + 0.2 * random()), 1000), 23 * HOUR);
+    const [low, high] = [wait * random(), wait];
+    const before = shown;
+    shown = roundRange({ low, high }, before);
+    const one = shown.unit === 'hour' ? HOUR : MINUTE;
+    const steps = shown.unit === 'hour' ? [0.5, 1, 6] : [1, 5, 10];
+    const slack = (ms) => (ms / one < steps[2] ? steps[0] : steps[1]) * 0.2500001;
+    assert.ok(shown.low <= shown.high && shown.high > 0, JSON.stringify({ low, high, before, shown }));
+    if (high > 1.5 * MINUTE) {
+      assert.ok(shown.low <= low / one + slack(low) && shown.high >= high / one - slack(high), JSON.stringify({ low, high, before, shown }));
+    }
+  }
+});
+
+test('the README says how to write it', () => {
+  const [, body] = readFileSync(new URL('../README.md', import.meta.url), 'utf8').match(/\n(const why = [^]*?\n})\ntry/);
+  const text = new Function('roundRange', `${body}\nreturn text;`)(roundRange);
+  const says = body.match(/\/\/ (.*)\n}$/)[1];
+  const u = { state: 'waiting', position: 13, total: 40, estimatedWaitRange: { low: 4 * MINUTE, high: 6 * MINUTE }, reason: 'faster' };
+  assert.equal(text(u), says);
+  assert.equal(text({ ...u, reason: 'on_hold' }), '13 of 40. The line is paused.');
+  assert.equal(text({ ...u, reason: 'moon' }).trim(), '13 of 40, 4–6 minutes.');
 });

@@ -38,7 +38,11 @@ func statsText(s *adminclient.Stats) string {
 	figure("waiting", grouped(s.Waiting), "")
 	figure("released", grouped(s.Released), "may be let in when they poll")
 	figure("overdue", grouped(s.Overdue), "released, and did not come when told to")
-	figure("one who joins now", millis(s.EstimatedWait), "expected wait")
+	expected := "expected wait"
+	if r := s.EstimatedWaitRange; r != nil {
+		expected += fmt.Sprintf("; %s to %s four times of five", millis(r.Low), millis(r.High))
+	}
+	figure("one who joins now", millis(s.EstimatedWait), expected)
 	section("Let in")
 	figure("in this window", grouped(s.AdmittedInWindow), fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse)))
 	figure("in the last 60 s", grouped(s.AdmittedInMinute), "of "+grouped(s.PerMinute))
@@ -46,8 +50,9 @@ func statsText(s *adminclient.Stats) string {
 	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
 		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
 	}
-	if s.EstimateError != nil {
-		figure("first estimate off by", percent(*s.EstimateError), "median")
+	if s.EstimateError != nil && s.EstimateCoverage != nil {
+		figure("told wait off by", percent(*s.EstimateError), "median of ten minutes")
+		figure("told range held", percent(*s.EstimateCoverage), "80 % is meant")
 	}
 	if s.JoinsPerMinute != nil {
 		section("A minute, over the last 60 s")

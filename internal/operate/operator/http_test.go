@@ -326,14 +326,18 @@ func TestStats(t *testing.T) {
 	must(t, err)
 	w := r.send("GET", "/admin/zones/Z/stats", "")
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
-		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"windowUse":1,"estimatedWait":%d,`+
+		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
 		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0},"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
 		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
-		`"estimateError":null,"estimateErrorCount":null}`+"\n",
+		`"estimateError":null,"estimateCoverage":null,"estimateErrorCount":null}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
+	}
+	r.store.low, r.store.high = 17_000, 24_000
+	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"estimatedWaitRange":{"low":17000,"high":24000},`) {
+		t.Errorf("with a range: %s", w.Body)
 	}
 }
 

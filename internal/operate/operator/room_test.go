@@ -100,6 +100,8 @@ type store struct {
 	meddlings int
 	// onStats is called before Stats answers.
 	onStats func()
+	// low and high are the range that a registry adds to it.
+	low, high int64
 }
 
 func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
@@ -150,7 +152,9 @@ func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if s.onStats != nil {
 		s.onStats()
 	}
-	return s.Store.Stats(ctx, zoneID)
+	stats, err := s.Store.Stats(ctx, zoneID)
+	stats.LowMillis, stats.HighMillis = s.low, s.high
+	return stats, err
 }
 
 // deaf is a meter that does nothing.

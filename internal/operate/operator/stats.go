@@ -40,6 +40,8 @@ type Stats struct {
 	WindowUse float64 `json:"windowUse"`
 	// EstimatedWait is that of one who joins now, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
+	// EstimatedWaitRange holds that four times of five; nil where it is not known.
+	EstimatedWaitRange *Range `json:"estimatedWaitRange"`
 	// Totals count since the zone's data began.
 	Totals line.Totals `json:"totals"`
 	// At is the moment that the above is of, on the zone's clock, in Unix
@@ -49,10 +51,16 @@ type Stats struct {
 	Rates
 }
 
+// Range is from how long to how long a wait may be. Both are milliseconds.
+type Range struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
 // Rates are what happened in the last minute, as History has it: see
 // watch.Sample. What is not known is null: all of it when the zone was made just
 // now or its store did not answer a second ago, the waits when nobody was let in,
-// the error when none was measured.
+// the error and the coverage when too few estimates were judged.
 type Rates struct {
 	// SampledAt is the second that the rates are of, in Unix milliseconds.
 	SampledAt   *int64 `json:"sampledAt"`
@@ -70,6 +78,7 @@ type Rates struct {
 	WaitP95Millis *int64 `json:"waitP95Millis"`
 
 	EstimateError      *float64 `json:"estimateError"`
+	EstimateCoverage   *float64 `json:"estimateCoverage"`
 	EstimateErrorCount *int64   `json:"estimateErrorCount"`
 }
 
@@ -86,8 +95,8 @@ func ratesOf(s *watch.Sample) (r Rates) {
 	if s.WaitCount > 0 {
 		r.WaitP50Millis, r.WaitP95Millis = &s.WaitP50Millis, &s.WaitP95Millis
 	}
-	if s.EstimateErrorCount > 0 {
-		r.EstimateError = &s.EstimateError
+	if s.Judged() {
+		r.EstimateError, r.EstimateCoverage = &s.EstimateError, &s.EstimateCoverage
 	}
 	return r
 }
@@ -113,6 +122,9 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 		MostInSecond: stats.MostInSecond, SecondLimit: window.RatesOf(settings).PerSecond,
 		WindowUse:     watch.Use(now.InWindow, now.WindowLimit),
 		EstimatedWait: stats.EstimateMillis, Totals: stats.Totals, At: now.NowMillis,
+	}
+	if stats.HighMillis > 0 {
+		out.EstimatedWaitRange = &Range{stats.LowMillis, stats.HighMillis}
 	}
 	if sample, ok := s.seen.Latest(zoneID); ok {
 		out.Rates = ratesOf(&sample)

@@ -144,7 +144,7 @@ func (c *client) enter(ctx context.Context, pass string) {
 	if c.has("shows something else") {
 		pass = c.token
 	}
-	_ = app{c.http, rehearsed.URL, c.zoneID}.enter(ctx, pass)
+	_ = app{http: c.http, url: rehearsed.URL, zoneID: c.zoneID}.enter(ctx, pass)
 }
 
 // TestEachRuleBites shows the rehearsal a client with each flaw, and one with none.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -27,6 +28,8 @@ type app struct {
 	http   *http.Client
 	url    string
 	zoneID string
+	// show is what a person sees.
+	show func(text string)
 }
 
 // answer is all that the pseudo-code reads of answers.
@@ -39,6 +42,11 @@ type answer struct {
 	Waiting    struct {
 		Position      int64 `json:"position"`
 		PollingPeriod int64 `json:"pollingPeriod"`
+		// nil where that is not known.
+		Range *struct {
+			Low  int64 `json:"low"`
+			High int64 `json:"high"`
+		} `json:"estimatedWaitRange"`
 	} `json:"waiting"`
 	Admission struct {
 		Pass string `json:"pass"`
@@ -79,7 +87,11 @@ func (a app) wait(ctx context.Context) error {
 				// if answer.canEnter: pass = answer.admission.pass
 				pass = answer.Admission.Pass
 			} else {
-				// else: show answer.waiting.position, .estimatedWait      # 0: no number yet; milliseconds
+				// else: show answer.waiting.position, .estimatedWaitRange # 0: no number yet; "4 to 6 minutes", of milliseconds
+				a.show(strconv.FormatInt(answer.Waiting.Position, 10))
+				if r := answer.Waiting.Range; r != nil {
+					a.show(fmt.Sprintf("%d to %d minutes", r.Low/60_000, (r.High+59_999)/60_000))
+				}
 				// sleep answer.waiting.pollingPeriod                # milliseconds, not less
 				sleep(ctx, time.Duration(answer.Waiting.PollingPeriod)*time.Millisecond)
 			}
@@ -162,12 +174,21 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 func TestTheREADMEsAppKeepsAllRules(t *testing.T) {
+	var shown []string // by the calm act, whose client is one goroutine
 	v := rehearsed.Judge(t, rehearse.Acts(), func(ctx context.Context, c *http.Client, zoneID string) {
-		if err := (app{c, rehearsed.URL, zoneID}).wait(ctx); err != nil && ctx.Err() == nil {
+		show := func(text string) {
+			if zoneID == "calm" {
+				shown = append(shown, text)
+			}
+		}
+		if err := (app{c, rehearsed.URL, zoneID, show}).wait(ctx); err != nil && ctx.Err() == nil {
 			t.Error(err)
 		}
 	})
 	rehearsed.WantKept(t, v)
+	if !slices.Contains(shown, "4 to 6 minutes") {
+		t.Errorf("it shows %q", shown)
+	}
 }
 
 func TestTheREADMEIsWhatWasRehearsed(t *testing.T) {

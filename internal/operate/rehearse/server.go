@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -81,9 +82,10 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		}
 		return out
 	}
+	wait := cmp.Or(s.told, s.period)
 	told := line.Answer{
-		Status: line.Waiting, Place: place, Position: 1,
-		EstimateMillis: s.period.Milliseconds(), PeriodMillis: s.period.Milliseconds(),
+		Status: line.Waiting, Place: place, Position: 1, PeriodMillis: s.period.Milliseconds(), Reason: s.reason,
+		EstimateMillis: wait.Milliseconds(), LowMillis: (wait - wait/5).Milliseconds(), HighMillis: (wait + wait/5).Milliseconds(),
 	}
 	if s.enter {
 		// As if it had been let in when it came: so the pass is the same each time.
@@ -98,6 +100,8 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		now := time.Now().UnixMilli()
 		a.Event, a.OpensAtMillis = "rehearsed", now+opensIn.Milliseconds()
 		a.Line.Position, a.Line.State = 0, line.State{NowMillis: now, Waiting: 1}
+		opens := opensIn.Milliseconds()
+		a.Line.EstimateMillis, a.Line.LowMillis, a.Line.HighMillis = opens, opens, opens
 	}
 	out.body, out.token, out.pass = string(a.AppendJSON(nil)), a.Token, a.Pass
 	out.header["Content-Type"] = "application/json"

@@ -184,7 +184,7 @@ type visitor struct {
 	leavesAt  int64 // microseconds; 0: never
 	polls     int
 	sampled   bool // whether estimates are kept
-	estimates []told
+	estimates []estimate.Told
 	state     visitorState
 	punctual  bool
 }
@@ -390,7 +390,9 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	}
 	v.position = a.Position
 	if v.sampled {
-		v.estimates = append(v.estimates, told{r.now, a.EstimateMillis, a.LowMillis, a.HighMillis})
+		v.estimates = append(v.estimates, estimate.Told{
+			AtMicros: r.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
+		})
 	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
@@ -447,14 +449,14 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	}
 	joining, ok := r.table.Joining(&st.State)
 	if !ok {
-		joining = st.EstimateMillis
+		joining.EstimateMillis = st.EstimateMillis
 	}
 	r.cfg.Progress(Moment{
 		At:      time.Duration(second-r.start) * time.Microsecond,
 		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
 		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: joining, Stats: st,
+		EstimateLastMillis: joining.EstimateMillis, Stats: st,
 	})
 	return nil
 }

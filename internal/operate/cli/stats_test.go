@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// TestStatsTellARange, where one is known.
+func TestStatsTellARange(t *testing.T) {
+	t.Parallel()
+	s := &adminclient.Stats{ZoneID: "SALE", Mode: zone.ModeQueue, PerMinute: 600, EstimatedWait: 300_000}
+	const want = "expected wait; 4 m to 6 m 20 s four times of five"
+	if got := statsText(s); strings.Contains(got, "five") {
+		t.Errorf("without a range: %s", got)
+	}
+	s.EstimatedWaitRange = &operator.Range{Low: 240_000, High: 380_000}
+	if got := statsText(s); !strings.Contains(got, want) {
+		t.Errorf("%s\ndoes not have %q", got, want)
+	}
+}
