@@ -149,8 +149,8 @@ func TestScatter(t *testing.T) {
 func TestRangesNarrow(t *testing.T) {
 	t.Parallel()
 	a := tell(after(new(Model), 400, 200, nobody), 390, 200)
-	within(t, "the lower end", a.LowMillis, 175_000, 190_000)
-	within(t, "the upper end", a.HighMillis, 190_000, 200_000)
+	within(t, "the lower end", a.LowMillis, 185_000, 190_000)
+	within(t, "the upper end", a.HighMillis, 190_000, 195_000)
 }
 
 // TestSteady: while all goes as expected, the told time of entry stays.
