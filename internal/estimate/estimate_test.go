@@ -211,6 +211,27 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
+// TestOddSamples: nothing that a store may say makes an estimate that is no number.
+func TestOddSamples(t *testing.T) {
+	t.Parallel()
+	m := new(Model)
+	for at := int64(1); at < 30; at++ {
+		s := rush(400, at, half)
+		for i := range s.Line {
+			s.Line[i].PeriodMillis *= int64(i % 2)
+			s.Line[i].PolledMillis -= int64(i%3) * 20_000 // before it came
+		}
+		s.SlotMillis -= 5_000 // before the next slot
+		s.State.EdgeMicros += 20
+		m.Learn(s, time.Minute)
+	}
+	for _, p := range m.table.points {
+		if !(p.entry >= began && p.low <= p.high && p.high < began+86_400_000) { // nor NaN
+			t.Fatalf("%+v", p)
+		}
+	}
+}
+
 // TestTellAllocatesNothing: it is in the way of every poll.
 func TestTellAllocatesNothing(t *testing.T) {
 	table := after(new(Model), 400, 5, nobody)

@@ -154,7 +154,8 @@ func (m *Model) see(s *line.Sample, recall float64, t *Table) (seen counts) {
 		if v.StandsAtMicros > s.State.EdgeMicros {
 			far += weight
 		}
-		from, until, period := float64(v.StandsAtMicros)/1000, float64(v.PolledMillis), float64(v.PeriodMillis)
+		from, period := float64(v.StandsAtMicros)/1000, max(1, float64(v.PeriodMillis))
+		until := max(from, float64(v.PolledMillis))
 		wait := max(1000, m.turn(s, v.StandsAtMicros, far, t)-from)
 		if s.There(v) {
 			if until > now-late {

@@ -85,7 +85,7 @@ func (m *Model) near(t *Table, s *line.Sample) {
 		}
 	}
 	first, entry := float64(s.FirstMillis), float64(s.FirstMillis)
-	each := (t.opens - first) / max(1, float64(n)*t.coming)
+	each := max(0, t.opens-first) / max(1, float64(n)*t.coming)
 	for i := range s.Line {
 		if v := &s.Line[i]; t.isNear(s, v) {
 			from := float64(v.StandsAtMicros) / 1000
