@@ -56,6 +56,9 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
 	r.meter.Heard(z.id, a)
+	if z.before.Load() != nil && !a.Remembered {
+		z.before.Store(nil)
+	}
 	if !a.Remembered {
 		z.learn(a.State, r.now().Sub(r.began))
 	}

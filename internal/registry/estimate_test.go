@@ -32,7 +32,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	if last.Status != line.Waiting || last.HighMillis != 0 {
 		t.Fatalf("before any sample: %+v", last)
 	}
-	if z := r.lookup("a"); z.lined.Load() {
+	if z := r.lookup("a"); z.waiting.Load() > 0 {
 		r.estimate(t.Context(), z, sampledEach(1))
 	}
 	told, err := r.Poll(t.Context(), "a", last.Place)
