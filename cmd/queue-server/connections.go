@@ -69,6 +69,7 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 	for name, callers := range map[string]*listener{"limits": limits, "site": site} {
 		if callers != nil {
 			all := newConnections(name, share, 0, nil)
+			all.patient = true
 			callers.bound(all)
 			err = errors.Join(err, all.register(reg))
 		}
@@ -79,9 +80,13 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 // connections bounds what is open on the listeners that share it, in all and for each
 // address. Where another one comes, one that waits for a request is closed for it, of
 // those that have waited longest: nothing is lost with it. Where all are at work, the
-// newcomer is closed at once.
+// newcomer is closed at once, or waits for room if the bound is patient.
 type connections struct {
 	most, perAddress int
+	// patient: gateways take a connection that is closed for a server that is gone, and some let everybody go on then.
+	patient bool
+	// left is told when there is room again.
+	left chan struct{}
 	// exempt are addresses behind which are many clients: trusted proxies'. This
 	// machine's are so without being named.
 	exempt []netip.Prefix
@@ -103,7 +108,8 @@ func newConnections(name string, most, perAddress int, exempt []netip.Prefix) *c
 	labels := prometheus.Labels{"listener": name}
 	return &connections{
 		most: most, perAddress: perAddress, exempt: exempt, now: time.Now, began: time.Now(),
-		all: make(map[*connection]struct{}), from: make(map[string]map[*connection]struct{}),
+		left: make(chan struct{}, 1),
+		all:  make(map[*connection]struct{}), from: make(map[string]map[*connection]struct{}),
 		open: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "queue_connections_open", Help: "Connections that clients have open.", ConstLabels: labels,
 		}),
@@ -226,6 +232,29 @@ func (b *connections) time() int64 { return int64(b.now().Sub(b.began)) + 1 }
 // take counts a connection that was opened, or closes it and returns nil.
 func (b *connections) take(conn *net.TCPConn) *connection {
 	c := &connection{TCPConn: conn, of: b, key: b.keyOf(conn.RemoteAddr())}
+	if !b.hasRoom(c) {
+		b.refused.Inc()
+		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
+		_ = conn.Close()
+		return nil
+	}
+	return c
+}
+
+// hasRoom counts a connection; false if there is no room for it, for which a patient bound waits.
+func (b *connections) hasRoom(c *connection) bool {
+	taken := b.makeRoom(c)
+	for ; !taken && b.patient; taken = b.makeRoom(c) {
+		select {
+		case <-b.left:
+		case <-time.After(leastWait / 10): // one may have waited for a request for long enough by now
+		}
+	}
+	return taken
+}
+
+// makeRoom counts a connection, and closes those that have to go for it; false if there is no room.
+func (b *connections) makeRoom(c *connection) bool {
 	c.waits.Store(b.time())
 	b.mu.Lock()
 	taken, closed := b.add(c)
@@ -234,13 +263,7 @@ func (b *connections) take(conn *net.TCPConn) *connection {
 		b.closedForNew.Inc()
 		_ = other.TCPConn.Close() // nobody waits for it
 	}
-	if !taken {
-		b.refused.Inc()
-		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
-		_ = conn.Close()
-		return nil
-	}
-	return c
+	return taken
 }
 
 // add counts a connection, unless there is no room, and returns those that were taken
@@ -302,6 +325,10 @@ func (b *connections) remove(c *connection) {
 		delete(b.from, c.key)
 	}
 	b.open.Set(float64(len(b.all)))
+	select {
+	case b.left <- struct{}{}:
+	default: // it was told before, and has not looked yet
+	}
 }
 
 // keyOf is what connections of an address are counted under; "" for one that is exempt.

@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
@@ -178,6 +181,47 @@ func TestAFullListenerClosesAtOnce(t *testing.T) {
 	if n := testutil.ToFloat64(b.open); n != 0 {
 		t.Errorf("%v are open at the end", n)
 	}
+}
+
+// TestGatewaysWaitForRoom: nginx takes a connection that is closed for a server that is gone, and then lets everybody
+// go on into the shop.
+func TestGatewaysWaitForRoom(t *testing.T) {
+	var all []*listener
+	for range 4 {
+		l, err := listen(t.Context(), "any", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l)
+		defer func() { _ = l.close() }()
+	}
+	if err := boundConnections(checked{}, prometheus.NewRegistry(), all[0], all[1], all[2], all[3]); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, false, true, true} {
+		if l, ok := all[i].Listener.(bounded); !ok || l.by.patient != want {
+			t.Errorf("listener %d: %+v, want patient %t", i, all[i].Listener, want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newConnections("site", 1, 0, nil)
+		b.patient = true
+		busy, _, _ := b.comes("203.0.113.1")
+		stateChanged(busy, http.StateActive)
+		var came atomic.Bool
+		go func() { came.Store(b.hasRoom(&connection{of: b})) }()
+		synctest.Wait()
+		time.Sleep(10 * leastWait)
+		synctest.Wait()
+		if came.Load() || len(b.all) != 1 {
+			t.Errorf("there is room for one, and %d are open", len(b.all))
+		}
+		b.forget(busy)
+		synctest.Wait()
+		if !came.Load() {
+			t.Error("there is room, and the one that waits was not taken")
+		}
+	})
 }
 
 // readOf opens a connection and reads of it, and returns what ends that.

@@ -87,7 +87,7 @@ func TestFiguresAreTheSame(t *testing.T) {
 				t.Errorf("second %d: %v admitted in the minute", tick, sample.AdmittedPerMinute)
 			}
 		}
-		if sample, _ := seen.Latest("Z"); sample.Waiting == 0 || sample.EstimateErrorCount == 0 {
+		if sample, _ := seen.Latest("Z"); sample.Waiting == 0 || !sample.Judged() {
 			t.Errorf("the crowd has not been much: %+v", sample)
 		}
 	})

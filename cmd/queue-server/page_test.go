@@ -29,12 +29,14 @@ type shopFront struct {
 	away atomic.Bool
 }
 
-// pageZones are what the page's tests wait in. In QUICK one enters a second; in SLOW one
-// enters at once and the next after a minute.
+// pageZones are what the page's tests wait in. In QUICK one enters a second; in SLOW and MOVES one
+// enters at once and the next after a minute; in STILL and PAUSED nobody.
 const pageZones = `zones:
   - {zoneId: QUICK, perMinute: 60, windowSeconds: 1}
   - {zoneId: HIDDEN, perMinute: 60, windowSeconds: 1}
   - {zoneId: SLOW, perMinute: 1, windowSeconds: 60, idleTimeoutSeconds: 3600}
+  - {zoneId: STILL, perMinute: 0}
+  - {zoneId: MOVES, perMinute: 1, windowSeconds: 60, idleTimeoutSeconds: 3600}
   - {zoneId: PAUSED, perMinute: 0, message: "The doors open at 12:10."}
   - {zoneId: SHUT, mode: closed}
   - {zoneId: FULL, perMinute: 1, windowSeconds: 60, maxWaiting: 1}
@@ -184,7 +186,7 @@ func TestPageInABrowser(t *testing.T) {
 		do   func()
 	}{
 		{"is led into the shop", g.isLedIn}, {"keeps the turn of who is away", g.keepsTheTurn}, {"keeps the place", g.keepsThePlace},
-		{"goes on after a bad network", g.goesOn}, {"hears how long, and why", g.hearsWhy}, {"is heard and read", g.isHeard}, {"leaves by keyboard", g.leavesByKeyboard},
+		{"goes on after a bad network", g.goesOn}, {"hears how long, and why", g.hearsWhy}, {"hears of a change", g.hearsOfAChange}, {"is heard and read", g.isHeard}, {"leaves by keyboard", g.leavesByKeyboard},
 		{"says what else there is", g.saysWhatElse},
 	} {
 		began := time.Now()
@@ -336,16 +338,32 @@ const scripted = `{
 	const now = Date.now;
 	Date.now = () => now() + 60_000;
 	window.fetch = async () => new Response(JSON.stringify({
-		zoneId: "SLOW", token: document.cookie.split(".").at(-1), canEnter: false,
+		zoneId: "STILL", token: document.cookie.split(".").at(-1), canEnter: false,
 		waiting: { total: 90, estimatedWait: 300_000, pollingPeriod: 200, arrivedAtMicros: 1, ...window.told },
 	}));
 }`
 
+// hearsOfAChange: what an operator does is on the page, in words, with the next poll.
+func (g *guest) hearsOfAChange() {
+	others := invite(g.t, g.shop.public, "MOVES", 30)
+	defer others.end()
+	soon(g.t, "GET", g.shop.public+"/traffic/zones/MOVES", `"waiting":29`)
+	g.visit("MOVES")
+	g.has("#wait", "^[0-9]+ to [0-9]+ minutes$")
+	for _, tt := range []struct{ perMinute, text string }{
+		{"0", "^You keep your place"}, {"1", "^The line goes on"},
+	} {
+		if r := g.shop.admin(g.t, "PATCH", "/admin/zones/MOVES", `{"perMinute":`+tt.perMinute+`}`); r.status != http.StatusOK {
+			g.t.Fatalf("%d %s", r.status, r.body)
+		}
+		g.has("#text", tt.text)
+	}
+}
+
 // hearsWhy: a range is shown as it is until the wait has left it, and said when there is a reason.
 func (g *guest) hearsWhy() {
-	g.visit("SLOW")
-	g.sees("You are in line")
-	g.until(g.t, "a range", `/ to |^up to/.test(document.querySelector("#wait").textContent)`)
+	g.visit("STILL")
+	g.sees("The line is paused")
 	place, spoken := 40, ""
 	for i, tt := range []struct{ told, heading, text, wait, spoken string }{
 		{`estimatedWaitRange: { low: 240_000, high: 360_000 }, reason: "faster"`, "You are in line", "More people are let in now. Your wait is shorter.", "4 to 6 minutes",
@@ -452,7 +470,7 @@ func (g *guest) saysWhatElse() {
 	}
 	for _, language := range []string{"ar", "he", "de", "ja"} {
 		g.speaks(language)
-		g.visit("SLOW")
+		g.visit("STILL")
 		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](`window.told = { position: 2, estimatedWaitRange: { low: 65_000, high: 115_000 }, reason: "recovering" };`+scripted))
 		g.has("#place", "^2$")
 		g.inspect(language)

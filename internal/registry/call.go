@@ -55,7 +55,12 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 
 // answered takes in what the store said to a visitor.
 func (r *Registry) answered(z *remembered, a line.Answer) {
-	r.meter.Heard(z.id, a)
+	if z.judge.looksAt(a.Place.ID) {
+		z.judge.hear(&a)
+	}
+	if a.Restored {
+		r.meter.Restored(z.id)
+	}
 	if z.before.Load() != nil && !a.Remembered {
 		z.before.Store(nil)
 	}

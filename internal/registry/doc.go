@@ -17,6 +17,12 @@
 // within a second. So nobody is put back who had departed, and nobody gets a second
 // pass.
 //
+// # Estimates
+//
+// Once a second the line of each zone in which people wait is sampled, and a table made of
+// how long they will wait (estimate.go). What some visitors are told by it is kept until they are
+// let in, and judged then (judge.go).
+//
 // # What is authoritative
 //
 // The store. The registry answers from memory where that is harmless: a zone's

@@ -57,7 +57,10 @@ func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
 	if err != nil {
 		z.before.CompareAndSwap(nil, z.table.Load())
 	} else {
-		z.table.Store(z.model.Learn(s, z.settings.Load().IdleTimeout()))
+		table := z.model.Learn(s, z.settings.Load().IdleTimeout())
+		if was := z.table.Swap(table); table.Changed(was) {
+			z.judge.forget()
+		}
 		z.learn(s.State, r.now().Sub(r.began))
 	}
 }

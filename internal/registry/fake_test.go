@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -271,8 +272,10 @@ type watched struct {
 	mu     sync.Mutex
 	zones  map[string]bool
 	called map[store.Call]tally
-	heard  int
-	ahead  time.Duration
+	// restored are counted, judged are all.
+	restored int
+	judged   []estimate.Judgement
+	ahead    time.Duration
 }
 
 type tally struct {
@@ -294,10 +297,16 @@ func (w *watched) Called(call store.Call, took time.Duration, err error) {
 	w.called[call] = n
 }
 
-func (w *watched) Heard(string, line.Answer) {
+func (w *watched) Restored(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard++
+	w.restored++
+}
+
+func (w *watched) Judged(_ string, j estimate.Judgement) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judged = append(w.judged, j)
 }
 
 func (w *watched) ClockAhead(_ string, by time.Duration) { w.ahead = by }

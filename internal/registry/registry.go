@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -43,8 +44,10 @@ type Meter interface {
 	Forget(zoneID string)
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
-	// Heard takes in what the store said to a visitor.
-	Heard(zoneID string, a line.Answer)
+	// Restored counts a place that the store had lost and put back.
+	Restored(zoneID string)
+	// Judged takes in how good an estimate was that a visitor had been told, who was let in.
+	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead is by how much the zone's clock is ahead of this server's.
 	ClockAhead(zoneID string, by time.Duration)
 }
@@ -136,7 +139,8 @@ func (r *Registry) Start(ctx context.Context) {
 	r.background.Start(ctx,
 		background.Every(r.interval, r.RunOnce),
 		background.Every(keepEvery, r.keepAll),
-		background.Every(estimateEvery, r.estimateAll))
+		background.Every(estimateEvery, r.estimateAll),
+		background.Every(judgeEvery, r.judgeAll))
 }
 
 // RunOnce reads the settings of all zones, and tells the store who departed: what Start has
@@ -336,5 +340,6 @@ type noMeter struct{}
 func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
-func (noMeter) Heard(string, line.Answer)               {}
+func (noMeter) Restored(string)                         {}
+func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}

@@ -546,7 +546,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		f.before = func(string, string) { clock.advance(2 * time.Second) }
 		ctx := t.Context()
 		m.called = nil // what newTest did
-		f.do(func() { f.away = away; delete(f.zones, "b"); f.answer.Status = line.Admitted })
+		f.do(func() { f.away = away; delete(f.zones, "b"); f.answer.Status, f.answer.Restored = line.Admitted, true })
 		_, _ = r.Join(ctx, "a", line.ID{1})
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
@@ -579,8 +579,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 				t.Errorf("away %v: %s: the meter heard %+v, want %+v", away, name, heard, want)
 			}
 		}
-		if m.heard == 0 != away {
-			t.Errorf("away %v: the meter heard %d answers", away, m.heard)
+		if m.restored == 0 != away {
+			t.Errorf("away %v: the meter heard of %d places put back", away, m.restored)
 		}
 		m.mu.Unlock()
 	}

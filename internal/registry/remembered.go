@@ -31,6 +31,7 @@ type remembered struct {
 	// before is the last table of before an outage, until the store answers a visitor again:
 	// in a sample of until then nobody seems to be there.
 	before atomic.Pointer[estimate.Table]
+	judge  judge
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
@@ -94,6 +95,9 @@ func (z *remembered) apply(b *brake) {
 	if was := z.settings.Load(); !was.Equal(s) {
 		z.draws.Store(drawsOf(s, z.seeds))
 		z.settings.Store(&s)
+		if admitsOtherwise(*was, s) {
+			z.judge.forget()
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ type Part struct {
 	Tickets []string `json:"tickets"`
 }
 
-// Draw returns the latest draw of an event. It returns a *serve.FieldError, ErrNoDraw or an
+// Draw returns the latest draw of an event: of one that recurs, not the next one before people gather for that. It returns a *serve.FieldError, ErrNoDraw or an
 // error of the store.
 func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) {
 	d, h, err := s.find(ctx, zoneID, name)
@@ -74,7 +74,7 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	}
 	d := Draw{ZoneID: zoneID}
 	opened := true
-	switch i := lastIndex(z.EventState.Draws, name); {
+	switch i := latest(&z.EventState, name); {
 	case i >= 0:
 		d.Draw = z.EventState.Draws[i]
 		if now := z.EventState.Draw(); now != nil && now.Nonce == d.Nonce {
@@ -93,6 +93,18 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 		h = nil
 	}
 	return d, h, nil
+}
+
+// latest is the latest draw of an event in which people gathered, or gather; else the one that is to come, -1 for none. So a
+// draw of an event that recurs can be checked until people gather for the next one.
+func latest(s *event.State, name string) int {
+	i := lastIndex(s.Draws, name)
+	if now := s.Draw(); now != nil && i == len(s.Draws)-1 && s.Now.Phase == event.PhaseAnnounced {
+		if before := lastIndex(s.Draws[:i], name); before >= 0 {
+			return before
+		}
+	}
+	return i
 }
 
 func lastIndex(draws []event.Draw, name string) int {

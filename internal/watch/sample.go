@@ -16,7 +16,7 @@ const (
 
 // Sample is one zone at one second. As JSON, figures that are not known are
 // null: all of them while the store is failing, the rates in the first second,
-// the waits when nobody was admitted, the error when none was measured. In Go
+// the waits when nobody was admitted, the error and the coverage of fewer than 50 estimates. In Go
 // they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
 //
 // The tag known says when a figure is known, by its name in knownWhen; "" while the
@@ -72,14 +72,19 @@ type Sample struct {
 	WaitCount     int64 `json:"waitCount" known:"rates"`
 	// EstimateMillis is the expected wait of one who joins now.
 	EstimateMillis int64 `json:"estimateMillis"`
-	// EstimateError is the median of |estimate - real| / real of the first
-	// estimates that this server gave, of EstimateErrorCount admitted lately.
-	EstimateError      float64 `json:"estimateError" known:"error" kept:"1000"`
+	// EstimateError is the median of |estimate - real| / real, EstimateCoverage the share of
+	// ranges that held the real wait, of EstimateErrorCount that this server told some of
+	// those who were admitted in the last ten minutes.
+	EstimateError      float64 `json:"estimateError" known:"judged" kept:"1000"`
+	EstimateCoverage   float64 `json:"estimateCoverage" known:"judged" kept:"1000"`
 	EstimateErrorCount int64   `json:"estimateErrorCount"`
 }
 
 // Known reports whether the store answered, and so the sample has figures.
 func (s *Sample) Known() bool { return s.Store == StoreOK }
+
+// Judged reports whether so many estimates were judged that it is said how good they were.
+func (s *Sample) Judged() bool { return s.Known() && s.EstimateErrorCount >= enoughJudged }
 
 // MarshalJSON writes all fields, null for what is not known.
 func (s Sample) MarshalJSON() ([]byte, error) {
@@ -111,7 +116,7 @@ var knownWhen = map[string]func(*Sample) bool{
 	"":        (*Sample).Known,
 	"rates":   func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 },
 	"waits":   func(s *Sample) bool { return s.Known() && s.WaitCount > 0 },
-	"error":   func(s *Sample) bool { return s.Known() && s.EstimateErrorCount > 0 },
+	"judged":  (*Sample).Judged,
 }
 
 // columns are all fields of a sample, in the order in which they are written.

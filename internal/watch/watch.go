@@ -28,6 +28,8 @@ const (
 	// workers is how many zones are asked at a time: enough that a dead node's
 	// zones do not keep those of others out, few enough to be no load.
 	workers = 16
+	// enoughJudged is of how many estimates it is said how good they were.
+	enoughJudged = 50
 	// MaxZones is how many zones are watched. Those that are known first stay;
 	// of the others there is no sample until some are gone.
 	MaxZones = 500
@@ -36,10 +38,10 @@ const (
 // ErrStopped: the watch was stopped, and no further round will come.
 var ErrStopped = errors.New("watch: stopped")
 
-// Estimates says how good this server's estimates were lately: the median
-// relative error of so many. 0 of 0 when none was measured.
+// Estimates says how good this server's estimates were in the last ten minutes: the share of
+// ranges that held, and the median relative error, of so many.
 type Estimates interface {
-	EstimateError(zoneID string) (median float64, of int)
+	Estimates(zoneID string) (coverage, median float64, of int64)
 }
 
 // Options of a Watch. Lines is required.
@@ -201,9 +203,9 @@ type result struct {
 	at       time.Time
 	stats    line.Stats
 	err      error
-	// median and of are what Estimates says.
-	median float64
-	of     int
+	// coverage, median and judged are what Estimates says.
+	coverage, median float64
+	judged           int64
 }
 
 // runOnce samples every zone.
@@ -283,7 +285,7 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	r.stats, r.err = w.lines.Stats(ctx, r.settings.ZoneID)
 	r.at = w.now()
 	if w.estimates != nil {
-		r.median, r.of = w.estimates.EstimateError(r.settings.ZoneID)
+		r.coverage, r.median, r.judged = w.estimates.Estimates(r.settings.ZoneID)
 	}
 }
 
@@ -338,8 +340,11 @@ func (t *track) add(at time.Time, r *result) {
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
 		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
 		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, MostInSecond: r.stats.MostInSecond, Mode: r.settings.Mode,
-		EstimateMillis: r.stats.EstimateMillis,
-		EstimateError:  r.median, EstimateErrorCount: int64(r.of),
+		EstimateMillis:     r.stats.EstimateMillis,
+		EstimateErrorCount: r.judged,
+	}
+	if r.judged >= enoughJudged {
+		s.EstimateError, s.EstimateCoverage = r.median, r.coverage
 	}
 	t.meter.read(r.at, &r.stats, &s)
 	t.history.add(pack(&s))

@@ -94,6 +94,27 @@ func (b *bench) latest(t *testing.T, zoneID string) Sample {
 	return s
 }
 
+// judgedSo says of every zone that so many estimates were judged.
+type judgedSo int64
+
+func (n judgedSo) Estimates(string) (coverage, median float64, of int64) {
+	return 0.75, 0.125, int64(n)
+}
+
+// TestFewEstimatesSayNothing of how good they are.
+func TestFewEstimatesSayNothing(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[judgedSo][2]float64{0: {}, 49: {}, 50: {0.75, 0.125}} {
+		b := newBench("a")
+		b.estimates = n
+		b.second(t)
+		s := b.latest(t, "a")
+		if got := [2]float64{s.EstimateCoverage, s.EstimateError}; got != want || s.Judged() != (want[0] > 0) || s.EstimateErrorCount != int64(n) {
+			t.Errorf("of %d: %+v, want %v", n, s, want)
+		}
+	}
+}
+
 func TestSample(t *testing.T) {
 	t.Parallel()
 	b := newBench("a")
@@ -342,8 +363,8 @@ func TestAnHourIsKept(t *testing.T) {
 	if got := cap(b.zones["a"].history.ring); got != Kept {
 		t.Errorf("room for %d samples, want %d", got, Kept)
 	}
-	if size := unsafe.Sizeof(packed{}); size != 100 || len(kept) != len(packed{}) {
-		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 100", size, len(kept))
+	if size := unsafe.Sizeof(packed{}); size != 104 || len(kept) != len(packed{}) {
+		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 104", size, len(kept))
 	}
 }
 
@@ -467,7 +488,7 @@ func TestJSON(t *testing.T) {
 		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
 		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 4.0 / 60, RateSeconds: 60, JoinsPerMinute: 7.1,
 		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
-		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateError: 0.171, EstimateErrorCount: 18,
+		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateError: 0.171, EstimateCoverage: 0.823, EstimateErrorCount: 50,
 	}
 	failing := Sample{At: start.UnixMilli(), Store: StoreFailing, FailingSince: start.UnixMilli() - 61_000}
 	for _, s := range []Sample{full, failing, {At: start.UnixMilli(), Store: StoreOK, Mode: zone.ModeOpen}} {
@@ -493,7 +514,7 @@ func TestJSON(t *testing.T) {
 				null++
 			}
 		}
-		want := map[bool]int{s == full: 1, !s.Known(): 24, s.Known() && s != full: 11}[true]
+		want := map[bool]int{s == full: 1, !s.Known(): 25, s.Known() && s != full: 12}[true]
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -400,9 +401,12 @@ func (s *Story) estimates(windowMillis int64, f func(at int64, err float64)) {
 			continue
 		}
 		for _, r := range o.Asked {
-			real := o.Admitted - s.Began - r.told()
-			if r.Position > 0 && real >= windowMillis {
-				f(r.told(), math.Abs(float64(r.Estimate-real))/float64(real))
+			if r.Position == 0 {
+				continue
+			}
+			told := estimate.Told{AtMicros: 1000 * r.told(), Millis: r.Estimate}
+			if j, ok := told.Judge(1000*(o.Admitted-s.Began), windowMillis); ok {
+				f(r.told(), j.Error())
 			}
 		}
 	}

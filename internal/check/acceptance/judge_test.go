@@ -191,9 +191,9 @@ func TestJudgeConvicts(t *testing.T) {
 			overtaken(21)(s)
 			s.Visitors[0].Dark = &[2]int64{500, 54_000}
 		}, right, nil},
-		{"estimates a fifth too long", func(s *Story) { estimate(s, 1.2) }, right, []string{wait}},
-		{"estimates a fifth too short", func(s *Story) { estimate(s, 0.8) }, right, []string{wait}},
-		{"estimates a tenth too long", func(s *Story) { estimate(s, 1.1) }, right, nil},
+		{"estimates a fifth too long", func(s *Story) { estimated(s, 1.2) }, right, []string{wait}},
+		{"estimates a fifth too short", func(s *Story) { estimated(s, 0.8) }, right, []string{wait}},
+		{"estimates a tenth too long", func(s *Story) { estimated(s, 1.1) }, right, nil},
 		{"no estimates", func(s *Story) {
 			for i := range s.Visitors {
 				v := &s.Visitors[i]
@@ -244,8 +244,8 @@ func TestBusy(t *testing.T) {
 	}{
 		{"on time", func(*Story) {}, punctuality, false, false},
 		{"late, and nothing broken", func(*Story) {}, punctuality + 1, true, false},
-		{"late, and the estimate wrong", func(s *Story) { estimate(s, 2) }, punctuality + 1, true, true},
-		{"on time, and the estimate wrong", func(s *Story) { estimate(s, 2) }, 0, false, false},
+		{"late, and the estimate wrong", func(s *Story) { estimated(s, 2) }, punctuality + 1, true, true},
+		{"on time, and the estimate wrong", func(s *Story) { estimated(s, 2) }, 0, false, false},
 		{"late, and a place lost", func(s *Story) { s.Visitors[0].End = endLost }, punctuality + 1, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -279,7 +279,7 @@ func overtaken(n int) func(s *Story) {
 	}
 }
 
-func estimate(s *Story, factor float64) {
+func estimated(s *Story, factor float64) {
 	for i := range s.Visitors {
 		for j := range s.Visitors[i].Asked {
 			r := &s.Visitors[i].Asked[j]

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"math"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -31,6 +32,9 @@ type invariants struct {
 	dead map[line.Place]death
 	// forgotten: a loss of which no server remembers who had departed just before.
 	forgotten bool
+	// stood is when the line is known to have stood at the latest loss, in milliseconds of the
+	// store's clock.
+	stood int64
 	// epochs are those of all data that there were.
 	epochs map[uint32]bool
 }
@@ -58,7 +62,7 @@ type seen struct {
 }
 
 func newInvariants(w *fixture) *invariants {
-	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, rule: w.model.settings.InForce(), people: map[*person]*seen{}, dead: map[line.Place]death{},
+	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, stood: math.MaxInt64, rule: w.model.settings.InForce(), people: map[*person]*seen{}, dead: map[line.Place]death{},
 		epochs: map[uint32]bool{w.model.epoch: true},
 	}
 }
@@ -188,7 +192,7 @@ func (w *invariants) died(how string, places ...line.Place) {
 // operator has made the idle timeout longer since it was swept.
 func (w *invariants) mayComeBack(p line.Place) {
 	d, dead := w.dead[p]
-	if dead && !w.forgotten && (d.how != "swept" || d.idle >= w.rule.IdleTimeoutSeconds) {
+	if dead && !w.forgotten && (d.how != "swept" || d.idle >= w.rule.IdleTimeoutSeconds && d.at/1000 <= w.stood) {
 		w.w.t.Fatalf("%s, which arrived at %d, was %s, and came back", name(p.ID), p.ArrivedAtMicros, d.how)
 	}
 	delete(w.dead, p)
@@ -206,7 +210,7 @@ func (w *invariants) swept() {
 // losing: with nothing remembered and its clock set back, a store cannot know
 // that places were newer than what it gives out now.
 func (w *invariants) losing(m line.Memory) {
-	w.forgotten = w.forgotten || m == line.Memory{}
+	w.forgotten, w.stood = w.forgotten || m == line.Memory{}, m.SeenAtMillis
 	if w.w.model.anyEpoch {
 		// Of two losses in a row, nobody remembers the first: who has not polled in
 		// between holds a token of an epoch that is not known any more.

@@ -23,8 +23,10 @@ type call struct {
 
 // crowd is all visitors, and what they were told.
 type crowd struct {
-	room    room
-	running sync.WaitGroup
+	room room
+	// keepsEstimates has visitors remember all that they are told of their wait.
+	keepsEstimates bool
+	running        sync.WaitGroup
 
 	mu        sync.Mutex
 	cancels   []context.CancelFunc
@@ -93,6 +95,12 @@ func (c *crowd) leave() {
 // at a time, so that what visits alone write needs no lock to be read.
 func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 	began := time.Now()
+	c.mu.Lock()
+	left := v.left(began)
+	c.mu.Unlock()
+	if left {
+		return true
+	}
 	var t told
 	var err error
 	if v.joins() {
@@ -112,6 +120,9 @@ func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 		over = v.refused(&done, err)
 	} else {
 		over = v.answer(t, now)
+		if c.keepsEstimates && !t.admitted {
+			v.estimates = append(v.estimates, t.estimate)
+		}
 	}
 	if c.calls == nil {
 		c.calls = make(map[string][]call)

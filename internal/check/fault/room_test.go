@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/estimate"
 )
 
 // afterBreak is when a visitor comes back whose connection broke, for the first time. The
@@ -37,6 +38,8 @@ type told struct {
 	position        int64
 	period          time.Duration
 	arrivedAtMicros int64
+	// estimate is how long it will wait, told at a time of the visitor's clock.
+	estimate estimate.Told
 	// admittedAtMillis and pass: once admitted.
 	admittedAtMillis int64
 	pass             string
@@ -117,9 +120,14 @@ type answer struct {
 	Token    string `json:"token"`
 	CanEnter *bool  `json:"canEnter"`
 	Waiting  struct {
-		Position        int64 `json:"position"`
-		PollingPeriod   int64 `json:"pollingPeriod"`
-		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+		Position           int64 `json:"position"`
+		PollingPeriod      int64 `json:"pollingPeriod"`
+		ArrivedAtMicros    int64 `json:"arrivedAtMicros"`
+		EstimatedWait      int64 `json:"estimatedWait"`
+		EstimatedWaitRange struct {
+			Low  int64 `json:"low"`
+			High int64 `json:"high"`
+		} `json:"estimatedWaitRange"`
 	} `json:"waiting"`
 	Admission struct {
 		AdmittedAt int64  `json:"admittedAt"`
@@ -164,6 +172,10 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 		position: a.Waiting.Position, arrivedAtMicros: a.Waiting.ArrivedAtMicros,
 		period:           time.Duration(a.Waiting.PollingPeriod) * time.Millisecond,
 		admittedAtMillis: a.Admission.AdmittedAt, pass: a.Admission.Pass,
+		estimate: estimate.Told{
+			AtMicros: time.Now().UnixMicro(), Millis: a.Waiting.EstimatedWait,
+			LowMillis: a.Waiting.EstimatedWaitRange.Low, HighMillis: a.Waiting.EstimatedWaitRange.High,
+		},
 	}, nil
 }
 

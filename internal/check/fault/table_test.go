@@ -105,6 +105,7 @@ type rows struct {
 	all        []row
 	neighbours []neighbour
 	storms     []storm
+	estimates  []string
 }
 
 func (t *rows) add(r row) {
@@ -125,6 +126,12 @@ func (t *rows) addStorm(s storm) {
 	t.storms = append(t.storms, s)
 }
 
+func (t *rows) addEstimates(row string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.estimates = append(t.estimates, row)
+}
+
 const head = `| fault | visitors | outage seen | errors | slowest 503 | windows exceeded | places lost | order inversions | overtaken, windows | late | answers again | admits again | goroutines, connections left |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 `
@@ -134,7 +141,12 @@ const neighbourHead = `
 | --- | ---: | ---: | ---: |
 `
 
-// markdown is the table of faults, and those of neighbours and storms, if any.
+const estimatesHead = `
+| crowd | visitors | late | error, median, p90 | range held it | by thirds of the wait | its width, by thirds | moved by more than a tenth | the servers: held |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+`
+
+// markdown is the table of faults, and those of neighbours, storms and estimates, if any.
 func (t *rows) markdown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,6 +171,10 @@ func (t *rows) markdown() string {
 	}
 	for _, s := range t.storms {
 		s.write(&b)
+	}
+	if len(t.estimates) > 0 {
+		slices.Sort(t.estimates)
+		b.WriteString(estimatesHead + strings.Join(t.estimates, ""))
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
@@ -48,6 +49,10 @@ type visitor struct {
 	// forgotten: it was let in, and when it polled again at the end, the room
 	// did not know, or told of another pass.
 	forgotten string
+	// leaves is when it goes away without a word, zero for never. estimates are what it was told of its
+	// wait, where the crowd keeps that.
+	leaves    time.Time
+	estimates []estimate.Told
 	// rose counts positions that were higher than the one before.
 	rose int
 }
@@ -57,6 +62,11 @@ func (v *visitor) waits() bool { return v.token != "" && v.admitted == 0 && v.lo
 
 // stands is what the line is ordered by: numbers of a draw first, and then arrivals.
 func (v *visitor) stands() int64 { return cmp.Or(v.drawn, v.arrived) }
+
+// left reports whether the visitor has gone away, and was not let in before.
+func (v *visitor) left(now time.Time) bool {
+	return v.admitted == 0 && !v.leaves.IsZero() && now.After(v.leaves)
+}
 
 // joins reports whether what the visitor does next is to join.
 func (v *visitor) joins() bool { return v.token == "" || v.repeats }

@@ -50,8 +50,9 @@ func statsText(s *adminclient.Stats) string {
 	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
 		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
 	}
-	if s.EstimateError != nil {
-		figure("first estimate off by", percent(*s.EstimateError), "median")
+	if s.EstimateError != nil && s.EstimateCoverage != nil {
+		figure("told wait off by", percent(*s.EstimateError), "median of ten minutes")
+		figure("told range held", percent(*s.EstimateCoverage), "80 % is meant")
 	}
 	if s.JoinsPerMinute != nil {
 		section("A minute, over the last 60 s")

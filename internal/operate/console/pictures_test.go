@@ -193,7 +193,7 @@ func film(t *testing.T, c simulate.Config, from, now time.Time) []watch.Sample {
 			Mode: zone.ModeQueue, Use: use, RateSeconds: 60, JoinsPerMinute: float64(joined[i] - joined[before]),
 			SweptPerMinute: float64(gone[i]-gone[before]) / 5, PollsPerSecond: float64(m.Present) / 8.5,
 			WaitP50Millis: waited, WaitP95Millis: waited + 9_000, WaitCount: m.InWindow * 10,
-			EstimateMillis: m.EstimateLastMillis, EstimateError: 0.05, EstimateErrorCount: 56,
+			EstimateMillis: m.EstimateLastMillis, EstimateError: 0.05, EstimateCoverage: 0.81, EstimateErrorCount: 956,
 		})
 	}
 	if _, err := simulate.Run(t.Context(), c); err != nil {

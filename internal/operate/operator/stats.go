@@ -60,7 +60,7 @@ type Range struct {
 // Rates are what happened in the last minute, as History has it: see
 // watch.Sample. What is not known is null: all of it when the zone was made just
 // now or its store did not answer a second ago, the waits when nobody was let in,
-// the error when none was measured.
+// the error and the coverage when too few estimates were judged.
 type Rates struct {
 	// SampledAt is the second that the rates are of, in Unix milliseconds.
 	SampledAt   *int64 `json:"sampledAt"`
@@ -78,6 +78,7 @@ type Rates struct {
 	WaitP95Millis *int64 `json:"waitP95Millis"`
 
 	EstimateError      *float64 `json:"estimateError"`
+	EstimateCoverage   *float64 `json:"estimateCoverage"`
 	EstimateErrorCount *int64   `json:"estimateErrorCount"`
 }
 
@@ -94,8 +95,8 @@ func ratesOf(s *watch.Sample) (r Rates) {
 	if s.WaitCount > 0 {
 		r.WaitP50Millis, r.WaitP95Millis = &s.WaitP50Millis, &s.WaitP95Millis
 	}
-	if s.EstimateErrorCount > 0 {
-		r.EstimateError = &s.EstimateError
+	if s.Judged() {
+		r.EstimateError, r.EstimateCoverage = &s.EstimateError, &s.EstimateCoverage
 	}
 	return r
 }

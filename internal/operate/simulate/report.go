@@ -54,9 +54,9 @@ type Report struct {
 	// Thirds by the third of the wait in which they were told. Moved is the share of
 	// consecutive ones of one visitor between which the told time of entry moved by more than a
 	// tenth of the whole wait.
-	Foreseen Told    `json:"foreseen"`
-	Thirds   [3]Told `json:"thirds"`
-	Moved    float64 `json:"moved"`
+	Foreseen measure.Told    `json:"foreseen"`
+	Thirds   [3]measure.Told `json:"thirds"`
+	Moved    float64         `json:"moved"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`

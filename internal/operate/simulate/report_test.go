@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -55,14 +56,14 @@ func TestVisits(t *testing.T) {
 	good, bad, soon := in(0, 100), in(0, 200), in(0, 3)
 	good.polls, bad.polls, soon.polls = 10, 30, 2
 	// 0 % off, and held; 20 % off, a tenth of the wait later; 30 % off, a seventh earlier.
-	good.estimates = []told{
-		{at: 0, millis: 100_000, low: 90_000, high: 110_000},
-		{at: 50 * second, millis: 60_000, low: 55_000, high: 70_000},
-		{at: 60 * second, millis: 36_000, low: 30_000, high: 50_000},
+	good.estimates = []estimate.Told{
+		{Millis: 100_000, LowMillis: 90_000, HighMillis: 110_000},
+		{AtMicros: 50 * second, Millis: 60_000, LowMillis: 55_000, HighMillis: 70_000},
+		{AtMicros: 60 * second, Millis: 36_000, LowMillis: 30_000, HighMillis: 50_000},
 	}
-	bad.estimates = []told{{at: 0, millis: 500_000}}                                  // 150 % off
-	soon.estimates = []told{{at: 0, millis: 1_000_000}}                               // too near to tell
-	gone := visitor{state: left, polls: 1_000, estimates: []told{{at: 0, millis: 1}}} // never in
+	bad.estimates = []estimate.Told{{Millis: 500_000}}                                  // 150 % off
+	soon.estimates = []estimate.Told{{Millis: 1_000_000}}                               // too near to tell
+	gone := visitor{state: left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
 	r := testRun(good, bad, soon, gone)
 	var out Report
 	r.visits(&out)

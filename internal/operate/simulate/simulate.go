@@ -184,7 +184,7 @@ type visitor struct {
 	leavesAt  int64 // microseconds; 0: never
 	polls     int
 	sampled   bool // whether estimates are kept
-	estimates []told
+	estimates []estimate.Told
 	state     visitorState
 	punctual  bool
 }
@@ -390,7 +390,9 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	}
 	v.position = a.Position
 	if v.sampled {
-		v.estimates = append(v.estimates, told{r.now, a.EstimateMillis, a.LowMillis, a.HighMillis})
+		v.estimates = append(v.estimates, estimate.Told{
+			AtMicros: r.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
+		})
 	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {

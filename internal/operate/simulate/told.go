@@ -4,90 +4,24 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
 )
 
-// Told says how good estimates were whose real wait was at least a window.
-type Told struct {
-	// ErrorP50 and ErrorP90 are of |estimate - wait| / wait, Bias is the median of (estimate -
-	// wait) / wait.
-	ErrorP50 float64 `json:"errorP50"`
-	ErrorP90 float64 `json:"errorP90"`
-	Bias     float64 `json:"bias"`
-	// Covered is the share of ranges that held the real wait, Width the median of how wide they
-	// were, in waits.
-	Covered float64 `json:"covered"`
-	Width   float64 `json:"width"`
-}
-
-// told is one estimate: when, in microseconds, and what, in milliseconds.
-type told struct{ at, millis, low, high int64 }
-
-// tolds collects some.
-type tolds struct {
-	errs, bias, width []float64
-	covered           int
-}
-
-func (c *tolds) add(t told, real float64) {
-	by := (float64(t.millis) - real) / real
-	c.bias, c.errs = append(c.bias, by), append(c.errs, math.Abs(by))
-	c.width = append(c.width, float64(t.high-t.low)/real)
-	if float64(t.low) <= real && real <= float64(t.high) {
-		c.covered++
-	}
-}
-
-func (c *tolds) sum() Told {
-	slices.Sort(c.errs)
-	slices.Sort(c.bias)
-	slices.Sort(c.width)
-	return Told{
-		ErrorP50: measure.Percentile(c.errs, 50), ErrorP90: measure.Percentile(c.errs, 90), Bias: measure.Percentile(c.bias, 50),
-		Covered: float64(c.covered) / max(1, float64(len(c.errs))), Width: measure.Percentile(c.width, 50),
-	}
-}
-
 // told compares what visitors were told with what became.
 func (r *run) told(out *Report, windowMillis int64) {
-	var all, foreseen tolds
-	var thirds [3]tolds
-	moved, pairs := 0, 0
-	for i := range r.visitors {
-		v := &r.visitors[i]
-		if v.state != inside {
-			continue
-		}
-		whole := v.admitted - v.joined
-		for i, t := range v.estimates {
-			real := float64(v.admitted-t.at) / 1000
-			if real < float64(windowMillis) {
-				continue
-			}
-			all.add(t, real)
-			if r.crosses(t.at, v.admitted) {
-				continue
-			}
-			foreseen.add(t, real)
-			thirds[min(2, 3*(t.at-v.joined)/whole)].add(t, real)
-			if i > 0 {
-				pairs++
-				if was := v.estimates[i-1]; math.Abs(float64(t.at+1000*t.millis-was.at-1000*was.millis)) > float64(whole)/10 {
-					moved++
-				}
+	e := measure.EstimatesOf(func(yield func(measure.Entered) bool) {
+		for i := range r.visitors {
+			v := &r.visitors[i]
+			if v.state == inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: v.estimates}) {
+				return
 			}
 		}
-	}
-	sum := all.sum()
-	out.EstimateErrorP50, out.EstimateErrorP90 = sum.ErrorP50, sum.ErrorP90
-	out.Foreseen, out.Moved = foreseen.sum(), float64(moved)/float64(max(1, pairs))
-	for i := range thirds {
-		out.Thirds[i] = thirds[i].sum()
-	}
+	}, windowMillis, r.crosses)
+	out.EstimateErrorP50, out.EstimateErrorP90 = e.All.ErrorP50, e.All.ErrorP90
+	out.Foreseen, out.Thirds, out.Moved = e.Foreseen, e.Thirds, e.Moved
 }
 
 // crosses reports whether an operator changed the limit between the two times, which

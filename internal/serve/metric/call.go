@@ -30,20 +30,8 @@ func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 	}
 }
 
-// Heard implements registry.Meter: it compares estimates with what the waits became, and
-// counts places that were put back.
-func (m *Metrics) Heard(zoneID string, a line.Answer) {
-	switch a.Status {
-	default: // of the others, nothing is to be learned
-	case line.Waiting:
-		m.Gave(zoneID, a.Place.ID, time.Duration(a.EstimateMillis)*time.Millisecond, time.UnixMilli(a.State.NowMillis))
-	case line.Admitted:
-		m.Admitted(zoneID, a.Place.ID, time.UnixMilli(a.AdmittedAtMillis))
-	}
-	if a.Restored {
-		m.meter(zoneID).restored.Inc()
-	}
-}
+// Restored implements registry.Meter.
+func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
 
 // ClockAhead implements registry.Meter.
 func (m *Metrics) ClockAhead(zoneID string, by time.Duration) {

@@ -2,13 +2,13 @@
 //
 //	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
 //	registry ── Know, Forget ──> which zones have series (zone.go)
-//	store calls ── Store ──> time per call, restored places, and how
-//	                         good the estimates were (store.go, estimate.go)
+//	registry ── Called, Restored ──> time per call to the store, restored places (call.go)
+//	registry ── Judged ──> how good the estimates were (estimate.go)
 //	fallback ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
 //	the kernel ── overflows ──> connections that it turned away (listen.go)
-//	watch ── EstimateError ──> how good the estimates were lately (estimate.go)
+//	watch ── Estimates ──> how good the estimates were in ten minutes (estimate.go)
 //
 // Labels are bounded: a zone that the server knows, or "" where the zone is not
 // known; an outcome or code from a fixed list. Every combination is there from

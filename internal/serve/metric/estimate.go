@@ -2,172 +2,96 @@ package metric
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/estimate"
 )
 
 const (
-	// sampleMask picks 1 of 16 visitors. Ids are random or hashes, so their
-	// low bits are as good as a die, and the same on every server.
-	sampleMask = 0x0f
-	// maxSampled bounds what is remembered for one zone: about 1 MB.
-	maxSampled = 10_000
-	// minRealWait is the shortest wait that an error is computed of: below
-	// it, the polling period is all that one sees.
-	minRealWait = time.Second
-
-	// maxRecent bounds the errors that are kept for one zone: 6 KB, and a
-	// minute's worth up to 4,000 admissions in one; of more, the latest.
-	maxRecent = 256
-	// recentSpan is how long an error counts; enoughRecent of them count for
-	// seldomSpan, so that a small zone has a figure too.
-	recentSpan   = time.Minute
-	enoughRecent = 20
-	seldomSpan   = 10 * time.Minute
+	// latelyMinutes is for how long estimates count in what Estimates says: up to ten minutes, and
+	// no less than nine.
+	latelyMinutes = 10
+	// Errors are kept in steps of a tenth, from leastError to 1,000 %: 4 KB for a zone. So a median is right to a
+	// twentieth of itself.
+	errorSteps  = 100
+	leastError  = 0.001
+	errorFactor = 1.1
 )
 
-// Gave remembers the first estimate that a visitor gets, if the visitor is one
-// of the sample. now is on the store's clock.
-func (m *Metrics) Gave(zoneID string, id line.ID, estimate time.Duration, now time.Time) {
-	if sampled(id) {
-		m.meter(zoneID).estimates.gave(id, estimate, now)
-	}
-}
-
-// Admitted compares the remembered estimate with what the wait became. now is
-// the moment of admission on the store's clock.
-func (m *Metrics) Admitted(zoneID string, id line.ID, now time.Time) {
-	if !sampled(id) {
+// Judged implements registry.Meter: an estimate was so good that somebody had been told.
+func (m *Metrics) Judged(zoneID string, j estimate.Judgement) {
+	z := m.meter(zoneID)
+	z.estimateErrors.Observe(j.Error())
+	if j.Outcome == estimate.NoRange {
 		return
 	}
-	z := m.meter(zoneID)
-	if ratio, ok := z.estimates.admitted(id, now); ok {
-		z.estimateErrors.Observe(ratio)
-		z.recentErrors.add(m.now(), ratio)
-	}
+	z.ranges[j.Outcome].Inc()
+	z.rangeWidths.Observe(j.Width)
+	z.lately.add(m.now(), j)
 }
 
-// EstimateError returns the median of the relative errors of a zone's estimates
-// that this server has measured in the last minute, and of how many; where those
-// are fewer than 20, of up to 20 of the last ten minutes. 0 of 0 if there are
-// none.
-func (m *Metrics) EstimateError(zoneID string) (median float64, of int) {
+// Estimates returns what share of the ranges held the real wait that visitors of a zone had been
+// told who were let in within the last ten minutes, and the median of |estimate - real| / real, of
+// so many that this server told and judged. 0 of 0 if there are none.
+func (m *Metrics) Estimates(zoneID string) (coverage, median float64, of int64) {
 	z, ok := (*m.zones.Load())[zoneID]
 	if !ok {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return z.recentErrors.median(m.now())
+	return z.lately.sum(m.now())
 }
 
-func sampled(id line.ID) bool { return id[len(id)-1]&sampleMask == 0 }
-
-// sample remembers the estimates of up to maxSampled visitors; a further one
-// pushes the oldest out. The zero value is ready.
-type sample struct {
-	mu    sync.Mutex
-	given map[line.ID]given
-	// ring holds the ids in the order in which they came; once it is full,
-	// next is the oldest. A slot may name one who was admitted since.
-	ring []line.ID
-	next int
+// lately counts judgements by the minute. The zero value is ready.
+type lately struct {
+	mu      sync.Mutex
+	minutes [latelyMinutes]struct {
+		minute, held int64
+		errors       [errorSteps]uint32
+	}
 }
 
-// given is one estimate; slot is its id's place in the ring.
-type given struct {
-	estimate time.Duration
-	at       time.Time
-	slot     int
+func (l *lately) add(now time.Time, j estimate.Judgement) {
+	step := 0
+	if e := j.Error(); e > leastError {
+		step = min(errorSteps-1, 1+int(math.Log(e/leastError)/math.Log(errorFactor)))
+	}
+	minute := now.Unix() / 60
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := &l.minutes[minute%latelyMinutes]
+	if at.minute != minute {
+		at.minute, at.held, at.errors = minute, 0, [errorSteps]uint32{}
+	}
+	at.errors[step]++
+	if j.Outcome == estimate.Held {
+		at.held++
+	}
 }
 
-func (s *sample) gave(id line.ID, estimate time.Duration, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.given[id]; ok {
-		return
-	}
-	if s.given == nil {
-		s.given = make(map[line.ID]given)
-	}
-	slot := s.next
-	if len(s.ring) < maxSampled {
-		s.ring = append(s.ring, id)
-	} else {
-		if oldest := s.ring[slot]; s.given[oldest].slot == slot {
-			delete(s.given, oldest)
+func (l *lately) sum(now time.Time) (coverage, median float64, of int64) {
+	var errors [errorSteps]int64
+	held, minute := int64(0), now.Unix()/60
+	l.mu.Lock()
+	for i := range l.minutes {
+		if at := &l.minutes[i]; at.minute <= minute && at.minute > minute-latelyMinutes {
+			held += at.held
+			for step, n := range at.errors {
+				errors[step] += int64(n)
+				of += int64(n)
+			}
 		}
-		s.ring[slot] = id
 	}
-	s.next = (slot + 1) % maxSampled
-	s.given[id] = given{estimate: estimate, at: now, slot: slot}
-}
-
-// admitted returns the relative error of the visitor's estimate, and forgets
-// it; or false if there is none, or the wait was too short to tell.
-func (s *sample) admitted(id line.ID, now time.Time) (ratio float64, ok bool) {
-	s.mu.Lock()
-	g, ok := s.given[id]
-	delete(s.given, id)
-	s.mu.Unlock()
-	waited := now.Sub(g.at)
-	if !ok || waited < minRealWait {
-		return 0, false
+	l.mu.Unlock()
+	if of == 0 {
+		return 0, 0, 0
 	}
-	return math.Abs((g.estimate - waited).Seconds()) / waited.Seconds(), true
-}
-
-// reset forgets everybody, and gives the memory back.
-func (s *sample) reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.given, s.ring, s.next = nil, nil, 0
-}
-
-// recent are the latest errors of a zone's estimates, maxRecent at most. The zero
-// value is ready.
-type recent struct {
-	mu   sync.Mutex
-	ring []measured
-	next int // the oldest, once the ring is full
-}
-
-// measured is one error and when it was seen, on this server's clock.
-type measured struct {
-	at    time.Time
-	ratio float64
-}
-
-func (r *recent) add(now time.Time, ratio float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ring) < maxRecent {
-		r.ring = append(r.ring, measured{now, ratio})
-		return
+	step := 0
+	for below := errors[0]; 2*below < of; below += errors[step] {
+		step++
 	}
-	r.ring[r.next] = measured{now, ratio}
-	r.next = (r.next + 1) % maxRecent
-}
-
-// median of those that count now: the mean of the middle two, if they are even.
-func (r *recent) median(now time.Time) (ratio float64, of int) {
-	r.mu.Lock()
-	var ratios []float64
-	for i := range r.ring {
-		// From the newest to the oldest.
-		e := r.ring[(r.next+len(r.ring)-1-i)%len(r.ring)]
-		age := now.Sub(e.at)
-		if age > seldomSpan || age > recentSpan && i >= enoughRecent {
-			break
-		}
-		ratios = append(ratios, e.ratio)
+	if step > 0 {
+		median = leastError * math.Pow(errorFactor, float64(step)-0.5)
 	}
-	r.mu.Unlock()
-	n := len(ratios)
-	if n == 0 {
-		return 0, 0
-	}
-	slices.Sort(ratios)
-	return (ratios[(n-1)/2] + ratios[n/2]) / 2, n
+	return float64(held) / float64(of), median, of
 }

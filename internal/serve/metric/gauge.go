@@ -32,14 +32,13 @@ type gauge struct {
 // gauges show each zone's line as it was last seen. A zone whose store does not
 // answer has no series in that scrape: a gap is true, an old value would not be.
 type gauges struct {
-	lines   Lines
-	metrics *Metrics
-	gauges  []gauge
+	lines  Lines
+	gauges []gauge
 }
 
 // Show registers the gauges of all zones, asked of l at each scrape.
 func (m *Metrics) Show(l Lines) error {
-	return m.register(&gauges{lines: l, metrics: m, gauges: zoneGauges()})
+	return m.register(&gauges{lines: l, gauges: zoneGauges()})
 }
 
 // zoneGauges are the gauges of a zone. All servers of one store show the same:
@@ -187,10 +186,6 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	for settings, stats := range g.lines.Last() {
-		if stats.State.Waiting == 0 {
-			// Whoever's estimate is still remembered has left.
-			g.metrics.meter(settings.ZoneID).estimates.reset()
-		}
 		for _, x := range g.gauges {
 			labels := append([]string{settings.ZoneID}, x.mode...)
 			out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.value(settings, stats), labels...)

@@ -30,8 +30,8 @@ var (
 	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
 	// stepBuckets are fine around the second in which a step must be made.
 	stepBuckets = []float64{.25, .5, .75, 1, 2, 5, 15, 60, 300}
-	// errorBuckets are fine around 0.15, the most that the median should be.
-	errorBuckets = []float64{.02, .05, .1, .15, .2, .3, .4, .5, .75, 1, 2, 5}
+	// ratioBuckets are of waits, and fine around 0.15, the most that the median of errors should be.
+	ratioBuckets = []float64{.02, .05, .1, .15, .2, .3, .4, .5, .75, 1, 2, 5}
 )
 
 // Options of Metrics. All are optional.
@@ -57,6 +57,8 @@ type Metrics struct {
 	localAdmissions        *prometheus.CounterVec
 	storeFailing, clock    *prometheus.GaugeVec
 	waits, estimateErrors  *prometheus.HistogramVec
+	ranges                 *prometheus.CounterVec
+	rangeWidths            *prometheus.HistogramVec
 	steps                  *prometheus.HistogramVec
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
@@ -96,8 +98,12 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		waits: histogram("queue_wait_seconds", "How long those who were let in had waited.",
 			waitBuckets, "zone"),
 		estimateErrors: histogram("queue_estimate_error_ratio",
-			"|estimate - real| / real, of the first estimate that a visitor got; 1 of 16 visitors, real waits of 1 s or more.",
-			errorBuckets, "zone"),
+			"|estimate - real| / real, of the estimates that some of those who were let in had been told; real waits of a window or more.",
+			ratioBuckets, "zone"),
+		ranges: counter("queue_estimate_ranges_total",
+			"Ranges that some of those who were let in had been told, by where the real wait lay.", "zone", "outcome"),
+		rangeWidths: histogram("queue_estimate_range_width_ratio",
+			"How wide those ranges were, as a share of the real wait.", ratioBuckets, "zone"),
 		steps: histogram("queue_event_step_delay_seconds",
 			"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.", stepBuckets, "zone"),
 		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
@@ -115,7 +121,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	build.Set(1)
 	m.ofZones = []vec{
 		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
-		m.waits, m.estimateErrors,
+		m.waits, m.estimateErrors, m.ranges, m.rangeWidths,
 	}
 	for _, v := range m.ofZones {
 		if err := m.register(v); err != nil {

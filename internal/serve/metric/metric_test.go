@@ -2,7 +2,6 @@ package metric
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -68,6 +68,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
+		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
 		got := map[string]int{}
@@ -136,6 +137,15 @@ func TestClockAhead(t *testing.T) {
 	m.ClockAhead("a", time.Hour)
 	if got := testutil.ToFloat64(m.clock.WithLabelValues("a")); got != 3600 {
 		t.Errorf("the zone is %v s ahead, want 3600", got)
+	}
+}
+
+func TestRestored(t *testing.T) {
+	m, _ := newTest(t)
+	m.Know("a")
+	m.Restored("a")
+	if got := testutil.ToFloat64(m.restored.WithLabelValues("a")); got != 1 {
+		t.Errorf("%v places put back, want 1", got)
 	}
 }
 
@@ -219,114 +229,51 @@ func TestRegisteringTwiceIsAnError(t *testing.T) {
 	}
 }
 
-// id returns an id of the sample.
-func id(n uint64) (id line.ID) {
-	binary.BigEndian.PutUint64(id[:], n<<4)
-	return id
+// told is a judgement of an estimate that was so far off, and whether its range held.
+func told(off float64, o estimate.Outcome) estimate.Judgement {
+	return estimate.Judgement{Off: off, Width: 0.5, Outcome: o}
 }
 
-func TestEstimateError(t *testing.T) {
-	start := time.UnixMilli(1_800_000_000_000)
-	at := start.Add
-	tests := []struct {
-		name string
-		do   func(m *Metrics)
-		want []float64 // what is observed, in sum
-	}{
-		{"exact", func(m *Metrics) {
-			m.Gave("a", id(1), 10*time.Second, at(0))
-			m.Admitted("a", id(1), at(10*time.Second))
-		}, []float64{0}},
-		{"too high by a half", func(m *Metrics) {
-			m.Gave("a", id(1), 15*time.Second, at(0))
-			m.Admitted("a", id(1), at(10*time.Second))
-		}, []float64{0.5}},
-		{"too low by a half; the first estimate counts", func(m *Metrics) {
-			m.Gave("a", id(1), 5*time.Second, at(0))
-			m.Gave("a", id(1), 2*time.Second, at(8*time.Second))
-			m.Admitted("a", id(1), at(10*time.Second))
-		}, []float64{0.5}},
-		{"observed once", func(m *Metrics) {
-			m.Gave("a", id(1), 15*time.Second, at(0))
-			m.Admitted("a", id(1), at(10*time.Second))
-			m.Admitted("a", id(1), at(20*time.Second))
-		}, []float64{0.5}},
-		{"too short to tell", func(m *Metrics) {
-			m.Gave("a", id(1), 15*time.Second, at(0))
-			m.Admitted("a", id(1), at(999*time.Millisecond))
-		}, nil},
-		{"clock set back", func(m *Metrics) {
-			m.Gave("a", id(1), 15*time.Second, at(0))
-			m.Admitted("a", id(1), at(-time.Minute))
-		}, nil},
-		{"never estimated", func(m *Metrics) { m.Admitted("a", id(1), at(time.Minute)) }, nil},
-		{"not of the sample", func(m *Metrics) {
-			m.Gave("a", line.ID{7: 1}, 15*time.Second, at(0))
-			m.Admitted("a", line.ID{7: 1}, at(10*time.Second))
-		}, nil},
-		{"another zone's", func(m *Metrics) {
-			m.Gave("b", id(1), 15*time.Second, at(0))
-			m.Admitted("a", id(1), at(10*time.Second))
-		}, nil},
+// TestJudged: errors, ranges and their widths are counted by zone; who was told no range has but an error.
+func TestJudged(t *testing.T) {
+	m, reg := newTest(t)
+	m.Know("a", "b")
+	m.Judged("a", told(0.25, estimate.Held))
+	m.Judged("a", told(-0.25, estimate.Held))
+	m.Judged("a", told(2, estimate.Sooner))
+	m.Judged("a", told(-0.5, estimate.Later))
+	m.Judged("a", estimate.Judgement{Off: 1, Outcome: estimate.NoRange})
+	m.Judged("nowhere known", told(1, estimate.Held))
+	if n, sum, both := observed(t, reg, "queue_estimate_error_ratio", "zone", "a"); n != 5 || sum != 4 || !both {
+		t.Errorf("%d errors, sum %v, classic and native: %v", n, sum, both)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m, reg := newTest(t)
-			m.Know("a")
-			m.Know("b")
-			tt.do(m)
-			n, sum, _ := observed(t, reg, "queue_estimate_error_ratio", "zone", "a")
-			var want float64
-			for _, w := range tt.want {
-				want += w
-			}
-			if int(n) != len(tt.want) || sum != want {
-				t.Errorf("%d observations, sum %v; want %v", n, sum, tt.want)
-			}
-		})
+	if n, sum, both := observed(t, reg, "queue_estimate_range_width_ratio", "zone", "a"); n != 4 || sum != 2 || !both {
+		t.Errorf("%d widths, sum %v, classic and native: %v", n, sum, both)
 	}
-}
-
-func TestSampleForgetsTheOldest(t *testing.T) {
-	var s sample
-	now := time.UnixMilli(1_800_000_000_000)
-	later := now.Add(time.Minute)
-	known := func(n uint64) bool {
-		_, ok := s.given[id(n)]
-		return ok
+	for outcome, want := range map[string]float64{"held": 2, "sooner": 1, "later": 1} {
+		if got := testutil.ToFloat64(m.ranges.WithLabelValues("a", outcome)); got != want {
+			t.Errorf("%s: %v, want %v", outcome, got, want)
+		}
 	}
-	for n := range uint64(maxSampled) {
-		s.gave(id(n), time.Second, now)
+	if coverage, _, of := m.Estimates("a"); coverage != 0.5 || of != 4 {
+		t.Errorf("%v of %d held", coverage, of)
 	}
-	s.admitted(id(0), later)         // its slot is free, its id still in the ring
-	s.gave(id(maxSampled), 0, now)   // takes the slot of 0
-	s.gave(id(0), 0, now)            // back again: takes the slot of 1
-	s.gave(id(maxSampled+1), 0, now) // takes the slot of 2
-	if known(1) || known(2) || !known(0) || !known(3) || !known(maxSampled) || !known(maxSampled+1) {
-		t.Errorf("0: %v, 1: %v, 2: %v, 3: %v", known(0), known(1), known(2), known(3))
-	}
-	if len(s.given) > maxSampled || len(s.ring) != maxSampled {
-		t.Errorf("%d remembered in a ring of %d", len(s.given), len(s.ring))
-	}
-	s.reset()
-	s.gave(id(1), time.Second, now)
-	if ratio, ok := s.admitted(id(1), now.Add(2*time.Second)); !ok || ratio != 0.5 {
-		t.Errorf("after reset: %v, %v", ratio, ok)
+	if _, _, of := m.Estimates("b"); of != 0 {
+		t.Errorf("%d in another zone", of)
 	}
 }
 
 func TestHotPathAllocatesNothing(t *testing.T) {
 	m, _ := newTest(t)
 	m.Know("a")
-	now := time.UnixMilli(1_800_000_000_000)
-	m.Gave("a", id(1), time.Second, now)
-	a := line.Answer{Place: line.Place{ID: id(1)}, EstimateMillis: 5}
+	j := told(0.1, estimate.Held)
 	got := testing.AllocsPerRun(100, func() {
 		m.Poll("a", "waiting")
 		m.Join("a", "waiting")
 		m.Refuse("a", "line_full")
 		m.Called(store.Poll, time.Millisecond, nil)
-		m.Heard("a", a)
+		m.Restored("a")
+		m.Judged("a", j)
 	})
 	if got != 0 {
 		t.Errorf("%v allocations, want 0", got)
@@ -357,24 +304,6 @@ func TestCallsAreMeasured(t *testing.T) {
 		if n, sum, both := observed(t, reg, "queue_store_call_seconds", "call", name); n != 9 || sum != 18 || !both {
 			t.Errorf("%s: %d observations, sum %v, classic and native: %v", name, n, sum, both)
 		}
-	}
-}
-
-func TestEstimatesAndRestoredPlacesAreHeard(t *testing.T) {
-	m, reg := newTest(t)
-	m.Know("a")
-	place := line.Place{ID: id(1)}
-	m.Heard("a", line.Answer{
-		Status: line.Waiting, Place: place, EstimateMillis: 15_000, Restored: true,
-		State: line.State{NowMillis: 1_000},
-	})
-	m.Heard("a", line.Answer{Status: line.Admitted, Place: place, AdmittedAtMillis: 11_000})
-	m.Heard("a", line.Answer{Status: line.AdmittedBefore, Place: place, AdmittedAtMillis: 11_000})
-	if n, sum, _ := observed(t, reg, "queue_estimate_error_ratio", "zone", "a"); n != 1 || sum != 0.5 {
-		t.Errorf("%d errors, sum %v", n, sum)
-	}
-	if got := testutil.ToFloat64(m.restored.WithLabelValues("a")); got != 1 {
-		t.Errorf("restored = %v", got)
 	}
 }
 
@@ -469,15 +398,11 @@ func TestGauges(t *testing.T) {
 
 	l.state, l.zones = line.State{}, []string{"b"}
 	m.Know("b")
-	m.Gave("b", id(1), time.Second, time.UnixMilli(0))
 	if n := series(t, reg, "queue_waiting", "a"); n != 0 {
 		t.Error("a zone that is gone is still shown")
 	}
 	if got := testutil.ToFloat64(m.joins.WithLabelValues("b", "waiting")); got != 0 {
 		t.Errorf("joins = %v", got)
-	}
-	if len(m.meter("b").estimates.given) != 0 {
-		t.Error("estimates are kept although nobody waits")
 	}
 }
 
@@ -497,45 +422,44 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestRecentEstimateError is the median of the last minute; of a small zone, of the
-// latest 20 of ten minutes.
-func TestRecentEstimateError(t *testing.T) {
+// TestEstimatesOfTenMinutes: of each minute at once, and none later than ten minutes.
+func TestEstimatesOfTenMinutes(t *testing.T) {
 	m, _ := newTest(t)
-	now := time.UnixMilli(0)
+	now := time.Unix(0, 0)
 	m.now = func() time.Time { return now }
 	m.Know("a")
-	n := uint64(0)
-	admit := func(ratio float64) {
-		n++
-		m.Gave("a", id(n), time.Duration((1+ratio)*float64(10*time.Second)), time.UnixMilli(0))
-		m.Admitted("a", id(n), time.UnixMilli(10_000))
-	}
-	check := func(when string, want float64, of int) {
+	check := func(when string, coverage, median float64, of int64) {
 		t.Helper()
-		got, n := m.EstimateError("a")
-		if math.Abs(got-want) > 1e-9 || n != of {
-			t.Errorf("%s: %v of %d, want %v of %d", when, got, n, want, of)
+		gotCoverage, gotMedian, n := m.Estimates("a")
+		if math.Abs(gotCoverage-coverage) > 1e-9 || math.Abs(gotMedian-median) > median/20 || n != of {
+			t.Errorf("%s: %v held, %v off, of %d; want %v, %v, %d", when, gotCoverage, gotMedian, n, coverage, median, of)
 		}
 	}
-	check("before the first", 0, 0)
-	for i := range 10 {
-		admit(float64(i) / 10)
+	check("before the first", 0, 0, 0)
+	for i := range 4 {
+		m.Judged("a", told(0.1*float64(i), estimate.Outcome(min(i, 2))))
 	}
-	check("ten", 0.45, 10)
+	check("four", 0.25, 0.1, 4)
 	now = now.Add(9 * time.Minute)
-	check("nine minutes later", 0.45, 10)
-	for range 15 {
-		admit(0.3)
+	check("nine minutes later", 0.25, 0.1, 4)
+	for range 6 {
+		m.Judged("a", told(20, estimate.Held))
 	}
-	check("15 more, and 5 of the old ones", 0.3, 20)
-	for range 1000 {
-		admit(0.1)
+	check("six more, who were told far too much", 0.7, 12, 10)
+	now = now.Add(time.Minute)
+	check("when the first are old", 1, 12, 6)
+	for range 7 {
+		m.Judged("a", told(0.0005, estimate.Later))
 	}
-	check("as many as are kept", 0.1, maxRecent)
-	now = now.Add(10*time.Minute + time.Second)
-	check("when all are old", 0, 0)
-	if got, n := m.EstimateError("b"); got != 0 || n != 0 {
-		t.Errorf("a zone that is not known: %v of %d", got, n)
+	check("as good as exact", 6.0/13, 0, 13)
+	now = now.Add(10 * time.Minute)
+	check("when all are old", 0, 0, 0)
+	now = now.Add(-time.Hour)
+	check("the clock was set back", 0, 0, 0)
+	m.Judged("a", told(0.3, estimate.Held))
+	check("and again", 1, 0.3, 1)
+	if _, _, n := m.Estimates("b"); n != 0 {
+		t.Errorf("a zone that is not known: %d", n)
 	}
 }
 
@@ -548,8 +472,8 @@ func TestConcurrentUse(t *testing.T) {
 			for n := range uint64(500) {
 				m.Know(zoneID)
 				m.Poll(zoneID, pollOutcomes[int(n)%len(pollOutcomes)])
-				m.Gave(zoneID, id(n), time.Second, time.UnixMilli(0))
-				m.Admitted(zoneID, id(n), time.UnixMilli(5000))
+				m.Judged(zoneID, told(0.1, estimate.Held))
+				m.Estimates(zoneID)
 				if n%100 == 0 {
 					m.Forget(zoneID)
 				}
@@ -569,11 +493,9 @@ func BenchmarkMeasuredPoll(b *testing.B) {
 		b.Fatal(err)
 	}
 	m.Know("a")
-	a := line.Answer{Place: line.Place{ID: line.ID{7: 1}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Called(store.Poll, time.Millisecond, nil)
-		m.Heard("a", a)
 		m.Poll("a", "waiting")
 	}
 }

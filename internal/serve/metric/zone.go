@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/site"
 )
 
@@ -34,8 +35,10 @@ type zoneMeter struct {
 	storeFailing, clock   prometheus.Gauge
 	waits, estimateErrors prometheus.Observer
 	steps                 prometheus.Observer
-	estimates             sample
-	recentErrors          recent
+	// ranges are by estimate.Outcome.
+	ranges      [len(estimate.Outcomes)]prometheus.Counter
+	rangeWidths prometheus.Observer
+	lately      lately
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not
@@ -104,7 +107,7 @@ func (m *Metrics) Know(zoneIDs ...string) {
 		if _, ok := zones[id]; ok {
 			continue
 		}
-		zones[id] = &zoneMeter{
+		z := &zoneMeter{
 			joins:           resolve(m.joins, id, joinOutcomes),
 			polls:           resolve(m.polls, id, pollOutcomes),
 			refusals:        resolve(m.refusals, id, m.codes),
@@ -118,7 +121,12 @@ func (m *Metrics) Know(zoneIDs ...string) {
 			clock:           m.clock.WithLabelValues(id),
 			waits:           m.waits.WithLabelValues(id),
 			estimateErrors:  m.estimateErrors.WithLabelValues(id),
+			rangeWidths:     m.rangeWidths.WithLabelValues(id),
 		}
+		for o, name := range estimate.Outcomes {
+			z.ranges[o] = m.ranges.WithLabelValues(id, name)
+		}
+		zones[id] = z
 	}
 	m.zones.Store(&zones)
 }

@@ -1,0 +1,65 @@
+package estimate
+
+import "math"
+
+// Told is an estimate and its range, as a visitor was told them.
+type Told struct {
+	// AtMicros is when, in Unix microseconds.
+	AtMicros int64
+	// Millis is the estimate, LowMillis and HighMillis the range; both 0 where none was told.
+	Millis, LowMillis, HighMillis int64
+}
+
+// Judgement is how what was told compares with the wait that became of it.
+type Judgement struct {
+	// Off is (estimate - wait) / wait, Width how wide the range was, in waits.
+	Off, Width float64
+	Outcome    Outcome
+}
+
+// Error is |estimate - wait| / wait.
+func (j Judgement) Error() float64 { return math.Abs(j.Off) }
+
+// Outcome is where the wait lay.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Held: within the range.
+	Held Outcome = iota
+	// Sooner and Later: the visitor entered before the range began, and after its end.
+	Sooner
+	Later
+	// NoRange: none was told.
+	NoRange
+)
+
+// Outcomes are those of a range that was told, as metrics write them.
+var Outcomes = [...]string{Held: "held", Sooner: "sooner", Later: "later"}
+
+// Judge compares what was told with when its visitor entered, in Unix microseconds. It returns
+// false for one who entered within the window: of so short a wait the moment of a poll decides.
+func (t Told) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
+	wait := float64(enteredMicros-t.AtMicros) / 1000
+	if wait < float64(windowMillis) || wait <= 0 {
+		return j, false
+	}
+	j.Off, j.Width = (float64(t.Millis)-wait)/wait, float64(t.HighMillis-t.LowMillis)/wait
+	switch {
+	case t.HighMillis == 0:
+		j.Outcome = NoRange
+	case wait < float64(t.LowMillis):
+		j.Outcome = Sooner
+	case wait > float64(t.HighMillis):
+		j.Outcome = Later
+	default:
+		j.Outcome = Held
+	}
+	return j, true
+}
+
+// Changed reports whether an operator changed how many may enter between the two tables: what the
+// one before told is not to be judged by what became.
+func (t *Table) Changed(before *Table) bool {
+	return t != nil && before != nil && (t.pace != before.pace || t.held != before.held)
+}
