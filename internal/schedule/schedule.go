@@ -109,7 +109,7 @@ func (s *Schedule) makeSteps(ctx context.Context) {
 		return
 	}
 	for _, z := range zones {
-		s.log(ctx, z.ZoneID, "what is due of an event", s.look(ctx, z))
+		s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
 	}
 }
 
@@ -142,9 +142,9 @@ func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
 	s.mu.Unlock()
 	switch {
 	case err != nil && !before && ctx.Err() == nil:
-		s.Logger.Warn(what+" cannot be done yet, and is tried again until it can", "zone", zoneID, "error", err)
+		s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
 	case err == nil && before:
-		s.Logger.Info(what+" is done again", "zone", zoneID)
+		s.Logger.Info("what is due of an event is done again", "zone", zoneID, "what", what)
 	}
 }
 
