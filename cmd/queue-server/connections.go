@@ -143,48 +143,48 @@ type connection struct {
 // them a request, which costs more than routing it. Most make no difference: one that is later
 // than the one before by less than a second, and one that is taken away before another is set.
 type timeLimit struct {
+	// mu is held while the connection is told: an http.Server reads ahead in one goroutine, and ends that in another.
+	mu sync.Mutex
 	// by is the one that is set. lapsed: it is to be taken away before the connection is used.
 	by     time.Time
-	lapsed atomic.Bool
+	lapsed bool
 }
 
-// changes reports whether the connection is to be given this one.
-func (l *timeLimit) changes(to time.Time) bool {
-	if l.lapsed.Store(to.IsZero()); to.IsZero() {
-		return false
+// change gives the connection this one, if it makes a difference.
+func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lapsed = to.IsZero(); l.lapsed {
+		return nil
 	}
 	if later := to.Sub(l.by); later >= 0 && later < time.Second {
-		return false
+		return nil
 	}
 	l.by = to
-	return true
+	return set(to)
 }
 
 // lapses takes one away that has lapsed.
 func (l *timeLimit) lapses(set func(time.Time) error) error {
-	if !l.lapsed.Load() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.lapsed {
 		return nil
 	}
-	l.lapsed.Store(false)
+	l.lapsed = false
 	l.by = time.Time{}
 	return set(time.Time{})
 }
 
 // SetWriteDeadline is that of a net.Conn, for the next write on.
 func (c *connection) SetWriteDeadline(t time.Time) error {
-	if c.writes.changes(t) {
-		return c.TCPConn.SetWriteDeadline(t)
-	}
-	return nil
+	return c.writes.change(t, c.TCPConn.SetWriteDeadline)
 }
 
 // SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
 // it is taken away: each request has one.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	if c.reads.changes(t) {
-		return c.TCPConn.SetReadDeadline(t)
-	}
-	return nil
+	return c.reads.change(t, c.TCPConn.SetReadDeadline)
 }
 
 // SetDeadline is both.

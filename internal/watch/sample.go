@@ -72,6 +72,9 @@ type Sample struct {
 	WaitCount     int64 `json:"waitCount" known:"rates"`
 	// EstimateMillis is the expected wait of one who joins now.
 	EstimateMillis int64 `json:"estimateMillis"`
+	// EstimateLowMillis and EstimateHighMillis hold that four times of five.
+	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range"`
+	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range"`
 	// EstimateError is the median of |estimate - real| / real, EstimateCoverage the share of
 	// ranges that held the real wait, of EstimateErrorCount that this server told some of
 	// those who were admitted in the last ten minutes.
@@ -116,6 +119,7 @@ var knownWhen = map[string]func(*Sample) bool{
 	"":        (*Sample).Known,
 	"rates":   func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 },
 	"waits":   func(s *Sample) bool { return s.Known() && s.WaitCount > 0 },
+	"range":   func(s *Sample) bool { return s.Known() && s.EstimateHighMillis > 0 },
 	"judged":  (*Sample).Judged,
 }
 

@@ -340,7 +340,7 @@ func (t *track) add(at time.Time, r *result) {
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
 		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
 		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, MostInSecond: r.stats.MostInSecond, Mode: r.settings.Mode,
-		EstimateMillis:     r.stats.EstimateMillis,
+		EstimateMillis: r.stats.EstimateMillis, EstimateLowMillis: r.stats.LowMillis, EstimateHighMillis: r.stats.HighMillis,
 		EstimateErrorCount: r.judged,
 	}
 	if r.judged >= enoughJudged {

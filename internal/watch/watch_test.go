@@ -122,13 +122,13 @@ func TestSample(t *testing.T) {
 		State: line.State{
 			Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 140, WindowLimit: 60,
 		},
-		EstimateMillis: 61_000,
+		EstimateMillis: 61_000, LowMillis: 52_000, HighMillis: 75_000,
 	}
 	b.second(t)
 	want := Sample{
 		At: start.UnixMilli(), Store: StoreOK,
 		Waiting: 900, Released: 70, Overdue: 20, InWindow: 15, WindowLimit: 60, InMinute: 140, PerMinute: 600,
-		Mode: zone.ModeQueue, Use: 0.25, EstimateMillis: 61_000,
+		Mode: zone.ModeQueue, Use: 0.25, EstimateMillis: 61_000, EstimateLowMillis: 52_000, EstimateHighMillis: 75_000,
 	}
 	if got := b.latest(t, "a"); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -363,8 +363,8 @@ func TestAnHourIsKept(t *testing.T) {
 	if got := cap(b.zones["a"].history.ring); got != Kept {
 		t.Errorf("room for %d samples, want %d", got, Kept)
 	}
-	if size := unsafe.Sizeof(packed{}); size != 104 || len(kept) != len(packed{}) {
-		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 104", size, len(kept))
+	if size := unsafe.Sizeof(packed{}); size != 112 || len(kept) != len(packed{}) {
+		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 112", size, len(kept))
 	}
 }
 
@@ -488,7 +488,7 @@ func TestJSON(t *testing.T) {
 		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
 		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 4.0 / 60, RateSeconds: 60, JoinsPerMinute: 7.1,
 		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
-		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateError: 0.171, EstimateCoverage: 0.823, EstimateErrorCount: 50,
+		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateLowMillis: 11, EstimateHighMillis: 21, EstimateError: 0.171, EstimateCoverage: 0.823, EstimateErrorCount: 50,
 	}
 	failing := Sample{At: start.UnixMilli(), Store: StoreFailing, FailingSince: start.UnixMilli() - 61_000}
 	for _, s := range []Sample{full, failing, {At: start.UnixMilli(), Store: StoreOK, Mode: zone.ModeOpen}} {
@@ -514,7 +514,7 @@ func TestJSON(t *testing.T) {
 				null++
 			}
 		}
-		want := map[bool]int{s == full: 1, !s.Known(): 25, s.Known() && s != full: 12}[true]
+		want := map[bool]int{s == full: 1, !s.Known(): 27, s.Known() && s != full: 14}[true]
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}

@@ -296,13 +296,13 @@ var zoneAlarms = []alarm{
 	{
 		fault: "a gateway lets 300 polls a minute through, of a limit of 600", zone: func() zone.Settings {
 			z := busy("BUSY")
-			z.IdleTimeoutSeconds = 600
+			z.IdleTimeoutSeconds = 3600
 			return z
-		}(), options: shared,
+		}(), options: alone(),
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
 			a.crowd.room = &throttled{room: a.crowd.room, every: 200 * time.Millisecond}
-			a.crowd.arrive(t.Context(), "BUSY", 300+int(5*minutes(18).Seconds()), 20*time.Second)
+			a.crowd.arrive(t.Context(), "BUSY", 300+int(5*minutes(11.5).Seconds()), 20*time.Second)
 		},
 		must: []string{"QueueEstimateOff"}, may: []string{"QueueCapacityUnused"},
 	},

@@ -125,6 +125,9 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	t["second.note"] = fmt.Sprintf("mean %.1f; at most %s in a line", float64(s.PerMinute)/60, count(window.RatesOf(s).PerSecond))
 	t["use"] = percent(now.Use)
 	t["estimate"] = span(now.EstimateMillis)
+	if now.EstimateHighMillis > 0 {
+		t["estimate.note"] = span(now.EstimateLowMillis) + " to " + span(now.EstimateHighMillis) + ", for one who joins now"
+	}
 	if s.PerMinute == 0 {
 		t["use"], t["estimate"], t["estimate.note"] = unknown, "on hold", "nobody is let in at a limit of 0"
 	}
