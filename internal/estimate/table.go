@@ -208,3 +208,14 @@ func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 	t.Tell(&a, s.LastArrivalMicros+1)
 	return a, true
 }
+
+// Wait is how long one waits who stands there, in milliseconds from a time on, or from when the
+// table was made if that was later. All who stand before it count as there: after an outage,
+// nobody seems to be.
+func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
+	p := pointAt(t.points, standsAtMicros)
+	if standsAtMicros > t.edge {
+		p.entry = t.slot + p.ahead*window.MinuteMillis/float64(t.pace)
+	}
+	return max(0, int64(p.entry)-max(t.at, fromMillis))
+}
