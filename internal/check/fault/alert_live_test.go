@@ -89,12 +89,13 @@ func (a *alarmed) corrupt(t *testing.T, key, score string, n int) {
 	a.engine.do(t, args...)
 }
 
-// throttled is a room behind a gateway that lets one poll through every so often.
+// throttled is a room behind a gateway that lets one poll through every so often, and sends others away for
+// a while.
 type throttled struct {
 	room
-	every time.Duration
-	mu    sync.Mutex
-	next  time.Time
+	every, away time.Duration
+	mu          sync.Mutex
+	next        time.Time
 }
 
 func (r *throttled) poll(ctx context.Context, zoneID, token string) (told, error) {
@@ -106,7 +107,7 @@ func (r *throttled) poll(ctx context.Context, zoneID, token string) (told, error
 	}
 	r.mu.Unlock()
 	if !pass {
-		return told{}, &refusal{code: "throttled", after: 10 * time.Second, told: true, err: errors.New("by the gateway")}
+		return told{}, &refusal{code: "throttled", after: r.away, told: true, err: errors.New("by the gateway")}
 	}
 	return r.room.poll(ctx, zoneID, token)
 }
@@ -269,7 +270,7 @@ var zoneAlarms = []alarm{
 		}(), options: shared,
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
-			a.crowd.room = &throttled{room: a.crowd.room, every: 2 * time.Second}
+			a.crowd.room = &throttled{room: a.crowd.room, every: 2 * time.Second, away: 2 * time.Second}
 			a.crowd.arrive(t.Context(), "SLOW", 400+int(minutes(8).Seconds()), time.Second)
 		},
 		must: []string{"QueueCapacityUnused"}, may: []string{"QueueEstimateOff"},
@@ -301,7 +302,7 @@ var zoneAlarms = []alarm{
 		}(), options: alone(),
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
-			a.crowd.room = &throttled{room: a.crowd.room, every: 200 * time.Millisecond}
+			a.crowd.room = &throttled{room: a.crowd.room, every: 200 * time.Millisecond, away: 10 * time.Second}
 			a.crowd.arrive(t.Context(), "BUSY", 300+int(5*minutes(11.5).Seconds()), 20*time.Second)
 		},
 		must: []string{"QueueEstimateOff"}, may: []string{"QueueCapacityUnused"},
