@@ -82,7 +82,7 @@
 //
 // Who is refused as a newcomer, in the mode open, or by a server that never heard of the line is told by
 // how many such there were in the last ten seconds: 3 s up to 1,500, 20 s from 10,000 on.
-// With admit, those come back within 3 s whose turn is within 15 s of the reach: the servers need to know
+// With admit, those come back within 3 s whose turn is within 25 s of the reach: the servers need to know
 // who is there.
 //
 // # What is remembered of it

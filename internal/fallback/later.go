@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -23,7 +24,7 @@ const (
 	unheardMillis = window.NearPeriodMillis
 	// frontMillis: where servers admit by themselves, those come back soon whose turn is within so
 	// long. TestOrderInAnOutage says what order comes of it.
-	frontMillis = 15_000
+	frontMillis = 25_000
 )
 
 // LaterError is line.ErrStoreUnavailable, with when to come back.
@@ -89,7 +90,11 @@ func (b *breaker) retryMillis(v visitor, now int64) int64 {
 // that time, and over three seconds at least, but after no less than one.
 func spread(longest int64, v visitor, now int64) int64 {
 	least := max(0, min(longest*5/8, longest-3_000))
-	return max(1_000, least+(longest-least)*(1+window.Jitter(v.place.ID[7], now))/256)
+	// By the id and the time, mixed (as SplitMix64 does): what is told next must not follow from what was told.
+	x := binary.BigEndian.Uint64(v.place.ID[:]) ^ uint64(now)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return max(1_000, least+(longest-least)*(1+int64(x>>56))/256)
 }
 
 // turned counts those who are turned away of whom it is not known when their turn is. The zero

@@ -111,12 +111,12 @@ func TestOrderInAnOutage(t *testing.T) {
 		// that one may be overtaken by, in hundredths of a window's worth.
 		used, p99, most int
 	}{
-		{1, 600, 0, 0, 90, 175, 300},
-		{1, 600, 0.35, 0.005, 90, 175, 300},
-		{2, 600, 0.35, 0, 90, 175, 300},
-		{2, 600, 0.35, 0.005, 90, 175, 300},
-		{4, 600, 0.35, 0, 85, 225, 400},
-		{10, 600, 0.35, 0, 85, 400, 800},
+		{1, 600, 0, 0, 90, 175, 350},
+		{1, 600, 0.35, 0.005, 90, 175, 350},
+		{2, 600, 0.35, 0, 90, 175, 350},
+		{2, 600, 0.35, 0.005, 90, 175, 350},
+		{4, 600, 0.35, 0, 85, 200, 400},
+		{10, 600, 0.35, 0, 85, 350, 800},
 		{2, 60, 0.35, 0, 78, 250, 350},
 	} {
 		t.Run(fmt.Sprintf("%d servers, %d a minute, %v silent, %v leaving", tt.servers, tt.perMinute, tt.silent, tt.leaving), func(t *testing.T) {
