@@ -24,8 +24,6 @@ const (
 	// ageMargin is how many times as far somebody is as the line moved on since it was looked
 	// up: for more than spanAge that takes a minute.
 	ageMargin = 30
-	// speedSpan is longer than the longest period.
-	speedSpan = window.MaxPeriodMillis*time.Millisecond + spanRefresh
 	// minTouchPeriodMillis is the shortest period that is told without asking
 	// for a position: above noteLife, and above spanAge.
 	minTouchPeriodMillis = 5_000
@@ -67,7 +65,7 @@ type rankCache struct {
 	expect, room int64
 	rates        window.Rates
 	// speeds are how many places the line moved on in a minute, at most, since the time, and in a
-	// speedSpan before it: those of visitors who have gone count.
+	// span before it that is longer than the longest period: those of visitors who have gone count.
 	speeds     [2]float64
 	speedsFrom time.Time
 	// wait: in an open zone nobody does.
@@ -149,7 +147,7 @@ func (v *rankCache) sped(at time.Time, s line.State, r window.Rates) {
 	case s.EdgePassed > 0 && speed > 0:
 		speed *= float64(s.EdgePassed) / float64(s.EdgeLive)
 	}
-	if at.Sub(v.speedsFrom) > speedSpan {
+	if at.Sub(v.speedsFrom) > time.Duration(r.PeriodCapMillis)*time.Millisecond+spanRefresh {
 		v.speeds[0], v.speeds[1], v.speedsFrom = 0, v.speeds[0], at
 	}
 	v.speeds[0] = max(v.speeds[0], speed)

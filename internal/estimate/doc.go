@@ -4,17 +4,17 @@
 //
 // # The model
 //
-// How likely one is to leave depends on how much of the wait is over. Of each who is
+// How likely one is to leave depends on how much of the wait is over, or on how long one has waited. Of each who is
 // sampled it is known when it was last here, and whether it failed to come when it was due;
 // who is silent stands in the line for an idle timeout yet. So each sample tells of the
-// last minute: how many were watched at which share of their wait, and how many left there.
-// That is a hazard by share of the wait (Kaplan and Meier's, in parts); who is still there
-// is censored at the last poll. What is young counts more (recency), samples are forgotten
+// last minute: how many were watched in which part of their wait, and how many left there.
+// That is a hazard (Kaplan and Meier's, in parts); who is still there is censored at the last poll, who left did so in
+// between (scatter). What is young counts more (recency), samples are forgotten
 // one after another (keep), and where little is known counts what earlier crowds of the
 // zone did, in the measure in which this one differs from them.
 //
-// A share of the wait, not a time: the front of a rush has gone through all of its wait
-// before the back has waited for a minute, and tells what the others will do.
+// By share, the front of a rush has gone through all of its wait before the back has waited for a minute, and tells
+// what the others will do. By time, all leave alike, wherever they stand. The one counts that makes likelier what is seen (favours).
 //
 // # The table
 //
@@ -23,16 +23,15 @@
 // gives the time of entry at each place: the table. An estimate is looked up by where the visitor stands,
 // in O(log n) of at most 514 points and without an allocation. That time does not depend
 // on when the visitor asks, so it stays as it is unless the table learns; a table moves
-// by a quarter (gain) from the one before towards what was measured, which evens the samples out.
+// by a tenth (gain) from the one before towards what was measured, and by more the more it is off (pull), which evens the samples out.
 //
-// Whoever is released has an appointment of the store's, which knows the log of
-// admissions; it is left as it is, but in the smallest zones, where the store rounds to
-// whole visitors.
+// Of the released, the store's slot knows the log of admissions and who came of those before; the hazard knows how people leave. The
+// table has the mean of the two (near).
 //
 // # The range
 //
 // It holds the real wait four times of five, as far as past estimates were so good: when
-// the front reaches a place, what the tables said of it is compared with what became, in
+// the turn comes to a place, what the tables said of it is compared with what became, in
 // widths that grow with the number who are still expected to leave and with what is not known
 // of them. The tenth and the ninth tenth of that, for each third of the wait, are followed step by step.
 //

@@ -87,6 +87,72 @@ func TestEarlierCrowdsTeach(t *testing.T) {
 	within(t, "where nobody ever left", tell(after(quiet, 400, 3, nobody), 330, 3).EstimateMillis, 290_000, 330_000)
 }
 
+// afterLeavers is after, where every second one leaves and the front passes over them: two places a second. Who
+// has left stays in the line for a minute.
+func afterLeavers(m *Model, n int, seconds int64, gone func(int, int64) bool) (t *Table) {
+	for at := int64(1); at <= seconds; at++ {
+		s, all := rush(n, at, gone), rush(n, 0, gone)
+		s.Line, s.FrontMicros = s.Line[:0], int64(1000*began)+2*at
+		s.State.EdgeMicros = s.FrontMicros
+		for i, v := range all.Line {
+			last := at - at%4
+			for last > 0 && gone(i, last) {
+				last -= 4
+			}
+			v.PolledMillis = began + 1000*last
+			if int64(i) >= 2*at || i%2 == 1 {
+				s.Line = append(s.Line, v)
+			}
+		}
+		s.State.Waiting = int64(len(s.Line))
+		t = m.Learn(s, time.Minute)
+	}
+	return t
+}
+
+// TestByTimeOrByShare: whether people go after a time, wherever they stand, or after a share of their
+// wait is seen in where they are missing. The next crowd is expected to do as this one.
+func TestByTimeOrByShare(t *testing.T) {
+	t.Parallel()
+	soon := func(place int, second int64) bool { return place%2 == 1 && second >= int64(5+place*7%20) }
+	evenly := func(place int, second int64) bool { return place%2 == 1 && 200*second >= int64(place*(place*37%100)) }
+	byTime, byShare := new(Model), new(Model)
+	a := tell(afterLeavers(byTime, 400, 60, soon), 360, 60)
+	afterLeavers(byShare, 400, 60, evenly)
+	if byTime.hazard.timed < 0.9 || byShare.hazard.timed > 0.1 {
+		t.Errorf("by time counts %g where they go after a time, and %g where after a share", byTime.hazard.timed, byShare.hazard.timed)
+	}
+	within(t, "all have left who will: 120 stay of the 240 ahead", a.EstimateMillis, 95_000, 128_000)
+	byTime.Learn(line.Sample{}, time.Minute)
+	again := tell(afterLeavers(byTime, 400, 3, soon), 330, 3)
+	within(t, "half of the 324 will leave within 25 s", again.EstimateMillis, 140_000, 200_000)
+}
+
+// TestScatter: who left in between left once, where the hazard has it, and was there before.
+func TestScatter(t *testing.T) {
+	t.Parallel()
+	var cells [4]cell
+	scatter(cells[:], []float64{0, 1, 1, 1, 4}, 0, 0, 40, 2, func(b int) float64 { return float64(10 * b) })
+	all := cell{}
+	for _, c := range cells {
+		all.add(c, 1)
+	}
+	if all.events < 1.999 || all.events > 2.001 || cells[3].events < 2.5*cells[0].events || cells[1].events > 0.1 {
+		t.Errorf("%+v", cells)
+	}
+	if cells[0].exposure < cells[1].exposure || cells[3].exposure > cells[2].exposure || all.exposure > 8 {
+		t.Errorf("was there: %+v", cells)
+	}
+}
+
+// TestRangesNarrow: where all comes as it was told, a range becomes narrow, and still holds it.
+func TestRangesNarrow(t *testing.T) {
+	t.Parallel()
+	a := tell(after(new(Model), 400, 200, nobody), 390, 200)
+	within(t, "the lower end", a.LowMillis, 175_000, 190_000)
+	within(t, "the upper end", a.HighMillis, 190_000, 200_000)
+}
+
 // TestSteady: while all goes as expected, the told time of entry stays.
 func TestSteady(t *testing.T) {
 	t.Parallel()

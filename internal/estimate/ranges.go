@@ -17,7 +17,9 @@ const (
 	// least is how narrow it becomes.
 	least = 0.2
 	// step is by how much one comparison moves an end of the range.
-	step = 0.02
+	step = 0.05
+	// scattered is by how much people enter sooner or later than their place does, in milliseconds.
+	scattered = 300.0
 	// outside is the share that is to lie beyond each end.
 	outside = 0.1
 	// leastCompared is the shortest wait that is compared, in milliseconds.
@@ -30,8 +32,8 @@ type ranges struct {
 	q [3][2]float64
 	// told are tables of earlier, the older the fewer.
 	told []*Table
-	// front and admitted are of the latest comparison.
-	front, admitted int64
+	// turn and admitted are of the latest comparison.
+	turn, admitted int64
 }
 
 // renew has ranges that became narrow begin anew.
@@ -44,8 +46,8 @@ func (r *ranges) renew() {
 // unsure is how far the logarithm of a wait may be off that consists of those who are expected to leave.
 func (m *Model) unsure() float64 {
 	known := doubt
-	for _, n := range m.lately.events {
-		known += 10 * n
+	for _, c := range m.lately.share {
+		known += 10 * c.events
 	}
 	return leaves + unknown/math.Sqrt(known)
 }
@@ -82,26 +84,28 @@ func (r *ranges) put(t *Table) {
 	}
 }
 
-// score compares what was told of the place that the front has reached with what became.
-func (r *ranges) score(s *line.Sample) {
-	if s.FrontMicros == r.front || s.Admitted == r.admitted {
+// score compares what was told of the place whose turn it is with what became.
+func (r *ranges) score(s *line.Sample, turn int64) {
+	if turn == r.turn || s.Admitted == r.admitted {
 		return
 	}
-	r.front, r.admitted = s.FrontMicros, s.Admitted
+	r.turn, r.admitted = turn, s.Admitted
 	now := float64(s.State.NowMillis)
 	for _, t := range r.told {
-		if t.held || r.front <= t.edge || r.front > t.last || t.pace != s.Pace {
+		if t.held || turn <= t.edge || turn > t.last || t.pace != s.Pace {
 			continue
 		}
-		p, at := pointAt(t.points, r.front), float64(t.at)
+		p, at := pointAt(t.points, turn), float64(t.at)
 		wait := p.entry - at
 		if wait < leastCompared {
 			continue
 		}
-		z := math.Log((now-at)/wait) / p.width(wait)
-		q := &r.q[third(at, float64(r.front)/1000, now)]
-		q[0] = min(-least, q[0]+follow(z < q[0], -1))
-		q[1] = max(least, q[1]+follow(z > q[1], 1))
+		q := &r.q[third(at, float64(turn)/1000, now)]
+		for _, off := range [2]float64{-scattered, scattered} {
+			z := math.Log(max(1, now+off-at)/wait) / p.width(wait)
+			q[0] = min(-least, q[0]+follow(z < q[0], -0.5))
+			q[1] = max(least, q[1]+follow(z > q[1], 0.5))
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"math"
+
 	"sort"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -8,7 +10,7 @@ import (
 )
 
 const (
-	// smallLimit is below how many in a window the released are told by the table, too.
+	// smallLimit is below how many in a window the store's slot is better than any reckoning with shares.
 	smallLimit = 8
 	// staleMillis is how old a table may be: the store was not heard of since.
 	staleMillis = 10_000
@@ -21,6 +23,8 @@ const (
 type point struct {
 	micros           int64
 	entry, low, high float64
+	// measured is what entry moves towards.
+	measured float64
 	// ahead is how many beyond the edge stand before it, spread how far the logarithm of
 	// the wait may be off.
 	ahead, spread float64
@@ -34,6 +38,7 @@ func (a point) towards(b point, micros int64) point {
 	f := float64(micros-a.micros) / float64(b.micros-a.micros)
 	a.micros = micros
 	a.entry += f * (b.entry - a.entry)
+	a.measured += f * (b.measured - a.measured)
 	a.low += f * (b.low - a.low)
 	a.high += f * (b.high - a.high)
 	a.spread += f * (b.spread - a.spread)
@@ -56,8 +61,8 @@ func pointAt(all []point, micros int64) point {
 // Table tells how long each visitor of a zone will wait. It is never changed.
 type Table struct {
 	at, front, edge, last int64
-	// slot is when the first beyond the edge enters.
-	slot float64
+	// slot is when the first beyond the edge enters, opens when the store expects that.
+	slot, opens float64
 	// pace is how many a minute enter; held: nobody does, and that was the pace before.
 	pace int64
 	held bool
@@ -70,28 +75,51 @@ type Table struct {
 	reasonUntil int64
 }
 
-// near has the live released enter evenly, from the next slot on.
-func (t *Table) near(s *line.Sample) {
-	t.points = make([]point, 0, len(s.Line)+2)
+// near has the live released enter from the next slot on, each as likely as the hazard has it.
+func (m *Model) near(t *Table, s *line.Sample) {
+	t.points = t.points[:0]
+	n := 0
 	for i := range s.Line {
-		v := &s.Line[i]
-		if v.StandsAtMicros >= t.front && v.StandsAtMicros < t.edge && s.There(v) {
-			t.points = append(t.points, point{micros: v.StandsAtMicros})
+		if t.isNear(s, &s.Line[i]) {
+			n++
 		}
 	}
-	first, n := float64(s.FirstMillis), float64(len(t.points))
-	for i := range t.points {
-		t.points[i].entry = first + (t.slot-first)*float64(i)/n
-		t.points[i].spread = t.spread()
+	first, entry := float64(s.FirstMillis), float64(s.FirstMillis)
+	each := (t.opens - first) / max(1, float64(n)*t.coming)
+	for i := range s.Line {
+		if v := &s.Line[i]; t.isNear(s, v) {
+			from := float64(v.StandsAtMicros) / 1000
+			t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry})
+			entry += each * m.hazard.staying(float64(v.PolledMillis)-from, entry-from)
+		}
 	}
-	t.points = append(t.points, point{micros: t.edge, entry: t.slot, spread: t.spread()})
+	t.slot = entry
+	if ours := entry - first; ours > 0 && s.State.WindowLimit >= smallLimit {
+		// The store reckons with the share that came of those released before, this with how people leave.
+		// Each is late in another way: the mean of the two is nearer than either.
+		t.slot = first + math.Sqrt(ours*max(0, t.opens-first))
+	}
+	t.points = append(t.points, point{micros: t.edge, entry: entry})
+	for i := range t.points {
+		p := &t.points[i]
+		if entry > first {
+			p.entry = first + (p.entry-first)*(t.slot-first)/(entry-first)
+		}
+		p.measured, p.spread = p.entry, t.spread()
+	}
+	t.points[len(t.points)-1].entry, t.points[len(t.points)-1].measured = t.slot, t.slot
+}
+
+// isNear reports whether one is among the live released.
+func (t *Table) isNear(s *line.Sample, v *line.Seen) bool {
+	return v.StandsAtMicros >= t.front && v.StandsAtMicros < t.edge && s.There(v)
 }
 
 // far puts in those beyond the edge.
 func (m *Model) far(t *Table, s *line.Sample, old *Table) {
 	perPlace := window.MinuteMillis / float64(s.Pace)
 	weight := float64(s.State.Waiting) / float64(len(s.Line))
-	h := m.stays()
+	h := &m.hazard
 	follows := old != nil && old.pace == t.pace && !old.held && !t.held
 	entry, ahead := t.slot, 0.0
 	there := max(1, (t.slot-float64(t.at))/perPlace)
@@ -103,21 +131,22 @@ func (m *Model) far(t *Table, s *line.Sample, old *Table) {
 		}
 		told := entry
 		if follows && v.StandsAtMicros <= old.last {
-			told += (1 - gain) * (pointAt(old.points, v.StandsAtMicros).entry - entry)
+			off := pointAt(old.points, v.StandsAtMicros).entry - entry
+			told += (1 - min(1, gain+pull*math.Abs(off)/max(1, entry-float64(t.at)))) * off
 		}
 		t.points = append(t.points, point{
-			micros: v.StandsAtMicros, entry: told, ahead: ahead, spread: sure + (1-come/there)*m.unsure(),
+			micros: v.StandsAtMicros, entry: told, measured: entry, ahead: ahead, spread: sure + (1-come/there)*m.unsure(),
 		})
 		t.last = v.StandsAtMicros
 		ahead += weight
 		if s.There(v) {
 			from := float64(v.StandsAtMicros) / 1000
-			p := h.staying((float64(v.PolledMillis) - from) / max(1, told-from))
+			p := h.staying(float64(v.PolledMillis)-from, entry-from)
 			entry += weight * perPlace * p
 			there, come = there+weight, come+weight*p
 		}
 	}
-	t.perPlace = perPlace * h.staying(0)
+	t.perPlace = perPlace * h.staying(0, entry-float64(t.last)/1000)
 }
 
 // say finds out why the estimates move, if somebody moved them.
@@ -156,8 +185,7 @@ func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 	if a.State.NowMillis < t.reasonUntil {
 		a.Reason = t.reason
 	}
-	if standsAtMicros <= a.State.EdgeMicros && !t.held &&
-		(standsAtMicros < t.front || standsAtMicros > t.edge || a.State.WindowLimit >= smallLimit) {
+	if standsAtMicros <= a.State.EdgeMicros && !t.held && (standsAtMicros < t.front || standsAtMicros > t.edge) {
 		a.LowMillis, a.HighMillis = t.appointment(a.EstimateMillis)
 		return
 	}
@@ -179,4 +207,15 @@ func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 	a.State.EdgeMicros = 0
 	t.Tell(&a, s.LastArrivalMicros+1)
 	return a, true
+}
+
+// Wait is how long one waits who stands there, in milliseconds from a time on, or from when the
+// table was made if that was later. All who stand before it count as there: after an outage,
+// nobody seems to be.
+func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
+	p := pointAt(t.points, standsAtMicros)
+	if standsAtMicros > t.edge {
+		p.entry = t.slot + p.ahead*window.MinuteMillis/float64(t.pace)
+	}
+	return max(0, int64(p.entry)-max(t.at, fromMillis))
 }

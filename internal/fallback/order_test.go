@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -47,7 +48,7 @@ func newWalk(t *testing.T, servers int, perMinute int64, silent, leaving float64
 	return w
 }
 
-// run lets time pass. Everybody asks one server or another when told to: after 1 to 3 s.
+// run lets time pass. Everybody asks one server or another when told to.
 func (w *walk) run(d time.Duration) {
 	const step = 100 * time.Millisecond
 	for range d / step {
@@ -64,7 +65,11 @@ func (w *walk) run(d time.Duration) {
 				one.next = -1
 				w.entered = append(w.entered, i)
 			case "held":
-				one.next = now + 1000*(1+w.dice.Int64N(3)) + w.dice.Int64N(300)
+				var told *LaterError
+				if !errors.As(err, &told) {
+					w.room.t.Fatal("not told when to come back: ", err)
+				}
+				one.next = now + 1000*int64(told.RetryAfterSeconds()) + w.dice.Int64N(300)
 				if w.dice.Float64() < w.leaving {
 					one.next = -1
 				}
@@ -110,8 +115,8 @@ func TestOrderInAnOutage(t *testing.T) {
 		{1, 600, 0.35, 0.005, 90, 175, 300},
 		{2, 600, 0.35, 0, 90, 175, 300},
 		{2, 600, 0.35, 0.005, 90, 175, 300},
-		{4, 600, 0.35, 0, 85, 200, 400},
-		{10, 600, 0.35, 0, 85, 350, 800},
+		{4, 600, 0.35, 0, 85, 225, 400},
+		{10, 600, 0.35, 0, 85, 400, 800},
 		{2, 60, 0.35, 0, 78, 250, 350},
 	} {
 		t.Run(fmt.Sprintf("%d servers, %d a minute, %v silent, %v leaving", tt.servers, tt.perMinute, tt.silent, tt.leaving), func(t *testing.T) {

@@ -56,6 +56,10 @@ type Memory interface {
 	// Departed returns how a place ended, if this server saw that lately. A place
 	// without an arrival is any of that visitor's.
 	Departed(zoneID string, p line.Place) (line.Departure, bool)
+	// Expect returns about how long one would wait who stands there if the store, last heard
+	// of before, were back at a time, all in milliseconds of the zone's clock; false if nothing was
+	// ever heard of the line.
+	Expect(zoneID string, p line.Place, nowMillis int64) (millis int64, heard bool)
 	// Depart takes in that a visitor was admitted without the store, which is told
 	// when it is back.
 	Depart(zoneID string, d line.Departure)
@@ -102,6 +106,8 @@ type Policy struct {
 	// lock; mu guards its replacement.
 	breakers atomic.Pointer[map[string]*breaker]
 	mu       sync.Mutex
+	// turned counts, under mu, those of zones without one.
+	turned turned
 
 	probes background.Group
 
@@ -158,7 +164,7 @@ type visitor struct {
 func (p *Policy) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	s, err := p.lines.Zone(p.limits.bound(ctx), zoneID)
 	if unanswered(ctx, err) {
-		return s, unavailable(err)
+		return s, p.later(zoneID, visitor{newcomer: true}, unavailable(err))
 	}
 	return s, err
 }
@@ -179,13 +185,21 @@ func (p *Policy) Poll(ctx context.Context, zoneID string, place line.Place) (lin
 func (p *Policy) Leave(ctx context.Context, zoneID string, place line.Place) error {
 	err := p.lines.Leave(p.limits.bound(ctx), zoneID, place)
 	if unanswered(ctx, err) {
-		return unavailable(err)
+		return p.later(zoneID, visitor{place: place}, unavailable(err))
 	}
 	return err
 }
 
-// ask answers a visitor: with the store, or without.
-func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (a line.Answer, err error) {
+// ask answers a visitor: with the store, or without. Who is refused is told when to come back.
+func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (line.Answer, error) {
+	a, err := p.try(ctx, zoneID, v)
+	if errors.Is(err, line.ErrStoreUnavailable) {
+		err = p.later(zoneID, v, err)
+	}
+	return a, err
+}
+
+func (p *Policy) try(ctx context.Context, zoneID string, v visitor) (a line.Answer, err error) {
 	b := p.breaker(zoneID)
 	if b != nil && b.troubled.Load() {
 		if a, handled, err := b.handle(v); handled {

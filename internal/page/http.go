@@ -268,6 +268,10 @@ func (h *HTTP) refuse(v *view, err error, accept string) {
 		v.RefreshSeconds = max(1, (refused.RetryMillis+999)/1000)
 	default:
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
+		var later interface{ RetryAfterSeconds() int }
+		if errors.As(err, &later) {
+			v.RefreshSeconds = int64(later.RetryAfterSeconds())
+		}
 	}
 	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
 }

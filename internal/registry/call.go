@@ -61,6 +61,9 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	if a.Restored {
 		r.meter.Restored(z.id)
 	}
+	if z.before.Load() != nil && !a.Remembered {
+		z.before.Store(nil)
+	}
 	if !a.Remembered {
 		z.learn(a.State, r.now().Sub(r.began))
 	}

@@ -1,11 +1,13 @@
 package registry
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 // TestEstimatesAreToldOnceALineIsSampled: without a sample the store's estimate goes as it is;
@@ -32,7 +34,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	if last.Status != line.Waiting || last.HighMillis != 0 {
 		t.Fatalf("before any sample: %+v", last)
 	}
-	if z := r.lookup("a"); z.lined.Load() {
+	if z := r.lookup("a"); z.waiting.Load() > 0 {
 		r.estimate(t.Context(), z, sampledEach(1))
 	}
 	told, err := r.Poll(t.Context(), "a", last.Place)
@@ -60,5 +62,79 @@ func TestManyLinesAreSampledLess(t *testing.T) {
 		if got := sampledEach(lines); got != want {
 			t.Errorf("%d lines: %d looked at in each, want %d", lines, got, want)
 		}
+	}
+}
+
+// unsampled is a store whose lines cannot be sampled while it is away.
+type unsampled struct {
+	*embedded.Store
+	away bool
+}
+
+func (u *unsampled) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
+	if u.away {
+		return line.Sample{}, line.ErrStoreUnavailable
+	}
+	return u.Store.Sample(ctx, zoneID, most)
+}
+
+// TestExpect: where one stands says how long one waits, with a sample and without; in an outage, and after
+// it until the store answers a visitor, as it was before.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_800_000_000_000)
+	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	u := &unsampled{Store: store}
+	r := New(Options{Store: u, SeedFresh: true, Now: func() time.Time { return now }})
+	if _, heard := r.Expect("a", line.Place{}, 0); heard {
+		t.Error("a zone that is not known was heard of")
+	}
+	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, heard := r.Expect("a", line.Place{}, 0); heard {
+		t.Error("a line was heard of in which nobody asked")
+	}
+	var places []line.Place
+	for i := range 200 {
+		a, err := r.Join(t.Context(), "a", line.ID{1, byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status == line.Waiting {
+			places = append(places, a.Place)
+		}
+		now = now.Add(time.Millisecond)
+	}
+	expect := func(when string) {
+		t.Helper()
+		for i, p := range places {
+			want := int64(i) * 1_000 // one a second enters
+			if millis, heard := r.Expect("a", p, now.UnixMilli()); !heard || millis < want-20_000 || millis > want+8_000 {
+				t.Errorf("%s: number %d waits for %d ms, %t", when, i+1, millis, heard)
+			}
+		}
+	}
+	expect("before any sample")
+	r.EstimateOnce(t.Context())
+	expect("after one")
+	u.away, now = true, now.Add(40*time.Second)
+	r.EstimateOnce(t.Context())
+	expect("in an outage")
+	u.away, now = false, now.Add(40*time.Second)
+	r.EstimateOnce(t.Context())
+	expect("after an outage, with nobody back")
+	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.lookup("a").before.Load() != nil {
+		t.Errorf("the table of before the outage goes on when people are back: %v", err)
+	}
+	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if millis, heard := r.Expect("a", places[0], now.UnixMilli()); !heard || millis != window.MaxEstimateMillis {
+		t.Errorf("of a paused zone, %d ms, %t", millis, heard)
 	}
 }

@@ -162,7 +162,7 @@ func (j *judge) settle(nowMillis int64, s zone.Settings, most int) (all []estima
 func (r *Registry) judgeAll(context.Context) {
 	zones, lines := *r.zones.Load(), 0
 	for _, z := range zones {
-		if z.lined.Load() {
+		if z.waiting.Load() > 0 {
 			lines++
 		}
 	}

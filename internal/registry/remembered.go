@@ -22,12 +22,16 @@ type remembered struct {
 	seeds DrawSeeds
 	// brake is what the store has not taken yet; nil on all days but the bad ones.
 	brake atomic.Pointer[brake]
-	// lined: somebody waits. model is what is known of how visitors leave, and belongs to the one
+	// waiting is how many do. model is what is known of how visitors leave, and belongs to the one
 	// goroutine that is sampling the line; table tells how long they wait, nil where that is not known.
-	lined, sampling atomic.Bool
-	model           estimate.Model
-	table           atomic.Pointer[estimate.Table]
-	judge           judge
+	waiting  atomic.Int64
+	sampling atomic.Bool
+	model    estimate.Model
+	table    atomic.Pointer[estimate.Table]
+	// before is the last table of before an outage, until the store answers a visitor again:
+	// in a sample of until then nobody seems to be there.
+	before atomic.Pointer[estimate.Table]
+	judge  judge
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
@@ -116,8 +120,8 @@ func (z *remembered) learn(s line.State, after time.Duration) {
 		raise(&z.stood, s.NowMillis)
 		raise(&z.stoodFor, int64(after))
 	}
-	if waits := s.Waiting > 0; z.lined.Load() != waits {
-		z.lined.Store(waits)
+	if z.waiting.Load() != s.Waiting {
+		z.waiting.Store(s.Waiting)
 	}
 	if z.epoch.Load() != s.Epoch {
 		z.epoch.Store(s.Epoch)

@@ -1,6 +1,22 @@
 package schedule
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+const (
+	// aTurn is how many parts of a list are read or written in one go: a quarter of a second or so. Then it
+	// is the turn of the next list.
+	aTurn = 32
+	// partBytes is how long each part of a list is, but for the last.
+	partBytes = store.DrawnBatch * len(event.Ticket{})
+)
 
 // list is what this server knows of the list of a draw. It has 16 bytes a ticket, so that a store which loses the list
 // gets the same one back: who was let in meanwhile comes back to no line.
@@ -8,11 +24,25 @@ type list struct {
 	// head is that of a list which is done; nil as long as the list is not known.
 	head    *head
 	tickets []byte
+	// work is what is under way; nil for nothing.
+	work *work
 	// lookMillis is when to look for it again.
 	lookMillis int64
 }
 
-// list returns what is known of a draw's list. One goroutine, that of RunOnce, uses it.
+// work is a list of which a part is read or written.
+type work struct {
+	head    head
+	tickets []byte
+	// parts are those that were written, or read of another server's.
+	parts int
+	// after is who was read last of the line, lostMillis when that was lost last. whole: all were read.
+	after      line.Place
+	lostMillis int64
+	whole      bool
+}
+
+// list returns what is known of a draw's list. One goroutine, that of the lists, uses it.
 func (s *Schedule) list(nonce string) *list {
 	if s.lists[nonce] == nil {
 		s.lists[nonce] = new(list)
@@ -20,27 +50,87 @@ func (s *Schedule) list(nonce string) *list {
 	return s.lists[nonce]
 }
 
-// remember takes over a list that another server has written.
-func (s *Schedule) remember(ctx context.Context, zoneID string, l *list, h *head) error {
-	var tickets []byte
-	for n := range h.Parts {
-		part, err := s.Zones.Draw(ctx, zoneID, partName(h), n+1)
-		if err != nil || part == nil {
-			return err // nil: it is lost already, and who asks for it is told so
-		}
-		tickets = append(tickets, part...)
+// remember takes over a list that another server has written. more: there is more to read.
+func (s *Schedule) remember(ctx context.Context, zoneID string, l *list, h *head) (more bool, err error) {
+	if l.work == nil || l.work.head != *h {
+		l.work = &work{head: *h}
 	}
-	l.head, l.tickets = h, tickets
+	w := l.work
+	for range aTurn {
+		if w.parts == h.Parts {
+			l.head, l.tickets, l.work = h, w.tickets, nil
+			return false, nil
+		}
+		part, err := s.Zones.Draw(ctx, zoneID, partName(h), w.parts+1)
+		if err != nil || part == nil {
+			l.work = nil
+			return false, err // nil: it is lost already, and who asks for it is told so
+		}
+		w.tickets, w.parts = append(w.tickets, part...), w.parts+1
+	}
+	return true, nil
+}
+
+// write goes on with a list, from the line or from memory. Its parts have a name of this server's own, and the head is written
+// last: there is never half a list that looks whole. What failed is tried again by the next call. more: there
+// is more to write.
+func (s *Schedule) write(ctx context.Context, zoneID string, l *list, nowMillis int64) (more bool, err error) {
+	w := l.work
+	w.head.ClaimedMillis = nowMillis
+	if err := s.keepHead(ctx, zoneID, &w.head); err != nil {
+		return false, err
+	}
+	for range aTurn {
+		if err := s.read(ctx, zoneID, w); err != nil {
+			return false, err
+		}
+		from := w.parts * partBytes
+		if upto := min(len(w.tickets), from+partBytes); w.whole && upto > from || upto == from+partBytes {
+			if err := s.Zones.KeepDraw(ctx, zoneID, partName(&w.head), w.parts+1, w.tickets[from:upto]); err != nil {
+				return false, err
+			}
+			w.parts++
+		}
+		if w.whole && w.parts*partBytes >= len(w.tickets) {
+			return false, s.finish(ctx, zoneID, l)
+		}
+	}
+	return true, nil
+}
+
+// read reads on in the line.
+func (s *Schedule) read(ctx context.Context, zoneID string, w *work) error {
+	if w.whole {
+		return nil
+	}
+	some, err := s.Zones.Drawn(ctx, zoneID, w.after, w.head.FromMicros, w.head.UptoMicros)
+	if err != nil {
+		return err
+	}
+	for _, one := range some {
+		t := event.TicketOf(zoneID, w.head.Event, one.ID)
+		w.tickets = append(w.tickets, t[:]...)
+		w.after = one
+	}
+	w.whole = len(some) == 0
 	return nil
 }
 
-// restore writes a list anew that the store has lost.
-func (s *Schedule) restore(ctx context.Context, zoneID string, l *list) error {
-	h := *l.head
-	if err := s.keep(ctx, zoneID, &h, l.tickets); err != nil {
+// finish writes the head of a list whose parts are all there.
+func (s *Schedule) finish(ctx context.Context, zoneID string, l *list) error {
+	h, sum := l.work.head, sha256.Sum256(l.work.tickets)
+	h.Done, h.Parts, h.Tickets, h.ListHash = true, l.work.parts, len(l.work.tickets)/len(event.Ticket{}), hex.EncodeToString(sum[:])
+	if err := s.keepHead(ctx, zoneID, &h); err != nil {
 		return err
 	}
-	l.head = &h
-	s.Logger.Warn("the store had lost the list of a draw, and has it again", "zone", zoneID, "event", h.Event, "tickets", h.Tickets)
+	if l.head != nil {
+		s.Logger.Warn("the store had lost the list of a draw, and has it again", "zone", zoneID, "event", h.Event, "tickets", h.Tickets)
+	} else {
+		s.Logger.Info("the list of a draw is published", "zone", zoneID, "event", h.Event, "tickets", h.Tickets, "parts", h.Parts)
+	}
+	l.head, l.tickets, l.work = &h, l.work.tickets, nil
 	return nil
 }
+
+// partName is that of the parts of a list.
+func partName(h *head) string { return h.Event + "." + h.By }

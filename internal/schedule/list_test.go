@@ -5,12 +5,14 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // forgets puts a store in the place of the servers' own that knows nothing of draws: all that was published is lost.
@@ -113,5 +115,136 @@ func TestListHasAllOfTheLine(t *testing.T) {
 	r.pass(109 * time.Second)
 	if d, err := r.servers[0].Draw(t.Context(), zoneID, "noon"); err != nil || d.Tickets != 40 || d.Parts != 1 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// stuck does not read the line until it is released.
+type stuck struct {
+	*registry.Registry
+	release chan struct{}
+}
+
+func (s stuck) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	select {
+	case <-s.release:
+		return s.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestNoStepWaitsForAList: another zone opens in time while a list is read; and it ends with the server.
+func TestNoStepWaitsForAList(t *testing.T) {
+	t.Parallel()
+	for _, released := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+			other := zone.Defaults("OTHER")
+			other.Events = []event.Event{{Name: "late", OpensAt: r.at.Add(100 * time.Second).Format(time.RFC3339)}}
+			if _, err := r.store.PutZone(ctx, other, nil, "test"); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range r.servers {
+				s.zones.RunOnce(ctx)
+			}
+			r.pass(11 * time.Second)
+			r.join(40)
+			r.pass(78 * time.Second)
+			release := make(chan struct{})
+			s := r.servers[0]
+			s.Zones = stuck{s.zones, release}
+			s.Start(ctx)
+			r.later(3 * time.Second) // the draw has closed
+			<-time.After(time.Second)
+			r.later(10 * time.Second)
+			<-time.After(time.Second)
+			z, err := r.store.Zone(ctx, "OTHER")
+			if err != nil || z.EventState.Now == nil || z.EventState.Now.Phase != event.PhaseOpen {
+				t.Errorf("while a list is read, the other zone is %+v, %v", z.EventState.Now, err)
+			}
+			if released {
+				close(release)
+				<-time.After(time.Second)
+			}
+			s.Stop()
+			if d, err := r.servers[1].Draw(ctx, zoneID, "noon"); err != nil || (d.Tickets == 40) != released || d.Seed != "" {
+				t.Errorf("released %t: %+v, %v", released, d, err)
+			}
+		})
+	}
+}
+
+// failing answers every second time only, and counts how often the line is read from its beginning.
+type failing struct {
+	brief
+	calls, begun *int
+}
+
+func (f failing) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	if *f.calls++; *f.calls%2 == 0 {
+		return nil, line.ErrStoreUnavailable
+	}
+	if after.ID == (line.ID{}) {
+		*f.begun++
+	}
+	return f.brief.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+}
+
+// TestListGoesOnWhereItFailed, and has everybody once.
+func TestListGoesOnWhereItFailed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+	calls, begun := 0, 0
+	for i := range r.servers {
+		r.servers[i].Zones = failing{brief{r.servers[i].zones}, &calls, &begun}
+	}
+	r.pass(11 * time.Second)
+	r.join(40)
+	r.pass(100 * time.Second)
+	p, err := r.servers[1].Part(t.Context(), zoneID, "noon", "1")
+	slices.Sort(p.Tickets)
+	if err != nil || begun != 1 || len(slices.Compact(p.Tickets)) != 40 {
+		t.Errorf("begun %d times, %d tickets, %v", begun, len(p.Tickets), err)
+	}
+}
+
+// TestTurns: a list of more parts than one go writes is written, read by the other server and restored whole.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+	r.pass(11 * time.Second)
+	z, err := r.store.Zone(ctx, zoneID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := *z.EventState.Draw()
+	tickets := make([]byte, 2*aTurn*partBytes+partBytes/2)
+	for i := range tickets {
+		tickets[i] = byte(i * 7 >> (i % 13))
+	}
+	for i, s := range r.servers {
+		l := s.list(d.Nonce)
+		if i == 0 {
+			l.work = &work{head: head{Draw: d, By: s.writer}, tickets: tickets, whole: true}
+		}
+		goes, more := 0, true
+		for ; more; goes++ {
+			if i == 0 {
+				more, err = s.write(ctx, zoneID, l, 1)
+			} else {
+				var h *head
+				if h, err = s.readHead(ctx, zoneID, d.Event); err == nil {
+					more, err = s.remember(ctx, zoneID, l, h)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if goes != 3 || !slices.Equal(l.tickets, tickets) || l.head == nil || l.head.Parts != 2*aTurn+1 || l.work != nil {
+			t.Errorf("server %d, in %d goes: %d bytes, %+v", i, goes, len(l.tickets), l.head)
+		}
 	}
 }

@@ -2,11 +2,8 @@ package schedule
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -61,8 +58,16 @@ func (s *Schedule) keepHead(ctx context.Context, zoneID string, h *head) error {
 	return s.Zones.KeepDraw(ctx, zoneID, h.Event, 0, text)
 }
 
-// publish has the lists of the zone's draws be there.
-func (s *Schedule) publish(ctx context.Context, z zone.Settings, now line.State) error {
+// publish has the lists of the zone's draws be there. more: one of them is under way.
+func (s *Schedule) publish(ctx context.Context, z zone.Settings) (more bool, err error) {
+	if len(z.EventState.Draws) == 0 {
+		return false, nil
+	}
+	stats, err := s.Zones.Stats(ctx, z.ZoneID)
+	if err != nil {
+		return false, err
+	}
+	now := stats.State
 	for i, d := range z.EventState.Draws {
 		if lastIndex(z.EventState.Draws, d.Event) != i || now.NowMillis < d.SettlesAtMillis+publishAfter ||
 			now.NowMillis >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
@@ -72,86 +77,49 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings, now line.State)
 		gathered := next != nil && next.Nonce == d.Nonce && z.EventState.Now.Phase != event.PhaseAnnounced
 		// A line that was lost is whole when everybody has polled.
 		whole := now.NowMillis >= now.LostAtMillis+window.FreezeMillis
-		if err := s.see(ctx, z.ZoneID, &d, now.NowMillis, gathered && whole && now.NowMillis < d.OpensAtMillis); err != nil {
-			return err
+		goesOn, err := s.see(ctx, z.ZoneID, &d, now, gathered && whole && now.NowMillis < d.OpensAtMillis)
+		if err != nil {
+			return false, err
 		}
+		more = more || goesOn
 	}
-	return nil
+	return more, nil
 }
 
 // see looks for the list of a draw. Where it is not there, it is written from what this server remembers, or, if
-// that may be, from the line.
-func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, nowMillis int64, fromLine bool) error {
+// that may be, from the line. more: it is under way.
+func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now line.State, fromLine bool) (more bool, err error) {
 	l := s.list(d.Nonce)
-	if nowMillis < l.lookMillis {
-		return nil
+	if l.work == nil && now.NowMillis < l.lookMillis {
+		return false, nil
 	}
 	h, err := s.readHead(ctx, zoneID, d.Event)
+	if err != nil {
+		return false, err
+	}
+	there := h != nil && h.Nonce == d.Nonce
 	switch {
-	case err != nil:
-	case h != nil && h.Nonce == d.Nonce && h.Done:
-		if l.head == nil {
-			err = s.remember(ctx, zoneID, l, h)
-		}
-	case h != nil && h.Nonce == d.Nonce && nowMillis < h.ClaimedMillis+claimLife:
-		return nil // another server is at it
+	case there && h.Done && l.head == nil:
+		more, err = s.remember(ctx, zoneID, l, h)
+	case there && h.Done:
+		l.work = nil
+	case there && h.By != s.writer && now.NowMillis < h.ClaimedMillis+claimLife:
+		return false, nil // another server is at it
 	case l.head != nil:
-		err = s.restore(ctx, zoneID, l)
+		if l.work == nil {
+			l.work = &work{head: head{Draw: *d, By: s.writer}, tickets: l.tickets, whole: true}
+		}
+		more, err = s.write(ctx, zoneID, l, now.NowMillis)
+	case l.work != nil && l.work.head.By == s.writer && l.work.lostMillis == now.LostAtMillis && (fromLine || l.work.whole):
+		more, err = s.write(ctx, zoneID, l, now.NowMillis)
 	case fromLine:
-		err = s.write(ctx, zoneID, d, l, nowMillis)
+		l.work = &work{head: head{Draw: *d, By: s.writer}, lostMillis: now.LostAtMillis}
+		more, err = s.write(ctx, zoneID, l, now.NowMillis)
+	default:
+		l.work = nil // nobody can tell any more who stood there
 	}
-	if err == nil {
-		l.lookMillis = nowMillis + lookEvery
+	if err == nil && !more {
+		l.lookMillis = now.NowMillis + lookEvery
 	}
-	return err
+	return more, err
 }
-
-// write writes the list from the line.
-func (s *Schedule) write(ctx context.Context, zoneID string, d *event.Draw, l *list, nowMillis int64) error {
-	h := &head{Draw: *d, By: s.writer, ClaimedMillis: nowMillis}
-	if err := s.keepHead(ctx, zoneID, h); err != nil {
-		return err
-	}
-	var tickets []byte
-	for last := (line.Place{}); ; {
-		some, err := s.Zones.Drawn(ctx, zoneID, last, d.FromMicros, d.UptoMicros)
-		if err != nil {
-			return err
-		}
-		if len(some) == 0 {
-			break
-		}
-		for _, one := range some {
-			t := event.TicketOf(zoneID, d.Event, one.ID)
-			tickets = append(tickets, t[:]...)
-		}
-		last = some[len(some)-1]
-	}
-	sum := sha256.Sum256(tickets)
-	h.Done, h.ListHash, h.Tickets = true, hex.EncodeToString(sum[:]), len(tickets)/len(event.Ticket{})
-	if err := s.keep(ctx, zoneID, h, tickets); err != nil {
-		return err
-	}
-	l.head, l.tickets = h, tickets
-	s.Logger.Info("the list of a draw is published", "zone", zoneID, "event", d.Event, "tickets", h.Tickets, "parts", h.Parts)
-	return nil
-}
-
-// partBytes is how long each part of a list is, but for the last.
-const partBytes = store.DrawnBatch * len(event.Ticket{})
-
-// keep writes the parts of a list under a name of this server's own, and the head last: there is never half a list
-// that looks whole.
-func (s *Schedule) keep(ctx context.Context, zoneID string, h *head, tickets []byte) error {
-	h.By, h.Parts = s.writer, 0
-	for part := range slices.Chunk(tickets, partBytes) {
-		h.Parts++
-		if err := s.Zones.KeepDraw(ctx, zoneID, partName(h), h.Parts, part); err != nil {
-			return err
-		}
-	}
-	return s.keepHead(ctx, zoneID, h)
-}
-
-// partName is that of the parts of a list.
-func partName(h *head) string { return h.Event + "." + h.By }

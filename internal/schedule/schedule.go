@@ -57,10 +57,11 @@ type Schedule struct {
 	// writer names this server's lists.
 	writer string
 
-	mu sync.Mutex
 	// lists are what this server knows of the lists of draws, by nonce.
 	lists map[string]*list
-	// troubled are the zones of which the log says already that a step cannot be made.
+
+	mu sync.Mutex
+	// troubled is what the log says already, by the zone and what fails there.
 	troubled map[string]bool
 
 	background background.Group
@@ -75,41 +76,76 @@ func New(o Options) *Schedule {
 	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
 }
 
-// Start makes steps in the background until Stop.
+// Start makes steps in the background until Stop, and beside them writes lists, one at a time:
+// a million tickets take seconds, in which steps are due.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.RunOnce))
+	s.background.Start(ctx, background.Every(every, s.makeSteps), background.Every(every, s.publishAll))
 }
 
 // Stop ends that, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
-// RunOnce makes what is due, a step a zone: what Start has done every so often.
+// RunOnce makes what is due, a step a zone, and writes what lists are not there: what Start has
+// done every so often.
 func (s *Schedule) RunOnce(ctx context.Context) {
-	zones, err := s.Zones.Zones(ctx)
-	if err != nil {
-		return // the registry's log says so
-	}
-	draws := make(map[string]bool)
+	s.makeSteps(ctx)
+	s.publishAll(ctx)
+}
+
+// zones are those that have events.
+func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
+	zones, err := s.Zones.Zones(ctx) // the registry's log says why not
 	for _, z := range zones {
-		if len(z.Events) == 0 && z.EventState.IsZero() {
-			continue
-		}
-		for _, d := range z.EventState.Draws {
-			draws[d.Nonce] = true
-		}
-		err := s.look(ctx, z)
-		s.mu.Lock()
-		before := s.troubled[z.ZoneID]
-		s.troubled[z.ZoneID] = err != nil
-		s.mu.Unlock()
-		switch {
-		case err != nil && !before && ctx.Err() == nil:
-			s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", z.ZoneID, "error", err)
-		case err == nil && before:
-			s.Logger.Info("what is due of an event is done again", "zone", z.ZoneID)
+		if len(z.Events) > 0 || !z.EventState.IsZero() {
+			all = append(all, z)
 		}
 	}
-	maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
+	return all, err
+}
+
+func (s *Schedule) makeSteps(ctx context.Context) {
+	zones, err := s.zones(ctx)
+	if err != nil {
+		return
+	}
+	for _, z := range zones {
+		s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
+	}
+}
+
+// publishAll goes on with all lists in turn until none is under way.
+func (s *Schedule) publishAll(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		more = false
+		zones, err := s.zones(ctx)
+		if err != nil {
+			return
+		}
+		draws := make(map[string]bool)
+		for _, z := range zones {
+			for _, d := range z.EventState.Draws {
+				draws[d.Nonce] = true
+			}
+			goesOn, err := s.publish(ctx, z)
+			s.log(ctx, z.ZoneID, "the list of a draw", err)
+			more = more || goesOn
+		}
+		maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
+	}
+}
+
+// log says once that something fails, and once that it does not any more.
+func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
+	s.mu.Lock()
+	before := s.troubled[zoneID+what]
+	s.troubled[zoneID+what] = err != nil
+	s.mu.Unlock()
+	switch {
+	case err != nil && !before && ctx.Err() == nil:
+		s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
+	case err == nil && before:
+		s.Logger.Info("what is due of an event is done again", "zone", zoneID, "what", what)
+	}
 }
 
 // look makes what is due in a zone.
@@ -121,7 +157,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	nowMillis := stats.State.NowMillis
 	next, name, due := z.Due(time.UnixMilli(nowMillis), func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) })
 	if !due {
-		return s.publish(ctx, z, stats.State)
+		return nil
 	}
 	if _, err := s.Zones.PutZone(ctx, next, &z, zone.By(name)); errors.Is(err, line.ErrZoneChanged) {
 		return nil // by another server, or an operator: looked at again

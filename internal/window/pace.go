@@ -50,9 +50,13 @@ func (r Rates) FarPeriod(far, estimate, waited, jitter int64) int64 {
 	case far >= FarAway:
 		longest = MaxPeriodMillis
 	}
-	p := min(max(estimate*5/14, MinPeriodMillis), top, longest)
+	p := min(max(FarPart(estimate), MinPeriodMillis), top, longest)
 	return min(p*(896+jitter)/1024, longest, r.PeriodCapMillis)
 }
+
+// FarPart is after how much of an expected wait one polls next: should so many leave that
+// the wait takes a third of that, it is still in time.
+func FarPart(estimate int64) int64 { return max(0, estimate*5/14) }
 
 // GatherPeriod is when one polls next while people gather: after 12.5 to 20 s, or as much of
 // the longest period of the zone. The spread is wide, so that those who came in one moment

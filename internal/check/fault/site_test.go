@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -302,6 +304,12 @@ func TestSlowGate(t *testing.T) {
 	f.server.put(t, z)
 	f.server.Signal(syscall.SIGSTOP)
 	t.Cleanup(func() { f.server.Signal(syscall.SIGCONT) })
+	await(t, startTimeout, "queue-server hangs", func() bool { // on a busy machine not at once
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := f.server.get(ctx, f.server.public+"/healthz")
+		return err != nil
+	})
 	if got := f.visitor(t).open("/"); got.status != http.StatusServiceUnavailable || got.header.Get("Refresh") != "3" || f.asked.Load() != 0 {
 		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}

@@ -57,6 +57,8 @@ type Report struct {
 	Foreseen measure.Told    `json:"foreseen"`
 	Thirds   [3]measure.Told `json:"thirds"`
 	Moved    float64         `json:"moved"`
+	// Oracle is Foreseen of one who knows how the crowd leaves, but not who will.
+	Oracle measure.Told `json:"oracle"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`

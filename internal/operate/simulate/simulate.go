@@ -48,6 +48,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -80,7 +81,6 @@ type Config struct {
 	Estimates *estimate.Model
 	// PollEvery is a fixed period; 0: as the server says.
 	PollEvery time.Duration
-	Peek      func(*run)
 	// SweepEvery is the sweeper's period; 0: 30 s.
 	SweepEvery time.Duration
 	// Seed makes the run repeatable.
@@ -172,21 +172,27 @@ const (
 
 // visitor is one phone.
 type visitor struct {
-	place     line.Place
-	joined    int64 // microseconds
-	lastPoll  int64
-	admitted  int64   // microseconds; 0: not yet
-	position  int64   // last told
-	first     int64   // first told
-	way       float64 // share of the wait behind it, as the store has it
-	goesDark  float64 // at this share; <0: never
-	leaves    bool
-	leavesAt  int64 // microseconds; 0: never
-	polls     int
-	sampled   bool // whether estimates are kept
-	estimates []estimate.Told
-	state     visitorState
-	punctual  bool
+	place    line.Place
+	joined   int64 // microseconds
+	lastPoll int64
+	admitted int64   // microseconds; 0: not yet
+	position int64   // last told
+	first    int64   // first told
+	way      float64 // share of the wait behind it, as the store has it
+	goesDark float64 // at this share; <0: never
+	leaves   bool
+	leavesAt int64 // microseconds; 0: never
+	// leavesFrom is from when, in Unix milliseconds, and leavesOver for how many from then on, one
+	// leaves who does: its own choice, drawn evenly. due is when it is to poll next, in
+	// milliseconds; foreseen when it will enter, as the oracle sees it.
+	leavesFrom, leavesOver float64
+	due                    int64
+	foreseen               float64
+	polls                  int
+	sampled                bool // whether estimates are kept
+	estimates, oracle      []estimate.Told
+	state                  visitorState
+	punctual               bool
 }
 
 type visitorState uint8
@@ -209,6 +215,7 @@ type run struct {
 	visitors []visitor
 	queue    events
 	table    *estimate.Table
+	oracle   oracle
 	m        tally
 }
 
@@ -344,6 +351,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 		v.joined = r.now
 		v.state = waiting
 		r.m.join(r.now)
+		r.oracle.order = append(r.oracle.order, i)
 	default:
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
 		v.polls++
@@ -353,11 +361,12 @@ func (r *run) request(ctx context.Context, i int32) error {
 		return err
 	}
 	v.way = progress(r.now-v.joined, a)
+	oracle := r.foreseen(v, &a)
 	r.table.Tell(&a, a.Place.ArrivedAtMicros)
-	return r.answer(i, v, a)
+	return r.answer(i, v, a, oracle)
 }
 
-func (r *run) answer(i int32, v *visitor, a line.Answer) error {
+func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 	before := v.lastPoll
 	v.lastPoll = r.now
 	switch a.Status {
@@ -382,17 +391,19 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	}
 	if v.first == 0 {
 		v.place, v.first = a.Place, a.Position
+		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
 		if v.leaves {
-			v.leavesAt = r.leavesAt(a.Position)
+			v.leavesAt = int64(1000*(v.leavesFrom+r.rng.Float64()*v.leavesOver)) + 1
 		}
 	} else if a.Position > v.position {
 		r.m.positionsRose++
 	}
-	v.position = a.Position
+	v.position, v.due = a.Position, r.now/1000+a.PeriodMillis
 	if v.sampled {
 		v.estimates = append(v.estimates, estimate.Told{
 			AtMicros: r.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
 		})
+		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
 	at := r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
@@ -402,17 +413,17 @@ func (r *run) answer(i int32, v *visitor, a line.Answer) error {
 	return nil
 }
 
-// leavesAt is when one goes who has come now, and stands there.
-func (r *run) leavesAt(position int64) int64 {
-	wait := float64(position) / float64(r.cfg.Zone.PerMinute) * float64(time.Minute.Microseconds()) * (1 - r.cfg.Leave)
-	from := r.now
+// leaves is when one goes who has come now, stands there and will leave: from then on, in Unix
+// milliseconds, within so many.
+func (r *run) leaves(position int64) (from, over float64) {
+	now := float64(r.now) / 1000
 	switch {
 	case r.cfg.LeaveAt > 0:
-		from, wait = max(r.now, r.start+r.cfg.LeaveAt.Microseconds()), float64(wave.Microseconds())
+		return max(now, float64(r.start/1000+r.cfg.LeaveAt.Milliseconds())), float64(wave.Milliseconds())
 	case r.cfg.LeaveWithin > 0:
-		wait = float64(r.cfg.LeaveWithin.Microseconds())
+		return now, float64(r.cfg.LeaveWithin.Milliseconds())
 	}
-	return from + int64(r.rng.Float64()*wait) + 1
+	return now, float64(position) / float64(r.cfg.Zone.PerMinute) * window.MinuteMillis * (1 - r.cfg.Leave)
 }
 
 // progress is the share of the wait that is over, judged by the answer.
@@ -440,6 +451,7 @@ func (r *run) moment(ctx context.Context, second int64) error {
 		return err
 	}
 	r.table = r.cfg.Estimates.Learn(s, r.cfg.Zone.IdleTimeout())
+	r.foresee(&s)
 	if r.cfg.Progress == nil {
 		return nil
 	}

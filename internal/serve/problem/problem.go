@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -89,8 +88,9 @@ func describe(k *kind, err error) Problem {
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
 		Challenge: k.challenge,
 	}
-	if told, ok := errors.AsType[*guard.RefusedError](err); ok {
-		p.RetryAfterSeconds = told.RetryAfterSeconds()
+	var later interface{ RetryAfterSeconds() int }
+	if errors.As(err, &later) {
+		p.RetryAfterSeconds = later.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
 	}

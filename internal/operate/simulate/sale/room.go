@@ -35,7 +35,7 @@ func newRoom(s store.Store, seeds drawSeeds, now func() time.Time) *room {
 	}
 }
 
-// tick does what a server does in the background.
+// tick does what a server does in the background every so often.
 func (r *room) tick(ctx context.Context) {
 	r.registry.RunOnce(ctx)
 	r.fallback.RunOnce(ctx)
@@ -139,6 +139,11 @@ func (o outage) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 // PutZone implements store.Editor.
 func (o outage) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	return asked(o, func() (bool, error) { return o.Store.PutZone(ctx, s, was, by) })
+}
+
+// Sample implements store.Sampler.
+func (o outage) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
+	return asked(o, func() (line.Sample, error) { return o.Store.Sample(ctx, zoneID, most) })
 }
 
 // Sweep implements store.Sweeper.

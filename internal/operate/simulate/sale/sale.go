@@ -12,7 +12,7 @@
 // Gather visitors come while people gather, and After more behind them. Each polls when told
 // to, plus a network delay of 5 to 100 ms. A share Leave goes away silently, each at a
 // moment drawn evenly between coming and the turn that it would have. Whoever finds the
-// store away comes back in 1 to 3 s, as Retry-After says.
+// store away comes back when Retry-After says.
 package sale
 
 import (
@@ -28,6 +28,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -87,9 +88,6 @@ const (
 	horizon  = 24 * time.Hour
 	minDelay = 5 * time.Millisecond
 	maxDelay = 100 * time.Millisecond
-	// minRetry and maxRetry are those of problem store_unavailable.
-	minRetry = time.Second
-	maxRetry = 3 * time.Second
 	// stream tells these random numbers from others of the seed.
 	stream = 0x73616c65
 )
@@ -238,7 +236,7 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	r.populate()
-	sweep := r.start
+	sweep, sample := r.start, r.start
 	for tick := r.start; len(r.queue) > 0 && r.now < r.end; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -252,6 +250,10 @@ func (r *run) all(ctx context.Context) error {
 		}
 		r.now = tick
 		r.room.tick(ctx)
+		if sample <= tick {
+			sample = tick + time.Second.Microseconds()
+			r.room.registry.EstimateOnce(ctx)
+		}
 		r.m.second(tick - r.opens).Present = r.present
 		if sweep <= tick {
 			sweep = tick + sweepEvery.Microseconds()
@@ -343,10 +345,11 @@ func (r *run) request(ctx context.Context, i int32) error {
 	at := r.m.second(r.now - r.opens)
 	at.Requests++
 	var pause time.Duration
+	var later *fallback.LaterError
 	switch {
-	case errors.Is(err, line.ErrStoreUnavailable):
+	case errors.As(err, &later):
 		at.Refused++
-		pause = r.between(minRetry, maxRetry+1).Truncate(time.Second)
+		pause = time.Duration(later.RetryAfterSeconds()) * time.Second
 	case err != nil:
 		return err
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
