@@ -21,9 +21,14 @@ const (
 	stayAway = 4 * time.Second
 )
 
-// exactly is up to where positions are told as they are: behind it they may be rounded, and
-// servers round for themselves (docs/decisions/0010-marks.md).
-const exactly = 51_200
+// exactly is up to which position each that is told is exact. Beyond it, positions may be too high: by
+// less than rounded, and by the part of them that the line moved on while a server remembered
+// them (docs/decisions/0010-marks.md).
+const (
+	exactly     = 51_200
+	rounded     = 512
+	movedOnPart = 30
+)
 
 // allowance is how many later arrivals may be let in before one who polls when
 // told to.
@@ -119,7 +124,7 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 			continue
 		}
 		stays[i].Ended = math.MaxInt64
-		if last != 0 && v.position <= last && v.position <= exactly {
+		if last != 0 && last <= exactly && v.position <= last {
 			d.inversions++
 		}
 		last = v.position
@@ -142,7 +147,7 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 	d.everybody99, d.everybody = measure.Percentile(all, 99), measure.Percentile(all, 100)
 }
 
-// misplaced counts those of a zone who do not stand exactly where they arrived, or were drawn:
+// misplaced counts those of a zone who were not told that they stand where they arrived, or were drawn:
 // first, second, third and so on, nobody between them. For after the last round
 // of a crowd that all of the line is made of.
 func (c *crowd) misplaced(zoneID string) (n int) {
@@ -156,7 +161,8 @@ func (c *crowd) misplaced(zoneID string) (n int) {
 	}
 	slices.SortFunc(waiting, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
 	for i, v := range waiting {
-		if i < exactly && v.position != int64(i+1) {
+		high := v.position - int64(i+1)
+		if high != 0 && (v.position <= exactly || high < 0 || high >= rounded+v.position/movedOnPart) {
 			n++
 		}
 	}
