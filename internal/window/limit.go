@@ -17,7 +17,7 @@ const (
 	// StepBatch bounds how many tokens one call moves the edge over, and how
 	// many late ones it takes off the live, so that no call's work depends on
 	// the length of the line (G8).
-	StepBatch = 200
+	StepBatch = 100
 	// HealMillis is how long after a loss places are put back: ten times the
 	// default idle timeout, for phones that come out of a long tunnel.
 	HealMillis = 600_000

@@ -26,7 +26,7 @@
 --            it stands: the arrival
 --   waits    if there is an s: bucket, how many, ... (as strings); else empty
 --
--- O(log n) a visitor, and at most 200 more tokens a call for the edge. Run twice,
+-- O(log n) a visitor, and at most 100 more tokens a call for the edge. Run twice,
 -- it gives the same places and admissions. A visitor's refusal writes nothing.
 
 --@include zone
