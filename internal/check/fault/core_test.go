@@ -108,8 +108,9 @@ func TestStoreUnderRace(t *testing.T) {
 		fault: "one after the other: cut, slow, hung, killed, emptied", zones: []zone.Settings{z},
 		crowd: &crowd{room: room}, engines: []*engine{e},
 		baseline: measureTimers(t.Context()),
-		// The race detector's own.
-		slack: time.Second,
+		// The race detector's own, and that of the tests beside this one: how long things take is for
+		// the faults on a machine of their own.
+		slack: 10 * time.Second,
 	}
 	put := func(t testing.TB, z zone.Settings) {
 		t.Helper()
