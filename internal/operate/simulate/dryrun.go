@@ -20,8 +20,6 @@ const (
 	lazyAbove = 80_000
 	// lazyPart is the part of the wait for which they do not.
 	lazyPart = 2
-	// settledMicros is how long one has waited when the period is the longest.
-	settledMicros = 2 * (window.MaxPeriodMillis - window.FirstPeriodMillis) * 1000
 	// meanDelay is that of the network.
 	meanDelay = (minDelay + maxDelay) / 2
 	// checkEvery is how many requests are made between two looks at the
@@ -427,6 +425,11 @@ func (d *dryRun) skip(g *guest, at, until, far int64) int64 {
 	if g.leavesAt > 0 {
 		until = min(until, g.leavesAt)
 	}
+	longest := int64(window.FarPeriodMillis)
+	if far >= window.FarAway {
+		longest = window.MaxPeriodMillis
+	}
+	settledMicros := 2 * (longest - window.FirstPeriodMillis) * 1000 // one who has waited so long has the longest period
 	for at < until {
 		waited := at - g.place.ArrivedAtMicros
 		millis := (at - d.start) / 1000
