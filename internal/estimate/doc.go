@@ -23,7 +23,8 @@
 // gives the time of entry at each place: the table. An estimate is looked up by where the visitor stands,
 // in O(log n) of at most 514 points and without an allocation. That time does not depend
 // on when the visitor asks, so it stays as it is unless the table learns; a table moves
-// by a tenth (gain) from the one before towards what was measured, and by more the more it is off (pull), which evens the samples out.
+// by a tenth (gain) from the one before towards what was measured, and by more the more it is off (pull), which evens the samples out;
+// but between two polls of one visitor by no more than a tenth of the wait (steady), unless it is far off.
 //
 // Of the released, the store's slot knows the log of admissions and who came of those before; the hazard knows how people leave. The
 // table has the mean of the two (near).
@@ -33,7 +34,7 @@
 // It holds the real wait four times of five, as far as past estimates were so good: when
 // the turn comes to a place, what the tables said of it is compared with what became, in
 // widths that grow with the number who are still expected to leave and with what is not known
-// of them. The tenth and the ninth tenth of that, for each third of the wait, are followed step by step.
+// of them. The ends between which four fifths of that lie, for each third of the wait, are followed step by step.
 //
 // # Several servers
 //

@@ -15,9 +15,9 @@ const (
 	ages     = 66
 	firstAge = 2_000.0
 	growth   = 1.18
-	// supposed is the share that is taken to leave where a zone never had a crowd: waiting
-	// rooms see 30 to 40 % of those waiting leave.
-	supposed = 0.30
+	// supposed is the share that is taken to leave where a zone never had a crowd: waiting rooms see
+	// 30 to 40 % of those waiting leave, but where nobody does, what is told is to be near, too.
+	supposed = 0.20
 	// few, fewBefore and fewAged are how many must have gone through a part to count as much as
 	// what is supposed of it, as what earlier crowds did, and as what is supposed of a time waited.
 	few, fewBefore, fewAged = 10.0, 50.0, 100.0

@@ -20,6 +20,9 @@ const (
 	// gain is by how much a new table follows what was measured, pull how much more of it for each
 	// part of the wait by which they differ: what is within chance moves nobody, what is not does.
 	gain, pull = 0.1, 1.0
+	// steady is by how much of a wait the told time of entry moves at most between two polls; a told wait that is by
+	// more than tooLate too long, or by tooSoon too short, moves by more.
+	steady, tooLate, tooSoon = 0.1, 1.3, 1.4
 	// late is how long it takes, beyond the grace, until somebody who did not come is seen: half
 	// of what most samples are apart, in milliseconds.
 	late = 250.0
@@ -103,9 +106,10 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 		m.hazard = m.learn(&seen)
 		m.near(t, &s)
 		m.slotted(t.edge, t.slot)
-		m.far(t, &s, old)
+		m.far(t, &s)
 		known = t
 	}
+	t.follow(old)
 	m.lately = seen
 	m.crowd.add(&seen, 1-keep)
 	m.favoured += (1 - keep) * (m.favours - m.favoured)

@@ -14,14 +14,12 @@ const (
 	clump = 1_500.0
 	// normal is how many spreads the range begins with on each side: four fifths of a normal distribution.
 	normal = 1.28
-	// least is how narrow it becomes.
-	least = 0.2
-	// step is by how much one comparison moves an end of the range.
-	step = 0.05
+	// step is by how much one comparison moves the ends of the range.
+	step = 0.025
 	// scattered is by how much people enter sooner or later than their place does, in milliseconds.
 	scattered = 300.0
-	// outside is the share that is to lie beyond each end.
-	outside = 0.1
+	// outside is the share that is to lie beyond the ends.
+	outside = 0.2
 	// leastCompared is the shortest wait that is compared, in milliseconds.
 	leastCompared = 6_000
 )
@@ -102,19 +100,26 @@ func (r *ranges) score(s *line.Sample, turn int64) {
 		}
 		q := &r.q[third(at, float64(turn)/1000, now)]
 		for _, off := range [2]float64{-scattered, scattered} {
-			z := math.Log(max(1, now+off-at)/wait) / p.width(wait)
-			q[0] = min(-least, q[0]+follow(z < q[0], -0.5))
-			q[1] = max(least, q[1]+follow(z > q[1], 0.5))
+			learn(q, math.Log(max(1, now+off-at)/wait)/p.width(wait))
 		}
 	}
 }
 
-// follow is by how much an end of the range moves, outwards if the real wait lay beyond it.
-func follow(beyond bool, outwards float64) float64 {
-	if beyond {
-		return outwards * step * (1 - outside)
+// learn moves the end outwards beyond which the real wait lay, and both inwards where it lay between them. Where one
+// has come to the estimate, all that is outside may lie beyond the other.
+func learn(q *[2]float64, z float64) {
+	switch {
+	case z < q[0]:
+		q[0] -= step * (1 - outside)
+	case z > q[1]:
+		q[1] += step * (1 - outside)
+	default:
+		inwards := step * outside
+		if q[0] < 0 && q[1] > 0 {
+			inwards /= 2
+		}
+		q[0], q[1] = min(0, q[0]+inwards), max(0, q[1]-inwards)
 	}
-	return -outwards * step * outside
 }
 
 // remember keeps a table to compare it later: those of the last 8 s, and of before one in ever more.

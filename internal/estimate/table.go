@@ -116,11 +116,10 @@ func (t *Table) isNear(s *line.Sample, v *line.Seen) bool {
 }
 
 // far puts in those beyond the edge.
-func (m *Model) far(t *Table, s *line.Sample, old *Table) {
+func (m *Model) far(t *Table, s *line.Sample) {
 	perPlace := window.MinuteMillis / float64(s.Pace)
 	weight := float64(s.State.Waiting) / float64(len(s.Line))
 	h := &m.hazard
-	follows := old != nil && old.pace == t.pace && !old.held && !t.held
 	entry, ahead := t.slot, 0.0
 	there := max(1, (t.slot-float64(t.at))/perPlace)
 	come := there
@@ -129,13 +128,8 @@ func (m *Model) far(t *Table, s *line.Sample, old *Table) {
 		if v.StandsAtMicros <= t.edge {
 			continue
 		}
-		told := entry
-		if follows && v.StandsAtMicros <= old.last {
-			off := pointAt(old.points, v.StandsAtMicros).entry - entry
-			told += (1 - min(1, gain+pull*math.Abs(off)/max(1, entry-float64(t.at)))) * off
-		}
 		t.points = append(t.points, point{
-			micros: v.StandsAtMicros, entry: told, measured: entry, ahead: ahead, spread: sure + (1-come/there)*m.unsure(),
+			micros: v.StandsAtMicros, entry: entry, measured: entry, ahead: ahead, spread: sure + (1-come/there)*m.unsure(),
 		})
 		t.last = v.StandsAtMicros
 		ahead += weight
@@ -147,6 +141,36 @@ func (m *Model) far(t *Table, s *line.Sample, old *Table) {
 		}
 	}
 	t.perPlace = perPlace * h.staying(0, entry-float64(t.last)/1000)
+}
+
+// follow keeps the times of entry that the table before told, and has them move towards what was measured. Who
+// has come since was told by the last place that it knew.
+func (t *Table) follow(old *Table) {
+	if old == nil || old.pace != t.pace || old.held || t.held {
+		return
+	}
+	off := 0.0
+	for i := range t.points {
+		p := &t.points[i]
+		if p.micros <= old.last {
+			off = pointAt(old.points, p.micros).entry - p.measured
+			off -= t.move(p, off)
+		}
+		p.entry = max(float64(t.at), p.measured+off)
+	}
+}
+
+// move is by how much the time of entry moves in this second that was told, and is off by that much.
+func (t *Table) move(p *point, off float64) float64 {
+	rest, waited := max(1, p.measured-float64(t.at)), max(0, float64(t.at)-float64(p.micros)/1000)
+	told := max(1, rest+off)
+	by := off * min(1, gain+pull*math.Abs(off)/rest)
+	if told+clump > tooLate*(rest+clump) || rest+clump > tooSoon*(told+clump) {
+		return by
+	}
+	period := min(window.FirstPeriodMillis+waited/2, 1.1*window.FarPeriodMillis)
+	most := steady * (waited + rest) * 1000 / period
+	return min(most, max(-most, by))
 }
 
 // say finds out why the estimates move, if somebody moved them.

@@ -28,7 +28,7 @@ type Estimates struct {
 	All, Foreseen Told
 	Thirds        [3]Told
 	// Moved is the share of consecutive ones of one visitor between which the told time of entry
-	// moved by more than a tenth of the whole wait.
+	// moved by more than a tenth of the whole wait, though no operator changed anything in between.
 	Moved float64
 }
 
@@ -57,11 +57,12 @@ func EstimatesOf(visitors iter.Seq[Entered], windowMillis int64, changed func(fr
 			}
 			foreseen.add(j)
 			thirds[min(2, 3*(t.AtMicros-v.JoinedMicros)/whole)].add(j)
-			if i > 0 {
-				pairs++
-				if was := v.Told[i-1]; math.Abs(float64(t.AtMicros+1000*t.Millis-was.AtMicros-1000*was.Millis)) > float64(whole)/10 {
-					moved++
-				}
+			if i == 0 || changed(v.Told[i-1].AtMicros, t.AtMicros) {
+				continue
+			}
+			pairs++
+			if was := v.Told[i-1]; math.Abs(float64(t.AtMicros+1000*t.Millis-was.AtMicros-1000*was.Millis)) > float64(whole)/10 {
+				moved++
 			}
 		}
 	}
