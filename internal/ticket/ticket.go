@@ -116,19 +116,20 @@ func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id l
 	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was let in. It can be repeated.
+// Use notes that the visitor was let in. It can be repeated. It goes on where ctx ends: who hangs up while it is
+// noted has the admission all the same.
 func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) {
-	if _, err := d.limits.Check(ctx, question(zoneID, invitation, id)); err != nil && ctx.Err() == nil {
+	if _, err := d.limits.Check(context.WithoutCancel(ctx), question(zoneID, invitation, id)); err != nil {
 		d.log.ErrorContext(ctx, "the use of a ticket could not be counted", "zone", zoneID, "error", err)
 	}
 }
 
 // Used reports whether the visitor was let in within the last day. What cannot be asked
-// counts as not.
+// counts as not; so it is asked where ctx ends, too, which who asks can bring about.
 func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) bool {
 	q := question(zoneID, invitation, id)
 	q.Look = true
-	a, err := d.limits.Check(ctx, q)
+	a, err := d.limits.Check(context.WithoutCancel(ctx), q)
 	return err == nil && !a.Allowed
 }
 
