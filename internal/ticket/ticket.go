@@ -3,6 +3,7 @@ package ticket
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -97,10 +98,16 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	if event, _ := claims["event"].(string); event != invitation {
 		return "", &InvalidError{"It is for another event."}
 	}
-	for _, claim := range []string{"sub", "jti"} {
-		if name, _ := claims[claim].(string); name != "" && len(name) <= maxName {
-			return name, nil
-		}
+	claim := claims["sub"]
+	if claim == nil || claim == "" { // else it is not passed over: who has a long one would have a place for each jti
+		claim = claims["jti"]
+	}
+	name, _ := claim.(string)
+	if number, is := claim.(json.Number); is {
+		name = number.String()
+	}
+	if name != "" && len(name) <= maxName {
+		return name, nil
 	}
 	return "", &InvalidError{"It names nobody."}
 }

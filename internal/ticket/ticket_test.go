@@ -102,6 +102,8 @@ func TestName(t *testing.T) {
 		"an event in a box": {sign(t, shop, claims(map[string]any{"event": []string{"spring"}})), "", "It is for another event."},
 		"nobody":            {sign(t, shop, claims(map[string]any{"sub": nil, "jti": nil})), "", "It names nobody."},
 		"a long name":       {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201), "jti": nil})), "", "It names nobody."},
+		"a long one, jti":   {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201)})), "", "It names nobody."},
+		"a number, jti":     {sign(t, shop, claims(map[string]any{"sub": 4711})), "4711", ""},
 	} {
 		name, err := d.Name(tt.ticket, "SALE", "spring")
 		if name != tt.name || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
