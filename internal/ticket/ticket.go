@@ -141,5 +141,5 @@ func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) 
 }
 
 func question(zoneID, invitation string, id line.ID) limiter.Question {
-	return limiter.Question{Policy: Policy, Key: "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])}
+	return limiter.Question{Policy: Policy, Once: true, Key: "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])}
 }

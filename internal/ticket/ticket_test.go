@@ -46,17 +46,23 @@ func desk(t *testing.T) (*ticket.Desk, *bytes.Buffer) {
 	clock := func() time.Time { return now }
 	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock})
 	must(t, err)
-	counters := local.New(local.CountersOptions{Now: clock})
+	limits := counting(t, local.New(local.CountersOptions{Now: clock}), "secret")
+	log := &bytes.Buffer{}
+	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+}
+
+// counting is a server's limits, which sign with the first of the secrets.
+func counting(t *testing.T, counters *local.Counters, secret string, others ...[]byte) *limiter.Limiter {
+	t.Helper()
 	t.Cleanup(counters.Close)
-	limits := limiter.New(limiter.Dependencies{Local: counters, Now: clock})
+	limits := limiter.New(limiter.Dependencies{Local: counters, Secret: []byte(secret), Others: others, Now: func() time.Time { return now }})
 	policies := limit.PolicySet{}
 	for _, p := range ticket.Policies() {
 		must(t, p.Validate())
 		policies = policies.Put(p)
 	}
 	limits.Use(policies)
-	log := &bytes.Buffer{}
-	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+	return limits
 }
 
 // claims are those of a good ticket, but for what is changed; nil takes one away.
@@ -151,5 +157,17 @@ func TestUseByWhoHangsUp(t *testing.T) {
 	}
 	if !d.Used(gone, "SALE", "spring", line.ID{1}) {
 		t.Error("who hangs up has not used it")
+	}
+}
+
+// TestUseThroughARotation: a ticket that was used is so with the next secret.
+func TestUseThroughARotation(t *testing.T) {
+	t.Parallel()
+	counters := local.New(local.CountersOptions{Now: func() time.Time { return now }})
+	log := slog.New(slog.DiscardHandler)
+	before, after := ticket.New(nil, counting(t, counters, "old"), log), ticket.New(nil, counting(t, counters, "new", []byte("old")), log)
+	before.Use(t.Context(), "SALE", "spring", line.ID{1})
+	if !after.Used(t.Context(), "SALE", "spring", line.ID{1}) || after.Used(t.Context(), "SALE", "spring", line.ID{2}) {
+		t.Error("used is who was not, or not who was")
 	}
 }
