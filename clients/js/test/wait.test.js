@@ -72,6 +72,14 @@ test('it keeps its place through refusals, lost answers and answers cut short', 
   assert.deepEqual(updates, ['retrying', 'waiting', 'busy', 'unavailable', 'retrying', 'retrying', 'retrying', 'retrying']);
 });
 
+test('a 503 that does not say when to come again is not of the room, and counts as no answer', async (t) => {
+  const others = Array(5).fill(problem(503)).concat(problem(503, 'busy', 'Wed, 21 Oct 2027 07:28:00 GMT'));
+  const r = room(t, ...others, admitted('t1'));
+  await run(wait(r));
+  const pauses = r.asked.slice(1).map((a, i) => a.at - r.asked[i].at);
+  assert.ok(pauses[2] >= 4000 && pauses.slice(4).every((p) => p >= 16_000), `${pauses}`);
+});
+
 test('it never waits longer than 20 s after a lost answer', async (t) => {
   const r = room(t, ...Array(9).fill(lost), admitted('t1'));
   await run(wait(r));
