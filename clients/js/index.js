@@ -333,6 +333,10 @@ function sleep(millis, signal, wake) {
     };
     wake.sleeper = look;
     signal?.addEventListener('abort', aborted);
+    if (signal?.aborted) {
+      aborted();
+      return;
+    }
     look();
   });
 }

@@ -125,6 +125,14 @@ test('the place is kept in the storage, before the first answer too', async (t) 
   assert.deepEqual(JSON.parse(kept.get('waitingroom:Z')), { clientId, token: 't2' });
 });
 
+test('who ends the wait while an answer is told ends it at once', async (t) => {
+  const r = room(t, waiting('t1', 20_000));
+  const stop = new AbortController();
+  const began = Date.now();
+  await assert.rejects(run(wait({ ...r, signal: stop.signal, onUpdate: () => stop.abort() })), { name: 'AbortError' });
+  assert.ok(Date.now() - began < 1000, `after ${Date.now() - began} ms`);
+});
+
 test('a storage that fails costs nobody the place', async (t) => {
   const fails = () => { throw new Error('forbidden'); };
   const r = room(t, waiting('t1', 1000), admitted('t2'));
