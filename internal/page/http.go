@@ -151,20 +151,20 @@ func (h *HTTP) Get(c echo.Context) error {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
+	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
+		return h.reseat(c, zoneID, q)
+	}
 	l := h.locales.choose(accepted(c.Request()))
-	v := &view{}
+	v := &view{Again: again(c)}
+	v.Data.Ticket = readTicket(c, zoneID)
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
 		h.refuse(v, err, accepted(c.Request()))
 		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
-	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
-		return h.reseat(c, zoneID, q)
-	}
 	to := target(c.QueryParam("to"), settings.Sites)
-	v.Data.Target, v.Data.Ticket = to, readTicket(c, zoneID)
-	v.Again = again(c)
+	v.Data.Target = to
 	seat := readCookie(c, zoneID)
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
