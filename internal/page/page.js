@@ -403,4 +403,5 @@ if (event.commitment && ['gathering', 'drawn'].includes(state) && JSON.parse(sto
 if (seated) offer(data.arrived);
 if (['announced', 'closed', 'ended'].includes(state)) shut().catch(() => {});
 else begin(data.pollAfter);
+clearTimeout(reload); // see page.html
 
