@@ -19,6 +19,9 @@ func (g *guest) before(program string, step func()) {
 	must(g.t, err)
 }
 
+// later has an hour pass on the device's clock: whatever the page was to do in this time it does now.
+const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
+
 // TestThePageOnOddDevices: what phones, old browsers, wrong clocks and second tabs do to a visitor.
 func TestThePageOnOddDevices(t *testing.T) {
 	s := openShopFrontWith(t, pageZones+fmt.Sprintf(
@@ -28,6 +31,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.start(t, s.url+"/shop")
 	g.speaks("en")
 	g.goesOnWithAnOldBrowser()
+	g.keepsTheTurnOnAPhone()
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -36,5 +40,26 @@ func (g *guest) goesOnWithAnOldBrowser() {
 	g.before(`delete Intl.PluralRules`, func() {
 		g.visit("QUICK")
 		g.until(g.t, "the shop", `document.title === "Shop"`)
+	})
+}
+
+// keepsTheTurnOnAPhone: pages show no notifications there, and its clock is an hour fast.
+func (g *guest) keepsTheTurnOnAPhone() {
+	const phone = `window.Notification = class { constructor() { throw new TypeError("Illegal constructor."); } }; Notification.permission = "%s";` + later
+	g.before(fmt.Sprintf(phone, "default"), func() {
+		g.visit("STILL")
+		g.until(g.t, "no notifications are offered", `!document.querySelector("#sound").closest("p").hidden && document.querySelector("#notify").closest("p").hidden`)
+	})
+	g.shop.lineUp(g.t, "HIDDEN", 2)
+	g.before(fmt.Sprintf(phone, "granted"), func() {
+		g.visit("HIDDEN")
+		g.do(g.t, "hide the page, and ask for sound and a notification", chromedp.Evaluate[chromedp.Void](hide),
+			chromedp.Evaluate[chromedp.Void](`document.querySelector("#notify").checked = true; window.tones = 0;
+				const start = OscillatorNode.prototype.start;
+				OscillatorNode.prototype.start = function (at) { tones++; return start.call(this, at); };`),
+			chromedp.Click(css("#sound")))
+		g.sees("It is your turn")
+		g.has("#text", `^Your turn is kept for [45] minutes\.$`)
+		g.until(g.t, "the sound", `window.tones === 3`)
 	})
 }

@@ -260,7 +260,7 @@ const stop = new AbortController();
 const forget = () => storage.setItem('', JSON.stringify({ clientId: JSON.parse(storage.getItem()).clientId, token: '' }));
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
-function enter({ pass, expiresAt }) {
+function enter({ pass, admittedAt, expiresAt }) {
   if (data.reload) {
     location.reload();
     return;
@@ -280,8 +280,9 @@ function enter({ pass, expiresAt }) {
   show('turn', '');
   $('go').hidden = !to;
   alertVisitor();
+  const end = Date.now() + expiresAt - admittedAt; // this device's clock may say another time than the room's
   const tick = () => {
-    const left = expiresAt - Date.now();
+    const left = end - Date.now();
     if (left <= 0) {
       show('lost');
       return;
@@ -292,11 +293,24 @@ function enter({ pass, expiresAt }) {
   tick();
 }
 
+// canNotify reports whether a page may show notifications. Browsers of phones have them for service workers
+// alone, and say so only when a page tries: without a permission no other shows anything then.
+function canNotify() {
+  try {
+    return Notification.permission === 'granted' || Boolean(new Notification(''));
+  } catch {
+    return false;
+  }
+}
+
 let audio;
 function alertVisitor() {
-  if ($('notify').checked && globalThis.Notification?.permission === 'granted') {
-    const n = new Notification(texts.turn, { tag: cookie });
-    n.onclick = () => window.focus();
+  if ($('notify').checked && Notification.permission === 'granted') {
+    try {
+      new Notification(texts.turn, { tag: cookie }).onclick = () => window.focus();
+    } catch {
+      // As in canNotify: the site had the permission before, for a service worker.
+    }
   }
   if ($('sound').checked && audio) {
     [0, 0.25, 0.5].forEach((at) => {
@@ -334,7 +348,7 @@ window.addEventListener('offline', () => {
 });
 window.addEventListener('online', () => { if (state === 'offline') show(...before); });
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
-$('notify').closest('p').hidden = !('Notification' in window);
+$('notify').closest('p').hidden = !canNotify();
 
 // CLOSED_AFTER is when a line that was closed is asked for again.
 const CLOSED_AFTER = 30 * SECOND;
