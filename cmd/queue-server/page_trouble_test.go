@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.speaks("en")
 	g.goesOnWithAnOldBrowser()
 	g.keepsTheTurnOnAPhone()
+	g.leavesTheOtherTabItsPlace()
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -62,4 +64,18 @@ func (g *guest) keepsTheTurnOnAPhone() {
 		g.has("#text", `^Your turn is kept for [45] minutes\.$`)
 		g.until(g.t, "the sound", `window.tones === 3`)
 	})
+}
+
+// leavesTheOtherTabItsPlace: a tab whose place is gone does not forget the one that another tab took since.
+func (g *guest) leavesTheOtherTabItsPlace() {
+	g.visit("STILL")
+	g.sees("The line is paused")
+	taken := strings.Repeat("f", 32) + ".token"
+	g.do(g.t, "lose the place", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=`+taken+`; path=/wait/STILL";
+		window.fetch = async () => new Response('{"code":"token_expired"}', { status: 410 });`+later))
+	g.sees("Your place is gone")
+	if got := value[string](g.t, g.browser, `document.cookie`); got != "waitingroom-STILL="+taken {
+		g.t.Errorf("the cookie is %q", got)
+	}
+	g.do(g.t, "forget it", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=; max-age=0; path=/wait/STILL"`))
 }

@@ -230,6 +230,8 @@ const storage = {
   },
   setItem(_, value) {
     const { clientId, token, draw: newest } = JSON.parse(value);
+    const other = JSON.parse(storage.getItem()).clientId;
+    if (!token && other && other !== clientId) return; // another tab has a new place, and only this one's is gone
     try {
       if (newest) localStorage.setItem(cookie, JSON.stringify(newest));
     } catch {
