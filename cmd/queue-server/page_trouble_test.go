@@ -34,6 +34,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.goesOnWithAnOldBrowser()
 	g.keepsTheTurnOnAPhone()
 	g.leavesTheOtherTabItsPlace()
+	g.saysThatItIsBack()
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -78,4 +79,18 @@ func (g *guest) leavesTheOtherTabItsPlace() {
 		g.t.Errorf("the cookie is %q", got)
 	}
 	g.do(g.t, "forget it", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=; max-age=0; path=/wait/STILL"`))
+}
+
+// saysThatItIsBack: who had no place when the connection went away hears of it when it is back.
+func (g *guest) saysThatItIsBack() {
+	g.visit("SHUT")
+	g.sees("The line is closed")
+	g.offline(true)
+	g.do(g.t, "ask again", chromedp.Evaluate[chromedp.Void](later))
+	g.sees("No connection")
+	if got := value[string](g.t, g.browser, `window.dispatchEvent(new Event("online")), document.title`); got != "One moment, please" {
+		g.t.Errorf("the page is titled %q", got)
+	}
+	g.offline(false)
+	g.sees("The line is closed")
 }

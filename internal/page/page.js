@@ -342,13 +342,16 @@ $('options').addEventListener('submit', async (event) => {
 });
 // Without a connection the page says so, and what it said before when there is one again:
 // the room is asked when it wants to be.
-let before = [];
+let before = ['away'];
 window.addEventListener('offline', () => {
   if (!WAITS.includes(state) || state === 'offline') return;
   before = [state, $('text').textContent];
   show('offline');
 });
-window.addEventListener('online', () => { if (state === 'offline') show(...before); });
+window.addEventListener('online', () => {
+  if (state === 'offline') show(...before);
+  before = ['away'];
+});
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !canNotify();
 
