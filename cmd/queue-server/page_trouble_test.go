@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.keepsTheTurnOnAPhone()
 	g.leavesTheOtherTabItsPlace()
 	g.saysThatItIsBack()
+	g.countsDownWithoutAnswers()
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -93,4 +95,41 @@ func (g *guest) saysThatItIsBack() {
 	}
 	g.offline(false)
 	g.sees("The line is closed")
+}
+
+// countsDownWithoutAnswers: whatever comes instead of the zone's state, the page keeps what it knows of the event.
+func (g *guest) countsDownWithoutAnswers() {
+	soon(g.t, http.MethodGet, g.shop.public+"/traffic/zones/SOON", `"announced"`)
+	for _, answers := range []string{
+		`new Response('{"code":"store_unavailable"}', { status: 503 })`,
+		`Promise.reject(new TypeError("Failed to fetch"))`,
+		`new Promise((_, reject) => o?.signal?.addEventListener("abort", reject))`, // none, until who asks gives up
+	} {
+		g.visit("SOON")
+		g.sees("Not open yet")
+		g.has("#opens", `^\d:\d\d:\d\d$`)
+		g.do(g.t, "watch", chromedp.Evaluate[chromedp.Void](`{
+			const heading = document.querySelector("h1"), opens = document.querySelector("#opens");
+			const left = () => opens.textContent.split(":").reduce((all, n) => 60 * all + Number(n), 0);
+			window.passed = (first => () => first - left())(left());
+			window.wrong = [];
+			let last = left();
+			new MutationObserver(() => {
+				if (heading.textContent !== "Not open yet") wrong.push(heading.textContent);
+				if (left() > last) wrong.push(last + " s left, then " + left());
+				last = left();
+			}).observe(document.querySelector("main"), { childList: true, characterData: true, subtree: true });
+			window.asked = 0;
+			window.fetch = async (url, o) => { asked++; return `+answers+`; };
+		}`))
+		g.until(g.t, "three seconds", `passed() >= 3`)
+		for i := range 2 {
+			g.do(g.t, "ask again", chromedp.Evaluate[chromedp.Void](later))
+			g.until(g.t, "it asks", fmt.Sprintf(`asked === %d || wrong.length > 0`, i+1))
+			g.until(g.t, "it goes on", fmt.Sprintf(`passed() >= %d || wrong.length > 0`, 8+5*i))
+		}
+		if wrong := value[string](g.t, g.browser, `wrong.join(", ")`); wrong != "" {
+			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
+		}
+	}
 }

@@ -45,7 +45,8 @@ function figure(id, text) {
   $(id).parentElement.hidden = text === '';
 }
 
-const readZone = async () => (await fetch(`/traffic/zones/${data.zone}`)).json();
+// readZone returns the zone's state, undefined where none came in time.
+const readZone = async () => (await call(room, `/traffic/zones/${data.zone}`)).body;
 
 // letter shows something from the organiser.
 function letter(id, text) {
@@ -60,12 +61,8 @@ let notice = data.notice;
 
 async function readMessage(wanted, again = true) {
   if (wanted === notice) return;
-  let told = {};
-  try {
-    if (wanted) told = await readZone();
-  } catch {
-    return; // the next answer has the number, too
-  }
+  const told = wanted ? await readZone() : {};
+  if (!told) return; // the next answer has the number, too
   notice = told.notice ?? 0;
   letter('notice', told.message ?? '');
   if (told.message) say(`${$('organiser').textContent}: ${told.message}`);
@@ -142,8 +139,8 @@ setInterval(tick, SECOND);
 async function hear({ name, opensAt, opensIn }) {
   if (opensIn !== undefined) store = { now: opensAt - opensIn, at: performance.now() };
   if (name === event.name && opensAt === event.opensAt) return;
-  const told = await readZone().catch(() => ({}));
-  if (told.event?.name === name) take(told.event);
+  const told = await readZone();
+  if (told?.event?.name === name) take(told.event);
 }
 
 const opened = () => event.opensAt > 0 && untilOpening() <= 0;
@@ -393,8 +390,8 @@ async function shut() {
 
 // again asks what the zone's state says now.
 async function again() {
-  const told = await readZone().catch(() => ({ event }));
-  take(told.event);
+  const told = await readZone();
+  if (told) take(told.event);
   return shut();
 }
 
