@@ -37,6 +37,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.leavesTheOtherTabItsPlace()
 	g.saysThatItIsBack()
 	g.countsDownWithoutAnswers()
+	g.goesThroughAServiceWorker()
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -132,4 +133,15 @@ func (g *guest) countsDownWithoutAnswers() {
 			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
 		}
 	}
+}
+
+// goesThroughAServiceWorker: a shop that is an app has one between itself and whatever is opened there.
+func (g *guest) goesThroughAServiceWorker() {
+	g.do(g.t, "go to the shop", chromedp.Navigate(g.shop.url+"/shop"))
+	g.until(g.t, "the worker", `navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => true)`)
+	g.shop.lineUp(g.t, "QUICK", 4)
+	g.visit("QUICK")
+	g.until(g.t, "the worker between", `navigator.serviceWorker.controller !== null`)
+	g.sees("You are in line")
+	g.until(g.t, "the shop", `document.title === "Shop" && location.search.includes("waiting_room_pass=")`)
 }

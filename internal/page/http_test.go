@@ -486,9 +486,15 @@ func TestFetchedInAdvance(t *testing.T) {
 			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
 		}
 	}
+	fetched := r.browser()
+	fetched.header.Set("Sec-Fetch-Dest", "empty")
+	fetched.header.Set("Sec-Fetch-Mode", "cors")
+	shows(t, fetched.get(""), http.StatusServiceUnavailable)
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
 	}
+	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page
+	shows(t, fetched.get("?to=/x"), http.StatusSeeOther)
 }
 
 // TestLanguages: each language's page says who waits in that language, in its direction.
