@@ -33,6 +33,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.start(t, s.url+"/shop")
 	g.speaks("en")
 	g.goesOnWithAnOldBrowser()
+	g.goesOnWithoutAWorker()
 	g.keepsTheTurnOnAPhone()
 	g.leavesTheOtherTabItsPlace()
 	g.saysThatItIsBack()
@@ -44,6 +45,15 @@ func TestThePageOnOddDevices(t *testing.T) {
 func (g *guest) goesOnWithAnOldBrowser() {
 	g.shop.lineUp(g.t, "QUICK", 2)
 	g.before(`delete Intl.PluralRules`, func() {
+		g.visit("QUICK")
+		g.until(g.t, "the shop", `document.title === "Shop"`)
+	})
+}
+
+// goesOnWithoutAWorker: to some browsers the page's policy forbids its clock.
+func (g *guest) goesOnWithoutAWorker() {
+	g.shop.lineUp(g.t, "QUICK", 4)
+	g.before(`window.Worker = class { constructor() { throw new DOMException("The operation is insecure.", "SecurityError"); } }`, func() {
 		g.visit("QUICK")
 		g.until(g.t, "the shop", `document.title === "Shop"`)
 	})

@@ -243,7 +243,12 @@ const storage = {
 // place. Those of a worker go on.
 function onWake(woke) {
   const end = wakeOfPage(woke);
-  const clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  let clock;
+  try {
+    clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  } catch {
+    return end; // Safari before 15.5 reads no worker-src, and has none
+  }
   clock.onmessage = woke;
   return () => {
     clock.terminate();
