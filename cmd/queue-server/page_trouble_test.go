@@ -78,6 +78,12 @@ func (g *guest) keepsTheTurnOnAPhone() {
 		g.has("#text", `^Your turn is kept for [45] minutes\.$`)
 		g.until(g.t, "the sound", `window.tones === 3`)
 	})
+	// Another tab may have used the turn: who comes back another day has no place that was lost.
+	g.do(g.t, "let the turn pass", chromedp.Evaluate[chromedp.Void](later))
+	g.sees("Your place is gone")
+	if cookie := value[string](g.t, g.browser, `document.cookie`); !strings.HasSuffix(cookie, ".") {
+		g.t.Errorf("the cookie is %q", cookie)
+	}
 }
 
 // leavesTheOtherTabItsPlace: a tab whose place is gone does not forget the one that another tab took since.

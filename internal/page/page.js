@@ -288,6 +288,7 @@ function enter({ pass, admittedAt, expiresAt }) {
   const tick = () => {
     const left = end - Date.now();
     if (left <= 0) {
+      forget(); // it may have been used from another tab
       show('lost');
       return;
     }
