@@ -308,6 +308,16 @@ func TestInAFrame(t *testing.T) {
 	}
 }
 
+// TestThroughAServiceWorker: who follows another site's link to a shop that has one opens a page, as Chromium tells of it.
+func TestThroughAServiceWorker(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	w := r.ask("nginx", "GET", "/", with(opens, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", "cross-site")...)
+	if w.Code != 200 || r.joins != 1 {
+		t.Errorf("%d, %d joins", w.Code, r.joins)
+	}
+}
+
 // TestTheStoreHangs: the answer comes before a gateway gives up.
 func TestTheStoreHangs(t *testing.T) {
 	t.Parallel()

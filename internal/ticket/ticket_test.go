@@ -2,6 +2,7 @@ package ticket_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -101,6 +102,8 @@ func TestName(t *testing.T) {
 		"an event in a box": {sign(t, shop, claims(map[string]any{"event": []string{"spring"}})), "", "It is for another event."},
 		"nobody":            {sign(t, shop, claims(map[string]any{"sub": nil, "jti": nil})), "", "It names nobody."},
 		"a long name":       {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201), "jti": nil})), "", "It names nobody."},
+		"a long one, jti":   {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201)})), "", "It names nobody."},
+		"a number, jti":     {sign(t, shop, claims(map[string]any{"sub": 4711})), "4711", ""},
 	} {
 		name, err := d.Name(tt.ticket, "SALE", "spring")
 		if name != tt.name || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
@@ -133,5 +136,20 @@ func TestUse(t *testing.T) {
 	d.Joined(t.Context(), "SALE", "spring", "member-1", id)
 	if got := log.String(); !strings.Contains(got, `msg="joined by ticket" zone=SALE invitation=spring name=member-1 visitor=0100000000000000`) {
 		t.Errorf("log %s", got)
+	}
+}
+
+// TestUseByWhoHangsUp: whoever ends the request when it is looked at the ticket, and reads on, has used it once.
+func TestUseByWhoHangsUp(t *testing.T) {
+	t.Parallel()
+	d, _ := desk(t)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	d.Use(gone, "SALE", "spring", line.ID{1})
+	if !d.Used(t.Context(), "SALE", "spring", line.ID{1}) {
+		t.Error("the use was not noted")
+	}
+	if !d.Used(gone, "SALE", "spring", line.ID{1}) {
+		t.Error("who hangs up has not used it")
 	}
 }
