@@ -17,7 +17,7 @@ func (g *guest) before(program string, step func()) {
 	added, err := chromedp.Call(g.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: program})
 	must(g.t, err)
 	step()
-	_, err = chromedp.Call(g.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: added.Identifier})
+	_, err = chromedp.Call(g.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added))
 	must(g.t, err)
 }
 
