@@ -17,7 +17,7 @@ func (g *guest) before(program string, step func()) {
 	added, err := chromedp.Call(g.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: program})
 	must(g.t, err)
 	step()
-	_, err = chromedp.Call(g.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: added.Identifier})
+	_, err = chromedp.Call(g.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added))
 	must(g.t, err)
 }
 
@@ -139,11 +139,11 @@ func (g *guest) countsDownWithoutAnswers() {
 			window.asked = 0;
 			window.fetch = async (url, o) => { asked++; return `+answers+`; };
 		}`))
-		g.until(g.t, "three seconds", `passed() >= 3`)
+		g.until(g.t, "two seconds", `passed() >= 2`)
 		for i := range 2 {
 			g.do(g.t, "ask again", chromedp.Evaluate[chromedp.Void](later))
 			g.until(g.t, "it asks", fmt.Sprintf(`asked === %d || wrong.length > 0`, i+1))
-			g.until(g.t, "it goes on", fmt.Sprintf(`passed() >= %d || wrong.length > 0`, 8+5*i))
+			g.until(g.t, "it goes on", fmt.Sprintf(`passed() >= %d || wrong.length > 0`, 6+4*i))
 		}
 		if wrong := value[string](g.t, g.browser, `wrong.join(", ")`); wrong != "" {
 			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
