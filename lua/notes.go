@@ -24,13 +24,13 @@ const (
 	// earlier time to come back than the poll that follows it, on whichever server, and who
 	// is gone is known to be so before the next poll.
 	noteLife = 2 * noteAfter
-	// noteBatch is how many notes travel in one call: some 2 ms of Redis.
-	noteBatch = 2_000
+	// noteBatch is how many notes travel in one call: some 1 ms of Redis, three where ten million wait.
+	noteBatch = 1_000
 	// maxNotes is how many notes a zone may have in hand, 24 bytes each: more than a server
 	// takes in noteLife. While there are more, everybody has to ask.
 	maxNotes = 1_500_000
-	// mostMarks are looked up in one call: some 1 ms of Redis.
-	mostMarks = 500
+	// mostMarks are looked up in one call: some 0.5 ms of Redis.
+	mostMarks = 250
 )
 
 // note says that a visitor was there, and what period it was told: the id, what lies in

@@ -63,6 +63,24 @@ func BenchmarkJoins(b *testing.B) {
 	b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/join")
 }
 
+// BenchmarkSweep is what a sweep that finds nobody to remove costs Redis, for each who waits.
+func BenchmarkSweep(b *testing.B) {
+	const waiting = 200_000
+	s := openStore(b, nil)
+	lineUpMany(b, s, waiting)
+	before := redisCPU(b, s)
+	for b.Loop() {
+		for cursor, first := uint64(0), true; first || cursor > 0; first = false {
+			swept, err := s.Sweep(b.Context(), "Z", "bench", cursor)
+			if err != nil || swept.Busy || swept.Removed > 0 {
+				b.Fatalf("%+v, %v", swept, err)
+			}
+			cursor = swept.Next
+		}
+	}
+	b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(b.N)/waiting, "redis-us/visitor")
+}
+
 // BenchmarkSample is what the estimates cost Redis, once a second for each zone.
 func BenchmarkSample(b *testing.B) {
 	s := openStore(b, nil)

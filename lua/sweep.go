@@ -14,7 +14,7 @@ const (
 	// sweepExamine is the most tokens that a call examines, but for the rest
 	// of one bucket. sweepRemove is the most it removes: 5,000 scattered
 	// members hold Redis for 26-47 ms, 400 for about 3.
-	sweepExamine = 4_500
+	sweepExamine = 2_000
 	sweepRemove  = 400
 )
 

@@ -245,7 +245,8 @@ function read({ status, headers }, body, asked) {
   }
   const retryAfter = SECOND * Number(headers.get('Retry-After'));
   const refused = status >= 400 && status < 500 && typeof body.code === 'string';
-  if (refused || status === 503) {
+  // The room's 503 says when to come again. Another one is of something between.
+  if (refused || status === 503 && retryAfter > 0) {
     return { status, problem: body, retryAfter: retryAfter > 0 ? retryAfter : SECOND };
   }
   return { status, lost: true, problem: body };
@@ -332,6 +333,10 @@ function sleep(millis, signal, wake) {
     };
     wake.sleeper = look;
     signal?.addEventListener('abort', aborted);
+    if (signal?.aborted) {
+      aborted();
+      return;
+    }
     look();
   });
 }

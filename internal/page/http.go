@@ -145,26 +145,25 @@ type data struct {
 func (h *HTTP) Get(c echo.Context) error {
 	// A page that is only fetched in advance must take nobody's place; nor must one that another
 	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
-	header := c.Request().Header
-	dest := header.Get("Sec-Fetch-Dest")
-	if strings.Contains(header.Get("Sec-Purpose"), "prefetch") || dest != "" && dest != "document" {
+	if !opened(c.Request().Header) {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs answer visitors with a 503 of before
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
+	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
+		return h.reseat(c, zoneID, q)
+	}
 	l := h.locales.choose(accepted(c.Request()))
-	v := &view{}
+	v := &view{Again: again(c)}
+	v.Data.Ticket = readTicket(c, zoneID)
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
 		h.refuse(v, err, accepted(c.Request()))
 		v.Data.Reload = true
 		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
 	}
-	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
-		return h.reseat(c, zoneID, q)
-	}
 	to := target(c.QueryParam("to"), settings.Sites)
-	v.Data.Target, v.Data.Ticket = to, readTicket(c, zoneID)
-	v.Again = again(c)
+	v.Data.Target = to
 	seat := readCookie(c, zoneID)
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
@@ -206,6 +205,14 @@ func (h *HTTP) Get(c echo.Context) error {
 	v.RefreshSeconds = a.RetryAfterSeconds()
 	v.Data.PollAfter, v.Data.Position, v.Data.Estimate = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis
 	return h.show(c, l, v, settings)
+}
+
+// opened reports whether somebody opens the page, and sees it. What a site's service worker fetches for
+// one who does is empty, and yet navigates.
+func opened(header http.Header) bool {
+	dest := header.Get("Sec-Fetch-Dest")
+	return !strings.Contains(header.Get("Sec-Purpose"), "prefetch") &&
+		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
 // Leave is POST /wait/:zoneId: the button for browsers without the script.

@@ -410,6 +410,29 @@ func TestATicketHandedOver(t *testing.T) {
 	}
 }
 
+// withoutSettings is a server that has not heard of any zone when the store goes away.
+type withoutSettings struct{}
+
+func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
+	return zone.Settings{}, line.ErrStoreUnavailable
+}
+
+// TestALinkWhileTheStoreIsAway: what it hands over is kept, and what it asks for is not done again when
+// the page is loaded once more, which may be when it is the visitor's turn.
+func TestALinkWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	h, err := page.New(r.wait, r.entry, withoutSettings{})
+	must(t, err)
+	r.echo = echo.New()
+	r.echo.GET("/wait/:zoneId", h.Get)
+	b := r.browser()
+	if w := b.get("?to=/x&again=1&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" {
+		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
+	}
+	shows(t, b.get("?to=/x"), http.StatusServiceUnavailable, "One moment, please", `"ticket":"alice"`, `"reload":true`)
+}
+
 // TestAPlaceHandedOver: the page goes on with the place that was taken for its visitor,
 // unless the visitor has an older one.
 func TestAPlaceHandedOver(t *testing.T) {
@@ -461,11 +484,19 @@ func TestFetchedInAdvance(t *testing.T) {
 		b.header.Set(name, value)
 		if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
 			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
+		} else if caching := w.Header().Get("Cache-Control"); caching != "no-store" { // a CDN would answer visitors with it
+			t.Errorf("%s: Cache-Control %q", value, caching)
 		}
 	}
+	fetched := r.browser()
+	fetched.header.Set("Sec-Fetch-Dest", "empty")
+	fetched.header.Set("Sec-Fetch-Mode", "cors")
+	shows(t, fetched.get(""), http.StatusServiceUnavailable)
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
 	}
+	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page
+	shows(t, fetched.get("?to=/x"), http.StatusSeeOther)
 }
 
 // TestLanguages: each language's page says who waits in that language, in its direction.

@@ -180,6 +180,8 @@ func TestARange(t *testing.T) {
 		{"en", "24h", "24h", "more than a day"},
 		{"de", "65m", "91m", "1 bis 1,5 Stunden"},
 		{"fr", "65m", "91m", "1 à 1,5 heure"},
+		{"es", "20s", "90s", "alrededor de 1 minuto"},
+		{"es", "20h", "22h", "de 20 a 22 horas"},
 		{"ru", "4m", "6m", "от 4 до 6 мин"},
 		{"ja", "4m", "6m", "4～6分"},
 		{"ar", "4m", "6m", "من 4 إلى 6 دقائق"},

@@ -45,7 +45,8 @@ function figure(id, text) {
   $(id).parentElement.hidden = text === '';
 }
 
-const readZone = async () => (await fetch(`/traffic/zones/${data.zone}`)).json();
+// readZone returns the zone's state, undefined where none came in time.
+const readZone = async () => (await call(room, `/traffic/zones/${data.zone}`)).body;
 
 // letter shows something from the organiser.
 function letter(id, text) {
@@ -60,12 +61,8 @@ let notice = data.notice;
 
 async function readMessage(wanted, again = true) {
   if (wanted === notice) return;
-  let told = {};
-  try {
-    if (wanted) told = await readZone();
-  } catch {
-    return; // the next answer has the number, too
-  }
+  const told = wanted ? await readZone() : {};
+  if (!told) return; // the next answer has the number, too
   notice = told.notice ?? 0;
   letter('notice', told.message ?? '');
   if (told.message) say(`${$('organiser').textContent}: ${told.message}`);
@@ -142,8 +139,8 @@ setInterval(tick, SECOND);
 async function hear({ name, opensAt, opensIn }) {
   if (opensIn !== undefined) store = { now: opensAt - opensIn, at: performance.now() };
   if (name === event.name && opensAt === event.opensAt) return;
-  const told = await readZone().catch(() => ({}));
-  if (told.event?.name === name) take(told.event);
+  const told = await readZone();
+  if (told?.event?.name === name) take(told.event);
 }
 
 const opened = () => event.opensAt > 0 && untilOpening() <= 0;
@@ -230,6 +227,8 @@ const storage = {
   },
   setItem(_, value) {
     const { clientId, token, draw: newest } = JSON.parse(value);
+    const other = JSON.parse(storage.getItem()).clientId;
+    if (!token && other && other !== clientId) return; // another tab has a new place, and only this one's is gone
     try {
       if (newest) localStorage.setItem(cookie, JSON.stringify(newest));
     } catch {
@@ -244,7 +243,12 @@ const storage = {
 // place. Those of a worker go on.
 function onWake(woke) {
   const end = wakeOfPage(woke);
-  const clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  let clock;
+  try {
+    clock = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(0), 1000)'])));
+  } catch {
+    return end; // Safari before 15.5 reads no worker-src, and has none
+  }
   clock.onmessage = woke;
   return () => {
     clock.terminate();
@@ -260,7 +264,7 @@ const stop = new AbortController();
 const forget = () => storage.setItem('', JSON.stringify({ clientId: JSON.parse(storage.getItem()).clientId, token: '' }));
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
-function enter({ pass, expiresAt }) {
+function enter({ pass, admittedAt, expiresAt }) {
   if (data.reload) {
     location.reload();
     return;
@@ -280,9 +284,11 @@ function enter({ pass, expiresAt }) {
   show('turn', '');
   $('go').hidden = !to;
   alertVisitor();
+  const end = Date.now() + expiresAt - admittedAt; // this device's clock may say another time than the room's
   const tick = () => {
-    const left = expiresAt - Date.now();
+    const left = end - Date.now();
     if (left <= 0) {
+      forget(); // it may have been used from another tab
       show('lost');
       return;
     }
@@ -292,11 +298,24 @@ function enter({ pass, expiresAt }) {
   tick();
 }
 
+// canNotify reports whether a page may show notifications. Browsers of phones have them for service workers
+// alone, and say so only when a page tries: without a permission no other shows anything then.
+function canNotify() {
+  try {
+    return Notification.permission === 'granted' || Boolean(new Notification(''));
+  } catch {
+    return false;
+  }
+}
+
 let audio;
 function alertVisitor() {
-  if ($('notify').checked && globalThis.Notification?.permission === 'granted') {
-    const n = new Notification(texts.turn, { tag: cookie });
-    n.onclick = () => window.focus();
+  if ($('notify').checked && Notification.permission === 'granted') {
+    try {
+      new Notification(texts.turn, { tag: cookie }).onclick = () => window.focus();
+    } catch {
+      // As in canNotify: the site had the permission before, for a service worker.
+    }
   }
   if ($('sound').checked && audio) {
     [0, 0.25, 0.5].forEach((at) => {
@@ -326,15 +345,18 @@ $('options').addEventListener('submit', async (event) => {
 });
 // Without a connection the page says so, and what it said before when there is one again:
 // the room is asked when it wants to be.
-let before = [];
+let before = ['away'];
 window.addEventListener('offline', () => {
   if (!WAITS.includes(state) || state === 'offline') return;
   before = [state, $('text').textContent];
   show('offline');
 });
-window.addEventListener('online', () => { if (state === 'offline') show(...before); });
+window.addEventListener('online', () => {
+  if (state === 'offline') show(...before);
+  before = ['away'];
+});
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
-$('notify').closest('p').hidden = !('Notification' in window);
+$('notify').closest('p').hidden = !canNotify();
 
 // CLOSED_AFTER is when a line that was closed is asked for again.
 const CLOSED_AFTER = 30 * SECOND;
@@ -374,8 +396,8 @@ async function shut() {
 
 // again asks what the zone's state says now.
 async function again() {
-  const told = await readZone().catch(() => ({ event }));
-  take(told.event);
+  const told = await readZone();
+  if (told) take(told.event);
   return shut();
 }
 
@@ -403,4 +425,5 @@ if (event.commitment && ['gathering', 'drawn'].includes(state) && JSON.parse(sto
 if (seated) offer(data.arrived);
 if (['announced', 'closed', 'ended'].includes(state)) shut().catch(() => {});
 else begin(data.pollAfter);
+clearTimeout(reload); // see page.html
 

@@ -84,10 +84,11 @@ func (q *request) navigates() bool {
 }
 
 // framed reports whether a page of another site has it in a frame, where no cookie of ours is
-// kept: each reader of that page would be one more in line.
+// kept: each reader of that page would be one more in line. What the site's service worker fetches
+// for one who follows a link of another site is empty.
 func (q *request) framed() bool {
 	dest := q.header.Get("Sec-Fetch-Dest")
-	return dest != "" && dest != "document" && q.header.Get("Sec-Fetch-Site") == "cross-site"
+	return dest != "" && dest != "document" && dest != "empty" && q.header.Get("Sec-Fetch-Site") == "cross-site"
 }
 
 // prefetches reports whether a browser only fetches in advance what its visitor may open.

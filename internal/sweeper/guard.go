@@ -37,6 +37,14 @@ type watch struct {
 	// the one before ended.
 	since  time.Time
 	reason string
+	// swept is when this server last began to sweep it.
+	swept time.Time
+}
+
+// sweptLately reports whether the zone was swept so lately that the run after this one is soon enough: the
+// last began within the span. Runs of a schedule may be a second off.
+func (w *watch) sweptLately(now time.Time, span time.Duration) bool {
+	return !w.swept.IsZero() && now.Sub(w.swept) < span+time.Second
 }
 
 // look takes in what the store's clock says and when it lost something, and returns why the zone must not

@@ -164,8 +164,8 @@ func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
 		if w == nil {
 			w = &watch{}
 		}
-		if s.mayBeSwept(ctx, r, z, w) {
-			s.sweepZone(ctx, r, z.ZoneID)
+		if s.mayBeSwept(ctx, r, z, w) && !w.sweptLately(s.now(), s.between(z)-s.every) {
+			s.sweepZone(ctx, r, z, w)
 		}
 	}
 }
@@ -199,8 +199,8 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 }
 
 // sweepZone sweeps one zone, batch by batch.
-func (s *Sweeper) sweepZone(ctx context.Context, r *run, zoneID string) {
-	var removed int64
+func (s *Sweeper) sweepZone(ctx context.Context, r *run, z zone.Settings, w *watch) {
+	zoneID, removed, start := z.ZoneID, int64(0), s.now()
 	for cursor := uint64(0); ctx.Err() == nil; {
 		begun := s.now()
 		batch, err := s.lines.Sweep(ctx, zoneID, s.owner, cursor)
@@ -217,12 +217,34 @@ func (s *Sweeper) sweepZone(ctx context.Context, r *run, zoneID string) {
 		s.metrics.examined.Add(float64(batch.Examined))
 		s.metrics.removed.Add(float64(batch.Removed))
 		if cursor = batch.Next; cursor == 0 {
+			w.swept = start
+			s.rest(ctx, r, z)
 			break
 		}
 	}
 	if removed > 0 {
 		s.log.DebugContext(ctx, "swept", "zone", zoneID, "removed", removed)
 	}
+}
+
+// rest keeps the other servers from sweeping a zone that has been swept, until that is due again.
+func (s *Sweeper) rest(ctx context.Context, r *run, z zone.Settings) {
+	span := s.between(z) - s.every
+	if span < s.every {
+		return // the lease of the sweep is as good
+	}
+	if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, span); err != nil {
+		s.failed(ctx, r, z.ZoneID, err)
+	}
+}
+
+// mostSkipped runs of the schedule, and one, lie between two sweeps of a zone at the most.
+const mostSkipped = 2
+
+// between is how far apart a zone's sweeps are. Each looks at all who wait; with a long idle timeout
+// half of that is soon enough.
+func (s *Sweeper) between(z zone.Settings) time.Duration {
+	return max(s.every, min(z.IdleTimeout()/2, (1+mostSkipped)*s.every))
 }
 
 // failed records that a zone, or all with "", could not be swept. A zone that

@@ -72,6 +72,14 @@ test('it keeps its place through refusals, lost answers and answers cut short', 
   assert.deepEqual(updates, ['retrying', 'waiting', 'busy', 'unavailable', 'retrying', 'retrying', 'retrying', 'retrying']);
 });
 
+test('a 503 that does not say when to come again is not of the room, and counts as no answer', async (t) => {
+  const others = Array(5).fill(problem(503)).concat(problem(503, 'busy', 'Wed, 21 Oct 2027 07:28:00 GMT'));
+  const r = room(t, ...others, admitted('t1'));
+  await run(wait(r));
+  const pauses = r.asked.slice(1).map((a, i) => a.at - r.asked[i].at);
+  assert.ok(pauses[2] >= 4000 && pauses.slice(4).every((p) => p >= 16_000), `${pauses}`);
+});
+
 test('it never waits longer than 20 s after a lost answer', async (t) => {
   const r = room(t, ...Array(9).fill(lost), admitted('t1'));
   await run(wait(r));
@@ -115,6 +123,14 @@ test('the place is kept in the storage, before the first answer too', async (t) 
   await run(wait({ ...r, clientId: undefined, storage }));
   assert.deepEqual([r.asked[0].clientId, r.asked[1].token], [clientId, 't1']);
   assert.deepEqual(JSON.parse(kept.get('waitingroom:Z')), { clientId, token: 't2' });
+});
+
+test('who ends the wait while an answer is told ends it at once', async (t) => {
+  const r = room(t, waiting('t1', 20_000));
+  const stop = new AbortController();
+  const began = Date.now();
+  await assert.rejects(run(wait({ ...r, signal: stop.signal, onUpdate: () => stop.abort() })), { name: 'AbortError' });
+  assert.ok(Date.now() - began < 1000, `after ${Date.now() - began} ms`);
 });
 
 test('a storage that fails costs nobody the place', async (t) => {
