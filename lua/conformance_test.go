@@ -7,7 +7,9 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestConformance(t *testing.T) {
@@ -32,6 +34,7 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 			s.forgetAll(t)
 			return s
 		},
+		Mark:      s.mark,
 		Footprint: s.footprint,
 	}
 }
@@ -51,6 +54,43 @@ func openEmbedded(t conformance.TB, now func() time.Time) conformance.Harness {
 		return s
 	}
 	return conformance.Harness{Store: open(), Lose: func(conformance.TB) store.Store { return open() }}
+}
+
+// TestFailOver drives this store and the model, where a fail-over loses the last second.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	conformance.Property(t, openHarness)
+}
+
+// mark remembers all keys. To rewind writes them again, as another node has them.
+func (s *Store) mark(t conformance.TB) (rewind func(t conformance.TB)) {
+	t.Helper()
+	type kept struct {
+		key, text string
+		ttl       time.Duration
+	}
+	var all []kept
+	for _, key := range s.allKeys(t, "") {
+		text, err := s.client.Dump(t.Context(), key).Result()
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		all = append(all, kept{key, text, max(0, s.client.PTTL(t.Context(), key).Val())})
+	}
+	return func(t conformance.TB) {
+		t.Helper()
+		s.forgetAll(t)
+		for _, k := range all {
+			if err := s.client.Restore(t.Context(), k.key, k.ttl, k.text).Err(); err != nil {
+				t.Fatalf("%s: %v", k.key, err)
+			}
+			if strings.HasSuffix(k.key, "}:zone") {
+				if err := s.client.HSet(t.Context(), k.key, "run_id", "another").Err(); err != nil {
+					t.Fatalf("%s: %v", k.key, err)
+				}
+			}
+		}
+	}
 }
 
 // footprint names the zone's keys, and how many members each has. Settings and
@@ -89,4 +129,39 @@ func TestBooks(t *testing.T) {
 		t.Helper()
 		return openStore(t, now)
 	})
+}
+
+// TestClockBehind: the clock of the node that takes over is behind. Who joined in the time that is lost
+// has not polled again when newcomers come, and keeps the place before them.
+func TestClockBehind(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s := openStore(t, clock.Now)
+	z := zone.Defaults("Z")
+	z.PerMinute = 0
+	if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	join := func(name byte) line.Answer {
+		t.Helper()
+		a, err := s.Join(t.Context(), z.ZoneID, line.ID{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	join('a')
+	failOver := s.mark(t)
+	clock.Add(500 * time.Millisecond)
+	lost := join('b')
+	failOver(t)
+	clock.Add(-10 * time.Second)
+	for _, newcomer := range []byte("cde") {
+		clock.Add(time.Second)
+		join(newcomer)
+	}
+	a, err := s.Poll(t.Context(), z.ZoneID, lost.Place)
+	if err != nil || a.Status != line.Waiting || !a.Restored || a.Position != 2 {
+		t.Errorf("who joined just before the fail-over: %v, restored %t, position %d, %v; want waiting, restored, 2", a.Status, a.Restored, a.Position, err)
+	}
 }

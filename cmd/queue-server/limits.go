@@ -44,17 +44,21 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
 // counts for all servers, else this one counts for itself. seeds are the policies
 // to make when absent.
-func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secrets [][]byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
 	meter, err := metrics.LimitMeter()
 	if err != nil {
 		return nil, err
 	}
-	// Names of keys for the store, from the secret that all servers have; not the
-	// secret itself, which signs tokens.
-	named := hmac.New(sha256.New, secret)
-	named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
+	// Names of keys for the store, from the secrets that all servers have; not the
+	// secrets themselves, which sign tokens.
+	names := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		named := hmac.New(sha256.New, secret)
+		named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
+		names[i] = named.Sum(nil)
+	}
 	o := limiter.Dependencies{
-		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: named.Sum(nil), Meter: meter, Logger: log,
+		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: names[0], Others: names[1:], Meter: meter, Logger: log,
 	}
 	if shared, ok := opened.(limiter.Counters); ok {
 		o.Store = shared

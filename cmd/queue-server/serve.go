@@ -102,7 +102,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
+	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets, metrics, log)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -32,10 +33,11 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 // Zone is a zone's settings as this server knows them, nil if it does not know the zone. They are not to be changed.
 func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
 
-// Invitation is the zone's setting as this server knows it; "" for a zone that it does not know.
-func (i Issuer) Invitation(zoneID string) string {
+// Invitation is what one must be invited to in order to join the zone at a time of its clock, as this server knows it; ""
+// for a zone that it does not know. See zone.Settings.InvitationAt.
+func (i Issuer) Invitation(zoneID string, nowMillis int64) string {
 	if s := i.zones(zoneID); s != nil {
-		return s.Invitation
+		return s.InvitationAt(time.UnixMilli(nowMillis))
 	}
 	return ""
 }

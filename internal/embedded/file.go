@@ -231,7 +231,7 @@ func (q *zoneQueue) memory() line.Memory {
 	}
 	seen := q.seen
 	if q.heal.back(now, q.settings) {
-		seen = q.heal.alive
+		seen = min(now, q.heal.alive) // the clock may have been set back with the loss
 	}
 	return line.Memory{Epoch: q.epoch, SeenAtMillis: max(1, seen), EdgeMicros: q.edge, LastArrivalMicros: q.last}
 }

@@ -115,3 +115,45 @@ func TestADamagedJournal(t *testing.T) {
 		t.Errorf("read %d records, %v, want 2", len(all), err)
 	}
 }
+
+// TestStartsWithTheClockSetBack: a server that starts twice in a row on a clock that was set back
+// by more than the idle timeout knows the tokens again that it gave out in between.
+func TestStartsWithTheClockSetBack(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			z := zone.Defaults("z")
+			z.PerMinute = 0
+			put(t, s, z)
+			var held []line.Place
+			for i := range 2 {
+				a, err := s.Join(t.Context(), "z", testID(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				held = append(held, a.Place)
+			}
+			clock.Add(-time.Hour)
+			for start := range 3 {
+				clock.Add(3 * time.Second)
+				if err := s.save(false); err != nil { // as it does once a second
+					t.Fatal(err)
+				}
+				end(t, s)
+				s = reopen(t, dir, clock.Now)
+				for i, p := range held {
+					a, err := s.Poll(t.Context(), "z", p)
+					if err != nil || a.Status != line.Waiting {
+						t.Fatalf("start %d: one who waited: %+v, %v, want the place", start, a, err)
+					}
+					if i == 0 {
+						held[i] = a.Place
+					}
+				}
+			}
+		})
+	}
+}

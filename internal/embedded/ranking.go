@@ -10,8 +10,8 @@ import (
 )
 
 // record is one waiting visitor: 24 bytes. It packs when the visitor last
-// polled (Unix milliseconds, 48 bits), whether it counts as live (1 bit), and
-// the period it was told (15 bits, milliseconds).
+// polled (Unix milliseconds, 47 bits), whether it counts as live (1 bit), and
+// the period it was told (16 bits, milliseconds: up to window.MaxPeriodMillis).
 type record struct {
 	arrived int64
 	id      line.ID
@@ -19,11 +19,12 @@ type record struct {
 }
 
 const (
-	liveBit    = 1 << 15
-	periodMask = liveBit - 1
+	liveBit     = 1 << 16
+	periodMask  = liveBit - 1
+	polledShift = 17
 )
 
-func (r *record) lastPoll() int64 { return int64(r.seen >> 16) }
+func (r *record) lastPoll() int64 { return int64(r.seen >> polledShift) }
 func (r *record) period() int64   { return int64(r.seen & periodMask) }
 func (r *record) due() int64      { return r.lastPoll() + r.period() }
 func (r *record) live() bool      { return r.seen&liveBit != 0 }
@@ -35,7 +36,7 @@ func (r *record) setLive(on bool) {
 }
 
 func (r *record) poll(now, period int64) {
-	r.seen = uint64(now)<<16 | r.seen&liveBit | uint64(period)
+	r.seen = uint64(now)<<polledShift | r.seen&liveBit | uint64(period)
 }
 
 func (r *record) place() line.Place { return line.Place{ID: r.id, ArrivedAtMicros: r.arrived} }

@@ -104,9 +104,9 @@ func (q *zoneQueue) expires(atMillis int64) int64 {
 }
 
 // lose notes that admissions and places may have been lost: the window counts
-// as full, and places up to now are put back. The line is known to have stood until
-// alive.
-func (q *zoneQueue) lose(now, alive int64) {
+// as full, and places up to now and to the newest arrival are put back. The line is
+// known to have stood until alive.
+func (q *zoneQueue) lose(now, alive, newest int64) {
 	q.phantoms = window.Phantoms{
 		AtMillis: now, WindowMillis: q.rates.WindowMillis,
 		Limit: q.rates.Limit + q.settings.Burst, PerMinute: q.rates.PerMinute,
@@ -119,9 +119,23 @@ func (q *zoneQueue) lose(now, alive int64) {
 		alive = min(alive, q.heal.alive)
 	}
 	q.heal.alive = alive
-	q.last = max(q.last, q.clock.NowMicros)
+	q.last = q.newestLost(now, newest)
 	q.heal.upTo = q.last
 	q.heal.until = now + window.HealMillis
+}
+
+// newestLost is what arrivals that were lost are not beyond, where those up to the newest are
+// known. They are up to now; unless the clock is behind what it was, or places behind a draw
+// are of a time to come.
+func (q *zoneQueue) newestLost(now, newest int64) int64 {
+	newest = max(newest, q.last, q.clock.NowMicros)
+	if q.gate.Draws(now) {
+		return newest
+	}
+	if newest = q.gate.Behind(newest); newest > q.clock.NowMicros || q.clock.NowMicros > q.clock.RawMicros {
+		newest += window.LostMicros
+	}
+	return newest
 }
 
 // look moves the clock on.
@@ -298,9 +312,7 @@ func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
 	if p.ArrivedAtMicros > q.last {
 		// Newer than anything this store has given out, and signed: there
 		// was a store that gave it out, and others up to now.
-		q.lose(t.now, t.before)
-		q.last = max(q.last, p.ArrivedAtMicros)
-		q.heal.upTo = q.last
+		q.lose(t.now, t.before, p.ArrivedAtMicros)
 		return true
 	}
 	if t.now >= q.heal.until || p.ArrivedAtMicros <= q.heal.after || p.ArrivedAtMicros > q.heal.upTo {

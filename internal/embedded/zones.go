@@ -179,14 +179,12 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	now := q.tick(s.now().UnixMicro())
 	if m.SeenAtMillis == 0 {
 		q.epoch = window.Epoch(q.clock.NowMicros)
-		q.lose(now, now)
+		q.lose(now, now, m.LastArrivalMicros)
 		q.heal.anyEpoch = true
 	} else {
 		q.epoch = m.Epoch
-		q.lose(now, m.SeenAtMillis)
+		q.lose(now, m.SeenAtMillis, m.LastArrivalMicros)
 	}
-	q.last = max(q.last, m.LastArrivalMicros)
-	q.heal.upTo = q.last
 	q.heal.freeze = now + window.FreezeMillis
 	return q
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
@@ -170,6 +171,29 @@ func TestPollUsesTheTicket(t *testing.T) {
 	}
 	r.clock.forward(6001 * time.Millisecond)
 	if d := read(t, r.poll(waits)); !d.CanEnter || !r.desk.Used(t.Context(), zoneID, "spring", second.ID) {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestPollUsesTheTicketBeforeTheStep: who joined by a ticket in the last seconds before an event sets the invitation, or
+// while no server has made the step, and is let in then, has used it, too.
+func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := *r.settings(zoneID)
+	s.Events = []event.Event{{
+		Name: "sale", OpensAt: r.clock.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
+	}}
+	s, _, ok := s.Due(r.clock.Now(), nil)
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	early, in := r.join(t)
+	late, waits := r.join(t)
+	if r.poll(in); !ok || r.desk.Used(t.Context(), zoneID, "spring", early.ID) {
+		t.Error("no event, or used before a ticket was needed")
+	}
+	r.clock.forward(6001 * time.Millisecond)
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.desk.Used(t.Context(), zoneID, "spring", late.ID) {
 		t.Errorf("%+v", d)
 	}
 }

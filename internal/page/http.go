@@ -146,6 +146,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	// A page that is only fetched in advance must take nobody's place; nor must one that another
 	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
 	if !opened(c.Request().Header) {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs answer visitors with a 503 of before
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")

@@ -484,6 +484,8 @@ func TestFetchedInAdvance(t *testing.T) {
 		b.header.Set(name, value)
 		if w := b.get(""); w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
 			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
+		} else if caching := w.Header().Get("Cache-Control"); caching != "no-store" { // a CDN would answer visitors with it
+			t.Errorf("%s: Cache-Control %q", value, caching)
 		}
 	}
 	fetched := r.browser()

@@ -53,7 +53,7 @@ func tierOf(g pass.Grant) string {
 // browser did a moment ago on this one, and may not have got the answer. What the store does
 // not count in time, this server counts by itself.
 func (s *Service) first(ctx context.Context, g pass.Grant, browser [sha256.Size]byte, now time.Time) (bool, error) {
-	a, err := s.limits.Check(ctx, limiter.Question{Policy: PassesPolicy, Key: "pass:" + g.Admission.String(), Tier: tierOf(g)})
+	a, err := s.limits.Check(ctx, limiter.Question{Policy: PassesPolicy, Once: true, Key: "pass:" + g.Admission.String(), Tier: tierOf(g)})
 	fresh := a.Allowed
 	if err != nil {
 		// A store that is slow costs nobody the turn, no more than one that is away.

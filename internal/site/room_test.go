@@ -63,6 +63,8 @@ type room struct {
 	passes *pass.Signer
 	wait   *wait.Service
 	limits *limiter.Limiter
+	// counters are what the limits of all servers have counted.
+	counters *local.Counters
 	// http is bare with each answer checked.
 	http, bare http.Handler
 }
@@ -94,18 +96,25 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	must(tb, err)
 	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
 	tb.Cleanup(r.wait.Stop)
-	counters := local.New(local.CountersOptions{Now: r.clock})
-	tb.Cleanup(counters.Close)
-	r.limits = limiter.New(limiter.Dependencies{Store: counted{counters, r}, Local: counters, Now: r.clock})
-	policies := limit.PolicySet{}
-	for _, p := range site.Policies() {
-		must(tb, p.Validate())
-		policies = policies.Put(p)
-	}
-	r.limits.Use(policies)
+	r.counters = local.New(local.CountersOptions{Now: r.clock})
+	tb.Cleanup(r.counters.Close)
+	r.sign("old")
 	r.bare = r.server(roomURL)
 	r.http = openapitest.Site.Handler(tb, r.bare)
 	return r
+}
+
+// sign has the servers that are made from now on sign with a secret, as others do or did with the others.
+func (r *room) sign(secret string, others ...[]byte) {
+	r.limits = limiter.New(limiter.Dependencies{
+		Store: counted{r.counters, r}, Local: r.counters, Now: r.clock, Secret: []byte(secret), Others: others,
+	})
+	policies := limit.PolicySet{}
+	for _, p := range site.Policies() {
+		must(r.t, p.Validate())
+		policies = policies.Put(p)
+	}
+	r.limits.Use(policies)
 }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {

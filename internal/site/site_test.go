@@ -173,6 +173,23 @@ func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
 	}
 }
 
+// TestPassesAreExchangedOnceThroughARotation: also where the next server names what it counts by another secret.
+func TestPassesAreExchangedOnceThroughARotation(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	uri := "/?waiting_room_pass=" + r.pass(zoneID, time.Minute)
+	if w := r.ask("caddy", "GET", uri, opens...); cookie(w) == "" {
+		t.Fatal(w.Code)
+	}
+	r.sign("new", []byte("old"))
+	if w := r.askAt(r.server(roomURL), "caddy", "GET", uri, with(opens, "User-Agent", "another")...); cookie(w) != "" {
+		t.Error("exchanged again")
+	}
+	if w := r.askAt(r.server(roomURL), "caddy", "GET", "/?waiting_room_pass="+r.pass(zoneID, time.Minute), opens...); cookie(w) == "" {
+		t.Error("a pass of the new secret is not exchanged")
+	}
+}
+
 // TestPassesThatAreNoGood lead to the page, and no further.
 func TestPassesThatAreNoGood(t *testing.T) {
 	t.Parallel()

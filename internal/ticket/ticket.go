@@ -3,6 +3,7 @@ package ticket
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -97,10 +98,16 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	if event, _ := claims["event"].(string); event != invitation {
 		return "", &InvalidError{"It is for another event."}
 	}
-	for _, claim := range []string{"sub", "jti"} {
-		if name, _ := claims[claim].(string); name != "" && len(name) <= maxName {
-			return name, nil
-		}
+	claim := claims["sub"]
+	if claim == nil || claim == "" { // else it is not passed over: who has a long one would have a place for each jti
+		claim = claims["jti"]
+	}
+	name, _ := claim.(string)
+	if number, is := claim.(json.Number); is {
+		name = number.String()
+	}
+	if name != "" && len(name) <= maxName {
+		return name, nil
 	}
 	return "", &InvalidError{"It names nobody."}
 }
@@ -116,22 +123,23 @@ func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id l
 	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was let in. It can be repeated.
+// Use notes that the visitor was let in. It can be repeated. It goes on where ctx ends: who hangs up while it is
+// noted has the admission all the same.
 func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) {
-	if _, err := d.limits.Check(ctx, question(zoneID, invitation, id)); err != nil && ctx.Err() == nil {
+	if _, err := d.limits.Check(context.WithoutCancel(ctx), question(zoneID, invitation, id)); err != nil {
 		d.log.ErrorContext(ctx, "the use of a ticket could not be counted", "zone", zoneID, "error", err)
 	}
 }
 
 // Used reports whether the visitor was let in within the last day. What cannot be asked
-// counts as not.
+// counts as not; so it is asked where ctx ends, too, which who asks can bring about.
 func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) bool {
 	q := question(zoneID, invitation, id)
 	q.Look = true
-	a, err := d.limits.Check(ctx, q)
+	a, err := d.limits.Check(context.WithoutCancel(ctx), q)
 	return err == nil && !a.Allowed
 }
 
 func question(zoneID, invitation string, id line.ID) limiter.Question {
-	return limiter.Question{Policy: Policy, Key: "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])}
+	return limiter.Question{Policy: Policy, Once: true, Key: "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])}
 }

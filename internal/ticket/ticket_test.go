@@ -2,6 +2,7 @@ package ticket_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -45,17 +46,23 @@ func desk(t *testing.T) (*ticket.Desk, *bytes.Buffer) {
 	clock := func() time.Time { return now }
 	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock})
 	must(t, err)
-	counters := local.New(local.CountersOptions{Now: clock})
+	limits := counting(t, local.New(local.CountersOptions{Now: clock}), "secret")
+	log := &bytes.Buffer{}
+	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+}
+
+// counting is a server's limits, which sign with the first of the secrets.
+func counting(t *testing.T, counters *local.Counters, secret string, others ...[]byte) *limiter.Limiter {
+	t.Helper()
 	t.Cleanup(counters.Close)
-	limits := limiter.New(limiter.Dependencies{Local: counters, Now: clock})
+	limits := limiter.New(limiter.Dependencies{Local: counters, Secret: []byte(secret), Others: others, Now: func() time.Time { return now }})
 	policies := limit.PolicySet{}
 	for _, p := range ticket.Policies() {
 		must(t, p.Validate())
 		policies = policies.Put(p)
 	}
 	limits.Use(policies)
-	log := &bytes.Buffer{}
-	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+	return limits
 }
 
 // claims are those of a good ticket, but for what is changed; nil takes one away.
@@ -101,6 +108,8 @@ func TestName(t *testing.T) {
 		"an event in a box": {sign(t, shop, claims(map[string]any{"event": []string{"spring"}})), "", "It is for another event."},
 		"nobody":            {sign(t, shop, claims(map[string]any{"sub": nil, "jti": nil})), "", "It names nobody."},
 		"a long name":       {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201), "jti": nil})), "", "It names nobody."},
+		"a long one, jti":   {sign(t, shop, claims(map[string]any{"sub": strings.Repeat("m", 201)})), "", "It names nobody."},
+		"a number, jti":     {sign(t, shop, claims(map[string]any{"sub": 4711})), "4711", ""},
 	} {
 		name, err := d.Name(tt.ticket, "SALE", "spring")
 		if name != tt.name || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
@@ -133,5 +142,32 @@ func TestUse(t *testing.T) {
 	d.Joined(t.Context(), "SALE", "spring", "member-1", id)
 	if got := log.String(); !strings.Contains(got, `msg="joined by ticket" zone=SALE invitation=spring name=member-1 visitor=0100000000000000`) {
 		t.Errorf("log %s", got)
+	}
+}
+
+// TestUseByWhoHangsUp: whoever ends the request when it is looked at the ticket, and reads on, has used it once.
+func TestUseByWhoHangsUp(t *testing.T) {
+	t.Parallel()
+	d, _ := desk(t)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	d.Use(gone, "SALE", "spring", line.ID{1})
+	if !d.Used(t.Context(), "SALE", "spring", line.ID{1}) {
+		t.Error("the use was not noted")
+	}
+	if !d.Used(gone, "SALE", "spring", line.ID{1}) {
+		t.Error("who hangs up has not used it")
+	}
+}
+
+// TestUseThroughARotation: a ticket that was used is so with the next secret.
+func TestUseThroughARotation(t *testing.T) {
+	t.Parallel()
+	counters := local.New(local.CountersOptions{Now: func() time.Time { return now }})
+	log := slog.New(slog.DiscardHandler)
+	before, after := ticket.New(nil, counting(t, counters, "old"), log), ticket.New(nil, counting(t, counters, "new", []byte("old")), log)
+	before.Use(t.Context(), "SALE", "spring", line.ID{1})
+	if !after.Used(t.Context(), "SALE", "spring", line.ID{1}) || after.Used(t.Context(), "SALE", "spring", line.ID{2}) {
+		t.Error("used is who was not, or not who was")
 	}
 }

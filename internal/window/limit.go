@@ -21,6 +21,8 @@ const (
 	// HealMillis is how long after a loss places are put back: ten times the
 	// default idle timeout, for phones that come out of a long tunnel.
 	HealMillis = 600_000
+	// LostMicros is for how long at most arrivals were given out that a fail-over loses: a second, as a rule.
+	LostMicros = 5_000_000
 	// FreezeMillis is how long after the loss of a whole line the edge moves
 	// no further than Rates.Back allows, and newcomers line up, so that those
 	// from the front are back before others pass them: the longest polling

@@ -75,14 +75,13 @@ if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
   local seen = tonumber(ARGV[14])
-  lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now)
+  lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now,
+    tonumber(ARGV[13]))
   if seen > 0 then
     z.epoch = tonumber(ARGV[15])
   else
     z.heal_any = 1
   end
-  z.last_micros = max(z.last_micros, tonumber(ARGV[13]))
-  z.heal_upto = z.last_micros
   z.freeze = now + FREEZE
 end
 save_zone(ZONE, z)

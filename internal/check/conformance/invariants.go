@@ -233,6 +233,23 @@ func (w *invariants) lost() {
 	w.everybodyMayFallBack()
 }
 
+// failedOver: what happened lately may be lost. Where places were put back then, which may be of a
+// time to come, their arrivals are not known any more; nor are those behind a draw that is to come.
+func (w *invariants) failedOver(restored bool) {
+	if g := w.w.model.settings.Gate(); restored || g.UptoMicros > 0 && w.w.model.now < g.SettlesAtMillis {
+		w.newest = min(w.newest, w.w.model.last)
+		for p, s := range w.people {
+			s.keeps = s.keeps && p.token.ArrivedAtMicros <= w.newest
+		}
+	}
+	w.joined = w.w.model.totals.Joined
+	for _, v := range w.w.model.waiting {
+		delete(w.dead, place(v.Place)) // swept or let in, and nobody remembers it
+	}
+	w.noticeLoss()
+	w.everybodyMayFallBack()
+}
+
 // anew: the zone was deleted with its line, and another one begins.
 func (w *invariants) anew() {
 	// With the clock set back to when earlier data began, which nobody remembers,

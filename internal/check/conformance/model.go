@@ -44,6 +44,8 @@ type model struct {
 	// end if anybody was put back.
 	freezeUntil int64
 	healed      bool
+	// failedOver: the store has begun to run on another node, and has not noticed yet.
+	failedOver bool
 
 	// ttls are those that were changed, the oldest first: a pass lives as long as was
 	// set when its millisecond began.
@@ -123,24 +125,6 @@ func (m *model) tick(rawMicros int64) {
 	m.now = m.clock.NowMicros / 1000
 }
 
-// lose: what happened until now may be lost, arrivals until the given one too. The
-// line is known to have stood until alive.
-func (m *model) lose(newest, alive int64) {
-	m.phantoms = window.Phantoms{
-		AtMillis: m.now, WindowMillis: m.rates.WindowMillis,
-		Limit: m.rates.Limit + m.settings.Burst, PerMinute: m.rates.PerMinute,
-	}
-	if m.now >= m.healUntil {
-		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
-	}
-	if m.healUntil > 0 && m.now < m.healUntil-window.HealMillis+m.settings.IdleTimeoutSeconds*1000 {
-		alive = min(alive, m.alive)
-	}
-	m.alive = alive
-	m.last = max(m.last, newest, m.clock.NowMicros)
-	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis
-}
-
 // change is an operator's.
 func (m *model) change(s zone.Settings, rawMicros int64) {
 	m.tick(rawMicros)
@@ -154,6 +138,10 @@ func (m *model) change(s zone.Settings, rawMicros int64) {
 // begin is what happens before every call of a visitor.
 func (m *model) begin(rawMicros int64) {
 	m.tick(rawMicros)
+	if m.failedOver {
+		m.failedOver = false
+		m.lose(m.last, m.before)
+	}
 	if m.gathers() {
 		return
 	}

@@ -38,6 +38,7 @@ func Property(t *testing.T, open ...Open) {
 			"the crowd polls as told":  c.asTold,
 			"the crowd polls as told ": c.asTold, // most of what happens
 			"the data is lost":         c.lost,
+			"a fail-over":              c.failOver,
 			"an event":                 c.event,
 			"steps that are due":       c.steps,
 		})

@@ -24,6 +24,9 @@ type Harness struct {
 	// Lose takes all data from the store, as a crash would, and returns the
 	// store to go on with. Places and settings are gone; nothing is restored.
 	Lose func(t TB) store.Store
+	// Mark remembers what the store holds. rewind takes it back to that, on another node, as a
+	// fail-over does. Nil where a store cannot lose a part of its data.
+	Mark func(t TB) (rewind func(t TB))
 	// Footprint says what the store holds of a zone besides its settings and
 	// counters: how many of what. A name with nothing to it is left out.
 	Footprint func(t TB, zoneID string) map[string]int

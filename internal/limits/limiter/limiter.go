@@ -65,6 +65,9 @@ type Dependencies struct {
 	// Secret goes into the hash of keys, so that a store that is read tells
 	// nothing of addresses. The same on all servers; at most 64 bytes of it count.
 	Secret []byte
+	// Others are the further secrets of a rotation, under which servers count before or after it: see
+	// Question.Once. None as a rule.
+	Others [][]byte
 	// Meter may be nil.
 	Meter Meter
 	// Logger defaults to one that discards.
@@ -86,6 +89,9 @@ type Question struct {
 	// Look asks whether it would be allowed, and takes nothing. What it is answered counts
 	// among answers all the same.
 	Look bool
+	// Once: what was counted under one of Others counts, too; for what is not to be had again where secrets are
+	// rotated. It costs a look each.
+	Once bool
 	// Scale fits the policy's rules to what the key is asked about; nil leaves them as
 	// they are. A policy that is asked with it is not split into parts.
 	Scale *limit.Scale
@@ -193,7 +199,13 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 		p.refuse(l, q.Key)
 		return a, nil
 	}
-	outcome, err := l.ask(ctx, &a, p, t, q, hash, part)
+	outcome, err := Allowed, error(nil)
+	if q.Once {
+		outcome, err = l.look(ctx, &a, p, t, q, hash, part)
+	}
+	if outcome.Allows() && err == nil {
+		outcome, err = l.ask(ctx, &a, p, t, q, l.subject(q.Key), hash, part)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -235,9 +247,20 @@ func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retr
 	return -1, retry
 }
 
+// look asks what would be decided under the names that other secrets make of the key.
+func (l *Limiter) look(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (outcome Outcome, err error) {
+	q.Look = true
+	for _, secret := range l.deps.Others {
+		if outcome, err = l.ask(ctx, a, p, t, q, subject(secret, q.Key), hash, part); err != nil || !a.Allowed {
+			break
+		}
+	}
+	return outcome, err
+}
+
 // ask has one of the stores decide, or the failure policy.
-func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (Outcome, error) {
-	r := limit.Request{Policy: p.name, Tier: t.name, Subject: l.subject(q.Key), Cost: q.Cost, Look: q.Look}
+func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, subject string, hash uint64, part int64) (Outcome, error) {
+	r := limit.Request{Policy: p.name, Tier: t.name, Subject: subject, Cost: q.Cost, Look: q.Look}
 	if p.scope == limit.ScopeServer {
 		a.Source = SourceLocal
 		err := l.take(ctx, l.deps.Local, a, t, r, hash)

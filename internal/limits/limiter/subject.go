@@ -16,17 +16,19 @@ const (
 
 // digest is the hash of a key: SHA-256 of the secret and the key, whose end is cut
 // off, so that nobody who has not the secret can tell a key by it.
-func (l *Limiter) digest(key string) [subjectBytes]byte {
+func digest(secret []byte, key string) [subjectBytes]byte {
 	var text [maxSecret + MaxKey]byte
-	n := copy(text[:], l.deps.Secret)
+	n := copy(text[:], secret[:min(len(secret), maxSecret)])
 	n += copy(text[n:], key)
 	sum := sha256.Sum256(text[:n])
 	return [subjectBytes]byte(sum[:subjectBytes])
 }
 
 // subject is the key as the stores know it.
-func (l *Limiter) subject(key string) string {
-	d := l.digest(key)
+func (l *Limiter) subject(key string) string { return subject(l.deps.Secret, key) }
+
+func subject(secret []byte, key string) string {
+	d := digest(secret, key)
 	return base64.RawURLEncoding.EncodeToString(d[:])
 }
 
@@ -37,7 +39,7 @@ func (l *Limiter) Short(key string) string { return l.short(key).String() }
 type short [shortBytes]byte
 
 func (l *Limiter) short(key string) short {
-	d := l.digest(key)
+	d := digest(l.deps.Secret, key)
 	return short(d[:shortBytes])
 }
 

@@ -11,6 +11,17 @@ local function hold(z, t)
   end
 end
 
+-- draws reports whether who joins then is drawn.
+local function draws(z, now)
+  return z.draw_upto > 0 and z.gather_at <= now and now < math.min(z.settles_at, z.opens_at)
+end
+
+-- behind is when one arrives who is not drawn, and would arrive then: behind all who are.
+local function behind(z, arrived)
+  arrived = math.max(arrived, z.draw_behind)
+  return math.max(arrived, arrived >= z.gather_at * 1000 and z.draw_upto or 0)
+end
+
 -- scores reports whether it is a score of the draw.
 local function scores(z, score)
   return score and z.draw_from <= score and score < z.draw_upto

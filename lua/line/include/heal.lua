@@ -16,9 +16,7 @@ local function heals(z, r, t, id, arrived, says)
   end
   if arrived > z.last_micros then
     -- Newer than anything this store has given out, and signed.
-    lose(z, r, t.now, t.before)
-    z.last_micros = max(z.last_micros, arrived)
-    z.heal_upto = z.last_micros
+    lose(z, r, t.now, t.before, arrived)
     return true
   end
   return t.now < z.heal_until and arrived > z.heal_after and arrived <= z.heal_upto

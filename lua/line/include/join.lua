@@ -1,5 +1,6 @@
 -- join: taking a place, and giving it up.
 --@include answer
+--@include gate
 
 -- straight_in reports whether a newcomer need not line up.
 local function straight_in(z, r, t)
@@ -19,7 +20,7 @@ local function newcomer(z, r, t, id, score, places, line_up)
   if z.mode == 'closed' then
     return CLOSED, 0, 0, 0, 0, 0
   end
-  local drawn = t.gathers and z.draw_upto > 0
+  local drawn = draws(z, t.now)
   if drawn and not scores(z, score) then
     return UNDRAWN, 0, 0, 0, 0, 0
   end
@@ -27,10 +28,7 @@ local function newcomer(z, r, t, id, score, places, line_up)
     z.epoch = epoch_of(z.now_micros)
   end
   local arrived = max(z.now_micros, z.last_micros + 1)
-  if not drawn then -- behind all who were
-    arrived = max(arrived, z.draw_behind)
-    arrived = max(arrived, arrived >= z.gather_at * 1000 and z.draw_upto or 0)
-  end
+  arrived = drawn and arrived or behind(z, arrived)
   if t.hold == 0 and z.mode == 'open' or straight_in(z, r, t) then
     z.last_micros, z.joined = arrived, z.joined + 1
     local status, at, expiry = admit(z, r, t, id, arrived, false)

@@ -1,10 +1,22 @@
 -- loss: what is done when the store may have lost admissions and places.
 --@include rates
 --@include keys
+--@include gate
 
--- lose: admissions and places may have been lost. See window.Phantoms. The line is
--- known to have stood until alive, in milliseconds.
-local function lose(z, r, now, alive)
+-- newest_lost is what arrivals that were lost are not beyond, where those up to the newest are known. They are up to
+-- now; unless the clock is behind what it was, on another node, or places behind a draw are of a time to come.
+local function newest_lost(z, now, newest)
+  newest = max(newest, z.last_micros, z.now_micros)
+  if draws(z, now) then
+    return newest
+  end
+  newest = behind(z, newest)
+  return newest + ((newest > z.now_micros or z.now_micros > z.raw_micros) and LOST or 0)
+end
+
+-- lose: admissions and places may have been lost, with arrivals up to the newest. See
+-- window.Phantoms. The line is known to have stood until alive, in milliseconds.
+local function lose(z, r, now, alive, newest)
   z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
   if z.heal_until <= now then
     -- Who left in an earlier healing may have come back since.
@@ -16,7 +28,7 @@ local function lose(z, r, now, alive)
     alive = min(alive, z.alive)
   end
   z.alive = alive
-  z.last_micros = max(z.last_micros, z.now_micros)
+  z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
   z.heal_until = now + HEAL
 end
@@ -46,7 +58,7 @@ end
 local function check_master(z, r, now, before)
   local id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
   if z.run_id and z.run_id ~= id then
-    lose(z, r, now, before)
+    lose(z, r, now, before, 0)
   end
   z.run_id = id
 end

@@ -8,6 +8,7 @@ local STEP = 100
 local HEAL = 600000
 local FREEZE = 24000
 local DAY = 86400000
+local LOST = 5000000
 
 local floor, min, max = math.floor, math.min, math.max
 
