@@ -26,7 +26,9 @@ const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
 
 // TestThePageOnOddDevices: what phones, old browsers, wrong clocks and second tabs do to a visitor.
 func TestThePageOnOddDevices(t *testing.T) {
-	s := openShopFrontWith(t, pageZones+fmt.Sprintf(
+	// One a second enters OLD, INSECURE and APP.
+	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n  - {zoneId: APP, perMinute: 60, windowSeconds: 1}\n"
+	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(
 		"  - {zoneId: SOON, mode: closed, events: [{name: noon, preQueueAt: %s, opensAt: %s, settings: {mode: queue}}]}\n",
 		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
 	g := &guest{openBrowser(t), t, s}
@@ -43,18 +45,18 @@ func TestThePageOnOddDevices(t *testing.T) {
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
 func (g *guest) goesOnWithAnOldBrowser() {
-	g.shop.lineUp(g.t, "QUICK", 2)
+	g.shop.lineUp(g.t, "OLD", 2)
 	g.before(`delete Intl.PluralRules`, func() {
-		g.visit("QUICK")
+		g.visit("OLD")
 		g.until(g.t, "the shop", `document.title === "Shop"`)
 	})
 }
 
 // goesOnWithoutAWorker: to some browsers the page's policy forbids its clock.
 func (g *guest) goesOnWithoutAWorker() {
-	g.shop.lineUp(g.t, "QUICK", 4)
+	g.shop.lineUp(g.t, "INSECURE", 4)
 	g.before(`window.Worker = class { constructor() { throw new DOMException("The operation is insecure.", "SecurityError"); } }`, func() {
-		g.visit("QUICK")
+		g.visit("INSECURE")
 		g.until(g.t, "the shop", `document.title === "Shop"`)
 	})
 }
@@ -155,8 +157,8 @@ func (g *guest) countsDownWithoutAnswers() {
 func (g *guest) goesThroughAServiceWorker() {
 	g.do(g.t, "go to the shop", chromedp.Navigate(g.shop.url+"/shop"))
 	g.until(g.t, "the worker", `navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => true)`)
-	g.shop.lineUp(g.t, "QUICK", 4)
-	g.visit("QUICK")
+	g.shop.lineUp(g.t, "APP", 4)
+	g.visit("APP")
 	g.until(g.t, "the worker between", `navigator.serviceWorker.controller !== null`)
 	g.sees("You are in line")
 	g.until(g.t, "the shop", `document.title === "Shop" && location.search.includes("waiting_room_pass=")`)
