@@ -113,7 +113,7 @@ func (c *Console) zoneFrame(s zone.Settings) frame {
 // zonesRoll is the event of all zones.
 func (c *Console) zonesRoll(list []zone.Settings) roll {
 	r := roll{Rows: make([]row, 0, len(list))}
-	var waiting, admitted, silent int64
+	var waiting, admitted, known, silent int64
 	names := fnv.New64a()
 	for _, s := range list {
 		now, seen := c.Watch.Latest(s.ZoneID)
@@ -126,7 +126,10 @@ func (c *Console) zonesRoll(list []zone.Settings) roll {
 		r.At = max(r.At, now.At)
 		waiting += now.Waiting
 		admitted += now.InMinute
-		if seen && !now.Known() {
+		switch {
+		case seen && now.Known():
+			known++
+		case seen:
 			silent++
 		}
 		_, _ = names.Write(append([]byte(s.ZoneID), '/')) // a hash never fails
@@ -135,6 +138,10 @@ func (c *Console) zonesRoll(list []zone.Settings) roll {
 	r.Texts = map[string]string{
 		"zones": count(int64(len(list))), "all.waiting": count(waiting), "all.admitted": count(admitted),
 		"all.store": "answers", "all.store.note": "for all zones",
+	}
+	if known == 0 && len(list) > 0 { // a sum of nothing is no figure
+		r.Texts["all.waiting"], r.Texts["all.admitted"] = unknown, unknown
+		r.Texts["all.store"], r.Texts["all.store.note"] = "not known yet", ""
 	}
 	if silent > 0 {
 		r.Texts["all.store"] = "away"
