@@ -87,10 +87,14 @@ func cell(x *zone.Setting, z zone.Settings) string {
 }
 
 // assign writes settings as zones set takes them: a=1 b=2, with a blank before each,
-// and quotes for a shell about what needs them.
+// and quotes for a shell about what needs them. What the servers set is left out: zones set
+// refuses it.
 func assign(all []difference, value func(difference) string) string {
 	var b strings.Builder
 	for _, d := range all {
+		if zone.Table.Find(d.Name).Own {
+			continue
+		}
 		word := d.Name + "=" + value(d)
 		if strings.ContainsFunc(word, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("=._,-/:@+", r)
