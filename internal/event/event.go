@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // for CRON_TZ= in the image, which has no zones of its own
 
 	"github.com/robfig/cron/v3"
 )
