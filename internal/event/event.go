@@ -165,6 +165,9 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 		return o, false
 	}
 	opens := s.Next(after)
+	if d, every := s.(cron.ConstantDelaySchedule); every { // by itself it counts from whenever it is asked
+		opens = o.Opens.Add((after.Sub(o.Opens)/d.Delay + 1) * d.Delay)
+	}
 	return o.at(opens), !opens.IsZero()
 }
 
