@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -40,7 +42,7 @@ type tally struct {
 	// took is that time.
 	done int64
 	took time.Duration
-	// refused is how many answers had another status, and entered how many said so, of all
+	// refused is how many answers had another status or did not come within patience, and entered how many said so, of all
 	// that were sent.
 	refused, entered, sent int64
 	// latencies are sorted; of a load with pauses only.
@@ -128,6 +130,9 @@ func (l load) ask(c *client, rng *rand.Rand, sent, counts time.Time, t *tally) e
 		l.next(c.request[l.at:], rng)
 	}
 	status, body, err := c.do()
+	if l.every > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil // asked at its time, and not answered at all: a refusal
+	}
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
