@@ -166,7 +166,7 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 	}
 	opens := s.Next(after)
 	if d, every := s.(cron.ConstantDelaySchedule); every { // by itself it counts from whenever it is asked
-		opens = o.Opens.Add((after.Sub(o.Opens)/d.Delay + 1) * d.Delay)
+		opens = after.Add(d.Delay - after.Sub(o.Opens)%d.Delay)
 	}
 	return o.at(opens), !opens.IsZero()
 }
