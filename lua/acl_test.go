@@ -1,6 +1,7 @@
 package lua
 
 import (
+	_ "embed"
 	"net/url"
 	"os"
 	"regexp"
@@ -14,13 +15,28 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
+//go:embed permissions.acl
+var permissionList string
+
+// permissions are the rules of Redis's ACL SETUSER for a user who may do what a
+// store does, and nothing else: keys and commands, as permissions.acl lists them.
+func permissions() []string {
+	var rules []string
+	for l := range strings.Lines(permissionList) {
+		if !strings.HasPrefix(l, "#") {
+			rules = append(rules, strings.Fields(l)...)
+		}
+	}
+	return rules
+}
+
 var command = regexp.MustCompile(`call\('([A-Z]+)'`)
 
 // TestPermissions: a user who has them can do everything that a store does, and
 // there is none that no script and no call names.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	rules := Permissions()
+	rules := permissions()
 	var own server
 	address := own.address(t)
 	t.Cleanup(func() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -125,7 +126,7 @@ func (s *Store) footprint(t conformance.TB, zoneID string) map[string]int {
 
 func TestBooks(t *testing.T) {
 	t.Parallel()
-	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) conformance.PolicyStore {
+	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) policyset.PolicyStore {
 		t.Helper()
 		return openStore(t, now)
 	})

@@ -76,8 +76,7 @@
 //
 // # Permissions
 //
-// What a user of Redis needs is listed in permissions.acl, and nowhere else; see
-// Permissions. A script that calls another command, or has another key, has it
-// added there. Redis notes in its ACL log that +client|setinfo is not allowed; it
+// What a user of Redis needs is listed in permissions.acl, and nowhere else. A script
+// that calls another command, or has another key, has it added there. Redis notes in its ACL log that +client|setinfo is not allowed; it
 // does no harm, and Redis 7.0 does not know it.
 package lua

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -70,6 +71,16 @@ func TestTheImageKeepsItsPromises(t *testing.T) {
 	}
 	if got := only[*instructions.CmdCommand](t, s).CmdLine; !slices.Equal(got, []string{"serve"}) {
 		t.Errorf("it runs %q", got)
+	}
+}
+
+func TestTheImageKnowsTimeZones(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(strings.Fields(string(out)), "time/tzdata") {
+		t.Error("the program brings no time zones, and the image has none: an event with CRON_TZ=Europe/Berlin would be refused, or not recur")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -61,7 +62,7 @@ func (s *Store) footprint(zoneID string) map[string]int {
 
 func TestBooks(t *testing.T) {
 	t.Parallel()
-	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) conformance.PolicyStore {
+	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) policyset.PolicyStore {
 		t.Helper()
 		return openIn(t, t.TempDir(), now)
 	})

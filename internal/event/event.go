@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // for CRON_TZ= in the image, which has no zones of its own
 
 	"github.com/robfig/cron/v3"
 )
@@ -164,6 +165,9 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 		return o, false
 	}
 	opens := s.Next(after)
+	if d, every := s.(cron.ConstantDelaySchedule); every { // by itself it counts from whenever it is asked
+		opens = after.Add(d.Delay - after.Sub(o.Opens)%d.Delay)
+	}
 	return o.at(opens), !opens.IsZero()
 }
 

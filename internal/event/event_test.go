@@ -116,6 +116,27 @@ func TestRecurs(t *testing.T) {
 	}
 }
 
+// TestRecursEverySoOften: as often after the first opening, whenever it is asked.
+func TestRecursEverySoOften(t *testing.T) {
+	t.Parallel()
+	e := event.Event{Name: "weekly", OpensAt: "2026-10-23T12:00:00Z", EndsAt: "2026-10-23T14:00:00Z", Recurs: "@every 168h"}
+	for asked, want := range map[string]string{
+		"2026-10-23T11:59:59Z": "2026-10-23T12:00:00Z",
+		"2026-10-23T12:00:00Z": "2026-10-30T12:00:00Z",
+		"2026-10-23T14:00:00Z": "2026-10-30T12:00:00Z", // when it has ended
+		"2026-10-30T11:59:59Z": "2026-10-30T12:00:00Z",
+		"2026-11-20T15:00:00Z": "2026-11-27T12:00:00Z",
+	} {
+		at, err := time.Parse(time.RFC3339, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := e.Next(at); !ok || o.Opens.Format(time.RFC3339) != want {
+			t.Errorf("after %s: %v, want %s", asked, o.Opens, want)
+		}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	base := event.Event{Name: "a", PreQueueAt: "2026-12-01T11:00:00Z", OpensAt: "2026-12-01T12:00:00Z"}

@@ -145,14 +145,31 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	return nil
 }
 
-// tellAll is tell for all zones. A store that cannot be told is told later.
+// tellAll begins tell for all zones. They do not wait for one another: each may lie on another node.
 func (r *Registry) tellAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
-		if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
-			r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
-		} else if err == nil {
-			z.silent.Store(false)
+		if !z.telling.Swap(true) {
+			r.background.Go(func() {
+				defer z.telling.Store(false)
+				r.tellOrLog(ctx, z)
+			})
 		}
+	}
+}
+
+// tellOrLog is tell. A store that cannot be told is told later.
+func (r *Registry) tellOrLog(ctx context.Context, z *remembered) {
+	if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
+		r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
+	} else if err == nil {
+		z.silent.Store(false)
+	}
+}
+
+// tellOnce is tell for one zone after the other.
+func (r *Registry) tellOnce(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		r.tellOrLog(ctx, z)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -47,7 +48,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	if err := r.Leave(t.Context(), "a", left); err != nil {
 		t.Fatal(err)
 	}
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 0 {
 		t.Fatalf("told %+v, and nothing was lost", got)
 	}
@@ -76,9 +77,9 @@ func TestDeparturesAreTold(t *testing.T) {
 	if got := f.told(); !slices.Equal(got, want) {
 		t.Errorf("told %+v, want %+v", got, want)
 	}
-	r.tellAll(t.Context()) // the loss is news by its time, too
+	r.tellOnce(t.Context()) // the loss is news by its time, too
 	f.told()
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 0 {
 		t.Errorf("told again: %+v", got)
 	}
@@ -89,9 +90,9 @@ func TestDeparturesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.do(func() { f.away = true })
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	f.do(func() { f.away = false })
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); !slices.Equal(got, want) {
 		t.Errorf("after a fail-over, told %+v, want %+v", got, want)
 	}
@@ -117,7 +118,7 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 	if !ended || d.AdmittedAtMillis != 1_500 || later || elsewhere {
 		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
 	}
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 0 {
 		t.Errorf("told %+v, before the zone's clock was there", got)
 	}
@@ -125,7 +126,7 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != 1_500 {
 		t.Errorf("told %+v", got)
 	}
@@ -150,9 +151,9 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 			depart('y')
 		}
 	}
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	f.told()
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 2 {
 		t.Errorf("told %+v, want both", got)
 	}
@@ -188,6 +189,44 @@ func TestDeparturesAreBounded(t *testing.T) {
 	}
 }
 
+// TestAZoneThatCannotBeToldHoldsNobodyUp: its node hangs. A change made in another zone is in force within a second, and the
+// store is told of another's departures.
+func TestAZoneThatCannotBeToldHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore(settings("hangs", 60), settings("lives", 60))
+		r := New(Options{Store: f})
+		f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
+		answers := make(chan struct{})
+		f.before = func(call, zoneID string) {
+			if call == "Recall" && zoneID == "hangs" {
+				<-answers
+			}
+		}
+		r.Start(t.Context())
+		defer r.Stop()
+		defer close(answers)
+		for _, id := range []string{"hangs", "lives"} {
+			if _, err := r.Stats(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		depart := func(zoneID string) {
+			r.Depart(zoneID, line.Departure{Place: line.Place{ID: visitor('x'), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
+		}
+		depart("hangs")
+		<-time.After(time.Second)
+		f.do(func() { f.zones["lives"] = settings("lives", 0) })
+		depart("lives")
+		<-time.After(time.Second)
+		if got := r.Settings("lives"); got.PerMinute != 0 {
+			t.Errorf("a second after a pause, %d a minute", got.PerMinute)
+		}
+		if got := f.told(); len(got) != 1 {
+			t.Errorf("told %+v, want the departure of the zone that lives", got)
+		}
+	})
+}
+
 // TestADepartureIsToldThoughItsPlaceStandsAgain: after a loss another server's visitor put the
 // place back. That is no place taken anew, before the store was told.
 func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
@@ -209,7 +248,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 		}
 	}
 	poll(1_500)
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 1 || got[0].Place.ArrivedAtMicros != 1_000_000 {
 		t.Errorf("told %+v, want that no place of before came back", got)
 	}

@@ -14,13 +14,8 @@ import (
 // with one there is a range; one table long ago is none.
 func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	t.Parallel()
-	now := time.UnixMilli(1_800_000_000_000)
-	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
-	r := New(Options{Store: store, SeedFresh: true, Now: func() time.Time { return now }})
+	r, _, now := onEmbedded(t)
+	var err error
 	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +24,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 		if last, err = r.Join(t.Context(), "a", line.ID{1, byte(i)}); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Millisecond)
+		*now = now.Add(time.Millisecond)
 	}
 	if last.Status != line.Waiting || last.HighMillis != 0 {
 		t.Fatalf("before any sample: %+v", last)
@@ -49,7 +44,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	if err != nil || stats.EstimateMillis < told.EstimateMillis || stats.LowMillis >= stats.EstimateMillis || stats.HighMillis <= stats.EstimateMillis || stats.LowMillis <= 0 {
 		t.Errorf("one who joins now is told %d ms, %d to %d, the last one %d: %v", stats.EstimateMillis, stats.LowMillis, stats.HighMillis, told.EstimateMillis, err)
 	}
-	now = now.Add(time.Minute)
+	*now = now.Add(time.Minute)
 	if old, err := r.Poll(t.Context(), "a", last.Place); err != nil || old.HighMillis != 0 {
 		t.Errorf("by a table of a minute ago: %+v, %v", old, err)
 	}
@@ -78,18 +73,25 @@ func (u *unsampled) Sample(ctx context.Context, zoneID string, most int) (line.S
 	return u.Store.Sample(ctx, zoneID, most)
 }
 
+// onEmbedded returns a server on an embedded store of its own, and its clock, which the test sets.
+func onEmbedded(t *testing.T) (r *Registry, u *unsampled, now *time.Time) {
+	t.Helper()
+	at := time.UnixMilli(toldAt)
+	clock := func() time.Time { return at }
+	lines, err := embedded.Open(embedded.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lines.Close() })
+	u = &unsampled{Store: lines}
+	return New(Options{Store: u, SeedFresh: true, Now: clock}), u, &at
+}
+
 // TestExpect: where one stands says how long one waits, with a sample and without; in an outage, and after
 // it until the store answers a visitor, as it was before.
 func TestExpect(t *testing.T) {
 	t.Parallel()
-	now := time.UnixMilli(1_800_000_000_000)
-	store, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
-	u := &unsampled{Store: store}
-	r := New(Options{Store: u, SeedFresh: true, Now: func() time.Time { return now }})
+	r, u, now := onEmbedded(t)
 	if _, heard := r.Expect("a", line.Place{}, 0); heard {
 		t.Error("a zone that is not known was heard of")
 	}
@@ -108,7 +110,7 @@ func TestExpect(t *testing.T) {
 		if a.Status == line.Waiting {
 			places = append(places, a.Place)
 		}
-		now = now.Add(time.Millisecond)
+		*now = now.Add(time.Millisecond)
 	}
 	expect := func(when string) {
 		t.Helper()
@@ -122,10 +124,10 @@ func TestExpect(t *testing.T) {
 	expect("before any sample")
 	r.EstimateOnce(t.Context())
 	expect("after one")
-	u.away, now = true, now.Add(40*time.Second)
+	u.away, *now = true, now.Add(40*time.Second)
 	r.EstimateOnce(t.Context())
 	expect("in an outage")
-	u.away, now = false, now.Add(40*time.Second)
+	u.away, *now = false, now.Add(40*time.Second)
 	r.EstimateOnce(t.Context())
 	expect("after an outage, with nobody back")
 	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.lookup("a").before.Load() != nil {

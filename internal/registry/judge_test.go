@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -140,20 +139,14 @@ func TestWhatAnOperatorChangedIsNotJudged(t *testing.T) {
 // TestAChangeThatTheTableKnows: what a table of before it told is not judged either.
 func TestAChangeThatTheTableKnows(t *testing.T) {
 	t.Parallel()
-	now := time.UnixMilli(toldAt)
-	lines, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = lines.Close() }()
-	r := New(Options{Store: lines, SeedFresh: true, Now: func() time.Time { return now }})
+	r, lines, now := onEmbedded(t)
 	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
 		t.Fatal(err)
 	}
 	z := r.lookup("a")
 	remembers := func(what string, want bool) {
 		t.Helper()
-		now = now.Add(time.Millisecond)
+		*now = now.Add(time.Millisecond)
 		r.estimate(t.Context(), z, sampledEach(1))
 		if got := len(z.judge.byID) > 0; got != want {
 			t.Errorf("%s: something is to be judged: %v", what, got)
@@ -163,7 +156,7 @@ func TestAChangeThatTheTableKnows(t *testing.T) {
 		if _, err := r.Join(t.Context(), "a", line.ID{byte(i)}); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Millisecond)
+		*now = now.Add(time.Millisecond)
 	}
 	remembers("the first table", true)
 	remembers("the second", true)

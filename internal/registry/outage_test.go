@@ -21,7 +21,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 	}
 	f.do(func() { f.away = true })
 	clock.advance(time.Hour)
-	r.tellAll(t.Context())
+	r.tellOnce(t.Context())
 	f.do(func() { f.away = false })
 	f.lose()
 	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 3_601_000, 3_601_000)
@@ -37,7 +37,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 		if _, err := r.Stats(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		r.tellAll(t.Context())
+		r.tellOnce(t.Context())
 		clock.advance(window.DepartureMatters(settings("a", 60), seenWithin))
 	}
 	if _, known := r.Departed("a", in.Place); known {

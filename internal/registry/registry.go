@@ -137,7 +137,8 @@ func New(o Options) *Registry {
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
-		background.Every(r.interval, r.RunOnce),
+		background.Every(r.interval, r.readAndLog),
+		background.Every(r.interval, r.tellAll),
 		background.Every(keepEvery, r.keepAll),
 		background.Every(estimateEvery, r.estimateAll),
 		background.Every(judgeEvery, r.judgeAll))
@@ -147,7 +148,7 @@ func (r *Registry) Start(ctx context.Context) {
 // done every Interval.
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
-	r.tellAll(ctx)
+	r.tellOnce(ctx)
 }
 
 // Stop ends the background reading and waits for it.

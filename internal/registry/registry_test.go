@@ -562,7 +562,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_ = r.KeepDraw(ctx, "a", "e", 0, nil)
 		_, _ = r.Draw(ctx, "a", "e", 0)
 		r.Depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
-		r.tellAll(ctx)
+		r.tellOnce(ctx)
 		r.readAndLog(ctx)
 		got := map[string]int{}
 		for name, n := range f.counted() {

@@ -48,8 +48,8 @@ type remembered struct {
 	departures   departures
 	// outside counts admissions that were made without the store.
 	outside atomic.Uint64
-	// silent: the log says already that the store cannot be told.
-	silent atomic.Bool
+	// telling: the background does. silent: the log says already that the store cannot be told.
+	telling, silent atomic.Bool
 	// heals counts the times this zone was put back. A caller that reads it
 	// before asking the store can tell whether somebody healed it since.
 	heals   atomic.Uint64

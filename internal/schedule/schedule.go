@@ -63,6 +63,8 @@ type Schedule struct {
 	mu sync.Mutex
 	// troubled is what the log says already, by the zone and what fails there.
 	troubled map[string]bool
+	// looking are the zones that the background looks at.
+	looking map[string]bool
 
 	background background.Group
 }
@@ -73,13 +75,13 @@ func New(o Options) *Schedule {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	writer, _ := o.Seeds.Commit("")
-	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
+	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool), looking: make(map[string]bool)}
 }
 
 // Start makes steps in the background until Stop, and beside them writes lists, one at a time:
 // a million tickets take seconds, in which steps are due.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.makeSteps), background.Every(every, s.publishAll))
+	s.background.Start(ctx, background.Every(every, s.makeAll), background.Every(every, s.publishAll))
 }
 
 // Stop ends that, and waits for it.
@@ -103,6 +105,31 @@ func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
 	return all, err
 }
 
+// makeAll begins makeSteps in all zones. They do not wait for one another: each may lie on another node.
+func (s *Schedule) makeAll(ctx context.Context) {
+	zones, err := s.zones(ctx)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, z := range zones {
+		if s.looking[z.ZoneID] {
+			continue
+		}
+		s.looking[z.ZoneID] = true
+		s.background.Go(func() {
+			defer func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.looking, z.ZoneID)
+			}()
+			s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
+		})
+	}
+}
+
+// makeSteps looks at one zone after the other.
 func (s *Schedule) makeSteps(ctx context.Context) {
 	zones, err := s.zones(ctx)
 	if err != nil {

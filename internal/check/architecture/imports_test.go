@@ -77,7 +77,7 @@ var layers = []layer{
 		"a crowd in virtual time, on an embedded store of its own",
 	},
 	{
-		"event's dry run", []string{"internal/operate/simulate/sale"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors"}, false,
+		"event's dry run", []string{"internal/operate/simulate/sale"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors", "dry run"}, false,
 		"what serves plays an event in virtual time, on an embedded store of its own",
 	},
 	{

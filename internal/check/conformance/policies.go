@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -9,18 +8,11 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 )
 
-// PolicyStore is a store of the policies of limits.
-type PolicyStore interface {
-	Policies(ctx context.Context) (limit.PolicySet, error)
-	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error
-	RestorePolicies(ctx context.Context, b limit.PolicySet) error
-	PolicyChanges(ctx context.Context) ([]limit.Change, error)
-}
-
 // RunPolicies runs the stories of policies, each on an empty store.
-func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) PolicyStore) {
+func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) policyset.PolicyStore) {
 	t.Helper()
 	for name, story := range bookStories {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +26,7 @@ func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) Pol
 // bookFixture is a store of books under test.
 type bookFixture struct {
 	*testing.T
-	PolicyStore
+	policyset.PolicyStore
 	*Clock
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -27,12 +28,6 @@ func percent(share float64) string {
 // span writes milliseconds as a person says them: 4.2 s, 42 s, 4 min 20 s,
 // 34 min, 1 h 05 min. A day, the longest ever told, may be more.
 func span(millis int64) string {
-	pad := func(n int64) string {
-		if n < 10 {
-			return "0" + strconv.FormatInt(n, 10)
-		}
-		return strconv.FormatInt(n, 10)
-	}
 	seconds := (millis + 500) / 1000
 	switch {
 	case millis >= window.MaxEstimateMillis:
@@ -46,10 +41,10 @@ func span(millis int64) string {
 	case seconds >= 600 && seconds < 3570:
 		return strconv.FormatInt((seconds+30)/60, 10) + " min"
 	case seconds < 600:
-		return strconv.FormatInt(seconds/60, 10) + " min " + pad(seconds%60) + " s"
+		return fmt.Sprintf("%d min %02d s", seconds/60, seconds%60)
 	default:
 		minutes := (seconds + 30) / 60
-		return strconv.FormatInt(minutes/60, 10) + " h " + pad(minutes%60) + " min"
+		return fmt.Sprintf("%d h %02d min", minutes/60, minutes%60)
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -259,12 +260,6 @@ func settling(p *event.Progress, current bool, nowMillis int64) stepView {
 // until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The page's
 // script (countdown.js) does the same.
 func until(millis int64) string {
-	pad := func(n int64) string {
-		if n < 10 {
-			return "0" + strconv.FormatInt(n, 10)
-		}
-		return strconv.FormatInt(n, 10)
-	}
 	const minute, hour, day = 60, 3_600, 86_400
 	switch s := (millis + 999) / 1000; {
 	case s <= 0:
@@ -272,11 +267,11 @@ func until(millis int64) string {
 	case s < minute:
 		return strconv.FormatInt(s, 10) + " s"
 	case s < hour:
-		return strconv.FormatInt(s/minute, 10) + " min " + pad(s%minute) + " s"
+		return fmt.Sprintf("%d min %02d s", s/minute, s%minute)
 	case s < day:
-		return strconv.FormatInt(s/hour, 10) + " h " + pad(s%hour/minute) + " min"
+		return fmt.Sprintf("%d h %02d min", s/hour, s%hour/minute)
 	default:
-		return strconv.FormatInt(s/day, 10) + " d " + strconv.FormatInt(s%day/hour, 10) + " h"
+		return fmt.Sprintf("%d d %d h", s/day, s%day/hour)
 	}
 }
 

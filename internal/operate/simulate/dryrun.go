@@ -52,9 +52,9 @@ type dryRun struct {
 
 	start, now, end int64
 	guests          []guest
-	queue           events
+	queue           Events
 	// gone are those who have left, by when they are swept.
-	gone events
+	gone Events
 	// nextJoin is when the next newcomer comes.
 	nextJoin int64
 
@@ -177,36 +177,36 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 		return err
 	}
 	for i := range d.guests {
-		d.queue = append(d.queue, event{d.firstPoll(&d.guests[i]), int32(i)})
+		d.queue = append(d.queue, Event{d.firstPoll(&d.guests[i]), int32(i)})
 	}
-	d.queue.init()
+	d.queue.Init()
 	next := make([]int64, len(d.guests))
 	for n := 0; len(d.queue) > 0 || len(lately) > 0; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(lately) > 0 && (len(d.queue) == 0 || lately[0].at <= d.queue[0].at) {
+		if len(lately) > 0 && (len(d.queue) == 0 || lately[0].At <= d.queue[0].At) {
 			if err := d.letIn(ctx, held, lately[0]); err != nil {
 				return err
 			}
 			lately = lately[1:]
 			continue
 		}
-		e := d.queue.pop()
-		d.now = max(d.now, e.at)
-		g := &d.guests[e.v]
+		e := d.queue.Pop()
+		d.now = max(d.now, e.At)
+		g := &d.guests[e.V]
 		a, err := d.store.Poll(ctx, d.zone.ZoneID, g.place)
 		if err != nil {
 			return err
 		}
 		if g.state == left {
 			// It will be swept when it has been silent for so long.
-			d.gone.push(event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.v})
+			d.gone.Push(Event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.V})
 			continue
 		}
 		g.state, g.period = waiting, a.PeriodMillis
 		d.remaining++
-		next[e.v] = max(d.start, d.now+g.period*1000+d.delay())
+		next[e.V] = max(d.start, d.now+g.period*1000+d.delay())
 	}
 	d.begin(next)
 	return nil
@@ -238,7 +238,7 @@ func (d *dryRun) begin(next []int64) {
 			period := d.rates.FarPeriod(int64(float64(ahead)*d.factor), expected, (d.start-g.place.ArrivedAtMicros)/1000, 128)
 			at = min(at, d.start+d.rng.Int64N(max(1, period)*1000))
 		}
-		d.queue.push(event{at, int32(i)})
+		d.queue.Push(Event{at, int32(i)})
 	}
 }
 
@@ -248,31 +248,31 @@ func (d *dryRun) inMinute() int64 {
 }
 
 // lately are the admissions of the last window and of the others in the round
-// before now, a group for each window, by time; v is how many.
-func (d *dryRun) lately() (groups events) {
+// before now, a group for each window, by time; V is how many.
+func (d *dryRun) lately() (groups Events) {
 	width := d.zone.Window().Microseconds()
 	most := window.Limit(d.inMinute(), width/1000)
 	if d.inMinute() == 0 {
 		most = 0
 	}
 	for at := d.start - width/2 - width; at > d.start-round; at -= width {
-		groups = append(groups, event{at, int32(most)})
+		groups = append(groups, Event{at, int32(most)})
 	}
 	slices.Reverse(groups)
 	inWindow := math.Round(float64(d.from.State.InWindow) / d.factor)
-	return append(groups, event{d.start - width/2, int32(min(inWindow, zone.MaxPerMinute))})
+	return append(groups, Event{d.start - width/2, int32(min(inWindow, zone.MaxPerMinute))})
 }
 
 // letIn lets in a group of visitors who are not in the line, and holds the others
 // again.
-func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group event) error {
-	d.now = max(d.now, group.at)
+func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group Event) error {
+	d.now = max(d.now, group.At)
 	open := held
 	open.Mode = zone.ModeOpen
 	if err := d.put(ctx, open); err != nil {
 		return err
 	}
-	for range group.v {
+	for range group.V {
 		var id line.ID
 		binary.BigEndian.PutUint64(id[:], d.rng.Uint64())
 		if _, err := d.store.Join(ctx, d.zone.ZoneID, id); err != nil {
@@ -295,7 +295,7 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		point := d.start + d.points.due()
 		at := min(sweep, point, d.nextJoin)
 		if len(d.queue) > 0 {
-			at = min(at, d.queue[0].at)
+			at = min(at, d.queue[0].At)
 		}
 		if at > d.end || d.remaining == 0 && len(d.points.all) > 0 {
 			return nil
@@ -311,7 +311,7 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		case d.nextJoin:
 			d.newcomer()
 		default:
-			err = d.request(ctx, d.queue.pop().v)
+			err = d.request(ctx, d.queue.Pop().V)
 		}
 		if err != nil {
 			return err
@@ -334,7 +334,7 @@ func (d *dryRun) newcomer() {
 	var g guest
 	d.greet(&g)
 	d.guests = append(d.guests, g)
-	d.queue.push(event{d.now, int32(len(d.guests) - 1)})
+	d.queue.Push(Event{d.now, int32(len(d.guests) - 1)})
 	d.comes()
 }
 
@@ -350,8 +350,8 @@ func (d *dryRun) look(ctx context.Context) error {
 // sweep removes those who have been silent for too long. The store's own would
 // remove those, too, whose polls it was not asked to answer.
 func (d *dryRun) sweep(ctx context.Context) error {
-	for len(d.gone) > 0 && d.gone[0].at < d.now {
-		if err := d.store.Leave(ctx, d.zone.ZoneID, d.guests[d.gone.pop().v].place); err != nil {
+	for len(d.gone) > 0 && d.gone[0].At < d.now {
+		if err := d.store.Leave(ctx, d.zone.ZoneID, d.guests[d.gone.Pop().V].place); err != nil {
 			return err
 		}
 	}
@@ -364,7 +364,7 @@ func (d *dryRun) request(ctx context.Context, i int32) error {
 	if g.leavesAt > 0 && d.now >= g.leavesAt {
 		d.leave(g)
 		silent := d.rng.Int64N(max(1, g.period*1000))
-		d.gone.push(event{d.now - silent + g.period*1000 + d.zone.IdleTimeout().Microseconds(), i})
+		d.gone.Push(Event{d.now - silent + g.period*1000 + d.zone.IdleTimeout().Microseconds(), i})
 		return nil
 	}
 	var a line.Answer
@@ -381,7 +381,7 @@ func (d *dryRun) request(ctx context.Context, i int32) error {
 		return err
 	case a.Status == line.Waiting:
 		g.place, g.period = a.Place, a.PeriodMillis
-		d.queue.push(event{d.next(g, a), i})
+		d.queue.Push(Event{d.next(g, a), i})
 	case a.Status == line.Admitted || a.Status == line.AdmittedBefore:
 		g.state = inside
 		d.admitted++

@@ -1,24 +1,26 @@
 package simulate
 
-// event is a visitor's next request.
-type event struct {
-	at int64 // microseconds
-	v  int32
+// Event is a visitor's next request.
+type Event struct {
+	At int64 // microseconds
+	V  int32 // the visitor
 }
 
-func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.v < o.v }
+func (e Event) before(o Event) bool { return e.At < o.At || e.At == o.At && e.V < o.V }
 
-// events is a heap, the earliest first. It is not container/heap, which would
+// Events is a heap, the earliest first. It is not container/heap, which would
 // allocate for each of some millions of events.
-type events []event
+type Events []Event
 
-func (e events) init() {
+// Init makes a heap of what was appended.
+func (e Events) Init() {
 	for i := len(e)/2 - 1; i >= 0; i-- {
 		e.down(i)
 	}
 }
 
-func (e *events) push(x event) {
+// Push adds an event.
+func (e *Events) Push(x Event) {
 	h := append(*e, x)
 	i := len(h) - 1
 	for i > 0 {
@@ -33,7 +35,8 @@ func (e *events) push(x event) {
 	*e = h
 }
 
-func (e *events) pop() event {
+// Pop takes the earliest out. There must be one.
+func (e *Events) Pop() Event {
 	h := *e
 	first, last := h[0], len(h)-1
 	h[0] = h[last]
@@ -44,7 +47,7 @@ func (e *events) pop() event {
 	return first
 }
 
-func (e events) down(i int) {
+func (e Events) down(i int) {
 	x := e[i]
 	for {
 		child := 2*i + 1

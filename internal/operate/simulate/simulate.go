@@ -213,7 +213,7 @@ type run struct {
 	start    int64
 	now      int64
 	visitors []visitor
-	queue    events
+	queue    Events
 	table    *estimate.Table
 	oracle   oracle
 	m        tally
@@ -263,7 +263,7 @@ func (r *run) all(ctx context.Context) error {
 
 func (r *run) populate() {
 	r.visitors = make([]visitor, r.cfg.Visitors)
-	r.queue = make(events, 0, r.cfg.Visitors)
+	r.queue = make(Events, 0, r.cfg.Visitors)
 	every := (r.cfg.Visitors + maxSample - 1) / maxSample
 	for i := range r.visitors {
 		v := &r.visitors[i]
@@ -278,16 +278,16 @@ func (r *run) populate() {
 		if i >= r.cfg.Visitors-r.cfg.Rush {
 			at += r.cfg.RushAt.Microseconds()
 		}
-		r.queue = append(r.queue, event{at, int32(i)})
+		r.queue = append(r.queue, Event{at, int32(i)})
 	}
-	r.queue.init()
+	r.queue.Init()
 }
 
 func (r *run) loop(ctx context.Context) error {
 	sweep := r.start + r.cfg.SweepEvery.Microseconds()
 	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
-		next := r.queue[0].at
+		next := r.queue[0].At
 		for sweep <= next {
 			r.now = sweep
 			if err := r.sweep(ctx); err != nil {
@@ -313,9 +313,9 @@ func (r *run) loop(ctx context.Context) error {
 			}
 			second += time.Second.Microseconds()
 		}
-		e := r.queue.pop()
-		r.now = max(r.now, e.at)
-		if err := r.request(ctx, e.v); err != nil {
+		e := r.queue.Pop()
+		r.now = max(r.now, e.At)
+		if err := r.request(ctx, e.V); err != nil {
 			return err
 		}
 	}
@@ -409,7 +409,7 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 	if v.leavesAt > 0 {
 		at = min(at, v.leavesAt)
 	}
-	r.queue.push(event{at, i})
+	r.queue.Push(Event{at, i})
 	return nil
 }
 

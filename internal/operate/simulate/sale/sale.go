@@ -16,7 +16,6 @@
 package sale
 
 import (
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,6 +29,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -150,35 +150,6 @@ const (
 	lost
 )
 
-// request is a visitor's next one.
-type request struct {
-	at int64 // microseconds
-	v  int32
-}
-
-// requests is a heap, the earliest first.
-type requests []request
-
-func (q requests) Len() int { return len(q) }
-func (q requests) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].v < q[j].v
-}
-func (q requests) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements heap.Interface.
-func (q *requests) Push(x any) {
-	if one, ok := x.(request); ok {
-		*q = append(*q, one)
-	}
-}
-
-// Pop implements heap.Interface.
-func (q *requests) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
 // run is an event under way. Times are in microseconds.
 type run struct {
 	cfg   Config
@@ -191,7 +162,7 @@ type run struct {
 	now, start, gathers, settles, opens, end int64
 
 	visitors []visitor
-	queue    requests
+	queue    simulate.Events
 	present  int
 	m        tally
 }
@@ -241,10 +212,10 @@ func (r *run) all(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for len(r.queue) > 0 && r.queue[0].at < tick {
-			one, _ := heap.Pop(&r.queue).(request)
-			r.now = max(r.now, one.at)
-			if err := r.request(ctx, one.v); err != nil {
+		for len(r.queue) > 0 && r.queue[0].At < tick {
+			one := r.queue.Pop()
+			r.now = max(r.now, one.At)
+			if err := r.request(ctx, one.V); err != nil {
 				return err
 			}
 		}
@@ -262,7 +233,7 @@ func (r *run) all(ctx context.Context) error {
 		tick += tickEvery.Microseconds()
 		if r.present == 0 && len(r.queue) > 0 && tick < r.opens && tick > r.gathers+lead.Microseconds() {
 			// Nothing happens before somebody comes.
-			tick = max(tick, min(r.queue[0].at, r.settles)-lead.Microseconds())
+			tick = max(tick, min(r.queue[0].At, r.settles)-lead.Microseconds())
 		}
 	}
 	return nil
@@ -275,7 +246,7 @@ func (r *run) populate() {
 		from, upto = r.opens, r.opens+rush.Microseconds()
 	}
 	r.visitors = make([]visitor, r.cfg.Gather+r.cfg.After)
-	r.queue = make(requests, len(r.visitors))
+	r.queue = make(simulate.Events, len(r.visitors))
 	for i := range r.visitors {
 		v := &r.visitors[i]
 		binary.BigEndian.PutUint64(v.place.ID[:], r.rng.Uint64())
@@ -294,9 +265,9 @@ func (r *run) populate() {
 			turn := max(at, r.opens) + int64(r.rng.Float64()*r.wait())
 			v.leavesAt = at + 1 + int64(r.rng.Float64()*float64(turn-at))
 		}
-		r.queue[i] = request{at, int32(i)}
+		r.queue[i] = simulate.Event{At: at, V: int32(i)}
 	}
-	heap.Init(&r.queue)
+	r.queue.Init()
 }
 
 // wait is how long the last has to wait from the opening on, roughly.
@@ -377,7 +348,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 	if v.state == waiting && v.leavesAt > 0 {
 		next = min(next, max(v.leavesAt, r.now+1))
 	}
-	heap.Push(&r.queue, request{next, i})
+	r.queue.Push(simulate.Event{At: next, V: i})
 	return nil
 }
 
