@@ -207,13 +207,15 @@ function isEdited(part) {
 }
 
 async function refresh(names) {
+  let fresh = false;
   try {
     const { res, doc } = await page(location.pathname);
-    if (res.ok) swap(doc, names);
+    fresh = res.ok;
+    if (fresh) swap(doc, names);
   } catch {
-    // The network is away; the stream says so, and its next stamp comes back here.
-    delete head.dataset.stamp;
+    // The network is away; the stream says so.
   }
+  if (!fresh) delete head.dataset.stamp; // the stream's next one comes back here
 }
 
 // --- Confirmations --------------------------------------------------------------
@@ -293,10 +295,13 @@ document.addEventListener("click", async (event) => {
     return;
   }
   const link = event.target.closest("a[data-ask]");
-  if (link && dialog) {
+  if (link && dialog && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
     event.preventDefault();
-    const { doc } = await page(link.href);
-    ask(doc, link.href);
+    try {
+      ask((await page(link.href)).doc, link.href);
+    } catch {
+      location.assign(link.href); // the browser says that the network is away
+    }
   }
 });
 
