@@ -18,7 +18,7 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		now: c.Zones.Get, frame: c.zoneFrame,
 		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
-		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, overtaken: line.ErrZoneChanged,
+		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
 			all := make([]change[zone.Settings], len(record))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -243,6 +244,44 @@ func TestCreate(t *testing.T) {
 		t.Errorf("set to %+v", got)
 	}
 	shows(t, p.get(""), "shop.v1_a-B ■ Closed to newcomers")
+}
+
+// What somebody else has changed since its name was asked for is not deleted.
+func TestDeleteIsOfWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	was := r.put("Z")
+	r.putPolicy(api(), "Olga")
+	p := r.enter("Anna")
+	ask := func(path, name string) url.Values {
+		form := formOf(t, p.get(path), path)
+		form.Set("confirm", name)
+		return form
+	}
+	zoneForm, policyForm := ask("zones/Z/delete", "Z"), ask("limits/api/delete", "api")
+
+	now, policy := was, api()
+	now.PerMinute, policy.OnStoreFailure = 1200, limit.FailureOpen
+	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
+	r.putPolicy(policy, "Bea")
+	for path, form := range map[string]url.Values{"zones/Z/delete": zoneForm, "limits/api/delete": policyForm} {
+		w := p.post(path, form)
+		shows(t, w, "Not changed Bea was faster", "It has other settings now.")
+		if w.Code != http.StatusConflict {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if got := r.zone("Z"); !got.Equal(now) {
+		t.Errorf("the zone is %+v", got)
+	}
+	r.policy("api")
+
+	zoneForm, policyForm = ask("zones/Z/delete", "Z"), ask("limits/api/delete", "api")
+	shows(t, p.follow(p.post("zones/Z/delete", zoneForm)), "Z was deleted by Anna")
+	shows(t, p.follow(p.post("limits/api/delete", policyForm)), "api was deleted by Anna")
+	if w := p.post("zones/Z/delete", zoneForm); w.Code != http.StatusNotFound {
+		t.Errorf("once more: %d", w.Code)
+	}
 }
 
 func TestDeleteAsksForTheName(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/setting"
 )
@@ -38,6 +39,8 @@ type editor[T any] struct {
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
 	remove  func(ctx context.Context, name, by string, only serve.Condition) error
+	// version names what one of them is set to.
+	version func(T) string
 	changes func(ctx context.Context, name string, most int) ([]change[T], error)
 	// overtaken is replace's error when somebody was faster, mostChanges how many
 	// are kept.
@@ -289,8 +292,10 @@ func (e *editor[T]) same(a, b T) bool { return len(differences(e.table(a, b), a,
 // deleteView is the page that asks for the name.
 type deleteView struct {
 	Path, Name, Noun string
-	Loss             []say
-	Fault            string
+	// Seen is the version that is to be deleted.
+	Seen  string
+	Loss  []say
+	Fault string
 }
 
 // deletePage is GET .../delete.
@@ -304,19 +309,27 @@ func (e *editor[T]) askForDelete(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	v := deleteView{Path: e.path(name), Name: name, Noun: e.noun, Loss: e.loss(current), Fault: fault}
+	v := deleteView{Path: e.path(name), Name: name, Noun: e.noun, Seen: e.version(current), Loss: e.loss(current), Fault: fault}
 	e.render(w, r, status, "delete", s, "Delete "+name+"?", v)
 	return nil
 }
 
-// deleteIt is POST .../delete: deletes it if its name was typed.
+// deleteIt is POST .../delete: deletes it if its name was typed, and it still is what it was
+// when the name was asked for.
 func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) error {
 	name := r.PathValue(e.parameter)
 	if strings.TrimSpace(r.PostForm.Get("confirm")) != name {
 		fault := fmt.Sprintf("That is not the %s's name. Nothing was deleted.", e.noun)
 		return e.askForDelete(w, r, s, http.StatusUnprocessableEntity, fault)
 	}
-	if err := e.remove(r.Context(), name, s.who, serve.Condition{}); err != nil {
+	err := e.remove(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
+	if errors.Is(err, operator.ErrPrecondition) || errors.Is(err, e.overtaken) {
+		if _, err = e.get(r.Context(), name); err == nil {
+			e.conflict(w, r, s, name, nil)
+			return nil
+		}
+	}
+	if err != nil {
 		return err
 	}
 	http.Redirect(w, r, e.home+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)

@@ -29,7 +29,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 			_, _, err := c.Policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
 		},
-		overtaken: policyset.ErrPrecondition, remove: c.Policies.Delete,
+		overtaken: policyset.ErrPrecondition, remove: c.Policies.Delete, version: policyset.Version,
 		changes: func(ctx context.Context, name string, most int) ([]change[limit.Policy], error) {
 			record, err := c.Policies.Changes(ctx, name, most)
 			all := make([]change[limit.Policy], len(record))
