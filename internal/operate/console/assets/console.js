@@ -18,7 +18,9 @@ const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "con
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");
 
-const view = { source: null, heard: 0, stale: false, state: "", series: null, drawn: [], dry: null, over: false };
+// began is when the page was made, heard when the stream told its figures last, turn the number of
+// the latest question.
+const view = { source: null, began: Date.now(), heard: 0, turn: 0, stale: false, state: "", series: null, drawn: [], dry: null, over: false };
 
 // text sets an element's text if it is another, so that the page is not laid
 // out anew every second for nothing.
@@ -114,8 +116,8 @@ function show(event) {
 function showLive(over) {
   const el = document.querySelector("#live");
   if (!el) return;
-  const age = Date.now() - view.heard;
-  const stale = Boolean(over) || view.over || (view.heard > 0 ? age > STALE : view.stale);
+  const age = Date.now() - (view.heard || view.began);
+  const stale = Boolean(over) || view.over || age > STALE;
   if (stale && !view.stale) announce("The figures are stale. Trying to connect again.");
   if (!stale && view.stale) announce("The figures are live again.");
   view.stale = stale;
@@ -248,13 +250,19 @@ document.addEventListener("submit", async (event) => {
   const post = form.method === "post";
   const url = post ? form.action : `${form.action}?${fields}`;
   const busy = event.submitter;
+  const asks = form.matches("[data-ask]");
+  const turn = form.matches("[data-dry]") ? view.turn : ++view.turn;
+  // A slow answer must not take the place of a later one, whose button is about to be pressed.
+  const overtaken = () => asks && turn !== view.turn;
   try {
     if (busy) busy.disabled = true;
     const { res, doc } = await page(url, post ? { method: "POST", body: fields } : {});
+    if (overtaken()) return;
     if (form.matches("[data-dry]")) showDry(doc, url);
-    else if (form.matches("[data-ask]") || !res.ok) ask(doc, url);
+    else if (asks || !res.ok) ask(doc, url);
     else done(res, doc);
   } catch {
+    if (overtaken()) return;
     // The network is away: as a plain form, the browser says so itself.
     dialog.close();
     announce("That did not reach the server. Nothing is known to have changed.");
@@ -297,10 +305,12 @@ document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-ask]");
   if (link && dialog && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
     event.preventDefault();
+    const turn = ++view.turn;
     try {
-      ask((await page(link.href)).doc, link.href);
+      const { doc } = await page(link.href);
+      if (turn === view.turn) ask(doc, link.href);
     } catch {
-      location.assign(link.href); // the browser says that the network is away
+      if (turn === view.turn) location.assign(link.href); // the browser says that the network is away
     }
   }
 });
