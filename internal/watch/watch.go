@@ -83,6 +83,8 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
+	// asked is the round in which the store was asked last.
+	asked int64
 	// seen is what the latest sample was made of, unless the store is failing.
 	seen seen
 	// ahead is by how much the zone's clock was before this server's then.
@@ -235,19 +237,21 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.next = make(chan struct{})
 }
 
-// order returns the zones to ask: those that answered last time first, and no
-// more than MaxZones.
+// order returns the zones to ask: those that answered last time first, of these and of the others
+// those first that were not asked for longest, as a round may have no time for all; and no more
+// than MaxZones.
 func (w *Watch) order(list []zone.Settings) []result {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	rank := func(zoneID string) int {
-		switch t := w.zones[zoneID]; {
+	rank := func(r result) (failing int, asked int64) {
+		switch t := w.zones[r.settings.ZoneID]; {
 		case t == nil:
-			return 1
+			return 1, 0
 		case t.failingSince > 0:
-			return 2
+			return 2, t.asked
+		default:
+			return 0, t.asked
 		}
-		return 0
 	}
 	news := MaxZones - len(w.zones)
 	results := make([]result, 0, len(list))
@@ -259,7 +263,11 @@ func (w *Watch) order(list []zone.Settings) []result {
 		}
 		results = append(results, result{settings: s.InForce()})
 	}
-	slices.SortStableFunc(results, func(a, b result) int { return rank(a.settings.ZoneID) - rank(b.settings.ZoneID) })
+	slices.SortStableFunc(results, func(a, b result) int {
+		failing, asked := rank(a)
+		otherFailing, otherAsked := rank(b)
+		return cmp.Or(failing-otherFailing, cmp.Compare(asked, otherAsked))
+	})
 	return results
 }
 
@@ -303,6 +311,9 @@ func (w *Watch) keep(at time.Time, results []result) {
 			t = &track{}
 		}
 		w.zones[r.settings.ZoneID] = t
+		if r.asked {
+			t.asked = w.tick + 1
+		}
 		switch {
 		case !r.asked && t.failingSince == 0:
 			// The round was too short for it: a gap, and no failure.

@@ -39,6 +39,8 @@ type lines struct {
 	errs    map[string]error
 	hung    map[string]bool
 	asked   []string
+	// takes is how long each answer takes.
+	takes time.Duration
 }
 
 func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
@@ -54,8 +56,11 @@ func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
 func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, zoneID)
-	stats, err, hung := l.stats[zoneID], l.errs[zoneID], l.hung[zoneID]
+	stats, err, hung, takes := l.stats[zoneID], l.errs[zoneID], l.hung[zoneID], l.takes
 	l.mu.Unlock()
+	if takes > 0 {
+		<-time.After(takes)
+	}
 	if hung {
 		<-ctx.Done()
 		return line.Stats{}, ctx.Err()
@@ -437,6 +442,57 @@ func TestHungZones(t *testing.T) {
 }
 
 // TestService samples at every full second, and tells those who wait.
+// TestZonesThatCameBack are asked again, though as many of a dead node as a round has time for come
+// before them in the list.
+func TestZonesThatCameBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 5 * workers {
+			names = append(names, fmt.Sprintf("dead-%02d", i))
+		}
+		b := newBench(append(names, "well")...)
+		for _, name := range names {
+			b.store.hung[name] = true
+		}
+		b.store.errs["well"] = errors.New("away for a moment")
+		for range 4 {
+			b.second(t)
+		}
+		if s := b.latest(t, "well"); s.Known() {
+			t.Fatalf("its store is away: %+v", s)
+		}
+		b.store.errs["well"] = nil
+		for range 3 {
+			b.second(t)
+		}
+		if s := b.latest(t, "well"); !s.Known() {
+			t.Errorf("3 s after its store is back: %+v", s)
+		}
+	})
+}
+
+// TestZonesOfASlowStore are asked in turn, where a round has no time for all.
+func TestZonesOfASlowStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 5 * workers {
+			names = append(names, fmt.Sprintf("zone-%02d", i))
+		}
+		b := newBench(names...)
+		b.store.takes = 350 * time.Millisecond
+		for range 6 {
+			b.second(t)
+		}
+		for _, name := range names {
+			if s := b.latest(t, name); b.now.UnixMilli()-s.At > 3000 {
+				t.Errorf("%s was looked at %d ms ago", name, b.now.UnixMilli()-s.At)
+			}
+		}
+	})
+}
+
 func TestService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
