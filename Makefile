@@ -99,7 +99,7 @@ alerts: ## check the rules of deploy/prometheus, and that each alert fires when 
 .PHONY: terraform
 terraform: ## check and lint deploy/terraform (what it promises is in make test)
 	$(GO) test -count=1 ./deploy/terraform
-	cd deploy/terraform && $$(../../scripts/go-tool.sh $(TFLINT)) --recursive --config="$$PWD/.tflint.hcl"
+	cd deploy/terraform && "$$(../../scripts/go-tool.sh $(TFLINT))" --recursive --config="$$PWD/.tflint.hcl"
 	@if command -v terraform >/dev/null; then terraform fmt -check -recursive -diff deploy/terraform; fi
 
 .PHONY: alerts-live
@@ -109,7 +109,7 @@ alerts-live: ## break real servers before a real Prometheus until each alert has
 
 .PHONY: format
 format: ## fail if a file is not formatted
-	$$(scripts/go-tool.sh $(GOLANGCI)) fmt --diff
+	"$$(scripts/go-tool.sh $(GOLANGCI))" fmt --diff
 
 .PHONY: vet
 vet: ## run go vet
@@ -117,7 +117,7 @@ vet: ## run go vet
 
 .PHONY: lint
 lint: ## run the linters of .golangci.yml
-	$$(scripts/go-tool.sh $(GOLANGCI)) run
+	"$$(scripts/go-tool.sh $(GOLANGCI))" run
 
 .PHONY: lint-lua
 lint-lua: ## run luacheck on the scripts, as Redis gets them
@@ -192,7 +192,7 @@ image: ## build the container image, queue-server (needs Docker)
 
 .PHONY: fmt
 fmt: ## format all files
-	$$(scripts/go-tool.sh $(GOLANGCI)) fmt
+	"$$(scripts/go-tool.sh $(GOLANGCI))" fmt
 
 .PHONY: tools
 tools: ## build the pinned tools now, rather than on first use

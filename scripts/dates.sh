@@ -69,4 +69,4 @@ CLOCK_AHEAD_LIBRARY=$folder/ahead.so
 gcc -shared -fPIC -O2 -Wall -Werror -o "$CLOCK_AHEAD_LIBRARY" scripts/clock/ahead.c
 export GOFLAGS CLOCK_AHEAD_LIBRARY
 [ $# -gt 0 ] || set -- ./...
-go test -count=1 -vet=off -timeout 40m -exec "$PWD/scripts/dates.sh each" "$@"
+go test -count=1 -vet=off -timeout 40m -exec "'$PWD/scripts/dates.sh' each" "$@"

@@ -9,6 +9,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin
 
+# Another queue-server, such as that of make run, would answer in the place of this one.
+for port in 8080 8081 8083 8880 8881; do
+	if (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+		echo "Port $port is taken; please end what listens there first, perhaps that of make run." >&2
+		exit 1
+	fi
+done
+
 work=$(mktemp -d)
 started=()
 finish() {
