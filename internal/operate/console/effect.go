@@ -41,7 +41,10 @@ func (s *says) warn(format string, a ...any) {
 // false where the store does not say how it is.
 func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time) []say {
 	var all says
-	waiting := count(line.Waiting)
+	waiting := "an unknown number"
+	if seen {
+		waiting = count(line.Waiting)
+	}
 	if all.soldOut(was, now, waiting); len(now.SoldOut) > 0 && len(was.SoldOut) > 0 {
 		now.Mode, now.PerMinute = was.Mode, was.PerMinute // neither shows meanwhile
 	}
@@ -50,7 +53,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 		switch now.Mode {
 		case zone.ModeOpen:
 			all.warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
-			if line.Waiting > 0 {
+			if line.Waiting > 0 || !seen {
 				all.warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
 			}
 		case zone.ModeClosed:
@@ -80,9 +83,9 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
 		all.lastIn(was, now, line, at)
 	}
-	all.rest(was, now, line)
+	all.rest(was, now, line.Waiting, waiting)
 	all.page(was, now)
-	all.events(was, now, line, at)
+	all.events(was, now, waiting, at)
 	if !seen {
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
@@ -120,8 +123,8 @@ func (s *says) soldOut(was, now zone.Settings, waiting string) {
 	}
 }
 
-// rest adds the effects of the settings that one changes before an event.
-func (s *says) rest(was, now zone.Settings, line watch.Sample) {
+// rest adds the effects of the settings that one changes before an event. waiting is n in words.
+func (s *says) rest(was, now zone.Settings, n int64, waiting string) {
 	if now.Burst != was.Burst {
 		s.add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
 	}
@@ -129,11 +132,11 @@ func (s *says) rest(was, now zone.Settings, line watch.Sample) {
 		switch {
 		case now.MaxWaiting == 0:
 			s.add("No newcomer is turned away for the length of the line.")
-		case line.Waiting >= now.MaxWaiting:
+		case n >= now.MaxWaiting:
 			s.warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
-				count(line.Waiting), count(now.MaxWaiting))
+				waiting, count(now.MaxWaiting))
 		default:
-			s.add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), count(line.Waiting))
+			s.add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), waiting)
 		}
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {

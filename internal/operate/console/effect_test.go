@@ -105,8 +105,17 @@ func TestEffects(t *testing.T) {
 		}
 	}
 	got := told(effects(limit(600), limit(900), empty, false, at))
-	if !strings.HasSuffix(got, "! The store does not answer just now, so how many wait is not known.\n") {
+	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
+	if !strings.HasSuffix(got, unknown) {
 		t.Errorf("store away:\n%s", got)
+	}
+	for _, now := range []zone.Settings{
+		limit(0), mode(zone.ModeOpen), set(func(s *zone.Settings) { s.MaxWaiting = 100 }),
+		set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }),
+	} {
+		if got := told(effects(limit(600), now, watch.Sample{}, false, at)); !strings.Contains(got, "an unknown number") || strings.Contains(got, "(0)") || strings.Contains(got, " 0 wait") {
+			t.Errorf("store away:\n%s", got)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -100,7 +99,7 @@ func planSays(s zone.Settings, e event.Event, now time.Time) (all []say) {
 }
 
 // events adds what a change of the list does.
-func (s *says) events(was, now zone.Settings, line watch.Sample, at time.Time) {
+func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 	before, after := eventsByName(was.Events), eventsByName(now.Events)
 	current := was.EventState.Now
 	for _, e := range was.Events {
@@ -111,7 +110,7 @@ func (s *says) events(was, now zone.Settings, line watch.Sample, at time.Time) {
 		switch {
 		case current == nil || current.Event.Name != e.Name || current.Phase == event.PhaseAnnounced:
 		case current.Phase == event.PhaseGathering:
-			s.warn("People gather for it. Those who wait (%s) are let in from now on, at the limit.", count(line.Waiting))
+			s.warn("People gather for it. Those who wait (%s) are let in from now on, at the limit.", waiting)
 		default:
 			s.add("It is under way, and ends now: the settings of before hold again.")
 		}
