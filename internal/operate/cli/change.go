@@ -69,9 +69,12 @@ func (s *session) tell(c change) error {
 
 // effect says what a zone does now.
 func effect(z zone.Settings) string {
+	gathers, _ := z.Unopened(false)
 	switch {
 	case len(z.SoldOut) > 0:
 		return "Sold out: nobody is let in, and who polls or comes is told why."
+	case gathers != "":
+		return fmt.Sprintf("Nobody is let in before %s opens; everybody keeps the place.", gathers)
 	case z.Mode == zone.ModeOpen:
 		return "Everybody is let in."
 	case z.PerMinute == 0:

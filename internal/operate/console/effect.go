@@ -49,14 +49,17 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 		now.Mode, now.PerMinute = was.Mode, was.PerMinute // neither shows meanwhile
 	}
 
+	gathers, opens := was.Unopened(false)
 	if now.Mode != was.Mode {
-		switch now.Mode {
-		case zone.ModeOpen:
+		switch {
+		case now.Mode == zone.ModeOpen && gathers != "":
+			all.warn("Nobody is let in before %s opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.", gathers)
+		case now.Mode == zone.ModeOpen:
 			all.warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
 			if line.Waiting > 0 || !seen {
 				all.warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
 			}
-		case zone.ModeClosed:
+		case now.Mode == zone.ModeClosed:
 			all.add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
 		default:
 			all.add("Newcomers take a place in the line again, and the limit holds.")
@@ -81,7 +84,12 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	}
 	all.flow(was, now)
 	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
-		all.lastIn(was, now, line, at)
+		if gathers != "" { // the estimate is from now on, and has the time until then in it
+			line.EstimateMillis, at = window.MaxEstimateMillis, later(at, time.UnixMilli(opens))
+		}
+		if gathers == "" || opens > 0 {
+			all.lastIn(was, now, line, at)
+		}
 	}
 	all.rest(was, now, line.Waiting, waiting)
 	all.page(was, now)
@@ -184,6 +192,13 @@ func (s *says) page(was, now zone.Settings) {
 			s.warn("%s has no TLS: passes can be read on the way to it.", site)
 		}
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // lastIn says when the last of those who wait enters, then and now.

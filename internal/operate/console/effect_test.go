@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -105,6 +106,22 @@ func TestEffects(t *testing.T) {
 		}
 	}
 	got := told(effects(limit(600), limit(900), empty, false, at))
+	for _, opens := range []int64{at.Add(30 * time.Minute).UnixMilli(), event.Never} {
+		gathers := limit(600)
+		gathers.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: opens}
+		line := line
+		line.EstimateMillis += (30 * time.Minute).Milliseconds()
+		more, open := gathers, gathers
+		more.PerMinute, open.Mode = 1000, zone.ModeOpen
+		got := told(effects(gathers, more, line, true, at))
+		if want := "At 1,000 a minute the last of 12,340 enters at about 12:41 UTC.\nAt 600 a minute, as now, it would be at about 12:49 UTC.\n"; strings.Contains(got, want) != (opens != event.Never) ||
+			opens == event.Never && strings.Contains(got, "enters at about") {
+			t.Errorf("while people gather:\n%s", got)
+		}
+		if got := told(effects(gathers, open, line, true, at)); got != "! Nobody is let in before noon opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.\n" {
+			t.Errorf("open while people gather:\n%s", got)
+		}
+	}
 	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
 	if !strings.HasSuffix(got, unknown) {
 		t.Errorf("store away:\n%s", got)
