@@ -246,10 +246,8 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) 
 	if s.client == "" {
 		*s = newSeat()
 	}
-	return h.wait.Join(ctx, wait.Newcomer{
-		ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE", Ticket: readTicket(c, zoneID),
-		Address: c.RealIP(), Forwarded: wait.Forwarded(c.Request().Header),
-	})
+	n := wait.Newcomer{ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE", Ticket: readTicket(c, zoneID)}
+	return h.wait.Join(ctx, n.From(c.RealIP(), c.Request().Header))
 }
 
 // refuse chooses what is shown for an error, and when the page is loaded again.
