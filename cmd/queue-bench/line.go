@@ -149,8 +149,8 @@ func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, er
 
 // firstCrowd lines up the first n at each, and has those at the front of each line poll
 // in time from then on, as visitors do, while the others are measured: where nobody at
-// the front is there, the edge runs through the line to find somebody, and everybody is
-// told to come back at once.
+// the front is there, the edge runs through the line to find somebody, and Redis answers all
+// whom it passed.
 func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var front errgroup.Group
@@ -162,23 +162,50 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 		if c.lineless() {
 			continue
 		}
-		if _, err := b.join(ctx, c, joins, n); err != nil {
+		if _, err := b.join(ctx, c, joins, min(frontSize, n/2)); err != nil {
 			return err
 		}
-		first, err := c.crowd.first(b.keys, frontSize)
+		keep, err := b.front(c)
 		if err != nil {
 			return err
 		}
-		l := b.load(c, inTurn("/traffic/entry", &first))
-		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
 		front.Go(func() error {
-			if _, err := l.run(ctx); ctx.Err() == nil {
+			if err := keep(ctx); ctx.Err() == nil {
 				return err
 			}
 			return nil
 		})
+		if _, err := b.join(ctx, c, joins, n-c.crowd.len()); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// front returns what has all who are in the line so far poll in time, until the context ends. On Redis they
+// ask it by themselves, so that they get through when the server is offered more than it can answer.
+func (b *bench) front(c *contender) (keep func(context.Context) error, err error) {
+	first := crowd{slices.Clone(c.crowd.tokens)}
+	if c.name != onRedis {
+		l := b.load(c, inTurn("/traffic/entry", &first))
+		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
+		return func(ctx context.Context) error {
+			_, err := l.run(ctx)
+			return err
+		}, nil
+	}
+	places, err := first.places(b.keys)
+	return func(ctx context.Context) error {
+		for pause(ctx, frontEvery) == nil {
+			if err := each(ctx, len(places), func(ctx context.Context, i int) error {
+				_, err := b.store.Poll(ctx, benchZone, places[i])
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, err
 }
 
 // join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
