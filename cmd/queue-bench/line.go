@@ -112,7 +112,11 @@ func (b *bench) nearPolls(ctx context.Context) (err error) {
 		fronts[c] = &front
 	}
 	b.last().Near, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-		return b.observe(ctx, c, b.load(c, polls(benchZone, fronts[c])))
+		l, err := b.polls(c, fronts[c])
+		if err != nil {
+			return sample{}, err
+		}
+		return b.observe(ctx, c, l)
 	})
 	return err
 }
@@ -123,7 +127,10 @@ func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
 // latency measures polls at half the rate that each has shown.
 func (b *bench) latency(ctx context.Context) (err error) {
 	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.those(bareEcho, onEmbedded, onRedis), func(ctx context.Context, c *contender) (sample, error) {
-		l := b.load(c, polls(benchZone, &c.crowd))
+		l, err := b.polls(c, &c.crowd)
+		if err != nil {
+			return sample{}, err
+		}
 		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
 		return b.observe(ctx, c, l)
 	})
@@ -143,8 +150,21 @@ func (b *bench) appendOnly(ctx context.Context) error {
 // measurePolls measures polls as fast as they go.
 func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, error) {
 	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
-		return b.observe(ctx, c, b.load(c, polls(benchZone, &c.crowd)))
+		l, err := b.polls(c, &c.crowd)
+		if err != nil {
+			return sample{}, err
+		}
+		return b.observe(ctx, c, l)
 	})
+}
+
+// polls are of some of those who wait at a contender, all of whom are due.
+func (b *bench) polls(c *contender, of *crowd) (load, error) {
+	l := b.load(c, polls(benchZone, of))
+	if c.lineless() {
+		return l, nil
+	}
+	return l, of.renew(b.keys)
 }
 
 // firstCrowd lines up the first n at each, and has those at the front of each line poll
@@ -220,15 +240,8 @@ func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, 
 	if err != nil || c.lineless() {
 		return s, err
 	}
-	// Clients keep the newest token, which says when its visitor is due; those of a crowd keep
-	// their first, so it is made to say a day from now. Without that, the stores would
-	// look each of them up as one who comes late.
-	places, err := newcomers.places(b.keys)
-	for i := range places {
-		places[i].DueMillis = time.Now().Add(24 * time.Hour).UnixMilli()
-		c.crowd.tokens = append(c.crowd.tokens, b.keys.Sign(benchZone, places[i])...)
-	}
-	return s, err
+	c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	return s, nil
 }
 
 // grow lines up newcomers, until the next size waits at each server, in rounds.
