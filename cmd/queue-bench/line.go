@@ -112,7 +112,11 @@ func (b *bench) nearPolls(ctx context.Context) (err error) {
 		fronts[c] = &front
 	}
 	b.last().Near, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-		return b.observe(ctx, c, b.load(c, polls(benchZone, fronts[c])))
+		l, err := b.polls(c, fronts[c])
+		if err != nil {
+			return sample{}, err
+		}
+		return b.observe(ctx, c, l)
 	})
 	return err
 }
@@ -123,7 +127,10 @@ func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
 // latency measures polls at half the rate that each has shown.
 func (b *bench) latency(ctx context.Context) (err error) {
 	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.those(bareEcho, onEmbedded, onRedis), func(ctx context.Context, c *contender) (sample, error) {
-		l := b.load(c, polls(benchZone, &c.crowd))
+		l, err := b.polls(c, &c.crowd)
+		if err != nil {
+			return sample{}, err
+		}
 		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
 		return b.observe(ctx, c, l)
 	})
@@ -143,14 +150,27 @@ func (b *bench) appendOnly(ctx context.Context) error {
 // measurePolls measures polls as fast as they go.
 func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, error) {
 	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
-		return b.observe(ctx, c, b.load(c, polls(benchZone, &c.crowd)))
+		l, err := b.polls(c, &c.crowd)
+		if err != nil {
+			return sample{}, err
+		}
+		return b.observe(ctx, c, l)
 	})
+}
+
+// polls are of some of those who wait at a contender, all of whom are due.
+func (b *bench) polls(c *contender, of *crowd) (load, error) {
+	l := b.load(c, polls(benchZone, of))
+	if c.lineless() {
+		return l, nil
+	}
+	return l, of.renew(b.keys)
 }
 
 // firstCrowd lines up the first n at each, and has those at the front of each line poll
 // in time from then on, as visitors do, while the others are measured: where nobody at
-// the front is there, the edge runs through the line to find somebody, and everybody is
-// told to come back at once.
+// the front is there, the edge runs through the line to find somebody, and Redis answers all
+// whom it passed.
 func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var front errgroup.Group
@@ -162,23 +182,50 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 		if c.lineless() {
 			continue
 		}
-		if _, err := b.join(ctx, c, joins, n); err != nil {
+		if _, err := b.join(ctx, c, joins, min(frontSize, n/2)); err != nil {
 			return err
 		}
-		first, err := c.crowd.first(b.keys, frontSize)
+		keep, err := b.front(c)
 		if err != nil {
 			return err
 		}
-		l := b.load(c, inTurn("/traffic/entry", &first))
-		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
 		front.Go(func() error {
-			if _, err := l.run(ctx); ctx.Err() == nil {
+			if err := keep(ctx); ctx.Err() == nil {
 				return err
 			}
 			return nil
 		})
+		if _, err := b.join(ctx, c, joins, n-c.crowd.len()); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// front returns what has all who are in the line so far poll in time, until the context ends. On Redis they
+// ask it by themselves, so that they get through when the server is offered more than it can answer.
+func (b *bench) front(c *contender) (keep func(context.Context) error, err error) {
+	first := crowd{slices.Clone(c.crowd.tokens)}
+	if c.name != onRedis {
+		l := b.load(c, inTurn("/traffic/entry", &first))
+		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
+		return func(ctx context.Context) error {
+			_, err := l.run(ctx)
+			return err
+		}, nil
+	}
+	places, err := first.places(b.keys)
+	return func(ctx context.Context) error {
+		for pause(ctx, frontEvery) == nil {
+			if err := each(ctx, len(places), func(ctx context.Context, i int) error {
+				_, err := b.store.Poll(ctx, benchZone, places[i])
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, err
 }
 
 // join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
@@ -193,15 +240,8 @@ func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, 
 	if err != nil || c.lineless() {
 		return s, err
 	}
-	// Clients keep the newest token, which says when its visitor is due; those of a crowd keep
-	// their first, so it is made to say a day from now. Without that, the stores would
-	// look each of them up as one who comes late.
-	places, err := newcomers.places(b.keys)
-	for i := range places {
-		places[i].DueMillis = time.Now().Add(24 * time.Hour).UnixMilli()
-		c.crowd.tokens = append(c.crowd.tokens, b.keys.Sign(benchZone, places[i])...)
-	}
-	return s, err
+	c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	return s, nil
 }
 
 // grow lines up newcomers, until the next size waits at each server, in rounds.

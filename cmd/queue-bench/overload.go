@@ -54,18 +54,26 @@ func (b *bench) overload(ctx context.Context) error {
 
 // peakAndOverload is one round: a slice at the peak, and one above it.
 func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string) (s sample, err error) {
-	ask := func(q question) load { return b.load(c, q) }
 	var newcomers crowd
-	q := polls(benchZone, &c.crowd)
-	if asked == "joins" {
-		q = joins(benchZone, &newcomers)
+	ask := func() (load, error) {
+		if asked == "joins" {
+			return b.load(c, joins(benchZone, &newcomers)), nil
+		}
+		return b.polls(c, &c.crowd)
 	}
-	t, err := ask(q).run(ctx)
+	l, err := ask()
+	if err != nil {
+		return s, err
+	}
+	t, err := l.run(ctx)
 	if err != nil {
 		return s, err
 	}
 	s.peak = float64(t.done) / t.took.Seconds()
-	above := ask(q)
+	above, err := ask()
+	if err != nil {
+		return s, err
+	}
 	above.conns, above.warm = b.plan.OverloadConns, overloadWarm
 	above.every = time.Duration(float64(above.conns) / (overloaded * s.peak) * float64(time.Second))
 	if t, err = above.run(ctx); err != nil {

@@ -5,10 +5,14 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -46,6 +50,25 @@ func (c *crowd) places(keys *token.Keys) ([]line.Place, error) {
 		}
 	}
 	return places, nil
+}
+
+// renew has the tokens say that their visitors are due now, as do those of clients that keep
+// the newest: the stores look whoever comes later up, and remember less for who comes earlier.
+func (c *crowd) renew(keys *token.Keys) error {
+	now, each := time.Now().UnixMilli(), c.len()/runtime.GOMAXPROCS(0)+1
+	var all errgroup.Group
+	for some := range slices.Chunk(c.tokens, each*tokenSize) {
+		all.Go(func() error {
+			part := crowd{some}
+			places, err := part.places(keys)
+			for i := range places {
+				places[i].DueMillis = now
+				copy(part.token(i), keys.Sign(benchZone, places[i]))
+			}
+			return err
+		})
+	}
+	return all.Wait()
 }
 
 // first are the n who arrived first.

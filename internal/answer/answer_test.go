@@ -208,8 +208,10 @@ func BenchmarkAppendJSON(b *testing.B) {
 			buf.Reset()
 			if err := json.NewEncoder(&buf).Encode(document{
 				ZoneID: a.ZoneID, Token: a.Token,
-				Waiting: &waiting{a.Line.Position, a.Line.State.Waiting, a.Line.EstimateMillis,
-					a.Line.PeriodMillis, a.Line.Place.ArrivedAtMicros, 0},
+				Waiting: &waiting{
+					Position: a.Line.Position, Total: a.Line.State.Waiting, EstimatedWait: a.Line.EstimateMillis,
+					PollingPeriod: a.Line.PeriodMillis, ArrivedAtMicros: a.Line.Place.ArrivedAtMicros,
+				},
 			}); err != nil {
 				b.Fatal(err)
 			}

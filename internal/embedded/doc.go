@@ -2,7 +2,8 @@
 // machine, no other program, as fast as memory allows. It gives the same
 // answers as package lua; the conformance suite holds the two together.
 //
-// A zone is one queue under one lock (zone_queue.go). Places are not written to disk: they come
+// A zone is one queue under one lock (zone_queue.go; healing.go has
+// what a loss brings back). Places are not written to disk: they come
 // back with the visitors' own tokens, as they do after the loss of a Redis.
 // Settings, and what bounds the healing (see line.Memory), survive in
 // zones.json; who was admitted or left, in a journal (journal.go), so that no token is

@@ -276,9 +276,7 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && !open {
 		return toPage()
 	}
-	a, err := s.room.Join(ctx, wait.Newcomer{
-		ZoneID: settings.ZoneID, ClientAgent: "SITE", Address: address, Forwarded: wait.Forwarded(q.header),
-	})
+	a, err := s.room.Join(ctx, wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE"}.From(address, q.header))
 	if err == nil && a.CanEnter() {
 		if g, ok := s.grant(settings.ZoneID, a.Pass, now); ok {
 			text, length := s.begin(settings, g, now)

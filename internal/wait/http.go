@@ -29,17 +29,19 @@ func (h *HTTP) Join(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	n.Address, n.Forwarded = c.RealIP(), Forwarded(c.Request().Header)
-	a, err := h.service.Join(c.Request().Context(), n)
+	a, err := h.service.Join(c.Request().Context(), n.From(c.RealIP(), c.Request().Header))
 	if err != nil {
 		return err
 	}
 	return answer.Send(c, &a)
 }
 
-// Forwarded reports whether a proxy says that it passes the request on.
-func Forwarded(h http.Header) bool {
-	return len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
+// From adds what the request shows: the address that it came from, and its header. Every join goes through
+// here: that of the API, of the waiting page and of the gate.
+func (n Newcomer) From(address string, h http.Header) Newcomer {
+	n.Address = address
+	n.Forwarded = len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
+	return n
 }
 
 // Leave is POST /traffic/leave.

@@ -102,8 +102,8 @@ type Newcomer struct {
 	// is known by it, not by the ClientID.
 	Ticket string
 
-	// Address is where the request came from, as trusted proxies tell; not what
-	// the newcomer says. Forwarded: there is a header that proxies write.
+	// Address and Forwarded are what From found in the request: where it came from, as trusted
+	// proxies tell, and whether it has a header that proxies write.
 	Address   string
 	Forwarded bool
 }

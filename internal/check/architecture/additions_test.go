@@ -8,7 +8,7 @@ import (
 )
 
 // additions are the lists of CONTRIBUTING.md that give an example with each place.
-var additions = []string{"a setting of a zone", "a total", "a metric", "a problem", "a field of an answer"}
+var additions = []string{"a setting of a zone", "a total", "a metric", "a problem", "a field of an answer", "a field of what a limit answers"}
 
 // TestPlacesToAddSomethingAreThere: each place that such a list names is there, and so is
 // its example.

@@ -106,7 +106,7 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 			return enc.Encode(report)
 		})
 	command.Flags().BoolVar(&crowds, "crowds", false,
-		"run the crowds of the README instead, each with an even flow and without, and print a table of all")
+		"run fifteen crowds instead, each with an even flow and without, and print a table of all")
 	command.Flags().BoolVar(&estimates, "estimates", false,
 		"run these crowds, each in a new zone and once more in the same, and print how good the estimates were")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")

@@ -146,7 +146,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 			}
 		}
 		for i, schema := range schemas {
-			same(t, o, schema, "AppendJSON in internal/answer/answer.go", names[i+1], "notice", "paused", "event", "estimatedWaitRange", "reason")
+			same(t, o, schema, "AppendJSON in internal/answer/answer.go, of this test's answer,", names[i+1], "notice", "paused", "event", "estimatedWaitRange", "reason")
 		}
 	}
 }

@@ -1,0 +1,167 @@
+package page
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/wait"
+)
+
+// state is what the page shows; each has a heading and a text of the same name.
+type state string
+
+const (
+	inLine  state = "inLine"
+	turn    state = "turn"
+	lost    state = "lost"
+	closed  state = "closed"
+	paused  state = "paused"
+	full    state = "full"
+	away    state = "away"
+	unknown state = "unknown"
+	left    state = "left"
+	invited state = "invited"
+	soldOut state = "soldOut"
+
+	announced state = "announced"
+	gathering state = "gathering"
+	drawn     state = "drawn"
+	ended     state = "ended"
+)
+
+// view is one page.
+type view struct {
+	status  int
+	State   state
+	Heading string
+	Text    string
+	// What stands there until the script goes on, "" for none: the place, the expected wait, the
+	// time until an event opens and how many are there.
+	Place, Wait, Opens, There string
+	// When says when the event opens, News is the operator's text about it; "" for none.
+	When, News string
+	// Seated: the visitor has a place.
+	Seated bool
+	// RefreshSeconds is when a browser without scripts is to load the page again; 0 for
+	// never.
+	RefreshSeconds int64
+	Again          string // the address that joins again
+	Data           data
+
+	Lang, Dir, Nonce string
+	Texts            *Texts
+	Keep, CheckText  string
+	Look             Look
+	CSS              template.CSS
+	JS               template.JS
+}
+
+// data is what the script begins with.
+type data struct {
+	Zone   string `json:"zone"`
+	Lang   string `json:"lang"`
+	State  state  `json:"state"`
+	Target string `json:"target"`
+	// PassParameter is the query parameter of the target that the pass goes into.
+	PassParameter string `json:"passParameter"`
+	// Notice is the number of the message that is shown; see zone.Settings.Notice.
+	Notice int64 `json:"notice"`
+	// Reload: the page does not know where it leads. When it is the visitor's turn, it is
+	// loaded again.
+	Reload bool `json:"reload,omitempty"`
+	// PollAfter is in how many milliseconds the room is to be asked first.
+	PollAfter int64 `json:"pollAfter"`
+	Position  int64 `json:"position"`
+	Estimate  int64 `json:"estimate"`
+	// Range is what the wait lies in, nil where that is not known.
+	Range *interval `json:"range,omitempty"`
+	// Event is what is known of the zone's event, Arrived when the place was taken, in Unix
+	// microseconds; nil and 0 for none.
+	Event   *happening `json:"event,omitempty"`
+	Arrived int64      `json:"arrived,omitempty"`
+	// Ticket is the visitor's invitation, "" for none.
+	Ticket string `json:"ticket,omitempty"`
+	Secure bool   `json:"secure"`
+	Texts  *Texts `json:"texts"`
+}
+
+// refuse chooses what is shown for an error, and when the page is loaded again.
+func (v *view) refuse(err error, accept string) {
+	const soon, later = 5, 30
+	var refused *guard.RefusedError
+	var sold *answer.SoldOutError
+	switch {
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		v.State, v.status = unknown, http.StatusNotFound
+	case errors.Is(err, entry.ErrGone):
+		v.State, v.status = lost, http.StatusGone
+	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
+		v.State, v.status = invited, http.StatusForbidden
+	case errors.As(err, &sold):
+		v.State, v.status, v.Text = soldOut, http.StatusGone, serve.TextFor(sold.Reason, accept)
+	case errors.Is(err, wait.ErrClosed):
+		v.State, v.status, v.RefreshSeconds = closed, http.StatusLocked, later
+	case errors.Is(err, wait.ErrFull):
+		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
+	case errors.As(err, &refused):
+		v.State, v.status = away, http.StatusTooManyRequests
+		v.RefreshSeconds = max(1, (refused.RetryMillis+999)/1000)
+	default:
+		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
+		var later interface{ RetryAfterSeconds() int }
+		if errors.As(err, &later) {
+			v.RefreshSeconds = int64(later.RetryAfterSeconds())
+		}
+	}
+	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
+}
+
+// Figures reports whether there are any.
+func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens != "" || v.There != "" }
+
+// Scripted reports whether the script goes on.
+func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
+
+// of returns the heading and the text of a state.
+func (t *Texts) of(s state) (heading, text string) {
+	switch s {
+	case turn:
+		return t.Turn, ""
+	case lost:
+		return t.Lost, t.LostText
+	case closed:
+		return t.Closed, t.ClosedText
+	case paused:
+		return t.Paused, t.PausedText
+	case full:
+		return t.Full, t.FullText
+	case away:
+		return t.Away, t.AwayText
+	case unknown:
+		return t.Unknown, t.UnknownText
+	case soldOut:
+		return t.SoldOut, ""
+	case invited:
+		return t.Invited, t.InvitedText
+	case left:
+		return t.Left, t.LeftText
+	case announced:
+		return t.Announced, ""
+	case gathering:
+		return t.Gathering, ""
+	case drawn:
+		return t.Drawn, t.SettledText
+	case ended:
+		return t.Ended, t.EndedText
+	default:
+		return t.InLine, ""
+	}
+}
