@@ -58,7 +58,9 @@ type Report struct {
 	Thirds   [3]measure.Told `json:"thirds"`
 	Moved    float64         `json:"moved"`
 	// Oracle is Foreseen of one who knows how the crowd leaves, but not who will.
-	Oracle measure.Told `json:"oracle"`
+	// OracleMoved is its Moved.
+	Oracle      measure.Told `json:"oracle"`
+	OracleMoved float64      `json:"oracleMoved"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`

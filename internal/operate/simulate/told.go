@@ -25,7 +25,8 @@ func (r *run) told(out *Report, windowMillis int64) {
 	e := judge(func(v *visitor) []estimate.Told { return v.estimates })
 	out.EstimateErrorP50, out.EstimateErrorP90 = e.All.ErrorP50, e.All.ErrorP90
 	out.Foreseen, out.Thirds, out.Moved = e.Foreseen, e.Thirds, e.Moved
-	out.Oracle = judge(func(v *visitor) []estimate.Told { return v.oracle }).Foreseen
+	o := judge(func(v *visitor) []estimate.Told { return v.oracle })
+	out.Oracle, out.OracleMoved = o.Foreseen, o.Moved
 }
 
 // crosses reports whether an operator changed the limit between the two times, which
@@ -38,7 +39,7 @@ func (r *run) crosses(from, to int64) bool {
 }
 
 // EstimatesHead are the columns of PrintEstimates.
-const EstimatesHead = "| crowd | error, median | p90 | an oracle's | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n" +
+const EstimatesHead = "| crowd | error, median | p90 | an oracle's, and moved | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n" +
 	"| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 
 // PrintEstimates runs all of Crowds, each in a new zone and then once more in a zone
@@ -71,7 +72,7 @@ func (o *Report) row(name string, changed bool) string {
 		p90 += fmt.Sprintf(" (%.0f %%)", 100*o.Foreseen.ErrorP90)
 	}
 	t := o.Thirds
-	return fmt.Sprintf("| %s | %s | %s | %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.1f %% |", name, p50, p90, 100*o.Oracle.ErrorP50, 100*o.Oracle.ErrorP90,
+	return fmt.Sprintf("| %s | %s | %s | %.0f, %.0f, %.1f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.1f %% |", name, p50, p90, 100*o.Oracle.ErrorP50, 100*o.Oracle.ErrorP90, 100*o.OracleMoved,
 		100*t[0].ErrorP50, 100*t[1].ErrorP50, 100*t[2].ErrorP50, 100*t[0].Covered, 100*t[1].Covered, 100*t[2].Covered,
 		100*t[0].Width, 100*t[1].Width, 100*t[2].Width, 100*o.Moved)
 }
