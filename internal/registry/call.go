@@ -49,6 +49,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 	if err == nil {
 		z.tell(&a, 0)
 		r.answered(z, a)
+		z.letIn(&a, p)
 	}
 	return a, err
 }
@@ -69,10 +70,10 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
-		r.departed(z, a.Place, a.AdmittedAtMillis)
+		r.departed(z, a)
 	case line.Waiting:
 		// A store that lost data may have put back who departed, until it is told.
-		if z.told.Load() == z.lostAt.Load() {
+		if z.toldAll() {
 			z.departures.stands(a.Place)
 		}
 	default: // nobody is there
@@ -88,7 +89,7 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 	}
 	_, err = ask(ctx, r, z, store.Leave, func() (none, error) { return none{}, r.store.Leave(ctx, zoneID, p) })
 	if _, ended := z.departures.find(p); err == nil && !ended {
-		r.departed(z, p, 0)
+		r.departed(z, line.Answer{Place: p})
 	}
 	return err
 }
