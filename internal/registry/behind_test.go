@@ -7,9 +7,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// TestALossOntoAClockThatIsBehind: the store has lost everything, and the clock of the new one is 5 s behind. Who was let in
-// in a time that is to come there is told so by the server which let them in, with the very admission; and the store is told as
-// soon as it can know, once, of nobody twice.
+// TestALossOntoAClockThatIsBehind: the store has lost everything, and the clock of the new one is 5 s behind. Whose
+// admission is still to come there is told of it by the server which let them in; and the store is told as soon as it can
+// know, of nobody twice.
 func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
