@@ -22,6 +22,9 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	if err != nil {
 		return line.Answer{}, err
 	}
+	if err := r.confirm(ctx, z); err != nil {
+		return line.Answer{}, err
+	}
 	var score int64
 	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
 		if score = z.scoreNow(id); score > 0 {
@@ -34,6 +37,27 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 		r.answered(z, a)
 	}
 	return a, err
+}
+
+// confirm returns nil for a zone that the store was seen to hold. Who asks to join another went by what the configuration
+// says, which may be nothing of the invitation of an event that is under way; it reads the zone, and where that is
+// another, the caller has to ask again.
+func (r *Registry) confirm(ctx context.Context, z *remembered) error {
+	if z.seen.Load() {
+		return nil
+	}
+	was := *z.settings.Load()
+	is, err := r.present(ctx, z)
+	if errors.Is(err, line.ErrZoneDeleted) {
+		r.forget(z)
+	}
+	if err != nil {
+		return err
+	}
+	if r.remember(is, false); !was.Equal(is) {
+		return fmt.Errorf("registry: the zone is another than the configuration says: %w", line.ErrStoreUnavailable)
+	}
+	return nil
 }
 
 // Poll implements store.Visitors.
@@ -49,6 +73,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 	if err == nil {
 		z.tell(&a, 0)
 		r.answered(z, a)
+		z.letIn(&a, p)
 	}
 	return a, err
 }
@@ -69,10 +94,10 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	}
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
-		r.departed(z, a.Place, a.AdmittedAtMillis)
+		r.departed(z, a)
 	case line.Waiting:
 		// A store that lost data may have put back who departed, until it is told.
-		if z.told.Load() == z.lostAt.Load() {
+		if z.toldAll() {
 			z.departures.stands(a.Place)
 		}
 	default: // nobody is there
@@ -88,7 +113,7 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 	}
 	_, err = ask(ctx, r, z, store.Leave, func() (none, error) { return none{}, r.store.Leave(ctx, zoneID, p) })
 	if _, ended := z.departures.find(p); err == nil && !ended {
-		r.departed(z, p, 0)
+		r.departed(z, line.Answer{Place: p})
 	}
 	return err
 }

@@ -167,20 +167,20 @@ func TestDeparturesAreBounded(t *testing.T) {
 	var ds departures
 	now := time.Unix(0, 0)
 	add := func(letter byte, at time.Time) {
-		ds.add(line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: at.UnixMicro() + 1}}, at)
+		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: at.UnixMicro() + 1}}, at: at})
 	}
 	add('a', now)
 	add('b', now.Add(time.Second))
 	add('a', now.Add(2*time.Second)) // joined anew, and left again
 	ds.prune(now.Add(time.Second + 1))
-	if all, _ := ds.upTo(math.MaxInt64); len(all) != 1 || all[0].Place.ID != visitor('a') {
+	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != 1 || all[0].Place.ID != visitor('a') {
 		t.Errorf("remembered %+v, want a", all)
 	}
 	for i := range maxDepartures + 10 {
 		id := line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}
-		ds.add(line.Departure{Place: line.Place{ID: id}}, now.Add(time.Minute))
+		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: id}}, at: now.Add(time.Minute)})
 	}
-	if all, _ := ds.upTo(math.MaxInt64); len(all) != maxDepartures {
+	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != maxDepartures {
 		t.Errorf("%d are remembered, at most %d", len(all), maxDepartures)
 	}
 	ds.prune(now.Add(time.Hour))

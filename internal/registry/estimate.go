@@ -87,7 +87,7 @@ func (r *Registry) EstimateOnce(ctx context.Context) {
 // this server never heard of the line.
 func (r *Registry) Expect(zoneID string, p line.Place, nowMillis int64) (millis int64, heard bool) {
 	z := r.lookup(zoneID)
-	if z == nil || z.seenAt.Load() == 0 {
+	if z == nil || z.now.Load() == 0 {
 		return 0, false
 	}
 	return z.expect(z.placed(p).StandsAtMicros(), nowMillis), true

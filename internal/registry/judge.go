@@ -168,7 +168,7 @@ func (r *Registry) judgeAll(context.Context) {
 	}
 	most := max(leastJudged, min(mostJudged, judgedInAll/max(1, lines)))
 	for _, z := range zones {
-		for _, j := range z.judge.settle(z.seenAt.Load(), *z.settings.Load(), most) {
+		for _, j := range z.judge.settle(z.now.Load(), *z.settings.Load(), most) {
 			r.meter.Judged(z.id, j)
 		}
 	}

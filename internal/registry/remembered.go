@@ -35,17 +35,18 @@ type remembered struct {
 	// seen: the store has been seen to hold this zone. Until then it is one
 	// that only the configuration names.
 	seen atomic.Bool
-	// edge, lastArrival and stood only ever rise; see line.Memory. seenAt is the newest
-	// time that was heard of the zone. stood stays behind it for one idle timeout after a
-	// loss: until then those who waited may not have come back, and nobody is swept.
-	edge, lastArrival, seenAt, stood atomic.Int64
+	// edge, lastArrival and stood only ever rise; see line.Memory. now is the newest time
+	// that was heard of the zone since it was last lost: the clock of who took over may be behind. stood stays behind it for one
+	// idle timeout after a loss: until then those who waited may not have come back, and nobody is swept.
+	edge, lastArrival, now, stood atomic.Int64
 	// stoodFor is when stood rose, as a time.Duration since the registry was made.
 	stoodFor atomic.Int64
 	epoch    atomic.Uint32
 	// lostAt is line.State's LostAtMillis as it was last heard, told the one at which
-	// the store was told who had departed; untold if it has to be told anyhow.
-	lostAt, told atomic.Int64
-	departures   departures
+	// the store was told who had departed; untold if it has to be told anyhow. toldUpTo is up to
+	// when of its clock it was told of admissions, where there are later ones; else 0.
+	lostAt, told, toldUpTo atomic.Int64
+	departures             departures
 	// outside counts admissions that were made without the store.
 	outside atomic.Uint64
 	// telling: the background does. silent: the log says already that the store cannot be told.
@@ -109,11 +110,12 @@ func (z *remembered) learn(s line.State, after time.Duration) {
 	}
 	raise(&z.edge, s.EdgeMicros)
 	raise(&z.lastArrival, s.LastArrivalMicros)
-	first := raise(&z.seenAt, s.NowMillis) == 0
+	first := raise(&z.now, s.NowMillis) == 0
 	if first {
 		z.told.Store(s.LostAtMillis) // before this server's time
 	}
 	if z.lostAt.Load() != s.LostAtMillis {
+		z.now.Store(s.NowMillis)
 		z.lostAt.Store(s.LostAtMillis)
 	}
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
@@ -128,9 +130,10 @@ func (z *remembered) learn(s line.State, after time.Duration) {
 	}
 }
 
-// memory is what a store that lost the zone needs to know.
+// memory is what a store that lost the zone needs to know. The line stood until now at the latest, by
+// the clock of now.
 func (z *remembered) memory() line.Memory {
-	stood := z.stood.Load()
+	stood := min(z.stood.Load(), z.now.Load())
 	if stood == 0 {
 		return line.Memory{}
 	}

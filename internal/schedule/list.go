@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -11,9 +12,12 @@ import (
 )
 
 const (
-	// aTurn is how many parts of a list are read or written in one go: a quarter of a second or so. Then it
-	// is the turn of the next list.
-	aTurn = 32
+	// aTurn is how many parts of a list are read or written in one go, and turnLasts for how long at most, where the store
+	// is slow. Then it is the turn of the next list.
+	aTurn     = 32
+	turnLasts = 250 * time.Millisecond
+	// leaveOut is for how long a zone is not asked that failed, while other lists are under way.
+	leaveOut = 5 * time.Second
 	// partBytes is how long each part of a list is, but for the last.
 	partBytes = store.DrawnBatch * len(event.Ticket{})
 )
@@ -56,7 +60,7 @@ func (s *Schedule) remember(ctx context.Context, zoneID string, l *list, h *head
 		l.work = &work{head: *h}
 	}
 	w := l.work
-	for range aTurn {
+	for began, n := time.Now(), 0; inTurn(began, n); n++ {
 		if w.parts == h.Parts {
 			l.head, l.tickets, l.work = h, w.tickets, nil
 			return false, nil
@@ -80,7 +84,7 @@ func (s *Schedule) write(ctx context.Context, zoneID string, l *list, nowMillis 
 	if err := s.keepHead(ctx, zoneID, &w.head); err != nil {
 		return false, err
 	}
-	for range aTurn {
+	for began, n := time.Now(), 0; inTurn(began, n); n++ {
 		if err := s.read(ctx, zoneID, w); err != nil {
 			return false, err
 		}
@@ -130,6 +134,11 @@ func (s *Schedule) finish(ctx context.Context, zoneID string, l *list) error {
 	}
 	l.head, l.tickets, l.work = &h, l.work.tickets, nil
 	return nil
+}
+
+// inTurn reports whether a turn goes on that began then, after so many parts.
+func inTurn(began time.Time, n int) bool {
+	return n == 0 || n < aTurn && time.Since(began) < turnLasts
 }
 
 // partName is that of the parts of a list.

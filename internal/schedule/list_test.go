@@ -212,6 +212,10 @@ func TestListGoesOnWhereItFailed(t *testing.T) {
 // TestTurns: a list of more parts than one go writes is written, read by the other server and restored whole.
 func TestTurns(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testTurns)
+}
+
+func testTurns(t *testing.T) {
 	ctx := t.Context()
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
 	r.pass(11 * time.Second)
@@ -246,5 +250,80 @@ func TestTurns(t *testing.T) {
 		if goes != 3 || !slices.Equal(l.tickets, tickets) || l.head == nil || l.head.Parts != 2*aTurn+1 || l.work != nil {
 			t.Errorf("server %d, in %d goes: %d bytes, %+v", i, goes, len(l.tickets), l.head)
 		}
+	}
+}
+
+// uneven reads the lines of zones one visitor at a time, slowly those whose name begins with S, and never of those with H, which
+// hang. It notes when the list of a zone is there.
+type uneven struct {
+	*registry.Registry
+	there map[string]time.Time
+}
+
+func (u uneven) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	if zoneID[0] == 'H' {
+		<-time.After(400 * time.Millisecond)
+		return line.Stats{}, line.ErrStoreUnavailable
+	}
+	return u.Registry.Stats(ctx, zoneID)
+}
+
+func (u uneven) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	if zoneID[0] == 'S' {
+		<-time.After(300 * time.Millisecond)
+	}
+	all, err := u.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+	return all[:min(1, len(all))], err
+}
+
+func (u uneven) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
+	if part > 0 {
+		u.there[zoneID] = time.Now()
+	}
+	return u.Registry.KeepDraw(ctx, zoneID, event, part, text)
+}
+
+// TestNoListWaitsForAnotherZone: the nodes of some zones hang, or are slow. A list of 20 turns in another zone is there long before
+// the opening; and that of the slow one in time.
+func TestNoListWaitsForAnotherZone(t *testing.T) {
+	t.Parallel()
+	for _, others := range [][]string{{"H1", "H2", "H3", "H4", "H5", "H6", "H7", "H8"}, {"S1"}} {
+		t.Run(others[0], func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+				z, err := r.store.Zone(ctx, zoneID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range others {
+					z.ZoneID = name
+					if _, err := r.store.PutZone(ctx, z, nil, "test"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := r.servers[0]
+				s.zones.RunOnce(ctx)
+				r.pass(11 * time.Second)
+				r.join(20 * aTurn)
+				for i := range 2 * aTurn {
+					if _, err := s.zones.Join(ctx, others[0], line.ID{1, byte(i)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.later(82 * time.Second)
+				u := uneven{s.zones, make(map[string]time.Time)}
+				s.Zones = u
+				began := time.Now()
+				s.publishAll(ctx)
+				if took := u.there[zoneID].Sub(began); took < 0 || took > 10*time.Second {
+					t.Errorf("beside %v the list takes %v", others, took)
+				}
+				if took := u.there["S1"].Sub(began); others[0] == "S1" && (took < 0 || took > 28*time.Second) {
+					t.Errorf("that of the slow zone takes %v", took)
+				}
+			})
+		})
 	}
 }

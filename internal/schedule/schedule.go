@@ -140,8 +140,10 @@ func (s *Schedule) makeSteps(ctx context.Context) {
 	}
 }
 
-// publishAll goes on with all lists in turn until none is under way.
+// publishAll goes on with all lists in turn until none is under way. A zone that fails is left out for
+// a while: its node may hang, and each try hold up the others.
 func (s *Schedule) publishAll(ctx context.Context) {
+	failed := make(map[string]time.Time)
 	for more := true; more && ctx.Err() == nil; {
 		more = false
 		zones, err := s.zones(ctx)
@@ -153,8 +155,14 @@ func (s *Schedule) publishAll(ctx context.Context) {
 			for _, d := range z.EventState.Draws {
 				draws[d.Nonce] = true
 			}
+			if at, known := failed[z.ZoneID]; known && time.Since(at) < leaveOut {
+				continue
+			}
 			goesOn, err := s.publish(ctx, z)
 			s.log(ctx, z.ZoneID, "the list of a draw", err)
+			if err != nil {
+				failed[z.ZoneID] = time.Now()
+			}
 			more = more || goesOn
 		}
 		maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })

@@ -1,0 +1,106 @@
+package registry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
+
+// TestALossOntoAClockThatIsBehind: the store has lost everything, and the clock of the new one is 5 s behind. Whose
+// admission is still to come there is told of it by the server which let them in; and the store is told as soon as it can
+// know, of nobody twice.
+func TestALossOntoAClockThatIsBehind(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	admit := func(letter byte, nowMillis int64) line.Answer {
+		t.Helper()
+		a := line.Answer{
+			Status: line.Admitted, Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 5},
+			AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + 300_000, AheadMillis: 7,
+		}
+		f.answers(a, nowMillis, 0)
+		if _, err := r.Poll(t.Context(), "a", a.Place); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	admit('e', 1_004_000) // in time to be known there
+	in := admit('l', 1_010_000)
+	left := line.Place{ID: visitor('x'), ArrivedAtMicros: 6}
+	if err := r.Leave(t.Context(), "a", left); err != nil {
+		t.Fatal(err)
+	}
+
+	f.lose()
+	gone := func(p line.Place, nowMillis int64) line.Answer {
+		t.Helper()
+		f.answers(line.Answer{Status: line.Gone}, nowMillis, 1_005_000)
+		a, err := r.Poll(t.Context(), "a", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	again := func(when string, nowMillis int64) {
+		t.Helper()
+		a := gone(in.Place, nowMillis)
+		if a.Status != line.AdmittedBefore || a.Place.ID != in.Place.ID || a.AdmittedAtMillis != in.AdmittedAtMillis ||
+			a.ExpiresAtMillis != in.ExpiresAtMillis || a.AheadMillis != in.AheadMillis {
+			t.Errorf("%s: who was let in is told %+v", when, a)
+		}
+	}
+	again("before the store was told", 1_005_000)
+	if a := gone(left, 1_005_000); a.Status != line.Gone {
+		t.Errorf("who left is told %+v", a)
+	}
+	f.told() // all at once, so that none of their places comes back
+
+	r.tellOnce(t.Context()) // the loss is news by its time, too
+	if got := f.told(); len(got) != 2 {
+		t.Errorf("told %+v, want those of before 1,005,000", got)
+	}
+	again("while the store's clock is not there", 1_009_000)
+	r.tellOnce(t.Context())
+	if got := f.told(); len(got) != 0 {
+		t.Errorf("told %+v, and there is nothing new", got)
+	}
+	again("as soon as it is there", 1_010_000)
+	r.tellOnce(t.Context())
+	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != in.AdmittedAtMillis {
+		t.Errorf("told %+v, want the admission whose time has come", got)
+	}
+	r.tellOnce(t.Context())
+	if got := f.told(); len(got) != 0 {
+		t.Errorf("told %+v again", got)
+	}
+	if a := gone(in.Place, 1_010_000); a.Status != line.Gone {
+		t.Errorf("the store knows, and its answer %+v was replaced", a)
+	}
+}
+
+// TestTwoLossesOntoAClockThatIsBehind: the line stood until now at the latest, by the clock of now. Else who has polled between
+// the two would seem silent for as long as the clock is behind, and lose the place.
+func TestTwoLossesOntoAClockThatIsBehind(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	hear := func(nowMillis, lostAtMillis int64) {
+		t.Helper()
+		f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
+		if _, err := r.Stats(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const behind = int64(10 * time.Minute / time.Millisecond)
+	hear(2_000_000, 0)
+	f.lose()
+	hear(2_000_100-behind, 2_000_100-behind)
+	if got := f.memory["a"].SeenAtMillis; got != 2_001_000 {
+		t.Errorf("at the first loss the line stood until %d, want when it was heard of last", got)
+	}
+	f.lose()
+	hear(2_000_200-behind, 2_000_200-behind)
+	if got := f.memory["a"].SeenAtMillis; got != 2_001_100-behind {
+		t.Errorf("at the second loss the line stood until %d, want %d by the clock of then", got, 2_001_100-behind)
+	}
+}
