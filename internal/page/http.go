@@ -178,7 +178,7 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	v.prepare(header, l, settings, accepted(c.Request()), "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
-	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Referrer-Policy", "same-origin") // with none, some browsers say of the form no more than that its origin is null
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	header.Set("X-Robots-Tag", "noindex")
 	if v.status == 0 {
