@@ -36,6 +36,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.start(t, s.url+"/shop")
 	g.speaks("en")
 	g.leavesWithoutScripts()
+	g.saysThatItKeepsNoCookies()
 	g.goesOnWithAnOldBrowser()
 	g.goesOnWithoutAWorker()
 	g.keepsTheTurnOnAPhone()
@@ -57,6 +58,19 @@ func (g *guest) leavesWithoutScripts() {
 	g.do(g.t, "leave", chromedp.Click(css("#leave")))
 	g.sees("You have left the line")
 	forbid(false)
+}
+
+// saysThatItKeepsNoCookies: nor does it keep the place then.
+func (g *guest) saysThatItKeepsNoCookies() {
+	for _, forbidden := range []bool{true, false} {
+		_, err := chromedp.Call(g.ctx, emulation.SetDocumentCookieDisabled, emulation.SetDocumentCookieDisabledParams{Disabled: forbidden})
+		must(g.t, err)
+		g.visit("STILL")
+		g.until(g.t, "the script goes on", `!document.querySelector("#sound").closest("p").hidden`)
+		if says := strings.HasPrefix(g.text(g.t, "#keep"), "This browser keeps no cookies"); says != forbidden {
+			g.t.Errorf("cookies are forbidden: %t, and the page says so: %t", forbidden, says)
+		}
+	}
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
