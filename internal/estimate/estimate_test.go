@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 const began = 1_800_000_000_000
@@ -288,5 +289,21 @@ func TestTellAllocatesNothing(t *testing.T) {
 	table := after(new(Model), 400, 5, nobody)
 	if n := testing.AllocsPerRun(100, func() { tell(table, 330, 6) }); n > 1 { // rush makes the one
 		t.Errorf("%g allocations", n)
+	}
+}
+
+// TestNeverMoreThanADay: the API promises so, for one who was told a slot, too.
+func TestNeverMoreThanADay(t *testing.T) {
+	t.Parallel()
+	table := after(new(Model), 400, 5, nobody)
+	for _, millis := range []int64{window.MaxEstimateMillis - 1, window.MaxEstimateMillis} {
+		s := rush(1, 5, nobody).State
+		a := line.Answer{Status: line.Waiting, Position: 1, EstimateMillis: millis, State: s}
+		t2 := *table
+		t2.front = 1000*began + 6 // it stands before the line of the table
+		t2.Tell(&a, int64(1000*began+3))
+		if a.LowMillis <= 0 || a.LowMillis > millis || a.HighMillis != window.MaxEstimateMillis {
+			t.Errorf("told %d: %d to %d", millis, a.LowMillis, a.HighMillis)
+		}
 	}
 }

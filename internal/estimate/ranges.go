@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 const (
@@ -53,11 +54,15 @@ func (m *Model) unsure() float64 {
 // spread is that of the released.
 func (t *Table) spread() float64 { return sure + (1-t.coming)*leaves }
 
-// appointment is the range of one who was told a slot.
+// appointment is the range of one who was told a slot. Of one who was told a day, nothing more is known: the zone was
+// paused after the table was made.
 func (t *Table) appointment(millis int64) (low, high int64) {
+	if millis >= window.MaxEstimateMillis {
+		return millis, millis
+	}
 	wait := float64(millis)
 	by := math.Exp(normal * (t.spread() + clump/2/max(clump, wait)))
-	return int64(wait / by), int64(wait*by + clump/2)
+	return int64(wait / by), min(int64(wait*by+clump/2), window.MaxEstimateMillis)
 }
 
 // third is in which third of a wait a time lies.
