@@ -28,6 +28,9 @@ const (
 	// maxHeaderBytes is twice what a browser with many cookies sends. net/http takes
 	// 4 KiB more. Until a header ends it is kept as it comes, twice over.
 	maxHeaderBytes = 8 << 10
+	// pageHeaderBytes is for the public listener where there is a gate: browsers send the waiting page all cookies of
+	// the site, of which nginx takes up to 32 KiB.
+	pageHeaderBytes = 32 << 10
 )
 
 // listener is one address that this server answers on. Nil is one that the operator does

@@ -90,6 +90,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, siteListener.close()) }()
+	if siteListener != nil {
+		publicListener.headerBytes = pageHeaderBytes
+	}
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()

@@ -73,6 +73,17 @@ func TestSiteListener(t *testing.T) {
 	}
 }
 
+// TestManyCookies: the waiting page of a site gets all that the site's own pages get.
+func TestManyCookies(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0"})
+	cookies := "basket=" + strings.Repeat("b", 30<<10)
+	for _, to := range []string{s.site + "/site/SHOP", s.public + "/wait/SHOP"} {
+		if got := request(t, http.MethodGet, to, "", "Cookie", cookies, "Sec-Fetch-Mode", "navigate", "X-Forwarded-Uri", "/cart"); got.status != http.StatusOK {
+			t.Errorf("%s: %d %s", to, got.status, got.body)
+		}
+	}
+}
+
 func TestRoomURL(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
