@@ -374,7 +374,7 @@ func (a away) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestNotesWhileRedisIsAway: within stateAge everybody hears so. The notes wait for a while, and
+// TestNotesWhileRedisIsAway: nobody is answered by what is too old. The notes wait for a while, and
 // no longer; those whose polls failed have some, too.
 func TestNotesWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
@@ -387,10 +387,16 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 			t.Fatalf("while Redis is away: %v", err)
 		}
 	}
+	ages := func() { // what the server knows of the zone
+		ranks := &s.batch("Z").ranks
+		ranks.mu.Lock()
+		defer ranks.mu.Unlock()
+		ranks.at = n.clock.Now().Add(-stateAge)
+	}
 	n.knows(s)
 	gone = true
 	n.poll(s, 0, true)
-	n.clock.Add(stateAge + time.Millisecond)
+	n.clock.Add(spanAge + time.Second)
 	fails(1)
 	s.flush(s.batch("Z"))
 	if got := inHand(s); got != 2 {
@@ -408,6 +414,8 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 	gone = true
 	s.flush(s.batch("Z"))
 	n.clock.Add(noteLife)
+	ages()
+	n.clock.Add(time.Millisecond)
 	fails(3)
 	s.flush(s.batch("Z"))
 	if got := inHand(s); got != 1 {
@@ -416,6 +424,13 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 	gone = false
 	n.knows(s)
 	n.poll(s, 4, true)
+
+	gone = true
+	ages()
+	n.poll(s, 5, true)
+	n.clock.Add(time.Millisecond)
+	fails(5)
+	gone = false
 }
 
 // TestNotesAreBounded: who comes on top asks Redis.

@@ -31,8 +31,9 @@ const (
 	// there are more, everybody has to.
 	maxDoubted = 50_000
 	// stateAge is how old the zone's state may be to work out an estimate of. With notes to
-	// send, it is asked for every noteAfter.
-	stateAge = 3 * time.Second
+	// send, it is asked for every noteAfter. It is several of those, for on a server that is offered more
+	// than it can answer, replies of Redis are seen late, and calls fail for that.
+	stateAge = 10 * time.Second
 	// edgeMargin is how many windows' worth of visitors lie between the edge and
 	// those whose position is remembered, for each second of the state's age: more
 	// than it moves in that time.

@@ -244,8 +244,9 @@ function read({ status, headers }, body, asked) {
     return whole ? { status, body } : { lost: true, problem: { code: 'no_answer' } };
   }
   const retryAfter = SECOND * Number(headers.get('Retry-After'));
-  const refused = status >= 400 && status < 500 && typeof body.code === 'string';
-  // The room's 503 says when to come again. Another one is of something between.
+  // The room's problems have a type that ends with their code, and its 503 says when to come again. Others are of
+  // something between.
+  const refused = status >= 400 && status < 500 && String(body.type).endsWith(`#${body.code}`);
   if (refused || status === 503 && retryAfter > 0) {
     return { status, problem: body, retryAfter: retryAfter > 0 ? retryAfter : SECOND };
   }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -31,9 +32,11 @@ func TestThePageOnOddDevices(t *testing.T) {
 	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(
 		"  - {zoneId: SOON, mode: closed, events: [{name: noon, preQueueAt: %s, opensAt: %s, settings: {mode: queue}}]}\n",
 		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
-	g := &guest{openBrowser(t), t, s}
+	g := &guest{openBrowser(t, chromedp.Flag("host-resolver-rules", "MAP shop.example 127.0.0.1")), t, s}
 	g.start(t, s.url+"/shop")
 	g.speaks("en")
+	g.leavesWithoutScripts()
+	g.saysThatItKeepsNoCookies()
 	g.goesOnWithAnOldBrowser()
 	g.goesOnWithoutAWorker()
 	g.keepsTheTurnOnAPhone()
@@ -41,6 +44,33 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.saysThatItIsBack()
 	g.countsDownWithoutAnswers()
 	g.goesThroughAServiceWorker()
+}
+
+// leavesWithoutScripts: without TLS a browser says of a form no more than the origin of its page, as older ones do.
+func (g *guest) leavesWithoutScripts() {
+	forbid := func(is bool) {
+		_, err := chromedp.Call(g.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: is})
+		must(g.t, err)
+	}
+	forbid(true)
+	g.do(g.t, "visit without TLS", chromedp.Navigate(strings.Replace(g.shop.url, "127.0.0.1", "shop.example", 1)+"/wait/STILL"))
+	g.sees("The line is paused")
+	g.do(g.t, "leave", chromedp.Click(css("#leave")))
+	g.sees("You have left the line")
+	forbid(false)
+}
+
+// saysThatItKeepsNoCookies: nor does it keep the place then.
+func (g *guest) saysThatItKeepsNoCookies() {
+	for _, forbidden := range []bool{true, false} {
+		_, err := chromedp.Call(g.ctx, emulation.SetDocumentCookieDisabled, emulation.SetDocumentCookieDisabledParams{Disabled: forbidden})
+		must(g.t, err)
+		g.visit("STILL")
+		g.until(g.t, "the script goes on", `!document.querySelector("#sound").closest("p").hidden`)
+		if says := strings.HasPrefix(g.text(g.t, "#keep"), "This browser keeps no cookies"); says != forbidden {
+			g.t.Errorf("cookies are forbidden: %t, and the page says so: %t", forbidden, says)
+		}
+	}
 }
 
 // goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
@@ -94,7 +124,7 @@ func (g *guest) leavesTheOtherTabItsPlace() {
 	g.sees("The line is paused")
 	taken := strings.Repeat("f", 32) + ".token"
 	g.do(g.t, "lose the place", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=`+taken+`; path=/wait/STILL";
-		window.fetch = async () => new Response('{"code":"token_expired"}', { status: 410 });`+later))
+		window.fetch = async () => new Response('{"type":"#token_expired","code":"token_expired"}', { status: 410 });`+later))
 	g.sees("Your place is gone")
 	if got := value[string](g.t, g.browser, `document.cookie`); got != "waitingroom-STILL="+taken {
 		g.t.Errorf("the cookie is %q", got)

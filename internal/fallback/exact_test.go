@@ -136,7 +136,7 @@ type outage struct{ from, to int64 }
 // and though answers are lost when one begins, the store and the servers
 // together never exceed a limit: not before, during, after, or across.
 func TestNeverOver(t *testing.T) {
-	var local, total int
+	var runs, local int
 	rapid.Check(t, func(rt *rapid.T) {
 		s := admitting(rapid.Int64Range(1, 120).Draw(rt, "perMinute"))
 		s.WindowSeconds = rapid.SampledFrom([]int64{1, 2, 5, 6, 7, 13, 30, 60}).Draw(rt, "window")
@@ -155,7 +155,6 @@ func TestNeverOver(t *testing.T) {
 		c.run(outages, end+80_000, dice)
 
 		r := window.RatesOf(s)
-		total += len(c.ledger.local) + len(c.ledger.store)
 		if from, to, found := c.ledger.over(r.WindowMillis, r.Limit+s.Burst); found {
 			rt.Fatalf("more than %d in a window: from %d to %d", r.Limit+s.Burst, from, to)
 		}
@@ -173,10 +172,13 @@ func TestNeverOver(t *testing.T) {
 				rt.Fatalf("more than %d in a second: from %d to %d", most, from, to)
 			}
 		}
-		local += len(c.ledger.local)
+		if runs++; len(c.ledger.local) > 0 {
+			local++
+		}
 	})
-	if local*50 < total {
-		t.Errorf("%d of %d admissions were local: the test shows too little", local, total)
+	// It is one run in eight, 6 to 22 of a hundred.
+	if local < 2 {
+		t.Errorf("in %d of %d runs servers admitted by themselves: the test shows too little", local, runs)
 	}
 }
 

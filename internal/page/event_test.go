@@ -19,7 +19,7 @@ const commitment = "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f
 var opening = time.Date(2027, 7, 9, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 
 // reloads is when a browser without scripts loads the page again.
-var reloads = regexp.MustCompile(`http-equiv="refresh" content="(\d+)"`)
+var reloads = regexp.MustCompile(`http-equiv="refresh" content="(\d+)[";]`)
 
 // lists has the zone, which is closed but for its event, list that one.
 func (r *room) lists(order event.Order) {

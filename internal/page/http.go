@@ -75,7 +75,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return h.reseat(c, zoneID, q)
 	}
 	l := h.locales.choose(accepted(c.Request()))
-	v := &view{Again: again(c)}
+	v := &view{Again: with(c, AgainParameter)}
 	v.Data.Ticket = readTicket(c, zoneID)
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
@@ -86,6 +86,8 @@ func (h *HTTP) Get(c echo.Context) error {
 	to := target(c.QueryParam("to"), settings.Sites)
 	v.Data.Target = to
 	seat := readCookie(c, zoneID)
+	v.Reloaded = with(c, reloadedParameter) // it has a cookie from now on
+	v.Cookieless = seat.client == "" && c.QueryParam(reloadedParameter) != ""
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
 		seat.write(c, zoneID)
@@ -152,7 +154,7 @@ func (h *HTTP) Leave(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.show(c, l, &view{State: left, Again: again(c)}, settings)
+	return h.show(c, l, &view{State: left, Again: with(c, AgainParameter)}, settings)
 }
 
 // ask polls the place of the cookie, or joins where there is none.
@@ -178,7 +180,7 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	v.prepare(header, l, settings, accepted(c.Request()), "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
-	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Referrer-Policy", "same-origin") // with none, some browsers say of the form no more than that its origin is null
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	header.Set("X-Robots-Tag", "noindex")
 	if v.status == 0 {
@@ -202,6 +204,9 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 		v.Text = text
 	}
 	v.Keep, v.CheckText = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout())), fill(l.texts.CheckText, "size", checkSize)
+	if v.Cookieless {
+		v.Keep = l.texts.Cookies
+	}
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
 	v.Data.Notice = settings.Notice()
@@ -231,10 +236,10 @@ func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 // script is the client, which is a module of its own for others, and the page's.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
-// again is the page's own address, asking for a new place.
-func again(c echo.Context) string {
+// with is the page's own address with a parameter.
+func with(c echo.Context, parameter string) string {
 	q := c.Request().URL.Query()
-	q.Set(AgainParameter, "1")
+	q.Set(parameter, "1")
 	return "?" + q.Encode()
 }
 
@@ -260,6 +265,9 @@ const (
 	TokenParameter = "token"
 	// TicketParameter hands a ticket over, which then is in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
+	// reloadedParameter is in the address that a browser without scripts loads the page at again: one that comes
+	// without the cookie then keeps none.
+	reloadedParameter = "reloaded"
 	// handover is how old such a place may be: a redirect on a slow network, with clocks that
 	// differ. A link that is posted leads nobody to the place of who posted it.
 	handover = time.Minute

@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +204,32 @@ func shows(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...stri
 // refresh is after how many seconds a browser without the script asks again.
 const refresh = `<noscript><meta http-equiv="refresh" content="`
 
+// TestWithoutCookies: who keeps none keeps no place, and is told so.
+func TestWithoutCookies(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	const says, promise = "This browser keeps no cookies", "your place is still yours"
+	at := regexp.MustCompile(`; url=([^"]+)"></noscript>`)
+	keeps, forgets := r.browser(), r.browser()
+	for _, b := range []*browser{keeps, forgets} {
+		w := b.get("?to=/x%3Fa=1%26b")
+		shows(t, w, http.StatusOK, promise)
+		clear(forgets.cookies)
+		for range 2 {
+			reload := at.FindStringSubmatch(w.Body.String())
+			if reload == nil {
+				t.Fatalf("the page is not loaded again:\n%s", w.Body)
+			}
+			w = b.get(html.UnescapeString(reload[1]))
+			clear(forgets.cookies)
+			shows(t, w, http.StatusOK, map[bool]string{true: promise, false: says}[b == keeps], `"target":"/x?a=1\u0026b"`)
+			if text := w.Body.String(); strings.Contains(text, `id="keep">`+says) == (b == keeps) {
+				t.Errorf("with cookies %t the page says:\n%s", b == keeps, text)
+			}
+		}
+	}
+}
+
 // TestWithoutScript is a wait by reloading alone: from the line to the site.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
@@ -252,7 +280,7 @@ func TestStates(t *testing.T) {
 		"closed to a newcomer": {func(r *room, b *browser) {
 			r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
 			clear(b.cookies)
-		}, http.StatusLocked, []string{"The line is closed", `content="30"`}},
+		}, http.StatusLocked, []string{"The line is closed", `content="30;`}},
 		"sold out for one in line": {func(r *room, _ *browser) {
 			r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No <seats> are left.", "fr": "Complet."} })
 		}, http.StatusGone, []string{"Sold out", "No &lt;seats&gt; are left."}},
@@ -266,9 +294,9 @@ func TestStates(t *testing.T) {
 		"full": {func(r *room, b *browser) {
 			r.set(func(s *zone.Settings) { s.MaxWaiting = 1 })
 			clear(b.cookies)
-		}, http.StatusTooManyRequests, []string{"The line is full", `content="30"`}},
+		}, http.StatusTooManyRequests, []string{"The line is full", `content="30;`}},
 		"store away": {func(r *room, _ *browser) { r.away = line.ErrStoreUnavailable },
-			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept", `content="5"`}},
+			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept", `content="5`}},
 		"zone deleted": {func(r *room, _ *browser) { must(r.t, r.DeleteZone(r.t.Context(), zoneID, "")) },
 			http.StatusNotFound, []string{"There is nothing to wait for here"}},
 	} {

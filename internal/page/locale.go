@@ -42,6 +42,7 @@ type Texts struct {
 	OverDay     string `yaml:"overDay" json:"overDay"`
 	Long        string `yaml:"long" json:"long"`
 	Keep        string `yaml:"keep" json:"-"`
+	Cookies     string `yaml:"cookies" json:"cookies"`
 	Organiser   string `yaml:"organiser" json:"-"`
 	Turn        string `yaml:"turn" json:"turn"`
 	TurnText    string `yaml:"turnText" json:"turnText"`

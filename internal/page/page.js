@@ -109,6 +109,7 @@ function show(next, text = texts[`${next}Text`] ?? '') {
   $('text').hidden = text === '';
   $('figures').hidden = !waits && next !== 'announced';
   $('keep').hidden = !waits;
+  sayWithoutCookies();
   $('options').hidden = !waits;
   $('go').hidden = next !== 'turn';
   $('rejoin').hidden = next !== 'lost' && next !== 'left';
@@ -238,6 +239,11 @@ const storage = {
     document.cookie = `${cookie}=${clientId}.${token}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
   },
 };
+
+// Without cookies no place is kept.
+function sayWithoutCookies() {
+  if (seated && !JSON.parse(storage.getItem()).clientId) set('keep', texts.cookies);
+}
 
 // Browsers slow the timers of a page in the background to one a minute, which keeps no
 // place. Those of a worker go on.
@@ -423,6 +429,7 @@ if (event.commitment && ['gathering', 'drawn'].includes(state) && JSON.parse(sto
   storage.setItem('', JSON.stringify({ ...JSON.parse(storage.getItem()), draw: { event: event.name, arrived: data.arrived, commitment: event.commitment } }));
 }
 if (seated) offer(data.arrived);
+sayWithoutCookies();
 if (['announced', 'closed', 'ended'].includes(state)) shut().catch(() => {});
 else begin(data.pollAfter);
 clearTimeout(reload); // see page.html

@@ -41,6 +41,9 @@ func target(to string, sites []string) string {
 	return front
 }
 
+// Leads reports whether the page leads to a path of its own origin.
+func Leads(path string) bool { return target(path, nil) != "" }
+
 // withPass adds the pass to the target's query.
 func withPass(target, pass string) string {
 	u, err := url.Parse(target)

@@ -54,6 +54,8 @@ type view struct {
 	// never.
 	RefreshSeconds int64
 	Again          string // the address that joins again
+	Reloaded       string // the address that such a browser is to load, "" for the same
+	Cookieless     bool   // the browser kept no cookie since it last loaded the page
 	Data           data
 
 	Lang, Dir, Nonce string

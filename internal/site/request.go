@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -74,13 +75,20 @@ func (q *request) take(method, host string) {
 // reads reports whether the visitor's method only reads.
 func (q *request) reads() bool { return q.method == http.MethodGet || q.method == http.MethodHead }
 
-// navigates reports whether a browser opens a page: by what browsers say of themselves, else
-// by what is accepted.
+// navigates reports whether a browser opens a page: by what browsers say of themselves, else, as those do that are
+// older or have no TLS, by what is accepted.
 func (q *request) navigates() bool {
 	if mode := q.header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode == "navigate" && !q.framed()
 	}
-	return q.reads() && strings.Contains(q.header.Get("Accept"), "text/html")
+	_, own := q.from()
+	return (q.reads() || q.method == http.MethodPost && own) && strings.Contains(q.header.Get("Accept"), "text/html")
+}
+
+// from returns the page of the site that the request was sent from, if the browser says so: a webhook has none.
+func (q *request) from() (page *url.URL, ok bool) {
+	page, err := url.Parse(q.header.Get("Referer"))
+	return page, err == nil && page.Host == q.host && page.Path != ""
 }
 
 // framed reports whether a page of another site has it in a frame, where no cookie of ours is
@@ -129,11 +137,13 @@ func (q *request) takeOut(parameter string) (taken string) {
 
 // here is the address of the visitor's request on its own site. It is never that of another
 // site, as //host would be.
-func (q *request) here() string {
-	if strings.HasPrefix(q.uri, "//") || strings.HasPrefix(q.uri, `/\`) {
-		return "/." + q.uri
+func (q *request) here() string { return local(q.uri) }
+
+func local(uri string) string {
+	if strings.HasPrefix(uri, "//") || strings.HasPrefix(uri, `/\`) {
+		return "/." + uri
 	}
-	return q.uri
+	return uri
 }
 
 // maxTarget bounds where the waiting page is told to lead, in bytes: gateways take answers
@@ -147,14 +157,16 @@ func (q *request) target(elsewhere bool) string {
 	uri := q.uri
 	if !q.reads() {
 		uri = "/"
-		if from, err := url.Parse(q.header.Get("Referer")); err == nil && from.Host == q.host && from.Path != "" {
+		if from, ok := q.from(); ok {
 			uri = from.RequestURI()
 		}
 	}
+	uri = local(uri)
 	if len(uri) > maxTarget {
 		uri, _, _ = strings.Cut(uri, "?")
 	}
-	if len(uri) > maxTarget {
+	// Where the page does not lead, its visitor would wait for nothing.
+	if len(uri) > maxTarget || !page.Leads(uri) {
 		uri = "/"
 	}
 	// A name that no site can have leads to the zone's first site. A longer one would make an

@@ -564,6 +564,15 @@ func TestInMidCheckout(t *testing.T) {
 	if w := r.ask("caddy", "POST", "/pay", form...); w.Code != 200 || cookie(w) == "" {
 		t.Errorf("room: %d", w.Code)
 	}
+	// An older browser, or one without TLS, does not say that it opens a page.
+	older := []string{"Accept", "text/html,*/*;q=0.8", "Referer", "https://shop.example/checkout?step=2"}
+	if w := r.ask("caddy", "POST", "/pay", older...); w.Code != 200 || cookie(w) == "" {
+		t.Errorf("room, an older browser: %d", w.Code)
+	}
+	// Some programs accept what browsers do; they come from no page.
+	if w := r.ask("caddy", "POST", "/hook", older[:2]...); w.Code != 429 {
+		t.Errorf("a webhook: %d", w.Code)
+	}
 	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
 	for referer, want := range map[string]string{
 		"https://shop.example/checkout?step=2": "https://shop.example/checkout?step=2",
@@ -590,6 +599,15 @@ func TestTheRoomOnTheSite(t *testing.T) {
 	}
 	if to := led(t, "nginx", r.askAt(h, "nginx", "GET", "/"+strings.Repeat("c", 4000), opens...)); to != "/wait/SHOP?to=%2F" {
 		t.Errorf("led to %q", to)
+	}
+	// The page leads to each of these when it is the visitor's turn: it knows no other address.
+	for uri, want := range map[string]string{
+		"//sale?a=b": "/.//sale?a=b", "/50%-off": "/", `/a\b`: "/", `/\b`: "/", "/sale?off=50%": "/sale?off=50%", "/%2fa/\u00e9": "/",
+	} {
+		to, err := url.Parse(led(t, "nginx", r.askAt(h, "nginx", "GET", uri, opens...)))
+		if got := to.Query().Get("to"); err != nil || got != want || !page.Leads(got) {
+			t.Errorf("%s: led to %s, %v", uri, to, err)
+		}
 	}
 }
 

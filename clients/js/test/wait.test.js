@@ -21,7 +21,8 @@ const json = (status, body, headers) => () => new Response(JSON.stringify(body),
 const waiting = (token, pollingPeriod, position = 5) =>
   json(200, { token, canEnter: false, waiting: { position, total: 9, estimatedWait: 5000, pollingPeriod, arrivedAtMicros: 1 } });
 const admitted = (token) => json(200, { token, canEnter: true, admission: { pass: 'PASS', admittedAt: 1, expiresAt: 2 } });
-const problem = (status, code, retryAfter) => json(status, { code, detail: `detail of ${code}` }, retryAfter && { 'Retry-After': retryAfter });
+const problem = (status, code, retryAfter) =>
+  json(status, { type: `https://rooms.example/problems#${code}`, code, detail: `detail of ${code}` }, retryAfter && { 'Retry-After': retryAfter });
 const lost = () => { throw new TypeError('fetch failed'); };
 
 // run moves the clock until the promise is settled.
@@ -78,6 +79,16 @@ test('a 503 that does not say when to come again is not of the room, and counts 
   await run(wait(r));
   const pauses = r.asked.slice(1).map((a, i) => a.at - r.asked[i].at);
   assert.ok(pauses[2] >= 4000 && pauses.slice(4).every((p) => p >= 16_000), `${pauses}`);
+});
+
+test('a refusal of something between counts as no answer, and ends no wait', async (t) => {
+  const blocked = { code: 'ACCESS_DENIED', message: 'Blocked by the firewall.' };
+  const r = room(t, waiting('t1', 1000), json(403, blocked), json(401, { code: 'login', type: 'about:blank' }), json(410, blocked),
+    json(429, { code: 'limited' }), admitted('t2'));
+  await run(wait(r));
+  assert.deepEqual(r.asked.slice(1).map((a) => a.token), Array(5).fill('t1'));
+  const pauses = r.asked.slice(2).map((a, i) => a.at - r.asked[i + 1].at);
+  assert.ok([1000, 2000, 4000, 8000].every((least, i) => pauses[i] >= least), `${pauses}`);
 });
 
 test('it never waits longer than 20 s after a lost answer', async (t) => {

@@ -62,6 +62,9 @@ func (w *fixture) mark() (rewind func()) {
 	}
 }
 
+// lostCalls are at most lost in a fail-over.
+const lostCalls = 8
+
 // failOver: what happened in the last second is lost. The servers know who departed.
 func (c *crowd) failOver(t *rapid.T) {
 	if slices.ContainsFunc(c.stores, func(h *Harness) bool { return h.Mark == nil }) {
@@ -69,7 +72,7 @@ func (c *crowd) failOver(t *rapid.T) {
 	}
 	c.stats() // the store was there until now
 	rewind := c.mark()
-	for range rapid.IntRange(1, 8).Draw(t, "lost calls") {
+	for range rapid.IntRange(1, lostCalls).Draw(t, "lost calls") {
 		switch rapid.SampledFrom([]string{"join", "join", "poll", "leave", "sweep", "time"}).Draw(t, "lost") {
 		case "join":
 			c.join(t)

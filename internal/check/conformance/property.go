@@ -187,7 +187,7 @@ func (c *crowd) sweep(*rapid.T) {
 	c.fixture.sweep()
 	for _, v := range before {
 		if c.model.find(v.ID) == nil {
-			c.invariants.died("swept", place(v.Place))
+			c.invariants.sweptAway(v.Place, v.due)
 		}
 	}
 	c.invariants.swept()

@@ -200,7 +200,7 @@ func visitShop(t *testing.T, gateway string) {
 	if first.status != http.StatusOK || first.body != "the shop: GET "+link || len(first.header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
 		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
 	}
-	if kept := first.header.Get("Cache-Control"); gateway == "nginx" && kept != "private, no-store" {
+	if kept := first.header.Get("Cache-Control"); kept != "private, no-store" {
 		t.Errorf("caches may keep a page with a session: %q", kept)
 	}
 	for path, want := range map[string]int{"/": 200, "/login": 401, "/staff": 403} {
@@ -271,6 +271,8 @@ func visitShop(t *testing.T, gateway string) {
 		got := app.ask(http.MethodPost, "/api", "X-Waiting-Room-Pass", shown)
 		if session := got.header.Get("X-Waiting-Room-Session"); got.status != tt.want || (session != "") != (tt.want == http.StatusOK) {
 			t.Errorf("a pass of %s: %+v", tt.zone, got)
+		} else if kept := strings.Join(got.header.Values("Cache-Control"), ", "); session != "" && kept != "private, no-store" {
+			t.Errorf("caches may keep what hands a session to an app: %q", kept)
 		}
 	}
 	if n := f.passes.Load(); n != 0 {

@@ -117,7 +117,7 @@ module "servers" {
 
   min_size        = var.min_servers
   max_size        = var.max_servers
-  requests_target = 840000
+  requests_target = 810000
   event_start     = var.event_start
   event_end       = var.event_end
 }
