@@ -187,8 +187,11 @@ func (e Event) Location() *time.Location {
 
 // schedule reads cron's syntax.
 func schedule(text string) (cron.Schedule, error) {
-	if !strings.HasPrefix(text, "CRON_TZ=") && !strings.HasPrefix(text, "TZ=") {
+	switch in := strings.HasPrefix(text, "CRON_TZ=") || strings.HasPrefix(text, "TZ="); {
+	case !in:
 		text = "CRON_TZ=UTC " + text
+	case !strings.Contains(text, " "): // cron's parser panics
+		return nil, errors.New("a time zone, and no times")
 	}
 	return cron.ParseStandard(text)
 }
