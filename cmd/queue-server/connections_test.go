@@ -183,6 +183,45 @@ func TestAFullListenerClosesAtOnce(t *testing.T) {
 	}
 }
 
+// TestListenersDrainTogether: while one visitor's answer takes its time, gateways are not left with a listener that will be
+// cut off with all their requests at the end.
+func TestListenersDrainTogether(t *testing.T) {
+	began, goOn := make(chan struct{}), make(chan struct{})
+	failed := make(chan error, 2)
+	var all []*listener
+	for _, h := range []http.HandlerFunc{
+		func(http.ResponseWriter, *http.Request) { close(began); <-goOn },
+		func(http.ResponseWriter, *http.Request) {},
+	} {
+		l, err := listen(t.Context(), "any", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.serve(h, time.Minute, newLogger(io.Discard, checked{}), failed)
+		all = append(all, l)
+	}
+	got, drained := make(chan reply), make(chan error)
+	go func() { got <- request(t, "GET", "http://"+all[0].Addr().String(), "") }()
+	<-began
+	go func() { drained <- drain(t.Context(), 0, all...) }()
+	ended := make(chan struct{})
+	go func() { all[1].running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case err := <-drained:
+		t.Errorf("drained before all were answered: %v", err)
+	case <-time.After(5 * time.Second):
+		t.Error("the second listener takes connections while the first is drained")
+	}
+	close(goOn)
+	if r := <-got; r.status != http.StatusOK {
+		t.Errorf("%+v", r)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGatewaysWaitForRoom: nginx takes a connection that is closed for a server that is gone, and then lets everybody
 // go on into the shop.
 func TestGatewaysWaitForRoom(t *testing.T) {

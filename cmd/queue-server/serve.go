@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -225,15 +226,18 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 // drain stops a server that is not ready any more so that nobody notices: first
 // a while of business as usual, until the load balancer has looked; then no more
-// connections, and the answers in the making are finished.
+// connections, and the answers in the making are finished. On all listeners at once: one
+// who reads slowly leaves the others their time.
 func drain(ctx context.Context, delay time.Duration, listeners ...*listener) error {
 	<-time.After(delay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	var errs []error
-	for _, l := range listeners {
-		errs = append(errs, l.drain(ctx))
+	errs := make([]error, len(listeners))
+	var draining sync.WaitGroup
+	for i, l := range listeners {
+		draining.Go(func() { errs[i] = l.drain(ctx) })
 	}
+	draining.Wait()
 	return errors.Join(errs...)
 }
 

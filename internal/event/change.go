@@ -52,6 +52,33 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	return next, ""
 }
 
+// Misses says which event of the list would never take place after a step was moved: it opens while the occurrence is still
+// under way; "" for none. was is the state before.
+func (s State) Misses(list []Event, was State, now time.Time) string {
+	over := s.Now.over()
+	for _, e := range list {
+		after := max(was.Now.over(), now.UnixMilli())
+		if e.Name == s.Now.Event.Name {
+			after = max(after, s.Now.ListedMillis)
+		}
+		if o, ok := e.Next(time.UnixMilli(after)); ok && o.Opens.UnixMilli() <= over {
+			return fmt.Sprintf("%q would be under way until %s, and %q, which opens at %s, would not take place",
+				s.Now.Event.Name, time.UnixMilli(over).UTC().Format(time.RFC3339), e.Name, o.Opens.UTC().Format(time.RFC3339))
+		}
+	}
+	return ""
+}
+
+// over is when the last step is that has a time, Unix milliseconds.
+func (p *Progress) over() (last int64) {
+	for _, step := range Steps {
+		if at := *p.at(step); at != Never {
+			last = max(last, at)
+		}
+	}
+	return last
+}
+
 // settle has people settle as long before the opening as the event says; not while the
 // opening is held.
 func (p *Progress) settle() {

@@ -187,8 +187,11 @@ func (e Event) Location() *time.Location {
 
 // schedule reads cron's syntax.
 func schedule(text string) (cron.Schedule, error) {
-	if !strings.HasPrefix(text, "CRON_TZ=") && !strings.HasPrefix(text, "TZ=") {
+	switch in := strings.HasPrefix(text, "CRON_TZ=") || strings.HasPrefix(text, "TZ="); {
+	case !in:
 		text = "CRON_TZ=UTC " + text
+	case !strings.Contains(text, " "): // cron's parser panics
+		return nil, errors.New("a time zone, and no times")
 	}
 	return cron.ParseStandard(text)
 }
@@ -245,7 +248,7 @@ func (e Event) faults() (faults []string) {
 }
 
 // Fault says what is wrong with a list, a sentence without its subject; "" for one that may
-// be. Whether times are past it does not say: see Past.
+// be. What speaks against a change it does not say: see ChangeFault.
 func Fault(list []Event) string {
 	if len(list) > MaxEvents {
 		return fmt.Sprintf("has %d events, must have at most %d", len(list), MaxEvents)
@@ -280,12 +283,33 @@ func overlap(list []Event) string {
 	slices.SortStableFunc(all, func(a, b Occurrence) int { return a.Opens.Compare(b.Opens) })
 	for i := range len(all) - 1 {
 		a, b := all[i], all[i+1]
-		if until := a.last(); !b.PreQueue.After(until) {
-			return fmt.Sprintf("%q overlaps %q: that begins at %s, this is not over until %s",
-				a.Event.Name, b.Event.Name, b.PreQueue.Format(time.RFC3339), until.Format(time.RFC3339))
+		if a.overlaps(b) {
+			return a.inTheWayOf(b)
 		}
 	}
 	return ""
+}
+
+func (o Occurrence) overlaps(other Occurrence) bool {
+	return !other.PreQueue.After(o.last()) && !o.PreQueue.After(other.last())
+}
+
+// inTheWayOf says so of two that overlap.
+func (o Occurrence) inTheWayOf(other Occurrence) string {
+	if other.Opens.Before(o.Opens) {
+		o, other = other, o
+	}
+	return fmt.Sprintf("%q overlaps %q: that begins at %s, this is not over until %s",
+		o.Event.Name, other.Event.Name, other.PreQueue.Format(time.RFC3339), o.last().Format(time.RFC3339))
+}
+
+// from is the first occurrence of an event that is not over before the time.
+func (e Event) from(t time.Time) (o Occurrence, ok bool) {
+	first, err := e.first()
+	if err != nil {
+		return o, false
+	}
+	return e.Next(t.Add(first.Opens.Sub(first.last()) - 1))
 }
 
 // last is when the last step is.
@@ -299,9 +323,11 @@ func (o Occurrence) last() time.Time {
 	return last
 }
 
-// Past says which events of a list are new or have other times, and are over or have begun;
-// "" if there is none.
-func Past(was, list []Event, now time.Time) string {
+// ChangeFault says which event of a list that is to take the place of another is new, or has other times, and may not be; "" for
+// none. It is over or has begun; or it is in the way of another, however long ago either was listed. Events that are as
+// they were are let be.
+func ChangeFault(was, list []Event, now time.Time) string {
+	var changed []Event
 	for _, e := range list {
 		if i := slices.IndexFunc(was, func(w Event) bool { return w.Name == e.Name }); i >= 0 && was[i].sameTimes(e) {
 			continue
@@ -309,6 +335,30 @@ func Past(was, list []Event, now time.Time) string {
 		if o, ok := e.Next(now); !ok {
 			return fmt.Sprintf("%q is in the past: it opens at %s", e.Name, o.Opens.Format(time.RFC3339))
 		}
+		changed = append(changed, e)
+	}
+	for _, e := range changed {
+		for _, other := range list {
+			if e.Name == other.Name {
+				continue
+			}
+			// Of the one that is seldom, the occurrences looked at may reach farther.
+			if fault := cmp.Or(e.meets(other, now), other.meets(e, now)); fault != "" {
+				return fault
+			}
+		}
+	}
+	return ""
+}
+
+// meets says which of the next occurrences of an event is in the way of another's; "" for none.
+func (e Event) meets(other Event, now time.Time) string {
+	o, ok := e.Next(now)
+	for n := 0; ok && n < looked; n++ {
+		if near, comes := other.from(o.PreQueue); comes && o.overlaps(near) {
+			return o.inTheWayOf(near)
+		}
+		o, ok = e.Next(o.Opens)
 	}
 	return ""
 }

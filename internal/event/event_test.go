@@ -150,6 +150,8 @@ func TestFaults(t *testing.T) {
 		"drawClosesSeconds":  func(e *event.Event) { e.DrawClosesSeconds = 5 },
 		"with a draw":        func(e *event.Event) { e.Order, e.PreQueueAt = event.OrderDraw, "2026-12-01T11:59:40Z" },
 		"recurs":             func(e *event.Event) { e.Recurs = "noon" },
+		`recurs "CRON_TZ`:    func(e *event.Event) { e.Recurs = "CRON_TZ=Europe/Berlin" }, // and no schedule
+		`recurs "TZ`:         func(e *event.Event) { e.Recurs = "TZ=" },
 		"overlaps":           func(e *event.Event) { e.EndsAt, e.Recurs = "2026-12-03T12:00:00Z", "0 12 * * *" },
 	} {
 		e := base
@@ -160,5 +162,33 @@ func TestFaults(t *testing.T) {
 	}
 	if fault := event.Fault([]event.Event{base}); fault != "" {
 		t.Error(fault)
+	}
+}
+
+// TestEventsThatMeetLater: an event that has recurred for long, or recurs often, is in the way of one that is listed now.
+func TestEventsThatMeetLater(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC)
+	daily := event.Event{Name: "daily", OpensAt: "2027-01-01T12:00:00Z", EndsAt: "2027-01-01T14:00:00Z", Recurs: "0 12 * * *"}
+	one := func(opens, ends string) event.Event { return event.Event{Name: "sale", OpensAt: opens, EndsAt: ends} }
+	for name, tt := range map[string]struct {
+		was, list []event.Event
+		want      string
+	}{
+		"listed long ago": {[]event.Event{daily}, []event.Event{daily, one("2027-06-03T13:00:00Z", "2027-06-03T13:30:00Z")},
+			`"daily" overlaps "sale": that begins at 2027-06-03T13:00:00Z, this is not over until 2027-06-03T14:00:00Z`},
+		"in half a year":   {[]event.Event{daily}, []event.Event{one("2027-11-26T11:00:00Z", "2027-11-26T12:00:00Z"), daily}, `"sale" overlaps "daily"`},
+		"the other is new": {[]event.Event{one("2027-11-26T13:00:00Z", "")}, []event.Event{daily, one("2027-11-26T13:00:00Z", "")}, `"daily" overlaps "sale"`},
+		"each month":       {nil, []event.Event{daily, {Name: "first", OpensAt: "2027-07-01T10:00:00Z", EndsAt: "2027-07-01T16:00:00Z", Recurs: "0 10 1 * *"}}, "overlaps"},
+		"between two":      {[]event.Event{daily}, []event.Event{daily, one("2027-06-03T14:00:01Z", "2027-06-04T11:59:59Z")}, ""},
+		"as it was":        {[]event.Event{daily, one("2027-06-03T13:00:00Z", "")}, []event.Event{daily, one("2027-06-03T13:00:00Z", "")}, ""},
+		"past":             {nil, []event.Event{one("2027-05-03T13:00:00Z", "")}, "is in the past"},
+	} {
+		if fault := event.ChangeFault(tt.was, tt.list, now); (fault == "") != (tt.want == "") || !strings.Contains(fault, tt.want) {
+			t.Errorf("%s: %q, want %q", name, fault, tt.want)
+		}
+		if fault := event.Fault(tt.list); fault != "" {
+			t.Errorf("%s: %q, so that a server which has the list from before would not start with it", name, fault)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +71,40 @@ func TestLateAnnouncement(t *testing.T) {
 	s, _ := event.State{}.Announce(list, late, func(string) (string, string) { return "nonce", "commitment" })
 	if d := s.Draw(); d.GathersAtMillis <= late.UnixMilli() || d.Holds(late.UnixMicro()) {
 		t.Errorf("who came before is drawn: %+v", d)
+	}
+}
+
+// TestMovedOverAnother: a step that is moved is refused where another event would never take place; not for one that is
+// missed already.
+func TestMovedOverAnother(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		recurs, other string
+		to            time.Duration // from noon
+		want          string
+	}{
+		"before it opens": {"", "2027-01-01T18:00:00Z", 6*time.Hour - time.Second, ""},
+		"when it opens":   {"", "2027-01-01T18:00:00Z", 6 * time.Hour, `"sale" would be under way until 2027-01-01T18:00:00Z, and "late", which opens at`},
+		"its own next":    {"0 14 * * *", "2027-01-01T10:00:00Z", 30 * time.Hour, `and "sale", which opens at 2027-01-02T14:00:00Z`},
+		"missed already":  {"", "2027-01-01T14:05:00Z", 6 * time.Hour, ""},
+		"past":            {"", "2027-01-01T10:00:00Z", 6 * time.Hour, ""},
+	} {
+		e, s, noon := listed(t, event.OrderArrival, tt.recurs)
+		list := []event.Event{e, {Name: "late", OpensAt: tt.other}}
+		now := noon.Add(150 * time.Minute)
+		s = s.Made(event.StepPreQueue).Made(event.StepOpens)
+		next, fault := s.Move(event.StepEnds, noon.Add(tt.to), now)
+		if fault != "" {
+			t.Fatal(fault)
+		}
+		if got := next.Misses(list, s, now); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+		// What it says is so.
+		over := next.Over(list, time.UnixMilli(next.Now.EndsAtMillis))
+		after, ok := over.Announce(list, time.UnixMilli(next.Now.EndsAtMillis), nil)
+		if missed := !ok || after.Now.ListedMillis > noon.Add(26*time.Hour).UnixMilli(); missed == (name == "before it opens") {
+			t.Errorf("%s: afterwards %+v comes", name, after.Now)
+		}
 	}
 }

@@ -71,7 +71,7 @@ func labelZone(s *step[zone.Settings]) {
 		if s.Was != nil {
 			listed = s.Was.Events
 		}
-		if fault := event.Past(listed, s.Now.Events, time.Now()); fault != "" {
+		if fault := event.ChangeFault(listed, s.Now.Events, time.Now()); fault != "" {
 			s.lines = append(s.lines, "the server will refuse it: event "+fault)
 			return
 		}

@@ -35,7 +35,7 @@ func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Setti
 }
 
 // adopt has settings go on with the event that is under way, and refuses new events that
-// are past.
+// are past, or in the way of others.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	var listed []event.Event
 	now.EventState = event.State{}
@@ -45,7 +45,7 @@ func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	if len(now.Events) == 0 {
 		return nil
 	}
-	if fault := event.Past(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
+	if fault := event.ChangeFault(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
 		return &serve.InvalidError{Faults: []string{"events " + fault}}
 	}
 	return nil
@@ -139,7 +139,9 @@ func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to
 	case StepHold:
 		next.EventState, fault = was.EventState.Hold(step, now)
 	case StepMove:
-		next.EventState, fault = was.EventState.Move(step, to, now)
+		if next.EventState, fault = was.EventState.Move(step, to, now); fault == "" {
+			fault = next.EventState.Misses(was.Events, was.EventState, now)
+		}
 	case StepSkip:
 		next, fault = was.Skip(step, now)
 	default:
