@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"gopkg.in/yaml.v3"
 )
@@ -116,6 +117,41 @@ func TestMonitoring(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil || !strings.Contains(string(text), "--web.listen-address=127.0.0.1:") {
 			t.Errorf("%s does not keep it to this machine: %v\n%s", name, err, text)
+		}
+	}
+}
+
+// TestSubjectOfAlerts: SNS takes fewer than 100 characters, and Alertmanager does not
+// send again what it refuses.
+func TestSubjectOfAlerts(t *testing.T) {
+	t.Parallel()
+	root, _ := watching(t, "arn:aws:sns:"+region+":123456789012:duty")
+	var file struct {
+		Receivers []struct {
+			SNS []struct {
+				Subject string `yaml:"subject"`
+			} `yaml:"sns_configs"`
+		} `yaml:"receivers"`
+	}
+	readYAML(t, filepath.Join(root, "etc/prometheus/waiting-room/alertmanager.yml"), &file)
+	if len(file.Receivers) != 1 || len(file.Receivers[0].SNS) != 1 {
+		t.Fatalf("%+v", file)
+	}
+	subject := template.Must(template.New("subject").Parse(file.Receivers[0].SNS[0].Subject))
+	for _, long := range []bool{false, true} {
+		alert, zone := "QueueStalled", "SALE"
+		if long {
+			alert, zone = "QueueSitePassesRefused", strings.Repeat("Z", 64)
+		}
+		var said strings.Builder
+		if err := subject.Execute(&said, map[string]any{
+			"Status": "resolved", "CommonLabels": map[string]string{"alertname": alert, "zone": zone},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		full := "event: resolved " + alert + " " + zone
+		if got := said.String(); got == "" || !strings.HasPrefix(full, got) || len(got) >= 100 || len(full) < 100 && got != full {
+			t.Errorf("%q, of %q", got, full)
 		}
 	}
 }
