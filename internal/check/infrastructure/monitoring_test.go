@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"text/template"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -153,6 +154,32 @@ func TestSubjectOfAlerts(t *testing.T) {
 		if got := said.String(); got == "" || !strings.HasPrefix(full, got) || len(got) >= 100 || len(full) < 100 && got != full {
 			t.Errorf("%q, of %q", got, full)
 		}
+	}
+}
+
+// TestStartingServersAreNoAlert: a server that is shown while it is being installed, for
+// three minutes, is told to nobody: an alert that ends within group_wait is not sent.
+func TestStartingServersAreNoAlert(t *testing.T) {
+	t.Parallel()
+	root, _ := watching(t, "arn:aws:sns:"+region+":123456789012:duty")
+	type route struct {
+		Matchers  []string      `yaml:"matchers"`
+		GroupBy   []string      `yaml:"group_by"`
+		GroupWait time.Duration `yaml:"group_wait"`
+		Routes    []route       `yaml:"routes"`
+	}
+	var file struct {
+		Route route `yaml:"route"`
+	}
+	readYAML(t, filepath.Join(root, "etc/prometheus/waiting-room/alertmanager.yml"), &file)
+	down := slices.IndexFunc(file.Route.Routes, func(r route) bool {
+		return slices.Equal(r.Matchers, []string{"alertname = QueueServerDown"})
+	})
+	if down < 0 || file.Route.Routes[down].GroupWait < 4*time.Minute || !slices.Contains(file.Route.Routes[down].GroupBy, "instance") {
+		t.Errorf("QueueServerDown goes the way of all others: %+v", file.Route)
+	}
+	if len(file.Route.Routes) != 1 || file.Route.GroupWait > 10*time.Second {
+		t.Errorf("others are late: %+v", file.Route)
 	}
 }
 
