@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,7 +145,7 @@ func (h *HTTP) Leave(c echo.Context) error {
 	seat := readCookie(c, zoneID)
 	if seat.token != "" {
 		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
-			return err
+			return h.Refuse(c, err)
 		}
 	}
 	seat.token = ""
@@ -155,6 +156,19 @@ func (h *HTTP) Leave(c echo.Context) error {
 		return err
 	}
 	return h.show(c, l, &view{State: left, Again: with(c, AgainParameter)}, settings)
+}
+
+// Refuse shows one for whom nothing can be done now a page that browsers load again by themselves. It has no
+// script: what the address asks for, such as again=1, is still to be done.
+func (h *HTTP) Refuse(c echo.Context, err error) error {
+	l, v := h.locales.choose(accepted(c.Request())), &view{}
+	if v.refuse(err, accepted(c.Request())); v.RefreshSeconds > 0 {
+		seconds := strconv.FormatInt(v.RefreshSeconds, 10)
+		c.Response().Header().Set(echo.HeaderRetryAfter, seconds)
+		c.Response().Header().Set("Refresh", seconds)
+		v.RefreshSeconds = 0
+	}
+	return h.show(c, l, v, zone.Settings{ZoneID: c.Param("zoneId")})
 }
 
 // ask polls the place of the cookie, or joins where there is none.

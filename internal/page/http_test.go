@@ -92,6 +92,13 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	return r.says(r.Store.Join(ctx, zoneID, id, former...))
 }
 
+func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if r.away != nil {
+		return r.away
+	}
+	return r.Store.Leave(ctx, zoneID, p)
+}
+
 func (r *room) says(a line.Answer, err error) (line.Answer, error) {
 	if r.told != nil && err == nil && a.Status == line.Waiting {
 		r.told(&a)
@@ -497,6 +504,13 @@ func TestLeave(t *testing.T) {
 	r.browser().get("")
 	b := r.browser()
 	b.get("")
+	r.away = line.ErrStoreUnavailable
+	w := b.ask(http.MethodPost, "/wait/"+zoneID)
+	shows(t, w, http.StatusServiceUnavailable, "One moment, please", "Your place is kept")
+	if w.Header().Get("Refresh") != "5" || w.Header().Get("Retry-After") != "5" {
+		t.Errorf("the page is not loaded again: %v", w.Header())
+	}
+	r.away = nil
 	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
