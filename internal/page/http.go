@@ -102,9 +102,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if seat.token = a.Token; a.CanEnter() {
 		there = withPass(to, a.Pass)
 	}
-	if there != "" {
-		seat.token = "" // who comes back finds the admission by the clientId, or a new place
-	}
+	seat.used = there != "" // who comes back finds the admission, or a new place
 	seat.write(c, zoneID)
 	if a.CanEnter() {
 		if there != "" {
@@ -143,12 +141,12 @@ func opened(header http.Header) bool {
 func (h *HTTP) Leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c, zoneID)
-	if seat.token != "" {
+	if seat.waits() {
 		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
 			return h.Refuse(c, err)
 		}
 	}
-	seat.token = ""
+	seat.token, seat.used = "", false
 	seat.write(c, zoneID)
 	l := h.locales.choose(accepted(c.Request()))
 	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
@@ -175,10 +173,10 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) (answer.Answer, error) {
 	if s.token != "" {
 		a, err := h.entry.Poll(ctx, zoneID, s.token)
-		if !errors.Is(err, token.ErrInvalid) {
+		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
-		s.token = "" // of another installation, or of an old secret
+		s.token, s.used = "", false // of another installation, or of an old secret; or an admission that is over
 	}
 	if s.client == "" {
 		*s = newSeat()
@@ -266,8 +264,15 @@ const (
 	clientBytes = 16
 )
 
-// seat is what the cookie keeps: the clientId, and the newest token or "".
-type seat struct{ client, token string }
+// seat is what the cookie keeps: the clientId, and the newest token or "". used: the visitor was led on with
+// the pass. The token still finds the admission; the clientId does not, where the place was handed over.
+type seat struct {
+	client, token string
+	used          bool
+}
+
+// waits reports whether there may be a place in line.
+func (s *seat) waits() bool { return s.token != "" && !s.used }
 
 // The query parameters with which somebody leads to the page, besides `to`. The page acts
 // on them once, and then shows itself at an address without them.
@@ -314,8 +319,8 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
-	if tok := q.Get(TokenParameter); s.token == "" && h.wait.TakenWithin(zoneID, tok, handover) {
-		s.token = tok
+	if tok := q.Get(TokenParameter); !s.waits() && h.wait.TakenWithin(zoneID, tok, handover) {
+		s.token, s.used = tok, false
 	}
 	s.write(c, zoneID)
 	if shown := q.Get(TicketParameter); shown != "" && len(shown) <= ticket.MaxTicket {
@@ -335,7 +340,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 
 // waits reports whether the place may still stand: also where nobody can tell now.
 func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
-	if s.token == "" {
+	if !s.waits() {
 		return false
 	}
 	a, err := h.entry.Poll(ctx, zoneID, s.token)
@@ -356,13 +361,18 @@ func readCookie(c echo.Context, zoneID string) (s seat) {
 	if !ok || len(client) != 2*clientBytes {
 		return seat{}
 	}
-	return seat{client: client, token: token}
+	token, _, used := strings.Cut(token, ".")
+	return seat{client: client, token: token, used: used}
 }
 
 // write sets the cookie, on the page's own path. The script writes it, too.
 func (s seat) write(c echo.Context, zoneID string) {
+	value := s.client + "." + s.token
+	if s.used {
+		value += "."
+	}
 	c.SetCookie(&http.Cookie{
-		Name: cookiePrefix + zoneID, Value: s.client + "." + s.token, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
+		Name: cookiePrefix + zoneID, Value: value, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
 		SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
 	})
 }

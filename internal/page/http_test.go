@@ -498,6 +498,26 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
+// TestATurnThatWasHandedOver: who closes the browser on the way to the shop, and comes back, has the turn still.
+func TestATurnThatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+	must(t, err)
+	b := r.browser()
+	b.get("?to=/cart&token=" + a.Token)
+	r.now = r.now.Add(7 * time.Second)
+	first, again := b.get("?to=/cart"), b.get("?to=/cart")
+	if at := first.Header().Get("Location"); at == "" || again.Header().Get("Location") != at {
+		t.Errorf("led to %q, then %d to %q", at, again.Code, again.Header().Get("Location"))
+	}
+	b.get("?to=/cart&again=1") // the gate does not take that pass: a new place is what helps
+	if w := b.get("?to=/cart"); strings.Contains(w.Header().Get("Location"), page.PassParameter) {
+		t.Errorf("again led to %s", w.Header().Get("Location"))
+	}
+}
+
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
