@@ -22,6 +22,9 @@ func TestEvents(t *testing.T) {
     events:
       - {name: noon, preQueueAt: `+at(time.Hour)+`, opensAt: `+opens+`, endsAt: `+at(3*time.Hour)+`, order: draw,
          settings: {perMinute: 6000}, texts: {before: {default: At noon., de: Um zwölf.}}}
+      - {name: dusk, opensAt: `+at(5*time.Hour)+`, settings: {}, texts: {after: {}}}
+    sites:
+    message: {}
 `)
 	check := c.types(t, "zones", "apply", "-f", file, "--check")
 	for _, want := range []string{"noon: people gather, and nobody is let in; a draw gives them their places, with perMinute=6000", "noon: they are let in, as drawn", "the settings of before hold again"} {
@@ -61,7 +64,7 @@ func TestEvents(t *testing.T) {
 		{[]string{"move", "TICKETS", "noon", "opens", "noon"}, cli.ExitUsage, "is no time"},
 		{[]string{"skip", "TICKETS", "noon", "preQueue"}, cli.ExitUsage, "there is no draw"},
 		{[]string{"skip", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
-		{[]string{"hold", "TICKETS", "dusk", "opens"}, cli.ExitUsage, "neither next nor under way"},
+		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, "neither next nor under way"},
 		{[]string{"skip", "TICKETS", "noon", "opens"}, cli.ExitOK, "noon"},
 	} {
 		if got := c.types(t, append([]string{"events"}, tt.args...)...); got.status != tt.status || !strings.Contains(got.out+got.errOut, tt.says) {
