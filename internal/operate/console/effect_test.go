@@ -163,28 +163,28 @@ func TestState(t *testing.T) {
 	none := func(*zone.Settings) {}
 	ok := watch.Sample{Store: watch.StoreOK, Waiting: 100, Released: 10, Overdue: 2, InMinute: 50, RateSeconds: 60}
 	stalled := ok
-	stalled.Overdue, stalled.InMinute = 10, 0
-	absent := stalled
-	absent.Waiting = 10
-	young := stalled
-	young.RateSeconds = 20
+	stalled.InMinute, stalled.Stalled = 0, true
+	absent := ok
+	absent.Waiting, absent.Overdue, absent.InMinute = 10, 10, 0
+	resumed := stalled
+	resumed.Stalled = false
 	for name, tt := range map[string]struct {
 		s    zone.Settings
 		now  watch.Sample
 		seen bool
 		want string
 	}{
-		"no sample":       {set(none), watch.Sample{}, false, "No figures yet"},
-		"store away":      {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
-		"open":            {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
-		"closed":          {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
-		"paused":          {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
-		"both":            {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
-		"letting in":      {set(none), ok, true, "Letting in"},
-		"nobody":          {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
-		"stalled":         {set(none), stalled, true, "Nobody comes in"},
-		"only absent":     {set(none), absent, true, "Only absent ones"},
-		"not long enough": {set(none), young, true, "Letting in"},
+		"no sample":                    {set(none), watch.Sample{}, false, "No figures yet"},
+		"store away":                   {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
+		"open":                         {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
+		"closed":                       {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
+		"paused":                       {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
+		"both":                         {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
+		"letting in":                   {set(none), ok, true, "Letting in"},
+		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
+		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
+		"only absent":                  {set(none), absent, true, "Only absent ones"},
+		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
 	} {
 		got := stateOf(tt.s, tt.now, tt.seen)
 		if got.Word != tt.want || got.Sign == "" || got.Sentence == "" || got.Key == "" {
