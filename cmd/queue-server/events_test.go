@@ -77,6 +77,42 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestApplyDuringAnEvent: to correct a text of it takes back nothing that it has set.
+func TestApplyDuringAnEvent(t *testing.T) {
+	c := newClerk(t)
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	begun, opens := at(-time.Minute), at(time.Hour)
+	file := func(perMinute, text string) string {
+		return config(t, `zones:
+  - zoneId: TICKETS
+    perMinute: `+perMinute+`
+    mode: closed
+    events:
+      - {name: noon, preQueueAt: `+begun+`, opensAt: `+opens+`, settings: {perMinute: 6000, mode: queue, invitation: members}, texts: {before: {default: `+text+`}}}
+`)
+	}
+	if done := c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--yes"); done.status != cli.ExitOK {
+		t.Fatalf("apply: %+v", done)
+	}
+	settings := func() string { return c.types(t, "zones", "get", "TICKETS", "--json").out }
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for tries := 0; !strings.Contains(settings(), `"perMinute":6000`); tries++ {
+		if tries == 200 {
+			t.Fatalf("nobody gathers: %s", settings())
+		}
+		<-tick.C
+	}
+	if same := c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--check"); same.status != cli.ExitOK {
+		t.Errorf("what the event has set differs from the file: %s", same.out)
+	}
+	done := c.types(t, "zones", "apply", "-f", file("60", "Now"), "--yes")
+	if done.status != cli.ExitOK || strings.Contains(done.out, "6000 ->") || !strings.Contains(settings(), `"invitation":"members"`) {
+		t.Errorf("a text is corrected: %+v\n%s", done, settings())
+	}
+	says(t, "another limit", c.types(t, "zones", "apply", "-f", file("70", "Now"), "--check"), cli.ExitDiffers, "perMinute  6000 -> 70")
+}
+
 // TestBadEvents: what cannot be is refused, whichever way it comes, and nothing is changed.
 func TestBadEvents(t *testing.T) {
 	c := newClerk(t)

@@ -21,7 +21,7 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
-				adopt: func(want *zone.Settings, is zone.Settings) { want.EventState = is.EventState },
+				adopt: func(want *zone.Settings, is zone.Settings) { *want = want.During(is) },
 				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone, get: s.Zone, remove: s.Delete,
 				all: func(ctx context.Context) ([]zone.Settings, error) {
 					reply, err := s.Zones(ctx)
