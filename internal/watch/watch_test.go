@@ -32,15 +32,15 @@ var start = time.Unix(1_800_000_000, 0)
 type lines struct {
 	store.Viewer
 
-	mu      sync.Mutex
-	zones   []string
+	mu    sync.Mutex
+	zones []string
 	// settings are those of the only zone, if they are not the usual ones.
 	settings *zone.Settings
 	listErr  error
-	stats   map[string]line.Stats
-	errs    map[string]error
-	hung    map[string]bool
-	asked   []string
+	stats    map[string]line.Stats
+	errs     map[string]error
+	hung     map[string]bool
+	asked    []string
 	// takes is how long each answer takes.
 	takes time.Duration
 }
