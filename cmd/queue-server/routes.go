@@ -74,8 +74,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
-	e.GET("/wait/:zoneId", r.page.Get, r.familiar, packed)
-	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
+	e.GET("/wait/:zoneId", r.page.Get, packed, r.familiarPage)
+	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, packed, r.familiarPage)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part, packed)
@@ -114,6 +114,16 @@ func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.secretsDiffer(); err != nil {
 			return err
+		}
+		return next(c)
+	}
+}
+
+// familiarPage is familiar for people.
+func (r rooms) familiarPage(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := r.secretsDiffer(); err != nil {
+			return r.page.Refuse(c, err)
 		}
 		return next(c)
 	}
