@@ -181,16 +181,17 @@ func (r rooms) gateway() http.Handler {
 	return e
 }
 
-// siteGate are the routes of the site's listener. Gateways ask with any method there, too.
+// siteGate are the routes of the site's listener. Gateways ask with any method there, too. Where secrets differ, those
+// inside would seem to have no session.
 func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
-		e.Match(reading, path, r.site.Ask)
-		e.RouteNotFound(path, r.site.Ask)
+		e.Match(reading, path, r.site.Ask, r.familiar)
+		e.RouteNotFound(path, r.site.Ask, r.familiar)
 	}
 	e.Match(reading, "/healthz", alive)
-	e.Match(reading, "/readyz", r.standing)
+	e.Match(reading, "/readyz", r.standing, r.familiar)
 	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
 	return e
