@@ -151,6 +151,22 @@ func (s Settings) over(now time.Time) Settings {
 	return next
 }
 
+// During is the settings, which are those between events, as they are while an event of what is in force is under
+// way: what that has changed is let be.
+func (s Settings) During(is Settings) Settings {
+	next := s
+	next.EventState = is.EventState
+	if p := is.EventState.Now; p != nil {
+		for name, before := range p.Before {
+			x, as := Table.Find(name), Defaults(s.ZoneID)
+			if x != nil && x.Parse(&as, before) == nil && x.Same(as, s) {
+				x.Take(&next, is)
+			}
+		}
+	}
+	return next
+}
+
 // Skip is the zone without a step that is to come; fault says why that cannot be.
 func (s Settings) Skip(step event.Step, now time.Time) (next Settings, fault string) {
 	next = s

@@ -59,6 +59,10 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 			if line.Waiting > 0 || !seen {
 				all.warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
 			}
+		case now.Mode == zone.ModeClosed && gathers != "":
+			all.add("Newcomers are turned away. Those who wait keep their places, and nobody is let in before %s opens.", gathers)
+		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
+			all.add("Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.")
 		case now.Mode == zone.ModeClosed:
 			all.add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
 		default:
@@ -68,6 +72,8 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 
 	if now.PerMinute != was.PerMinute {
 		switch {
+		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
+			all.warn("That holds nobody while its mode is open: everybody is let in. Set the mode to queue.")
 		case now.PerMinute == 0:
 			all.add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
 			all.add("Those who are in already stay in.")
