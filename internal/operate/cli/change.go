@@ -159,7 +159,7 @@ func (c *connection) resume() *cobra.Command {
 			case was.PerMinute > 0:
 				return nil, nil
 			}
-			limit, err := s.limitBefore(ctx, was.ZoneID)
+			limit, err := s.limitBefore(ctx, &was)
 			return map[string]any{perMinuteKey: limit}, err
 		})
 	command.Flags().Int64Var(&perMinute, "per-minute", 0, "`N`, the limit; the last one that was not 0, from the record of changes, when absent")
@@ -167,8 +167,8 @@ func (c *connection) resume() *cobra.Command {
 }
 
 // limitBefore returns the limit that a paused zone had before, from the record.
-func (s *session) limitBefore(ctx context.Context, zoneID string) (int64, error) {
-	reply, err := s.Changes(ctx, zoneID, zone.MaxChanges)
+func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64, error) {
+	reply, err := s.Changes(ctx, paused.ZoneID, zone.MaxChanges)
 	if err != nil {
 		return 0, err
 	}
@@ -176,10 +176,10 @@ func (s *session) limitBefore(ctx context.Context, zoneID string) (int64, error)
 		if c.Was == nil || c.Now == nil {
 			break // what was before is another zone of that name
 		}
-		if c.Was.PerMinute > 0 {
-			return c.Was.PerMinute, nil
+		if limit := paused.PausedFrom(c.Was, c.Now); limit > 0 {
+			return limit, nil
 		}
 	}
 	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones resume %s --per-minute N",
-		zoneID, zoneID)
+		paused.ZoneID, paused.ZoneID)
 }
