@@ -171,6 +171,22 @@ func (s Settings) During(is Settings) Settings {
 	return next
 }
 
+// Overridden are the settings that a change from was has made and that the event which is announced sets otherwise when it begins,
+// as they are then: all in then. step begins it.
+func (s Settings) Overridden(was Settings) (then Settings, all []*Setting, step event.Step, atMillis int64) {
+	p := s.EventState.Now
+	if then = s; p == nil || p.Phase != event.PhaseAnnounced {
+		return then, nil, "", 0
+	}
+	for _, x := range Table.Differences(was, s) {
+		if value, set := p.Event.Settings[x.Name]; set && x.Parse(&then, value) == nil && !x.Same(then, s) {
+			all = append(all, x)
+		}
+	}
+	step, atMillis = p.Next()
+	return then, all, step, atMillis
+}
+
 // PausedFrom is the limit that a change of the zone set to 0, as far as that is one to go back to; else 0. That of an event
 // is not, once the event is over: then it is the one from before that.
 func (s *Settings) PausedFrom(was, now *Settings) int64 {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -63,8 +65,23 @@ func (s *session) tell(c change) error {
 	for _, d := range changed {
 		s.say("  %v", d)
 	}
+	s.sayOverridden(c)
 	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) string { return d.was }))
 	return nil
+}
+
+// sayOverridden warns of what the event that comes next sets otherwise.
+func (s *session) sayOverridden(c change) {
+	then, settings, step, at := c.now.Value.Overridden(c.was)
+	for _, x := range settings {
+		name := c.now.Value.EventState.Now.Event.Name
+		when := "once its " + string(step) + " is held no more"
+		if at != event.Never {
+			when = fmt.Sprintf("at %s; to stop that: queue-server events hold %s %s %s",
+				time.UnixMilli(at).UTC().Format(time.RFC3339), c.was.ZoneID, name, step)
+		}
+		s.say("BUT EVENT %s sets %s=%s %s", name, x.Name, x.Text(then), when)
+	}
 }
 
 // effect says what a zone does now.
@@ -132,6 +149,7 @@ func (c *connection) pause() *cobra.Command {
 		default:
 			s.say("%s is paused. %s", id, pauseEffect(made.now.Value))
 			s.say("  perMinute %d -> 0", made.was.PerMinute)
+			s.sayOverridden(made)
 			s.say("To undo: queue-server zones resume %s --per-minute %d", id, made.was.PerMinute)
 		}
 		return nil
