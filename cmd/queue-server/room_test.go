@@ -125,6 +125,20 @@ func TestOtherSecretsOnThePage(t *testing.T) {
 	}
 }
 
+// TestOtherSecretsAtTheGate: those inside are not sent to the waiting page by a server that cannot read their sessions.
+func TestOtherSecretsAtTheGate(t *testing.T) {
+	r, _ := testRooms(t, nil)
+	r.secretsDiffer = func() error { return line.ErrSecrets }
+	h := openapitest.Site.Handler(t, r.siteGate())
+	for _, path := range []string{"/site/SHOP", "/site/SHOP/cart", "/readyz"} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) {
+			t.Errorf("%s: %d %q", path, rec.Code, rec.Body)
+		}
+	}
+}
+
 func TestReadyWithoutTheStoreWhereAZoneIsAdmittedTo(t *testing.T) {
 	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
 	r.health.alone = func(context.Context) int { return 2 }

@@ -18,7 +18,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -182,16 +181,17 @@ func (r rooms) gateway() http.Handler {
 	return e
 }
 
-// siteGate are the routes of the site's listener. Gateways ask with any method there, too.
+// siteGate are the routes of the site's listener. Gateways ask with any method there, too. Where secrets differ, those
+// inside would seem to have no session.
 func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
-		e.Match(reading, path, r.site.Ask)
-		e.RouteNotFound(path, r.site.Ask)
+		e.Match(reading, path, r.site.Ask, r.familiar)
+		e.RouteNotFound(path, r.site.Ask, r.familiar)
 	}
 	e.Match(reading, "/healthz", alive)
-	e.Match(reading, "/readyz", r.gating)
+	e.Match(reading, "/readyz", r.standing, r.familiar)
 	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
 	return e
@@ -283,15 +283,6 @@ func (r rooms) standing(c echo.Context) error {
 		return echo.ErrServiceUnavailable
 	}
 	return c.String(http.StatusOK, "ready\n")
-}
-
-// gating is GET /readyz of the site's listener. A server with other secrets than those of the others
-// on its store takes the others' sessions for none.
-func (r rooms) gating(c echo.Context) error {
-	if err := r.health.ready(c.Request().Context()); errors.Is(err, line.ErrSecrets) {
-		return fmt.Errorf("not ready: %w", err)
-	}
-	return r.standing(c)
 }
 
 func (r rooms) metrics() http.Handler {
