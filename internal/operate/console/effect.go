@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -100,10 +101,23 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	all.rest(was, now, line.Waiting, waiting)
 	all.page(was, now)
 	all.events(was, now, waiting, at)
+	all.overridden(was, now)
 	if !seen {
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
 	return all
+}
+
+// overridden adds what the event that comes next sets otherwise.
+func (s *says) overridden(was, now zone.Settings) {
+	then, settings, step, at := now.Overridden(was)
+	for _, x := range settings {
+		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: millisToMoment(at), Full: true, Tail: "."}
+		if at == event.Never {
+			one = say{Warn: true, Text: strings.TrimSuffix(one.Text, ", at") + ", once " + nouns[step] + " is held no more."}
+		}
+		*s = append(*s, one)
+	}
 }
 
 // flow adds how evenly a line enters.

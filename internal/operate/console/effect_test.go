@@ -139,6 +139,26 @@ func TestEffects(t *testing.T) {
 			t.Errorf("open while people gather:\n%s", got)
 		}
 	}
+	announced := limit(600)
+	announced.EventState.Now = &event.Progress{
+		Event: event.Event{Name: "noon", Settings: event.Values{"perMinute": "6000"}}, Phase: event.PhaseAnnounced,
+		PreQueueAtMillis: at.Add(time.Minute).UnixMilli(), OpensAtMillis: at.Add(time.Minute).UnixMilli(),
+	}
+	stopped, same := announced, announced
+	stopped.PerMinute, same.PerMinute = 0, 6000
+	const sets = "! noon sets it otherwise, limit: 6,000 a minute, at 12:00 UTC.\n"
+	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, sets) {
+		t.Errorf("a pause a minute before an event that lifts it:\n%s", got)
+	}
+	if got := told(effects(announced, same, line, true, at)); strings.Contains(got, "otherwise") {
+		t.Errorf("what the event sets, too:\n%s", got)
+	}
+	stopped.EventState.Now = &event.Progress{
+		Event: announced.EventState.Now.Event, Phase: event.PhaseAnnounced, Held: event.StepOpens, PreQueueAtMillis: event.Never, OpensAtMillis: event.Never,
+	}
+	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the opening is held no more.\n") {
+		t.Errorf("a pause, and the opening is held:\n%s", got)
+	}
 	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
 	if !strings.HasSuffix(got, unknown) {
 		t.Errorf("store away:\n%s", got)
