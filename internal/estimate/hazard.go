@@ -23,13 +23,12 @@ const (
 	few, fewBefore, fewAged = 10.0, 50.0, 100.0
 	// doubt and doubtAged are how many departures it takes to believe that this crowd differs.
 	doubt, doubtAged = 0.5, 5.0
-	// fade is by which power of the time waited the hazard falls where nobody has waited so long
-	// yet, latest how much of the parts before counts beside the last one for how high it was.
-	fade, latest = 0.2, 0.6
+	// latest is how much of the parts before counts beside the last one for how high the hazard was last.
+	latest = 0.6
 	// even is how much the hazard in a part is taken to be the same all through an interval in which one left.
 	even = 0.1
 	// head is by how much likelier what was seen must be before people are taken to leave by time, as a logarithm.
-	head = 3.0
+	head = 1.5
 	// flatAged is how many leave in the first of the ages where nothing is known.
 	flatAged = 0.01
 )
@@ -226,17 +225,15 @@ func (m *Model) learnTime(h *hazard, lately *counts, known bool) {
 	for b, c := range lately.time {
 		differs.add(cell{c.events, c.exposure * m.before.time[b].rate(flatAged, 2)}, 1)
 	}
-	// last is per millisecond, and middle where that was, times how many were seen.
-	last, middle := cell{flatAged * few, few * firstAge}, few*firstAge*firstAge
+	last := cell{flatAged * few, few * firstAge} // per millisecond
 	for b, c := range lately.time {
-		long, at := borders[b+1]-borders[b], (borders[b+1]+borders[b])/2
-		expected := last.rate(0, 0) * math.Pow(min(1, middle/last.exposure/at), fade) * long
+		long := borders[b+1] - borders[b]
+		expected := last.rate(0, 0) * long
 		if known {
 			expected = m.before.time[b].rate(expected, few) * differs.rate(0, 0)
 		}
 		last.scale(latest)
 		last.add(cell{c.events, c.exposure * long}, 1)
-		middle = latest*middle + c.exposure*long*at
 		h.time[b+1] = h.time[b] + c.rate(expected, fewAged)
 	}
 }

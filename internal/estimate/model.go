@@ -19,10 +19,10 @@ const (
 	keep = 0.85
 	// gain is by how much a new table follows what was measured, pull how much more of it for each
 	// part of the wait by which they differ: what is within chance moves nobody, what is not does.
-	gain, pull = 0.1, 1.0
+	gain, pull = 0.1, 2.0
 	// steady is by how much of a wait the told time of entry moves at most between two polls; a told wait that is by
 	// more than tooLate too long, or by tooSoon too short, moves by more.
-	steady, tooLate, tooSoon = 0.1, 1.3, 1.4
+	steady, tooLate, tooSoon = 0.1, 1.2, 1.4
 	// late is how long it takes, beyond the grace, until somebody who did not come is seen: half
 	// of what most samples are apart, in milliseconds.
 	late = 250.0
