@@ -113,6 +113,23 @@ func TestALine(t *testing.T) {
 	}
 }
 
+// TestWhoHasGoneIsInNobodysWay: a place in line that nobody comes back for makes nobody wait, long before it is swept.
+func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 10)
+		r.ask(gateway, "GET", "/", opens...)
+		led(t, gateway, r.ask(gateway, "GET", "/", opens...)) // and goes away
+		r.forward(13 * time.Second)
+		page, form := r.ask(gateway, "GET", "/cart", opens...), r.askAt(r.bare, gateway, "POST", "/pay", opens...)
+		r.forward(7 * time.Second)
+		later := r.askAt(r.bare, gateway, "POST", "/pay", opens...)
+		if page.Code != 200 || cookie(page) == "" || cookie(form) != "" || later.Code != 200 {
+			t.Errorf("%s: %d, a form beyond the limit %d, and later %d", gateway, page.Code, form.Code, later.Code)
+		}
+	}
+}
+
 // TestExchange: a pass in the URL becomes a session, is taken out of the URL, and does so once.
 func TestExchange(t *testing.T) {
 	t.Parallel()
@@ -356,6 +373,34 @@ func TestALongHost(t *testing.T) {
 	to := led(t, "nginx", r.askAt(r.bare, "nginx", "GET", "/cart", with(opens, "X-Original-Host", strings.Repeat("!", 8000))...))
 	if !strings.HasPrefix(to, roomURL+"/wait/SHOP?to=%2Fcart&token=") || len(to) > 200 {
 		t.Errorf("led to %d bytes: %.100s", len(to), to)
+	}
+}
+
+// TestWhatCachesKeep: nothing with a session, whatever the shop says; Envoy, which hands the header on to the visitor, gets none without.
+func TestWhatCachesKeep(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 10)
+		shown := r.pass(zoneID, time.Minute)
+		want := map[string]*httptest.ResponseRecorder{
+			"private, no-store": r.ask(gateway, "GET", "/api", site.AppHeader, shown),
+			"no-store":          r.ask(gateway, "GET", "/api"),
+		}
+		inside := "no-store"
+		if gateway == "envoy" {
+			inside = ""
+		}
+		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, r.session(zoneID, time.Hour)); w.Header().Get("Cache-Control") != inside {
+			t.Errorf("%s, inside: %v", gateway, w.Header())
+		}
+		if w := r.ask(gateway, "GET", "/cart", opens...); w.Header().Get("Cache-Control") != "private, no-store" || cookie(w) == "" {
+			t.Errorf("%s, let in: %v", gateway, w.Header())
+		}
+		for caching, w := range want {
+			if w.Header().Get("Cache-Control") != caching {
+				t.Errorf("%s: %d %v, want %s", gateway, w.Code, w.Header(), caching)
+			}
+		}
 	}
 }
 

@@ -143,6 +143,7 @@ func converse(c net.Conn, text string) (string, error) {
 func renewed(t *testing.T, r *Redis) {
 	t.Helper()
 	n := r.Nodes[1]
+	keepsConnections(t, n)
 	before, err := os.ReadFile(n.Etc("ca.pem"))
 	if err != nil {
 		t.Fatal(err)
@@ -172,10 +173,52 @@ func renewed(t *testing.T, r *Redis) {
 	keepsAuthority(t, r)
 	r.put(t, "queue", old)
 	n.Secrets(t, "reload")
+	rotates(t, r)
 	for _, n := range r.Nodes {
 		n.Secrets(t, "reload")
 	}
 	r.AwaitWhole(t)
+}
+
+// keepsConnections: each day a node looks for what was renewed. Where nothing was, nobody
+// who is connected notices, neither servers nor the replica, whose connection is looked at.
+func keepsConnections(t *testing.T, n *Node) {
+	t.Helper()
+	replica := func() string {
+		said, err := n.Admin(t.Context(), "client", "list", "type", "replica")
+		id, _, _ := strings.Cut(said, " ")
+		if err != nil || !strings.HasPrefix(id, "id=") {
+			t.Fatalf("the replica's connection: %v %s", err, said)
+		}
+		return id
+	}
+	before := replica()
+	n.Secrets(t, "reload")
+	if after := replica(); after != before {
+		t.Errorf("the replica's connection was %s, and is %s", before, after)
+	}
+}
+
+// rotates: password_version makes all passwords anew, that with which a node speaks to its
+// own Redis among them, and the one before it is known until the next.
+func rotates(t *testing.T, r *Redis) {
+	t.Helper()
+	next := func(user string) string { return strings.Repeat(user[:1]+"2", 24) }
+	for _, value := range []func(string) string{next, r.Password} {
+		for user := range passwords {
+			r.put(t, user, value(user))
+		}
+		for _, n := range r.Nodes {
+			n.Secrets(t, "reload")
+			for user := range passwords {
+				for _, password := range []string{r.Password(user), next(user)} {
+					if said, err := n.with(t.Context(), user, password, "ping"); err != nil {
+						t.Errorf("%s with one of two passwords: %v %s", user, err, said)
+					}
+				}
+			}
+		}
+	}
 }
 
 // keepsAuthority: who may write the authority's secrets, and cannot read them now,
