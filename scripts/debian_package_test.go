@@ -76,3 +76,24 @@ func TestDebianPackage(t *testing.T) {
 		do(t, control, "test", "-x", script)
 	}
 }
+
+// TestSettingsMayBeGone: dpkg does not bring back settings that an administrator has deleted,
+// and an upgrade goes through without them.
+func TestSettingsMayBeGone(t *testing.T) {
+	folder := t.TempDir()
+	settings := filepath.Join(folder, "environment")
+	script := do(t, ".", "sed", "s|^settings=.*|settings="+settings+"|; s|/run/systemd/system|"+folder+"/none|", "../deploy/debian/postinst")
+	for _, name := range []string{"systemd-sysusers", "deb-systemd-helper", "chown"} {
+		put(t, filepath.Join(folder, name), "#!/bin/sh\n", 0o755)
+	}
+	put(t, filepath.Join(folder, "dpkg-statoverride"), "#!/bin/sh\nexit 1\n", 0o755)
+	for _, there := range []bool{false, true} {
+		if there {
+			put(t, settings, "", 0o644)
+		}
+		do(t, ".", "env", "PATH="+folder+":"+os.Getenv("PATH"), "sh", "-c", script, "postinst", "configure", "0.1.0")
+	}
+	if i, err := os.Stat(settings); err != nil || i.Mode().Perm() != 0o640 {
+		t.Errorf("settings that are there: %v %v", i, err)
+	}
+}

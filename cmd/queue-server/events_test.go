@@ -22,6 +22,9 @@ func TestEvents(t *testing.T) {
     events:
       - {name: noon, preQueueAt: `+at(time.Hour)+`, opensAt: `+opens+`, endsAt: `+at(3*time.Hour)+`, order: draw,
          settings: {perMinute: 6000}, texts: {before: {default: At noon., de: Um zwölf.}}}
+      - {name: dusk, opensAt: `+at(5*time.Hour)+`, settings: {}, texts: {after: {}}}
+    sites:
+    message: {}
 `)
 	check := c.types(t, "zones", "apply", "-f", file, "--check")
 	for _, want := range []string{"noon: people gather, and nobody is let in; a draw gives them their places, with perMinute=6000", "noon: they are let in, as drawn", "the settings of before hold again"} {
@@ -47,6 +50,9 @@ func TestEvents(t *testing.T) {
 	if again := c.types(t, "zones", "apply", "-f", file, "--check"); again.status != cli.ExitOK {
 		t.Errorf("what the servers have set differs from the file: %s", again.out)
 	}
+	noon := "BUT EVENT noon sets perMinute=6000 at "
+	says(t, "paused", c.types(t, "zones", "pause", "TICKETS"), cli.ExitOK, noon, "to stop that: queue-server events hold TICKETS noon preQueue")
+	says(t, "resumed", c.types(t, "zones", "resume", "TICKETS"), cli.ExitOK, "perMinute 0 -> 600", noon)
 	for _, tt := range []struct {
 		args   []string
 		status int
@@ -61,7 +67,7 @@ func TestEvents(t *testing.T) {
 		{[]string{"move", "TICKETS", "noon", "opens", "noon"}, cli.ExitUsage, "is no time"},
 		{[]string{"skip", "TICKETS", "noon", "preQueue"}, cli.ExitUsage, "there is no draw"},
 		{[]string{"skip", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
-		{[]string{"hold", "TICKETS", "dusk", "opens"}, cli.ExitUsage, "neither next nor under way"},
+		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, "neither next nor under way"},
 		{[]string{"skip", "TICKETS", "noon", "opens"}, cli.ExitOK, "noon"},
 	} {
 		if got := c.types(t, append([]string{"events"}, tt.args...)...); got.status != tt.status || !strings.Contains(got.out+got.errOut, tt.says) {
@@ -72,6 +78,42 @@ func TestEvents(t *testing.T) {
 		early.value(t, "code") != "draw_unknown" {
 		t.Errorf("a list before the draw has closed: %d %s", early.status, early.body)
 	}
+}
+
+// TestApplyDuringAnEvent: to correct a text of it takes back nothing that it has set.
+func TestApplyDuringAnEvent(t *testing.T) {
+	c := newClerk(t)
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	begun, opens := at(-time.Minute), at(time.Hour)
+	file := func(perMinute, text string) string {
+		return config(t, `zones:
+  - zoneId: TICKETS
+    perMinute: `+perMinute+`
+    mode: closed
+    events:
+      - {name: noon, preQueueAt: `+begun+`, opensAt: `+opens+`, settings: {perMinute: 6000, mode: queue, invitation: members}, texts: {before: {default: `+text+`}}}
+`)
+	}
+	if done := c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--yes"); done.status != cli.ExitOK {
+		t.Fatalf("apply: %+v", done)
+	}
+	settings := func() string { return c.types(t, "zones", "get", "TICKETS", "--json").out }
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for tries := 0; !strings.Contains(settings(), `"perMinute":6000`); tries++ {
+		if tries == 200 {
+			t.Fatalf("nobody gathers: %s", settings())
+		}
+		<-tick.C
+	}
+	if same := c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--check"); same.status != cli.ExitOK {
+		t.Errorf("what the event has set differs from the file: %s", same.out)
+	}
+	done := c.types(t, "zones", "apply", "-f", file("60", "Now"), "--yes")
+	if done.status != cli.ExitOK || strings.Contains(done.out, "6000 ->") || !strings.Contains(settings(), `"invitation":"members"`) {
+		t.Errorf("a text is corrected: %+v\n%s", done, settings())
+	}
+	says(t, "another limit", c.types(t, "zones", "apply", "-f", file("70", "Now"), "--check"), cli.ExitDiffers, "perMinute  6000 -> 70")
 }
 
 // TestBadEvents: what cannot be is refused, whichever way it comes, and nothing is changed.

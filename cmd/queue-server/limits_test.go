@@ -74,7 +74,7 @@ func TestLimitsApply(t *testing.T) {
 	c := limitsClerk(t)
 	file := config(t, `limits:
   - {name: search, rules: [{algorithm: fixed_window, limit: 50, windowSeconds: 1}], onStoreFailure: closed}
-  - {name: new, rules: [{algorithm: fixed_window, limit: 1, windowSeconds: 1}]}
+  - {name: new, rules: [{algorithm: fixed_window, limit: 1, windowSeconds: 1}], key: [], tiers: {}}
 `)
 	// That is policy api, and those of the guard.
 	unlisted := fmt.Sprintf("%d not in the file, left alone (--prune deletes them).", 1+len(guard.Policies()))

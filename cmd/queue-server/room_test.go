@@ -17,7 +17,9 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
@@ -99,6 +101,41 @@ func TestReadyIsAProblemWhileTheStoreIsAway(t *testing.T) {
 	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) ||
 		rec.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %q %v", rec.Code, rec.Body, rec.Header())
+	}
+}
+
+// TestOtherSecretsOnThePage: a person is shown a page that comes again, with all that its address asks for, and takes no place.
+func TestOtherSecretsOnThePage(t *testing.T) {
+	r, _ := testRooms(t, nil)
+	var err error
+	if r.page, err = page.New(nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r.origins, err = cors.New(nil); err != nil {
+		t.Fatal(err)
+	}
+	r.secretsDiffer = func() error { return line.ErrSecrets }
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		rec := httptest.NewRecorder()
+		openapitest.Public.Handler(t, r.public()).ServeHTTP(rec, httptest.NewRequest(method, "/wait/SHOP?to=/cart&again=1", nil))
+		if h := rec.Header(); rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "Your place is kept") ||
+			strings.Contains(rec.Body.String(), "<script") || h.Get("Refresh") == "" || h.Get("Retry-After") == "" || h.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %d %q %v", method, rec.Code, rec.Body, h)
+		}
+	}
+}
+
+// TestOtherSecretsAtTheGate: those inside are not sent to the waiting page by a server that cannot read their sessions.
+func TestOtherSecretsAtTheGate(t *testing.T) {
+	r, _ := testRooms(t, nil)
+	r.secretsDiffer = func() error { return line.ErrSecrets }
+	h := openapitest.Site.Handler(t, r.siteGate())
+	for _, path := range []string{"/site/SHOP", "/site/SHOP/cart", "/readyz"} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) {
+			t.Errorf("%s: %d %q", path, rec.Code, rec.Body)
+		}
 	}
 }
 

@@ -73,8 +73,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
-	e.GET("/wait/:zoneId", r.page.Get, r.familiar, packed)
-	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, r.familiar, packed)
+	e.GET("/wait/:zoneId", r.page.Get, packed, r.familiarPage)
+	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, packed, r.familiarPage)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part, packed)
@@ -113,6 +113,16 @@ func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.secretsDiffer(); err != nil {
 			return err
+		}
+		return next(c)
+	}
+}
+
+// familiarPage is familiar for people.
+func (r rooms) familiarPage(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := r.secretsDiffer(); err != nil {
+			return r.page.Refuse(c, err)
 		}
 		return next(c)
 	}
@@ -171,16 +181,17 @@ func (r rooms) gateway() http.Handler {
 	return e
 }
 
-// siteGate are the routes of the site's listener. Gateways ask with any method there, too.
+// siteGate are the routes of the site's listener. Gateways ask with any method there, too. Where secrets differ, those
+// inside would seem to have no session.
 func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
-		e.Match(reading, path, r.site.Ask)
-		e.RouteNotFound(path, r.site.Ask)
+		e.Match(reading, path, r.site.Ask, r.familiar)
+		e.RouteNotFound(path, r.site.Ask, r.familiar)
 	}
 	e.Match(reading, "/healthz", alive)
-	e.Match(reading, "/readyz", r.standing)
+	e.Match(reading, "/readyz", r.standing, r.familiar)
 	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
 	return e

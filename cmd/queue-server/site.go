@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
@@ -40,6 +41,9 @@ func checkRoomURL(text string) error {
 	if text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.String() != text ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("%q is no address such as https://queue.shop.example", text)
+	}
+	if strings.Trim(u.Path, "/") != "" {
+		return fmt.Errorf("%q has a path, below which the waiting page does not work: give the room a name of its own, such as https://queue.shop.example", text)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@
 // but between two polls of one visitor by no more than a tenth of the wait (steady), unless it is far off.
 //
 // Of the released, the store's slot knows the log of admissions and who came of those before; the hazard knows how people leave. The
-// table has the mean of the two (near).
+// table has the mean of the two, or the store's where that is earlier and people leave by the share of their wait (near).
 //
 // # The range
 //

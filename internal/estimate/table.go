@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"math"
-
 	"sort"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -96,8 +95,11 @@ func (m *Model) near(t *Table, s *line.Sample) {
 	t.slot = entry
 	if ours := entry - first; ours > 0 && s.State.WindowLimit >= smallLimit {
 		// The store reckons with the share that came of those released before, this with how people leave.
-		// Each is late in another way: the mean of the two is nearer than either.
-		t.slot = first + math.Sqrt(ours*max(0, t.opens-first))
+		// Each is late in another way: the mean of the two is nearer than either. Where people leave by the share of
+		// their wait, the store is nearer if it has the earlier slot.
+		theirs := max(0, t.opens-first)
+		mean := math.Sqrt(ours * theirs)
+		t.slot = first + mean - (1-m.hazard.timed)*max(0, mean-theirs)
 	}
 	t.points = append(t.points, point{micros: t.edge, entry: entry})
 	for i := range t.points {

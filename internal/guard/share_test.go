@@ -93,3 +93,28 @@ func TestAShareIsOfOneZone(t *testing.T) {
 		t.Error("in another zone:", err)
 	}
 }
+
+// TestAShareIsThatOfTheNewSettings: who was refused while the zone's limit was lowered is
+// not refused from memory when it is raised again.
+func TestAShareIsThatOfTheNewSettings(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, guard.Policies()...)
+	join := func() error {
+		return r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.9"})
+	}
+	r.store.settings.PerMinute = 6_000
+	for range 300 {
+		if err := join(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.store.settings.PerMinute = 60
+	if err := join(); !errors.Is(err, guard.ErrRefused) {
+		t.Fatal("while it is lowered:", err)
+	}
+	r.store.settings.PerMinute = 6_000
+	r.clock.forward(time.Second)
+	if err := join(); err != nil {
+		t.Error("a second after it is raised:", err)
+	}
+}

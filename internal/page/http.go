@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,9 +102,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if seat.token = a.Token; a.CanEnter() {
 		there = withPass(to, a.Pass)
 	}
-	if there != "" {
-		seat.token = "" // who comes back finds the admission by the clientId, or a new place
-	}
+	seat.used = there != "" // who comes back finds the admission, or a new place
 	seat.write(c, zoneID)
 	if a.CanEnter() {
 		if there != "" {
@@ -142,12 +141,12 @@ func opened(header http.Header) bool {
 func (h *HTTP) Leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c, zoneID)
-	if seat.token != "" {
+	if seat.waits() {
 		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
-			return err
+			return h.Refuse(c, err)
 		}
 	}
-	seat.token = ""
+	seat.token, seat.used = "", false
 	seat.write(c, zoneID)
 	l := h.locales.choose(accepted(c.Request()))
 	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
@@ -157,14 +156,27 @@ func (h *HTTP) Leave(c echo.Context) error {
 	return h.show(c, l, &view{State: left, Again: with(c, AgainParameter)}, settings)
 }
 
+// Refuse shows one for whom nothing can be done now a page that browsers load again by themselves. It has no
+// script: what the address asks for, such as again=1, is still to be done.
+func (h *HTTP) Refuse(c echo.Context, err error) error {
+	l, v := h.locales.choose(accepted(c.Request())), &view{}
+	if v.refuse(err, accepted(c.Request())); v.RefreshSeconds > 0 {
+		seconds := strconv.FormatInt(v.RefreshSeconds, 10)
+		c.Response().Header().Set(echo.HeaderRetryAfter, seconds)
+		c.Response().Header().Set("Refresh", seconds)
+		v.RefreshSeconds = 0
+	}
+	return h.show(c, l, v, zone.Settings{ZoneID: c.Param("zoneId")})
+}
+
 // ask polls the place of the cookie, or joins where there is none.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) (answer.Answer, error) {
 	if s.token != "" {
 		a, err := h.entry.Poll(ctx, zoneID, s.token)
-		if !errors.Is(err, token.ErrInvalid) {
+		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
-		s.token = "" // of another installation, or of an old secret
+		s.token, s.used = "", false // of another installation, or of an old secret; or an admission that is over
 	}
 	if s.client == "" {
 		*s = newSeat()
@@ -252,8 +264,15 @@ const (
 	clientBytes = 16
 )
 
-// seat is what the cookie keeps: the clientId, and the newest token or "".
-type seat struct{ client, token string }
+// seat is what the cookie keeps: the clientId, and the newest token or "". used: the visitor was led on with
+// the pass. The token still finds the admission; the clientId does not, where the place was handed over.
+type seat struct {
+	client, token string
+	used          bool
+}
+
+// waits reports whether there may be a place in line.
+func (s *seat) waits() bool { return s.token != "" && !s.used }
 
 // The query parameters with which somebody leads to the page, besides `to`. The page acts
 // on them once, and then shows itself at an address without them.
@@ -300,8 +319,8 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
 		s = newSeat()
 	}
-	if tok := q.Get(TokenParameter); s.token == "" && h.wait.TakenWithin(zoneID, tok, handover) {
-		s.token = tok
+	if tok := q.Get(TokenParameter); !s.waits() && h.wait.TakenWithin(zoneID, tok, handover) {
+		s.token, s.used = tok, false
 	}
 	s.write(c, zoneID)
 	if shown := q.Get(TicketParameter); shown != "" && len(shown) <= ticket.MaxTicket {
@@ -321,7 +340,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 
 // waits reports whether the place may still stand: also where nobody can tell now.
 func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
-	if s.token == "" {
+	if !s.waits() {
 		return false
 	}
 	a, err := h.entry.Poll(ctx, zoneID, s.token)
@@ -342,13 +361,18 @@ func readCookie(c echo.Context, zoneID string) (s seat) {
 	if !ok || len(client) != 2*clientBytes {
 		return seat{}
 	}
-	return seat{client: client, token: token}
+	token, _, used := strings.Cut(token, ".")
+	return seat{client: client, token: token, used: used}
 }
 
 // write sets the cookie, on the page's own path. The script writes it, too.
 func (s seat) write(c echo.Context, zoneID string) {
+	value := s.client + "." + s.token
+	if s.used {
+		value += "."
+	}
 	c.SetCookie(&http.Cookie{
-		Name: cookiePrefix + zoneID, Value: s.client + "." + s.token, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
+		Name: cookiePrefix + zoneID, Value: value, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
 		SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
 	})
 }

@@ -92,6 +92,13 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	return r.says(r.Store.Join(ctx, zoneID, id, former...))
 }
 
+func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if r.away != nil {
+		return r.away
+	}
+	return r.Store.Leave(ctx, zoneID, p)
+}
+
 func (r *room) says(a line.Answer, err error) (line.Answer, error) {
 	if r.told != nil && err == nil && a.Status == line.Waiting {
 		r.told(&a)
@@ -491,12 +498,39 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
+// TestATurnThatWasHandedOver: who closes the browser on the way to the shop, and comes back, has the turn still.
+func TestATurnThatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+	must(t, err)
+	b := r.browser()
+	b.get("?to=/cart&token=" + a.Token)
+	r.now = r.now.Add(7 * time.Second)
+	first, again := b.get("?to=/cart"), b.get("?to=/cart")
+	if at := first.Header().Get("Location"); at == "" || again.Header().Get("Location") != at {
+		t.Errorf("led to %q, then %d to %q", at, again.Code, again.Header().Get("Location"))
+	}
+	b.get("?to=/cart&again=1") // the gate does not take that pass: a new place is what helps
+	if w := b.get("?to=/cart"); strings.Contains(w.Header().Get("Location"), page.PassParameter) {
+		t.Errorf("again led to %s", w.Header().Get("Location"))
+	}
+}
+
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.get("")
+	r.away = line.ErrStoreUnavailable
+	w := b.ask(http.MethodPost, "/wait/"+zoneID)
+	shows(t, w, http.StatusServiceUnavailable, "One moment, please", "Your place is kept")
+	if w.Header().Get("Refresh") != "5" || w.Header().Get("Retry-After") != "5" {
+		t.Errorf("the page is not loaded again: %v", w.Header())
+	}
+	r.away = nil
 	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)

@@ -215,16 +215,19 @@ $('now').addEventListener('click', async () => {
 // The place is kept in the cookie that the server reads, too.
 const cookie = `waitingroom-${data.zone}`;
 let draw;
+const kept = () => (document.cookie.split('; ').find((c) => c.startsWith(`${cookie}=`)) ?? '').slice(cookie.length + 1).split('.');
+function keep(value) {
+  document.cookie = `${cookie}=${value}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
+}
 const storage = {
   getItem() {
-    const found = document.cookie.split('; ').find((c) => c.startsWith(`${cookie}=`));
-    const [clientId, token] = (found ?? '=').slice(cookie.length + 1).split('.');
+    const [clientId, token, used] = kept();
     try {
       draw ??= JSON.parse(localStorage.getItem(cookie)) ?? undefined;
     } catch {
       // It is forbidden: what was seen before an opening is kept as long as the page.
     }
-    return JSON.stringify({ clientId, token, draw });
+    return JSON.stringify({ clientId, token: used === undefined ? token : '', draw });
   },
   setItem(_, value) {
     const { clientId, token, draw: newest } = JSON.parse(value);
@@ -236,7 +239,7 @@ const storage = {
       // As above.
     }
     draw = newest ?? draw;
-    document.cookie = `${cookie}=${clientId}.${token}; path=${location.pathname}; max-age=604800; samesite=lax${data.secure ? '; secure' : ''}`;
+    keep(`${clientId}.${token}`);
   },
 };
 
@@ -265,9 +268,11 @@ function onWake(woke) {
 const room = { url: location.origin, zone: data.zone, ticket: data.ticket, storage };
 const stop = new AbortController();
 
-// forget lets the place go, once it is used: who comes back finds the admission by the
-// clientId while it is good, or a new place.
-const forget = () => storage.setItem('', JSON.stringify({ clientId: JSON.parse(storage.getItem()).clientId, token: '' }));
+// use notes that the place is used: who comes back finds the admission while it is good, or a new place.
+function use() {
+  const [clientId, token] = kept();
+  if (token) keep(`${clientId}.${token}.`);
+}
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
 function enter({ pass, admittedAt, expiresAt }) {
@@ -279,9 +284,9 @@ function enter({ pass, admittedAt, expiresAt }) {
   if (to) {
     to.search += `${to.search ? '&' : '?'}${data.passParameter}=${encodeURIComponent(pass)}`;
     to.hash ||= location.hash;
-    $('enter').addEventListener('click', forget);
+    $('enter').addEventListener('click', use);
     if (document.visibilityState === 'visible') {
-      forget();
+      use();
       location.replace(to);
       return;
     }
@@ -294,7 +299,7 @@ function enter({ pass, admittedAt, expiresAt }) {
   const tick = () => {
     const left = end - Date.now();
     if (left <= 0) {
-      forget(); // it may have been used from another tab
+      use(); // it may have been used from another tab
       show('lost');
       return;
     }

@@ -105,7 +105,15 @@ func (x *Setting[T]) Same(a, b T) bool {
 	if x.At == nil {
 		return x.Say(a) == x.Say(b)
 	}
-	return reflect.DeepEqual(x.Value(a), x.Value(b))
+	return reflect.DeepEqual(x.Value(a), x.Value(b)) || x.Of != "" && reflect.DeepEqual(x.reread(a), x.reread(b))
+}
+
+// reread is the value as it is once it was kept: what is empty in it is what is left out.
+func (x *Setting[T]) reread(s T) any {
+	if err := x.Decode(&s, func(at any) error { return json.Unmarshal([]byte(x.json(s)), at) }); err != nil {
+		return err // never: it has been JSON
+	}
+	return x.Value(s)
 }
 
 // Decode sets it in s to what decode writes to where it is told: json.Unmarshal of a

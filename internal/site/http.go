@@ -14,6 +14,7 @@ import (
 var (
 	problemType = []string{ratelimit.ContentType}
 	noStore     = []string{"no-store"}
+	private     = []string{"private, no-store"}
 )
 
 // HTTP is the gate's side of its listener.
@@ -37,8 +38,15 @@ func (h *HTTP) Ask(c echo.Context) error {
 	res := c.Response()
 	header := res.Header()
 	// A gateway that caches answers without being told how long, as nginx does with
-	// proxy_cache_valid, would let in everybody who asks for the same page.
-	header[echo.HeaderCacheControl] = noStore
+	// proxy_cache_valid, would let in everybody who asks for the same page. Envoy caches none, and hands on to the
+	// visitor what it gets: with a session, which no cache before it may keep, and without, where caches keep what the
+	// shop allows.
+	switch {
+	case v.session != "":
+		header[echo.HeaderCacheControl] = private
+	case !q.below || v.location != "" || v.refused:
+		header[echo.HeaderCacheControl] = noStore
+	}
 	switch {
 	case v.session != "" && v.app:
 		header.Set(SessionHeader, v.session)

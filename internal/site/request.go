@@ -16,6 +16,8 @@ const prefix = "/site/"
 type request struct {
 	// nginx: the answer is to be such that auth_request understands it.
 	nginx bool
+	// below: the visitor's path stands behind the zone, as Envoy asks.
+	below bool
 	// method, uri and host are the visitor's; uri is path and query as they were written.
 	method, uri, host string
 	// secure: the visitor came by TLS.
@@ -41,7 +43,7 @@ func readRequest(r *http.Request) (request, error) {
 	i := strings.IndexAny(rest, "/?")
 	switch {
 	case i >= 0 && rest[i] == '/':
-		q.uri = rest[i:]
+		q.below, q.uri = true, rest[i:]
 	case original != "" && forwarded != "":
 		return q, &serve.FieldError{Field: "X-Original-URI and X-Forwarded-Uri", Reason: "are both there: the gateway must remove the one that it does not set"}
 	case original != "":

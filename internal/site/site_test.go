@@ -359,6 +359,34 @@ func TestALongHost(t *testing.T) {
 	}
 }
 
+// TestWhatCachesKeep: nothing with a session, whatever the shop says; Envoy, which hands the header on to the visitor, gets none without.
+func TestWhatCachesKeep(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 10)
+		shown := r.pass(zoneID, time.Minute)
+		want := map[string]*httptest.ResponseRecorder{
+			"private, no-store": r.ask(gateway, "GET", "/api", site.AppHeader, shown),
+			"no-store":          r.ask(gateway, "GET", "/api"),
+		}
+		inside := "no-store"
+		if gateway == "envoy" {
+			inside = ""
+		}
+		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, r.session(zoneID, time.Hour)); w.Header().Get("Cache-Control") != inside {
+			t.Errorf("%s, inside: %v", gateway, w.Header())
+		}
+		if w := r.ask(gateway, "GET", "/cart", opens...); w.Header().Get("Cache-Control") != "private, no-store" || cookie(w) == "" {
+			t.Errorf("%s, let in: %v", gateway, w.Header())
+		}
+		for caching, w := range want {
+			if w.Header().Get("Cache-Control") != caching {
+				t.Errorf("%s: %d %v, want %s", gateway, w.Code, w.Header(), caching)
+			}
+		}
+	}
+}
+
 // TestNoOtherCookie: nothing but a session of the zone, under its own name, that is not over.
 func TestNoOtherCookie(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,10 @@ type Sample struct {
 	EstimateError      float64 `json:"estimateError" known:"judged" kept:"1000"`
 	EstimateCoverage   float64 `json:"estimateCoverage" known:"judged" kept:"1000"`
 	EstimateErrorCount int64   `json:"estimateErrorCount"`
+
+	// Stalled: for a minute nobody was let in, and at each second of it people waited who might have been. It is of
+	// Latest alone, and in no JSON.
+	Stalled bool `json:"-"`
 }
 
 // Known reports whether the store answered, and so the sample has figures.
@@ -126,6 +130,9 @@ var knownWhen = map[string]func(*Sample) bool{
 // columns are all fields of a sample, in the order in which they are written.
 var columns = func() (all []column) {
 	for f := range reflect.TypeFor[Sample]().Fields() {
+		if f.Tag.Get("json") == "-" {
+			continue
+		}
 		scale, err := strconv.ParseFloat(cmp.Or(f.Tag.Get("kept"), "1"), 64)
 		if err != nil { // "-"
 			scale = 0

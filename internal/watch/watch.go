@@ -83,6 +83,8 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
+	// enterableSince is since when, at each second, somebody who waits might have been let in: 0 for not now; Unix milliseconds.
+	enterableSince int64
 	// asked is the round in which the store was asked last.
 	asked int64
 	// seen is what the latest sample was made of, unless the store is failing.
@@ -140,7 +142,9 @@ func (w *Watch) Latest(zoneID string) (Sample, bool) {
 	defer w.mu.RUnlock()
 	if t := w.zones[zoneID]; t != nil {
 		if p := t.history.last(); p != nil {
-			return p.sample(), true
+			s := p.sample()
+			s.Stalled = t.stalled(&s)
+			return s, true
 		}
 	}
 	return Sample{}, false
@@ -340,7 +344,13 @@ func (t *track) fail(at time.Time) {
 	if t.failingSince == 0 || t.failingSince > second {
 		t.failingSince = second
 	}
+	t.enterableSince = 0
 	t.history.add(pack(&Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince}))
+}
+
+// stalled reports whether nobody comes in, although somebody could.
+func (t *track) stalled(latest *Sample) bool {
+	return t.enterableSince > 0 && latest.InMinute == 0 && latest.At-t.enterableSince >= span.Milliseconds()
 }
 
 func (t *track) add(at time.Time, r *result) {
@@ -356,6 +366,11 @@ func (t *track) add(at time.Time, r *result) {
 	}
 	if r.judged >= enoughJudged {
 		s.EstimateError, s.EstimateCoverage = r.median, r.coverage
+	}
+	if lets := r.settings.PerMinute > 0 && r.settings.Mode != zone.ModeOpen && now.OpensAtMillis == 0; !lets || s.Waiting <= s.Overdue {
+		t.enterableSince = 0
+	} else if t.enterableSince == 0 || t.enterableSince > s.At {
+		t.enterableSince = s.At
 	}
 	t.meter.read(r.at, &r.stats, &s)
 	t.history.add(pack(&s))

@@ -32,13 +32,15 @@ var start = time.Unix(1_800_000_000, 0)
 type lines struct {
 	store.Viewer
 
-	mu      sync.Mutex
-	zones   []string
-	listErr error
-	stats   map[string]line.Stats
-	errs    map[string]error
-	hung    map[string]bool
-	asked   []string
+	mu    sync.Mutex
+	zones []string
+	// settings are those of the only zone, if they are not the usual ones.
+	settings *zone.Settings
+	listErr  error
+	stats    map[string]line.Stats
+	errs     map[string]error
+	hung     map[string]bool
+	asked    []string
 	// takes is how long each answer takes.
 	takes time.Duration
 }
@@ -49,6 +51,9 @@ func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
 	var all []zone.Settings
 	for _, id := range l.zones {
 		all = append(all, zone.Defaults(id))
+	}
+	if l.settings != nil {
+		all = []zone.Settings{*l.settings}
 	}
 	return all, l.listErr
 }
@@ -574,6 +579,55 @@ func TestJSON(t *testing.T) {
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}
+	}
+}
+
+// TestStalled: nobody has been let in for a minute in which somebody could have been.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	in := func(seconds int, s line.State) {
+		t.Helper()
+		for i := range seconds {
+			b.store.stats["a"] = line.Stats{State: s}
+			b.second(t)
+			if b.latest(t, "a").Stalled {
+				t.Fatalf("stalled after %d s of %+v", i, s)
+			}
+		}
+	}
+	stalls := func() {
+		t.Helper()
+		in(60, line.State{Waiting: 5, Released: 5, Live: 5})
+		b.second(t)
+		if !b.latest(t, "a").Stalled {
+			t.Error("nobody is let in for a minute, and it is not stalled")
+		}
+		if all := b.History("a"); len(all) == 0 {
+			t.Error("no history")
+		}
+	}
+	in(90, line.State{}) // nobody waits
+	stalls()
+	in(90, line.State{Waiting: 5, Live: 5, OpensAtMillis: 1}) // people gather
+	stalls()
+	in(90, line.State{Waiting: 5, Released: 5}) // all absent
+	stalls()
+	in(90, line.State{Waiting: 5, Live: 5, InMinute: 1})
+	b.store.stats["a"] = line.Stats{State: line.State{Waiting: 5, Live: 5}}
+	if b.second(t); !b.latest(t, "a").Stalled {
+		t.Error("the last was let in a minute ago, and it is not stalled")
+	}
+	b.store.errs["a"] = line.ErrStoreUnavailable
+	b.second(t)
+	delete(b.store.errs, "a")
+	stalls()
+	for _, settings := range []zone.Settings{{PerMinute: 0, Mode: zone.ModeQueue}, {PerMinute: 1, Mode: zone.ModeOpen}} {
+		settings.ZoneID = "a"
+		b.store.settings = &settings
+		in(90, line.State{Waiting: 5, Live: 5})
+		b.store.settings = nil
+		stalls()
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -95,5 +97,56 @@ func TestChangeAsJSON(t *testing.T) {
 	b, err := json.Marshal(zone.Change{AtMillis: 1, ZoneID: "z", By: "ada"})
 	if want := `{"at":1,"zoneId":"z","by":"ada","was":null,"now":null}`; err != nil || string(b) != want {
 		t.Errorf("%s, %v, want %s", b, err, want)
+	}
+}
+
+// TestPausedFrom: the limit of an event is none to go back to once the event is over.
+func TestPausedFrom(t *testing.T) {
+	t.Parallel()
+	noon := time.Unix(1_800_000_000, 0)
+	resumes := func(now zone.Settings, record []zone.Settings) int64 {
+		for i := len(record) - 1; i > 0; i-- {
+			if limit := now.PausedFrom(&record[i-1], &record[i]); limit > 0 {
+				return limit
+			}
+		}
+		return 0
+	}
+	// play has the steps up to a time made, and returns all that the zone was, the oldest first.
+	play := func(record []zone.Settings, at time.Time) []zone.Settings {
+		for {
+			next, _, due := record[len(record)-1].Due(at, nil)
+			if !due {
+				return record
+			}
+			record = append(record, next)
+		}
+	}
+	paused := func(record []zone.Settings) []zone.Settings {
+		next := record[len(record)-1]
+		next.PerMinute = 0
+		return append(record, next)
+	}
+	usual := zone.Defaults("Z")
+	usual.Events = []event.Event{{
+		Name: "noon", OpensAt: noon.Format(time.RFC3339), EndsAt: noon.Add(time.Hour).Format(time.RFC3339), Settings: event.Values{"perMinute": "6000"},
+	}}
+	begin := func(record []zone.Settings) []zone.Settings { return play(play(record, noon.Add(-time.Minute)), noon) }
+	after := noon.Add(2 * time.Hour)
+	for name, tt := range map[string]struct {
+		record []zone.Settings
+		want   int64
+	}{
+		"before it":                               {play(paused(begin([]zone.Settings{usual})[:1]), noon.Add(-time.Minute)), 600},
+		"before it, and it is over":               {play(begin(paused([]zone.Settings{usual})), after), 600},
+		"during it":                               {paused(begin([]zone.Settings{usual})), 6000},
+		"during it, and it is over":               {play(paused(begin([]zone.Settings{usual})), after), 600},
+		"before it and during it, and it is over": {play(paused(begin(paused([]zone.Settings{usual}))), after), 600},
+		"never": {play([]zone.Settings{usual}, after), 0},
+	} {
+		now := tt.record[len(tt.record)-1]
+		if got := resumes(now, tt.record); got != tt.want || tt.want > 0 && now.PerMinute != 0 {
+			t.Errorf("paused %s: resumes at %d, want %d: %v", name, got, tt.want, now)
+		}
 	}
 }

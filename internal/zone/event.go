@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 )
 
-// modeKey is the setting that the step closes changes.
-const modeKey = "mode"
+// modeKey is the setting that the step closes changes, perMinuteKey the one of a pause.
+const (
+	modeKey      = "mode"
+	perMinuteKey = "perMinute"
+)
 
 // Gate is what a store goes by while an event is to come or under way.
 func (s Settings) Gate() event.Gate { return s.EventState.Gate() }
@@ -149,6 +153,59 @@ func (s Settings) over(now time.Time) Settings {
 	}
 	next.EventState = s.EventState.Over(s.Events, now)
 	return next
+}
+
+// During is the settings, which are those between events, as they are while an event of what is in force is under
+// way: what that has changed is let be.
+func (s Settings) During(is Settings) Settings {
+	next := s
+	next.EventState = is.EventState
+	if p := is.EventState.Now; p != nil {
+		for name, before := range p.Before {
+			x, as := Table.Find(name), Defaults(s.ZoneID)
+			if x != nil && x.Parse(&as, before) == nil && x.Same(as, s) {
+				x.Take(&next, is)
+			}
+		}
+	}
+	return next
+}
+
+// Overridden are the settings that a change from was has made and that the event which is announced sets otherwise when it begins,
+// as they are then: all in then. step begins it.
+func (s Settings) Overridden(was Settings) (then Settings, all []*Setting, step event.Step, atMillis int64) {
+	p := s.EventState.Now
+	if then = s; p == nil || p.Phase != event.PhaseAnnounced {
+		return then, nil, "", 0
+	}
+	for _, x := range Table.Differences(was, s) {
+		if value, set := p.Event.Settings[x.Name]; set && x.Parse(&then, value) == nil && !x.Same(then, s) {
+			all = append(all, x)
+		}
+	}
+	step, atMillis = p.Next()
+	return then, all, step, atMillis
+}
+
+// PausedFrom is the limit that a change of the zone set to 0, as far as that is one to go back to; else 0. That of an event
+// is not, once the event is over: then it is the one from before that.
+func (s *Settings) PausedFrom(was, now *Settings) int64 {
+	p := was.EventState.Now
+	switch {
+	case now.PerMinute != 0:
+		return 0
+	case p == nil:
+		return was.PerMinute
+	}
+	before, set := p.Before[perMinuteKey]
+	if is := s.EventState.Now; was.PerMinute == 0 || !set || is != nil && is.Event.Name == p.Event.Name && is.ListedMillis == p.ListedMillis {
+		return was.PerMinute
+	}
+	limit, err := strconv.ParseInt(before, 10, 64)
+	if err != nil { // never: a store has written it
+		return 0
+	}
+	return limit
 }
 
 // Skip is the zone without a step that is to come; fault says why that cannot be.

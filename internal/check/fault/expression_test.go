@@ -359,3 +359,25 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 		t.Errorf("docs/operating.md says what to do for %s, which no rule is", name)
 	}
 }
+
+// TestEveryAlertIsInTheTable: docs/alerts.md has one row of each alert, in their order.
+func TestEveryAlertIsInTheTable(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows, alerts []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (Queue\w+) \|`).FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, m[1])
+	}
+	for _, g := range readRules(t, "alert.rules.yml").Groups {
+		for _, r := range g.Rules {
+			alerts = append(alerts, r.Alert)
+		}
+	}
+	slices.Sort(alerts)
+	if !slices.Equal(rows, alerts) {
+		t.Errorf("docs/alerts.md has rows of\n%v, and the alerts are\n%v", rows, alerts)
+	}
+}

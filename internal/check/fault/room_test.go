@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 )
 
 // afterBreak is when a visitor comes back whose connection broke, for the first time. The
@@ -155,7 +156,11 @@ func (b *balancer) ask(ctx context.Context, url, body string) (told, error) {
 		return broken(err)
 	}
 	if err := held(openapitest.Public, req, body, res, text); err != nil {
-		return told{}, &refusal{code: codeUndescribed, status: res.StatusCode, after: afterBreak, err: err}
+		undescribed := &refusal{code: codeUndescribed, status: res.StatusCode, after: afterBreak, err: err}
+		if !strings.Contains(string(text), ratelimit.TypeBase) { // of something in between
+			undescribed.status = 0
+		}
+		return told{}, undescribed
 	}
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {

@@ -172,10 +172,33 @@ func renewed(t *testing.T, r *Redis) {
 	keepsAuthority(t, r)
 	r.put(t, "queue", old)
 	n.Secrets(t, "reload")
+	rotates(t, r)
 	for _, n := range r.Nodes {
 		n.Secrets(t, "reload")
 	}
 	r.AwaitWhole(t)
+}
+
+// rotates: password_version makes all passwords anew, that with which a node speaks to its
+// own Redis among them, and the one before it is known until the next.
+func rotates(t *testing.T, r *Redis) {
+	t.Helper()
+	next := func(user string) string { return strings.Repeat(user[:1]+"2", 24) }
+	for _, value := range []func(string) string{next, r.Password} {
+		for user := range passwords {
+			r.put(t, user, value(user))
+		}
+		for _, n := range r.Nodes {
+			n.Secrets(t, "reload")
+			for user := range passwords {
+				for _, password := range []string{r.Password(user), next(user)} {
+					if said, err := n.with(t.Context(), user, password, "ping"); err != nil {
+						t.Errorf("%s with one of two passwords: %v %s", user, err, said)
+					}
+				}
+			}
+		}
+	}
 }
 
 // keepsAuthority: who may write the authority's secrets, and cannot read them now,

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -117,6 +119,67 @@ func TestMonitoring(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), "--web.listen-address=127.0.0.1:") {
 			t.Errorf("%s does not keep it to this machine: %v\n%s", name, err, text)
 		}
+	}
+}
+
+// TestSubjectOfAlerts: SNS takes fewer than 100 characters, and Alertmanager does not
+// send again what it refuses.
+func TestSubjectOfAlerts(t *testing.T) {
+	t.Parallel()
+	root, _ := watching(t, "arn:aws:sns:"+region+":123456789012:duty")
+	var file struct {
+		Receivers []struct {
+			SNS []struct {
+				Subject string `yaml:"subject"`
+			} `yaml:"sns_configs"`
+		} `yaml:"receivers"`
+	}
+	readYAML(t, filepath.Join(root, "etc/prometheus/waiting-room/alertmanager.yml"), &file)
+	if len(file.Receivers) != 1 || len(file.Receivers[0].SNS) != 1 {
+		t.Fatalf("%+v", file)
+	}
+	subject := template.Must(template.New("subject").Parse(file.Receivers[0].SNS[0].Subject))
+	for _, long := range []bool{false, true} {
+		alert, zone := "QueueStalled", "SALE"
+		if long {
+			alert, zone = "QueueSitePassesRefused", strings.Repeat("Z", 64)
+		}
+		var said strings.Builder
+		if err := subject.Execute(&said, map[string]any{
+			"Status": "resolved", "CommonLabels": map[string]string{"alertname": alert, "zone": zone},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		full := "event: resolved " + alert + " " + zone
+		if got := said.String(); got == "" || !strings.HasPrefix(full, got) || len(got) >= 100 || len(full) < 100 && got != full {
+			t.Errorf("%q, of %q", got, full)
+		}
+	}
+}
+
+// TestStartingServersAreNoAlert: a server that is shown while it is being installed, for
+// three minutes, is told to nobody: an alert that ends within group_wait is not sent.
+func TestStartingServersAreNoAlert(t *testing.T) {
+	t.Parallel()
+	root, _ := watching(t, "arn:aws:sns:"+region+":123456789012:duty")
+	type route struct {
+		Matchers  []string      `yaml:"matchers"`
+		GroupBy   []string      `yaml:"group_by"`
+		GroupWait time.Duration `yaml:"group_wait"`
+		Routes    []route       `yaml:"routes"`
+	}
+	var file struct {
+		Route route `yaml:"route"`
+	}
+	readYAML(t, filepath.Join(root, "etc/prometheus/waiting-room/alertmanager.yml"), &file)
+	down := slices.IndexFunc(file.Route.Routes, func(r route) bool {
+		return slices.Equal(r.Matchers, []string{"alertname = QueueServerDown"})
+	})
+	if down < 0 || file.Route.Routes[down].GroupWait < 4*time.Minute || !slices.Contains(file.Route.Routes[down].GroupBy, "instance") {
+		t.Errorf("QueueServerDown goes the way of all others: %+v", file.Route)
+	}
+	if len(file.Route.Routes) != 1 || file.Route.GroupWait > 10*time.Second {
+		t.Errorf("others are late: %+v", file.Route)
 	}
 }
 

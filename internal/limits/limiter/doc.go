@@ -16,14 +16,15 @@
 // # The memory of refusals
 //
 // A refusal says when the next permit is there; until then nothing can make the
-// answer another one, but a change of the policy. So it is remembered: until the
+// answer another one, but a change of the policy or of its Scale. So it is remembered: until the
 // moment at which the request was sent, plus the wait that the store told. The
 // store decided later than that, so the memory ends at the true moment or up to
 // the time of a call before it, never after. It is a table of fixed size
 // (refusalcache.go), read without a lock and without allocating.
 //
 // What was refused is found by a hash whose seed belongs to one version of one
-// tier: when an operator changes a policy, its refusals are not found any more.
+// tier and to the question's Scale: when an operator changes a policy, or the zone that it
+// is fitted to, the refusals of before are not found any more.
 //
 // # A store that does not answer
 //

@@ -148,8 +148,15 @@ func (p *policy) tier(name string) *tier {
 	return p.usual
 }
 
-// hash finds what is remembered of a key.
-func (t *tier) hash(key string) uint64 { return maphash.String(t.seed, key) }
+// hash finds what is remembered of a key, whose refusals are others where the rules are
+// fitted otherwise.
+func (t *tier) hash(key string, fitted *limit.Scale) uint64 {
+	hash := maphash.String(t.seed, key)
+	if fitted != nil {
+		hash ^= maphash.Comparable(t.seed, *fitted)
+	}
+	return hash
+}
 
 // partOf is the hash of one part of a key.
 func partOf(hash uint64, part int64) uint64 {

@@ -191,7 +191,7 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, ErrCost
 	}
 	a := Answer{Policy: p.name, Tier: t.name, Rules: t.rules, Source: SourceMemory}
-	hash := t.hash(q.Key)
+	hash := t.hash(q.Key, q.Scale)
 	part, retry := l.pick(t, hash, q.Cost, -1, l.millis())
 	if part < 0 {
 		a.RetryMillis = retry

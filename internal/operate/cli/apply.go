@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,8 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
-				adopt: func(want *zone.Settings, is zone.Settings) { want.EventState = is.EventState },
-				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, label: labelZone, get: s.Zone, remove: s.Delete,
+				adopt: func(want *zone.Settings, is zone.Settings) { *want = want.During(is) },
+				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone, get: s.Zone, remove: s.Delete,
 				all: func(ctx context.Context) ([]zone.Settings, error) {
 					reply, err := s.Zones(ctx)
 					return reply.Value.Zones, err
@@ -91,6 +92,7 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 		func(s *session) resource[limit.Policy] {
 			return resource[limit.Policy]{
 				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, get: s.Limit, remove: s.DeleteLimit,
+				same:  samePolicy,
 				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
 				all: func(ctx context.Context) ([]limit.Policy, error) {
 					reply, err := s.Limits(ctx)
@@ -103,6 +105,13 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 				waiting: func(context.Context, string) (int64, error) { return 0, nil }, // nobody waits for a policy
 			}
 		})
+}
+
+// samePolicy reports whether two policies are sent as the same: no tiers are what is left out.
+func samePolicy(a, b limit.Policy) bool {
+	is, err := json.Marshal(a)
+	want, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(is, want)
 }
 
 // apply returns the command that makes the things of a server those of a file. key is

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -63,8 +65,23 @@ func (s *session) tell(c change) error {
 	for _, d := range changed {
 		s.say("  %v", d)
 	}
+	s.sayOverridden(c)
 	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) string { return d.was }))
 	return nil
+}
+
+// sayOverridden warns of what the event that comes next sets otherwise.
+func (s *session) sayOverridden(c change) {
+	then, settings, step, at := c.now.Value.Overridden(c.was)
+	for _, x := range settings {
+		name := c.now.Value.EventState.Now.Event.Name
+		when := "once its " + string(step) + " is held no more"
+		if at != event.Never {
+			when = fmt.Sprintf("at %s; to stop that: queue-server events hold %s %s %s",
+				time.UnixMilli(at).UTC().Format(time.RFC3339), c.was.ZoneID, name, step)
+		}
+		s.say("BUT EVENT %s sets %s=%s %s", name, x.Name, x.Text(then), when)
+	}
 }
 
 // effect says what a zone does now.
@@ -132,6 +149,7 @@ func (c *connection) pause() *cobra.Command {
 		default:
 			s.say("%s is paused. %s", id, pauseEffect(made.now.Value))
 			s.say("  perMinute %d -> 0", made.was.PerMinute)
+			s.sayOverridden(made)
 			s.say("To undo: queue-server zones resume %s --per-minute %d", id, made.was.PerMinute)
 		}
 		return nil
@@ -159,7 +177,7 @@ func (c *connection) resume() *cobra.Command {
 			case was.PerMinute > 0:
 				return nil, nil
 			}
-			limit, err := s.limitBefore(ctx, was.ZoneID)
+			limit, err := s.limitBefore(ctx, &was)
 			return map[string]any{perMinuteKey: limit}, err
 		})
 	command.Flags().Int64Var(&perMinute, "per-minute", 0, "`N`, the limit; the last one that was not 0, from the record of changes, when absent")
@@ -167,8 +185,8 @@ func (c *connection) resume() *cobra.Command {
 }
 
 // limitBefore returns the limit that a paused zone had before, from the record.
-func (s *session) limitBefore(ctx context.Context, zoneID string) (int64, error) {
-	reply, err := s.Changes(ctx, zoneID, zone.MaxChanges)
+func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64, error) {
+	reply, err := s.Changes(ctx, paused.ZoneID, zone.MaxChanges)
 	if err != nil {
 		return 0, err
 	}
@@ -176,10 +194,10 @@ func (s *session) limitBefore(ctx context.Context, zoneID string) (int64, error)
 		if c.Was == nil || c.Now == nil {
 			break // what was before is another zone of that name
 		}
-		if c.Was.PerMinute > 0 {
-			return c.Was.PerMinute, nil
+		if limit := paused.PausedFrom(c.Was, c.Now); limit > 0 {
+			return limit, nil
 		}
 	}
 	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones resume %s --per-minute N",
-		zoneID, zoneID)
+		paused.ZoneID, paused.ZoneID)
 }

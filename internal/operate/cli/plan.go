@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
@@ -31,6 +30,8 @@ type resource[T any] struct {
 	// one and many name the kind to people.
 	one, many string
 	name      func(T) string
+	// same reports whether both are set to the same.
+	same func(a, b T) bool
 	// adopt has what is wanted be what is there where a file says nothing of it; may be nil.
 	adopt func(want *T, is T)
 	// label gives a step what is for people and for JSON, beside Was and Now.
@@ -99,7 +100,7 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 			if r.adopt != nil {
 				r.adopt(s.Now, *s.Was)
 			}
-			if reflect.DeepEqual(*s.Was, *s.Now) {
+			if r.same(*s.Was, *s.Now) {
 				p.Same = append(p.Same, name)
 				continue
 			}

@@ -65,7 +65,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 		if err != nil {
 			return next, []string{"The store does not answer just now, so the limit from before the pause is not known."}
 		}
-		if next.PerMinute = resumeTo(changes); next.PerMinute == 0 {
+		if next.PerMinute = resumeTo(current, changes); next.PerMinute == 0 {
 			return next, []string{"The record does not say what the limit was. Type one."}
 		}
 	default:
@@ -74,12 +74,11 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 	return next, nil
 }
 
-// resumeTo is the limit that a paused zone had: the one that the latest change
-// to 0 took away. 0: the record does not say.
-func resumeTo(changes []change[zone.Settings]) int64 {
+// resumeTo is the limit that a paused zone had: see zone.Settings.PausedFrom. 0: the record does not say.
+func resumeTo(current zone.Settings, changes []change[zone.Settings]) int64 {
 	for _, c := range sinceMade(changes) {
-		if c.Now.PerMinute == 0 && c.Was.PerMinute > 0 {
-			return c.Was.PerMinute
+		if limit := current.PausedFrom(c.Was, c.Now); limit > 0 {
+			return limit
 		}
 	}
 	return 0

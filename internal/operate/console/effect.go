@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -59,6 +60,10 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 			if line.Waiting > 0 || !seen {
 				all.warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
 			}
+		case now.Mode == zone.ModeClosed && gathers != "":
+			all.add("Newcomers are turned away. Those who wait keep their places, and nobody is let in before %s opens.", gathers)
+		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
+			all.add("Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.")
 		case now.Mode == zone.ModeClosed:
 			all.add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
 		default:
@@ -68,6 +73,8 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 
 	if now.PerMinute != was.PerMinute {
 		switch {
+		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
+			all.warn("That holds nobody while its mode is open: everybody is let in. Set the mode to queue.")
 		case now.PerMinute == 0:
 			all.add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
 			all.add("Those who are in already stay in.")
@@ -94,10 +101,23 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	all.rest(was, now, line.Waiting, waiting)
 	all.page(was, now)
 	all.events(was, now, waiting, at)
+	all.overridden(was, now)
 	if !seen {
 		all.warn("The store does not answer just now, so how many wait is not known.")
 	}
 	return all
+}
+
+// overridden adds what the event that comes next sets otherwise.
+func (s *says) overridden(was, now zone.Settings) {
+	then, settings, step, at := now.Overridden(was)
+	for _, x := range settings {
+		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: millisToMoment(at), Full: true, Tail: "."}
+		if at == event.Never {
+			one = say{Warn: true, Text: strings.TrimSuffix(one.Text, ", at") + ", once " + nouns[step] + " is held no more."}
+		}
+		*s = append(*s, one)
+	}
 }
 
 // flow adds how evenly a line enters.

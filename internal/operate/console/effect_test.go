@@ -86,6 +86,10 @@ func TestEffects(t *testing.T) {
 		"close": {mode(zone.ModeQueue), mode(zone.ModeClosed), line,
 			"Newcomers are turned away. Those who wait keep their places and go on being let in.\n" +
 				"At 600 a minute the last of 12,340 enters at about 12:19 UTC.\n"},
+		"close a paused one": {limit(0), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), line,
+			"Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.\n"},
+		"pause an open one": {mode(zone.ModeOpen), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeOpen, 0 }), line,
+			"! That holds nobody while its mode is open: everybody is let in. Set the mode to queue.\n"},
 		"back to queue": {mode(zone.ModeOpen), mode(zone.ModeQueue), empty,
 			"Newcomers take a place in the line again, and the limit holds.\n"},
 		"fewer may wait than do": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxWaiting = 10_000 }), line,
@@ -111,8 +115,21 @@ func TestEffects(t *testing.T) {
 		gathers.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: opens}
 		line := line
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
-		more, open := gathers, gathers
-		more.PerMinute, open.Mode = 1000, zone.ModeOpen
+		more, open, closed, taken, before := gathers, gathers, gathers, gathers, gathers
+		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
+		if got := told(effects(gathers, closed, line, true, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
+			t.Errorf("close while people gather:\n%s", got)
+		}
+		taken.EventState.Now = &event.Progress{
+			Event: event.Event{Name: "noon", Settings: event.Values{"perMinute": "600"}}, Phase: event.PhaseGathering, OpensAtMillis: opens,
+			Before: event.Values{"perMinute": "0"},
+		}
+		taken.Events = []event.Event{taken.EventState.Now.Event}
+		before = taken
+		before.Events = nil
+		if got := told(effects(taken, before, line, true, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
+			t.Errorf("taken off the list while people gather, in a zone that was paused before:\n%s", got)
+		}
 		got := told(effects(gathers, more, line, true, at))
 		if want := "At 1,000 a minute the last of 12,340 enters at about 12:41 UTC.\nAt 600 a minute, as now, it would be at about 12:49 UTC.\n"; strings.Contains(got, want) != (opens != event.Never) ||
 			opens == event.Never && strings.Contains(got, "enters at about") {
@@ -121,6 +138,26 @@ func TestEffects(t *testing.T) {
 		if got := told(effects(gathers, open, line, true, at)); got != "! Nobody is let in before noon opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.\n" {
 			t.Errorf("open while people gather:\n%s", got)
 		}
+	}
+	announced := limit(600)
+	announced.EventState.Now = &event.Progress{
+		Event: event.Event{Name: "noon", Settings: event.Values{"perMinute": "6000"}}, Phase: event.PhaseAnnounced,
+		PreQueueAtMillis: at.Add(time.Minute).UnixMilli(), OpensAtMillis: at.Add(time.Minute).UnixMilli(),
+	}
+	stopped, same := announced, announced
+	stopped.PerMinute, same.PerMinute = 0, 6000
+	const sets = "! noon sets it otherwise, limit: 6,000 a minute, at 12:00 UTC.\n"
+	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, sets) {
+		t.Errorf("a pause a minute before an event that lifts it:\n%s", got)
+	}
+	if got := told(effects(announced, same, line, true, at)); strings.Contains(got, "otherwise") {
+		t.Errorf("what the event sets, too:\n%s", got)
+	}
+	stopped.EventState.Now = &event.Progress{
+		Event: announced.EventState.Now.Event, Phase: event.PhaseAnnounced, Held: event.StepOpens, PreQueueAtMillis: event.Never, OpensAtMillis: event.Never,
+	}
+	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the opening is held no more.\n") {
+		t.Errorf("a pause, and the opening is held:\n%s", got)
 	}
 	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
 	if !strings.HasSuffix(got, unknown) {
@@ -146,28 +183,28 @@ func TestState(t *testing.T) {
 	none := func(*zone.Settings) {}
 	ok := watch.Sample{Store: watch.StoreOK, Waiting: 100, Released: 10, Overdue: 2, InMinute: 50, RateSeconds: 60}
 	stalled := ok
-	stalled.Overdue, stalled.InMinute = 10, 0
-	absent := stalled
-	absent.Waiting = 10
-	young := stalled
-	young.RateSeconds = 20
+	stalled.InMinute, stalled.Stalled = 0, true
+	absent := ok
+	absent.Waiting, absent.Overdue, absent.InMinute = 10, 10, 0
+	resumed := stalled
+	resumed.Stalled = false
 	for name, tt := range map[string]struct {
 		s    zone.Settings
 		now  watch.Sample
 		seen bool
 		want string
 	}{
-		"no sample":       {set(none), watch.Sample{}, false, "No figures yet"},
-		"store away":      {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
-		"open":            {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
-		"closed":          {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
-		"paused":          {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
-		"both":            {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
-		"letting in":      {set(none), ok, true, "Letting in"},
-		"nobody":          {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
-		"stalled":         {set(none), stalled, true, "Nobody comes in"},
-		"only absent":     {set(none), absent, true, "Only absent ones"},
-		"not long enough": {set(none), young, true, "Letting in"},
+		"no sample":                    {set(none), watch.Sample{}, false, "No figures yet"},
+		"store away":                   {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
+		"open":                         {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
+		"closed":                       {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
+		"paused":                       {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
+		"both":                         {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
+		"letting in":                   {set(none), ok, true, "Letting in"},
+		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
+		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
+		"only absent":                  {set(none), absent, true, "Only absent ones"},
+		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
 	} {
 		got := stateOf(tt.s, tt.now, tt.seen)
 		if got.Word != tt.want || got.Sign == "" || got.Sentence == "" || got.Key == "" {

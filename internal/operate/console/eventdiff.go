@@ -110,7 +110,8 @@ func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 		switch {
 		case current == nil || current.Event.Name != e.Name || current.Phase == event.PhaseAnnounced:
 		case current.Phase == event.PhaseGathering:
-			s.warn("People gather for it. Those who wait (%s) are let in from now on, at the limit.", waiting)
+			over, _, _ := now.Due(at, nil) // it is off the list
+			s.freed("People gather for it. ", over, waiting, "")
 		default:
 			s.add("It is under way, and ends now: the settings of before hold again.")
 		}

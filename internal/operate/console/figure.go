@@ -19,10 +19,6 @@ type state struct {
 	Sentence string `json:"sentence"`
 }
 
-// stalledAfter is how long nobody may have been let in while people wait and
-// the limit is not used before the page says so.
-const stalledAfter = 60
-
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	sold := len(s.SoldOut) > 0
@@ -47,7 +43,7 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{"warn", "■", "Paused and closed", "Nobody is let in, and newcomers are turned away. Those who wait keep their places."}
 	case s.PerMinute == 0:
 		return state{"warn", "▮▮", "Paused", "Nobody is let in. Those who wait keep their places."}
-	case now.Waiting > now.Overdue && now.InMinute == 0 && now.RateSeconds >= stalledAfter:
+	case now.Stalled:
 		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody has come in for a minute."}
 	case s.Mode == zone.ModeClosed:
 		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}

@@ -149,7 +149,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) er
 	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current)}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
-		v.Resume = resumeTo(changes)
+		v.Resume = resumeTo(current, changes)
 	}
 	c.render(w, r, http.StatusOK, "zone", s, current.ZoneID, v)
 	return nil

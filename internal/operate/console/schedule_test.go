@@ -342,7 +342,7 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	r.goTo(40 * time.Minute)
 	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	asked = p.get("zones/Z/schedule/noon/remove")
-	shows(t, asked, "Remove noon from Z?", "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at the limit.")
+	shows(t, asked, "Remove noon from Z?", "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at 600 a minute.")
 	p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
 	r.makeDue("Z")
 	if s := r.zone("Z"); len(s.Events) != 0 || s.EventState.Now != nil || s.PerMinute != 600 {

@@ -53,10 +53,10 @@ func TestUndo(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("undo: %q, want %q", got, want)
 	}
-	if got := resumeTo(record); got != 900 {
+	if got := resumeTo(paused, record); got != 900 {
 		t.Errorf("resume to %d, want 900", got)
 	}
-	if got := resumeTo(record[1:]); got != 0 {
+	if got := resumeTo(c, record[1:]); got != 0 {
 		t.Errorf("never paused: resume to %d", got)
 	}
 	ids := map[string]bool{}

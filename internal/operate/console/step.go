@@ -247,11 +247,7 @@ func (s *says) skipped(was, next zone.Settings, step event.Step, gathered string
 	case event.StepOpens:
 		s.warn("%s does not take place this time.", p.Event.Name)
 		if p.Phase == event.PhaseGathering {
-			if next.InForce().PerMinute == 0 {
-				s.add("Those who wait (%s) keep their places. The limit is 0, so nobody is let in.", gathered)
-			} else {
-				s.warn("Those who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold it instead.", gathered, count(next.PerMinute))
-			}
+			s.freed("", next, gathered, " To keep them waiting, hold it instead.")
 			if p.Order == event.OrderDraw {
 				s.add("They keep the order of the draw.")
 			}
@@ -265,6 +261,18 @@ func (s *says) skipped(was, next zone.Settings, step event.Step, gathered string
 		s.add("Newcomers go on being taken after it.")
 	case event.StepEnds:
 		s.warn("The settings of the event stay, until somebody changes them or the next event does.")
+	}
+}
+
+// freed adds what becomes of those who gathered for what does not take place; instead is what could be done.
+func (s *says) freed(before string, next zone.Settings, gathered, instead string) {
+	switch force := next.InForce(); {
+	case force.Mode == zone.ModeOpen:
+		s.warn("%sThose who wait (%s) are let in from now on, whatever the limit.%s", before, gathered, instead)
+	case force.PerMinute == 0:
+		s.add("%sThose who wait (%s) keep their places. The limit is 0, so nobody is let in.", before, gathered)
+	default:
+		s.warn("%sThose who wait (%s) are let in from now on, at %s a minute.%s", before, gathered, count(next.PerMinute), instead)
 	}
 }
 

@@ -48,7 +48,7 @@ type step struct {
 	gathers bool          // while waiting: nobody has a number
 	enter   bool
 	problem problem.Problem
-	page    int // the status of a page in HTML, of something between client and room
+	page    int // the status of a page in HTML of something between client and room, or of its refusal in JSON
 }
 
 func (s step) but(h how) step {
@@ -110,7 +110,10 @@ func Acts() []Act {
 		{"lost", "no answer to the join, to a poll, and to the poll that is let in", []step{second.but(lost), second.but(lost), second, second.but(lost), second, entering.but(lost), entering}},
 		{"cut", "bodies that are cut short, that with the pass among them", []step{second.but(cut), second, second.but(cut), second, entering.but(cut), entering}},
 		{"slow", "answers that take 5 s, to two polls", []step{second, second.but(slow), second, second.but(slow), second, entering}},
-		{"gateway", "pages in HTML from something in between: 502, 200, 504", []step{page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), entering}},
+		{"gateway", "pages in HTML from something in between: 502, 200, 504; its own 403 and 410 in JSON", []step{
+			page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), second,
+			page(http.StatusForbidden), second, page(http.StatusGone), entering,
+		}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
 		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},
 		{"sold-out", "410 for a poll: nobody need wait any more", []step{second, refused(answer.ErrSoldOut, 0)}},

@@ -36,6 +36,7 @@ type app struct {
 type answer struct {
 	status     int
 	retryAfter time.Duration
+	Type       string `json:"type"`
 	Code       string `json:"code"`
 	Token      string `json:"token"`
 	CanEnter   bool   `json:"canEnter"`
@@ -163,7 +164,10 @@ func send(ctx context.Context, c *http.Client, url string, body fields) (out ans
 	out.status = res.StatusCode
 	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 where there is none
 	out.retryAfter = time.Duration(seconds) * time.Second
-	return out, json.Unmarshal(text, &out)
+	if err := json.Unmarshal(text, &out); err != nil || res.StatusCode == http.StatusOK || strings.HasSuffix(out.Type, "#"+out.Code) {
+		return out, err
+	}
+	return out, errors.New("a refusal of something in between")
 }
 
 func sleep(ctx context.Context, d time.Duration) {

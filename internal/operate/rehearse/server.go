@@ -63,6 +63,9 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 	case s.page != 0:
 		out.status, out.body = s.page, "<!doctype html><title>Gateway</title><p>Something went wrong.\n"
 		out.header["Content-Type"] = "text/html; charset=utf-8"
+		if s.page >= 400 && s.page < 500 {
+			out.body, out.header["Content-Type"] = `{"code": "ACCESS_DENIED", "message": "Blocked."}`, "application/json"
+		}
 		return out
 	case s.problem.Status != 0:
 		text, err := json.Marshal(s.problem)

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -24,8 +26,8 @@ const (
 	horizon = 24 * time.Hour
 	// heldHorizon is that of a zone that lets nobody in.
 	heldHorizon = time.Hour
-	// maxPoints bounds a forecast's series.
-	maxPoints = 200
+	// maxPoints bounds a forecast's series, without the point before an opening.
+	maxPoints = 199
 )
 
 // Present is a line at one moment, and what is supposed of it from then on.
@@ -63,7 +65,7 @@ type Forecast struct {
 	Admitted int64 `json:"admitted"`
 	Left     int64 `json:"left"`
 	// PollsPerSecondMean and PollsPerSecondPeak are those of everybody, the
-	// newcomers too, until then.
+	// newcomers too, until then; where an event is to open yet, from the opening on.
 	PollsPerSecondMean float64 `json:"pollsPerSecondMean"`
 	PollsPerSecondPeak float64 `json:"pollsPerSecondPeak"`
 	// JoinsPerMinute and LeavesPerMinute are what was supposed.
@@ -95,9 +97,21 @@ type Series struct {
 // Visitors far from the front do not ask the store at each of their polls: these
 // are counted at the times that the rule would give them, and the rule is asked
 // anew each time that a third of the expected wait is over.
+//
+// Where an event is to open yet, it runs from the opening on, with the line of now; while that is held,
+// nobody gets in.
 func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if err := p.validate(); err != nil {
 		return Forecast{}, err
+	}
+	opensIn := max(0, p.Settings.Gate().OpensAtMillis-p.State.NowMillis)
+	held := p.Settings.Gate().OpensAtMillis == event.Never
+	p.Settings.EventState = event.State{}
+	if opensIn > window.MinuteMillis {
+		p.State.InWindow, p.State.InMinute = 0, 0
+	}
+	if held {
+		p.Settings.Mode, p.Settings.PerMinute = zone.ModeQueue, 0
 	}
 	d, err := newDryRun(p)
 	if err == nil {
@@ -106,7 +120,27 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, fmt.Errorf("simulate: forecast: %w", err)
 	}
-	return d.forecast(), nil
+	f := d.forecast()
+	if opensIn > 0 && !held {
+		f.after(opensIn)
+	}
+	return f, nil
+}
+
+// after has the forecast begin so many milliseconds before its run.
+func (f *Forecast) after(millis int64) {
+	for _, at := range []*int64{f.LastInMillis, f.MedianWaitMillis, f.P95WaitMillis} {
+		if at != nil {
+			*at += millis
+		}
+	}
+	s := &f.Series
+	for i := range s.AtMillis {
+		s.AtMillis[i] += millis
+	}
+	s.AtMillis = slices.Insert(s.AtMillis, 0, 0)
+	s.Waiting, s.Admitted = slices.Insert(s.Waiting, 0, s.Waiting[0]), slices.Insert(s.Admitted, 0, 0)
+	s.PollsPerSecond = slices.Insert(s.PollsPerSecond, 0, s.PollsPerSecond[0])
 }
 
 func (p Present) validate() error {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -71,6 +72,49 @@ func TestForecastOfALineThatStays(t *testing.T) {
 	}
 	if again := predict(t, present(6_000, 600)); !reflect.DeepEqual(again, f) {
 		t.Error("the same line has another forecast")
+	}
+}
+
+// TestForecastBeforeAnOpening: nobody is in before it, whatever the date is.
+func TestForecastBeforeAnOpening(t *testing.T) {
+	t.Parallel()
+	for _, date := range []int64{0, 400 * 24 * time.Hour.Milliseconds()} {
+		p := present(600, 600)
+		p.State.NowMillis += date
+		p.State.EdgeMicros, p.State.LastArrivalMicros = p.State.EdgeMicros+date*1000, p.State.LastArrivalMicros+date*1000
+		now := p.State.NowMillis
+		gathers := event.Progress{
+			Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, Order: event.OrderDraw,
+			PreQueueAtMillis: now - 10_000, SettlesAtMillis: now + 1_770_000, OpensAtMillis: now + 1_800_000,
+		}
+		p.Settings.EventState = event.State{Now: &gathers, Draws: []event.Draw{{
+			Event: "noon", GathersAtMillis: gathers.PreQueueAtMillis, SettlesAtMillis: gathers.SettlesAtMillis, OpensAtMillis: gathers.OpensAtMillis,
+			FromMicros: gathers.PreQueueAtMillis * 1000, UptoMicros: gathers.SettlesAtMillis * 1000,
+		}}}
+		f := predict(t, p)
+		if !f.Complete || f.Admitted != 600 || !near(float64(*f.LastInMillis), 1_860_000, 0.01) || *f.MedianWaitMillis < 1_800_000 {
+			t.Errorf("opens in half an hour: %+v", f)
+		}
+		if s := f.Series; s.AtMillis[0] != 0 || s.AtMillis[1] != 1_800_000 || s.Waiting[1] != 600 || s.Admitted[1] != 0 || len(s.PollsPerSecond) != len(s.AtMillis) {
+			t.Errorf("opens in half an hour: %+v", s)
+		}
+		nobody := p
+		nobody.State.Waiting, nobody.State.Released, nobody.State.Live = 0, 0, 0
+		if f := predict(t, nobody); !f.Complete || f.Waiting != 0 || f.LastInMillis != nil {
+			t.Errorf("nobody has come yet: %+v", f)
+		}
+		held := gathers
+		held.Held, held.OpensAtMillis, held.SettlesAtMillis = event.StepOpens, event.Never, event.Never
+		p.Settings.EventState.Now = &held
+		if f := predict(t, p); f.Complete || f.Admitted != 0 {
+			t.Errorf("its opening is held: %+v", f)
+		}
+		open := gathers
+		open.Phase, open.OpensAtMillis, open.SettlesAtMillis = event.PhaseOpen, now-5_000, now-6_000
+		p.Settings.EventState.Now = &open
+		if f := predict(t, p); !f.Complete || !near(float64(*f.LastInMillis), 60_000, 0.2) {
+			t.Errorf("it has opened: %+v", f)
+		}
 	}
 }
 

@@ -56,6 +56,12 @@ export function ask(path, ip, bodies) {
 // broken reports whether a request got no answer, or only a part of one.
 export const broken = (res) => res.status === 0 || res.error_code !== 0 && res.status === 200;
 
+// ofTheRoom reports whether a refusal is the room's, and not of something in between.
+export function ofTheRoom(res) {
+  const problem = parse(res.body);
+  return problem !== null && String(problem.type).endsWith(`#${problem.code}`);
+}
+
 // refused reports whether an answer is that refusal, in the form of the contract.
 function refused(res, status, code) {
   const problem = res.status === status ? parse(res.body) : null;

@@ -11,7 +11,7 @@
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { Trend } from 'k6/metrics';
-import { ask, broken, judge, nearer, wrongAnswers } from './room.js';
+import { ask, broken, judge, nearer, ofTheRoom, wrongAnswers } from './room.js';
 import { speed } from './settings.js';
 
 const timeInLine = new Trend('time_in_line', true);
@@ -143,16 +143,17 @@ export class Visitor {
       this.due = this.after(answer.waiting.pollingPeriod);
       return;
     }
+    const refusal = [401, 408, 429, 503, ...stopping].includes(res.status) && ofTheRoom(res);
     // No visitor of the crowds may see a 401, or what is in stopping: judge has noted it.
-    if (stopping.includes(res.status)) {
+    if (!refusal) {
+      this.due = this.after(1000 * Math.min(retrySeconds * 2 ** this.broke++, mostRetrySeconds));
+    } else if (stopping.includes(res.status)) {
       this.end = 'lost';
     } else if ([408, 429, 503].includes(res.status)) {
       this.broke = 0;
       this.due = this.after(1000 * (Number(res.headers['Retry-After']) || retrySeconds));
-    } else if (res.status === 401) {
-      [this.last, this.broke, this.due] = [null, 0, this.now()];
     } else {
-      this.due = this.after(1000 * Math.min(retrySeconds * 2 ** this.broke++, mostRetrySeconds));
+      [this.last, this.broke, this.due] = [null, 0, this.now()];
     }
   }
 

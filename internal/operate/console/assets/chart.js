@@ -15,9 +15,12 @@ function number(v) {
 
 function wait(v) {
   if (v === null || v === undefined) return "–";
-  if (v < 60) return `${v < 10 ? v.toFixed(1) : Math.round(v)} s`;
-  if (v < 3600) return `${Math.floor(v / 60)} min ${Math.round(v % 60)} s`;
-  return `${Math.floor(v / 3600)} h ${Math.round((v % 3600) / 60)} min`;
+  if (v < 9.95) return `${v.toFixed(1)} s`;
+  const seconds = Math.round(v);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 function short(v) {
