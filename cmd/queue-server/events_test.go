@@ -145,6 +145,8 @@ func TestBadEvents(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %q", tt.path, tt.body, got.status, got.body, tt.says)
 		}
 	}
+	says(t, "a field that there is not", c.types(t, "zones", "set", "TICKETS", `events=[{"name":"a","opensAt":"`+at(time.Hour)+`","preQueAt":"`+at(time.Minute)+`"}]`),
+		cli.ExitUsage, `"preQueAt"`, `did you mean "preQueueAt"?`)
 	file := config(t, "zones:\n  - {zoneId: TICKETS, events: ["+past+"]}\n")
 	says(t, "check", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitDiffers, `the server will refuse it: event "a" is in the past`)
 	says(t, "apply", c.types(t, "zones", "apply", "-f", file, "--yes"), cli.ExitUsage, `events "a" is in the past`)

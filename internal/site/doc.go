@@ -15,7 +15,7 @@
 //  3. what is never queued: paths and user agents of the zone's settings, and preflights.
 //  4. an app with a pass in a header. It gets the session in a header, too.
 //  5. everybody, while the zone is open.
-//  6. a browser that opens a page, where nobody waits and there is room: the join is made
+//  6. a browser that opens a page, where one who comes need not wait: the join is made
 //     within this answer, and the browser gets a session with it.
 //
 // Of the others, a browser that opens a page is sent to the waiting page, and anything else

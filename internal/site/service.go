@@ -272,8 +272,9 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" {
 		return toPage()
 	}
-	// At most a second old, which spares the store the joins of a crowd.
-	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && !open {
+	// At most a second old, which spares the store the joins of a crowd. Some may have left the line without a word: where
+	// one who comes now need not wait, they are in nobody's way.
+	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && state.EstimatedWait > 0 && !open {
 		return toPage()
 	}
 	a, err := s.room.Join(ctx, wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE"}.From(address, q.header))

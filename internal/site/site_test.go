@@ -113,6 +113,23 @@ func TestALine(t *testing.T) {
 	}
 }
 
+// TestWhoHasGoneIsInNobodysWay: a place in line that nobody comes back for makes nobody wait, long before it is swept.
+func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 10)
+		r.ask(gateway, "GET", "/", opens...)
+		led(t, gateway, r.ask(gateway, "GET", "/", opens...)) // and goes away
+		r.forward(13 * time.Second)
+		page, form := r.ask(gateway, "GET", "/cart", opens...), r.askAt(r.bare, gateway, "POST", "/pay", opens...)
+		r.forward(7 * time.Second)
+		later := r.askAt(r.bare, gateway, "POST", "/pay", opens...)
+		if page.Code != 200 || cookie(page) == "" || cookie(form) != "" || later.Code != 200 {
+			t.Errorf("%s: %d, a form beyond the limit %d, and later %d", gateway, page.Code, form.Code, later.Code)
+		}
+	}
+}
+
 // TestExchange: a pass in the URL becomes a session, is taken out of the URL, and does so once.
 func TestExchange(t *testing.T) {
 	t.Parallel()

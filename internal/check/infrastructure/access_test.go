@@ -143,6 +143,7 @@ func converse(c net.Conn, text string) (string, error) {
 func renewed(t *testing.T, r *Redis) {
 	t.Helper()
 	n := r.Nodes[1]
+	keepsConnections(t, n)
 	before, err := os.ReadFile(n.Etc("ca.pem"))
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +178,25 @@ func renewed(t *testing.T, r *Redis) {
 		n.Secrets(t, "reload")
 	}
 	r.AwaitWhole(t)
+}
+
+// keepsConnections: each day a node looks for what was renewed. Where nothing was, nobody
+// who is connected notices, neither servers nor the replica, whose connection is looked at.
+func keepsConnections(t *testing.T, n *Node) {
+	t.Helper()
+	replica := func() string {
+		said, err := n.Admin(t.Context(), "client", "list", "type", "replica")
+		id, _, _ := strings.Cut(said, " ")
+		if err != nil || !strings.HasPrefix(id, "id=") {
+			t.Fatalf("the replica's connection: %v %s", err, said)
+		}
+		return id
+	}
+	before := replica()
+	n.Secrets(t, "reload")
+	if after := replica(); after != before {
+		t.Errorf("the replica's connection was %s, and is %s", before, after)
+	}
 }
 
 // rotates: password_version makes all passwords anew, that with which a node speaks to its

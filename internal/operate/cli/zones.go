@@ -96,7 +96,9 @@ func assignments(args []string) (map[string]any, error) {
 		case x.Parse(&read, text) != nil:
 			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
 		}
-		given[name] = x.Value(read)
+		if given[name] = x.Value(read); x.Of != "" {
+			given[name] = json.RawMessage(text) // the server looks whether all that is in it is known
+		}
 	}
 	return given, nil
 }

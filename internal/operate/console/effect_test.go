@@ -115,7 +115,7 @@ func TestEffects(t *testing.T) {
 		gathers.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: opens}
 		line := line
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
-		more, open, closed, taken, before := gathers, gathers, gathers, gathers, gathers
+		more, open, closed, taken := gathers, gathers, gathers, gathers
 		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
 		if got := told(effects(gathers, closed, line, true, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
 			t.Errorf("close while people gather:\n%s", got)
@@ -125,7 +125,7 @@ func TestEffects(t *testing.T) {
 			Before: event.Values{"perMinute": "0"},
 		}
 		taken.Events = []event.Event{taken.EventState.Now.Event}
-		before = taken
+		before := taken
 		before.Events = nil
 		if got := told(effects(taken, before, line, true, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
 			t.Errorf("taken off the list while people gather, in a zone that was paused before:\n%s", got)

@@ -85,7 +85,7 @@ func (e *eventCache) of(ctx context.Context, tick int64, key string, from conten
 		e.tick = tick
 		clear(e.made)
 	}
-	if event, ok := e.made[key]; ok {
+	if event, ok := e.made[key]; ok && tick > 0 { // a stream's first: nobody may have looked for a while
 		return event, nil
 	}
 	told, err := from(ctx)
