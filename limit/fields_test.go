@@ -69,6 +69,6 @@ func TestEveryAlgorithmIsPublic(t *testing.T) {
 		public = append(public, vocabulary.Algorithm(a))
 	}
 	if !slices.Equal(public, vocabulary.Algorithms) {
-		t.Errorf("public are %v, of %v", public, vocabulary.Algorithms)
+		t.Errorf("policy.go, as listed here, has %v, and should have %v", public, vocabulary.Algorithms)
 	}
 }

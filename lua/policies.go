@@ -76,7 +76,7 @@ func (s *Store) RestorePolicies(ctx context.Context, b limit.PolicySet) error {
 }
 
 func (s *Store) putPolicies(ctx context.Context, how string, b limit.PolicySet, was int64, changes string) error {
-	if err := b.Validate(); err != nil {
+	if err := b.ValidateNames(); err != nil {
 		return err
 	}
 	text, err := marshal(b)

@@ -33,13 +33,13 @@ func (s *Store) readPolicies(b []byte) error {
 		return err
 	}
 	s.policies.Store(&has)
-	return has.Book.Validate()
+	return has.Book.ValidateNames()
 }
 
 // putPolicies puts policies into force, unless they are there already or not to follow
 // those that are.
 func (s *Store) putPolicies(b limit.PolicySet, follow func(before limit.PolicySet) (changes []limit.Change, err error)) error {
-	if err := b.Validate(); err != nil {
+	if err := b.ValidateNames(); err != nil {
 		return err
 	}
 	return s.change(func() (bool, error) {

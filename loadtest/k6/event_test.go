@@ -17,8 +17,13 @@ import (
 func TestPeopleGather(t *testing.T) {
 	t.Parallel()
 	results := t.TempDir()
+	// Compiled with the flags of all other tests. queue-bench itself would build what is shipped, anew with all packages.
+	server := filepath.Join(t.TempDir(), "queue-server")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", server, "../../cmd/queue-server").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
 	said, err := exec.CommandContext(t.Context(), "go", "run", "../../cmd/queue-bench", "loadtest", "--k6", program(t), "--scripts", ".",
-		"--only=event", "--store=embedded", "--size=0.1", "--out", results).CombinedOutput()
+		"--server", server, "--only=event", "--store=embedded", "--size=0.1", "--out", results).CombinedOutput()
 	story, readErr := os.Open(filepath.Join(results, "event-embedded.ndjson"))
 	if readErr != nil {
 		t.Fatalf("%v\n%s", err, said)

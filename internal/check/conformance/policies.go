@@ -128,8 +128,18 @@ var bookStories = map[string]func(l *bookFixture){
 		}
 	},
 
-	"a book that is not valid changes nothing": func(l *bookFixture) {
-		bad := limit.PolicySet{Version: 1, Policies: []limit.Policy{{Name: "a"}}}
+	"what a newer server has put is kept, and can be taken out": func(l *bookFixture) {
+		one, two := policy("a", 1), policy("b", 1)
+		one.Rules[0].Algorithm, two.Scope = "quantum", "galaxy"
+		b := limit.PolicySet{}.Put(one).Put(two)
+		l.restores(b)
+		l.has(b)
+		l.puts(b.Delete("a"), b.Version, "", nil)
+		l.has(b.Delete("a"))
+	},
+
+	"a book that no server can have written changes nothing": func(l *bookFixture) {
+		bad := limit.PolicySet{Version: 1, Policies: []limit.Policy{policy("a", 1), policy("a", 2)}}
 		l.puts(bad, 0, "", limit.ErrInvalid)
 		if err := l.RestorePolicies(l.Context(), bad); !errors.Is(err, limit.ErrInvalid) {
 			l.Errorf("restore: %v", err)

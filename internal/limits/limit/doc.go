@@ -7,7 +7,7 @@
 // a minute and 20 in 10 s. A decision has a cost, 1 as a rule, and is a Verdict:
 // allowed or not, what is left, and when a refused request would be allowed.
 //
-// # The five algorithms
+// # The algorithms
 //
 // w is the rule's window, L its limit, B its burst, c the cost; e is the time since
 // a window of a counter began. Times are whole milliseconds on the store's clock.

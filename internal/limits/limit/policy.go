@@ -111,15 +111,6 @@ func (p Policy) Clone() Policy {
 	return p
 }
 
-// Tier returns the rules of a tier, and the tier's name: DefaultTier for one that
-// the policy does not have.
-func (p Policy) Tier(name string) ([]Rule, string) {
-	if rules, ok := p.Tiers[name]; ok {
-		return rules, name
-	}
-	return p.Rules, DefaultTier
-}
-
 // ValidName reports whether a policy or a tier can be called so.
 func ValidName(name string) bool {
 	const may = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

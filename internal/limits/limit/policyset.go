@@ -74,13 +74,26 @@ func (b PolicySet) without(name string) PolicySet {
 
 // Validate reports what is wrong with the set or a policy of it, in an error that
 // wraps ErrInvalid.
-func (b PolicySet) Validate() error {
+func (b PolicySet) Validate() error { return b.validate(Policy.Validate) }
+
+// ValidateNames is Validate for stores, which keep what only a newer version of the server
+// understands, too: it reports what no version can have written.
+func (b PolicySet) ValidateNames() error {
+	return b.validate(func(p Policy) error {
+		if !ValidName(p.Name) {
+			return fmt.Errorf("%w: no policy can have that name", ErrInvalid)
+		}
+		return nil
+	})
+}
+
+func (b PolicySet) validate(one func(Policy) error) error {
 	var errs []error
 	if len(b.Policies) > MaxPolicies {
 		errs = append(errs, fmt.Errorf("%w: %d policies, at most %d", ErrInvalid, len(b.Policies), MaxPolicies))
 	}
 	for i, p := range b.Policies {
-		if err := p.Validate(); err != nil {
+		if err := one(p); err != nil {
 			errs = append(errs, fmt.Errorf("policy %q: %w", p.Name, err))
 		}
 		if i > 0 && b.Policies[i-1].Name >= p.Name {

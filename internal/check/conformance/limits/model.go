@@ -197,7 +197,7 @@ func (m *model) take(now, cost int64) (delay int64) {
 // change gives the rule another limit and burst. Of a bucket, what has come back
 // until the latest grant came back by the old ones.
 func (m *model) change(limits, burst int64) {
-	if at, found := m.latest(); found && !m.isCounter() && m.rule.Algorithm != limit.SlidingLog {
+	if at, found := m.latest(); found && m.rule.Algorithm.HasBurst() {
 		used, _ := m.used(at)
 		m.grants = []grant{{at, used}}
 	}
