@@ -562,12 +562,15 @@ func TestOverloaded(t *testing.T) {
 		t.Error("overloaded at first")
 	}
 	var crowd sync.WaitGroup
+	start := make(chan struct{}) // all at once: this goroutine itself would have to wait between them
 	for range 400 * runtime.GOMAXPROCS(0) {
 		crowd.Go(func() {
+			<-start
 			for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
 			}
 		})
 	}
+	close(start)
 	crowd.Wait()
 	if !l.overloaded() {
 		t.Error("not overloaded, though many waited for longer than half a second")
