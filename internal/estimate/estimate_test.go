@@ -292,6 +292,14 @@ func TestTellAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestTurnIsNow: who is told no wait at all is told a range, too, so that it is judged.
+func TestTurnIsNow(t *testing.T) {
+	t.Parallel()
+	if a := tell(after(new(Model), 400, 5, nobody), 4, 9); a.EstimateMillis != 0 || a.HighMillis < 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestNeverMoreThanADay: the API promises so, for one who was told a slot, too.
 func TestNeverMoreThanADay(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 		p.entry, p.low, p.high = p.entry+more, p.low+more, p.high+more
 	}
 	millis := func(at float64) int64 { return int64(min(max(0, at-now), window.MaxEstimateMillis)) }
-	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(p.entry), millis(p.low), millis(p.high)
+	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(p.entry), millis(p.low), max(1, millis(p.high)) // 0 is no range
 }
 
 // Joining is what one would be told who joins now: the estimate and the range; false if that is not known.
