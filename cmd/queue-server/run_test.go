@@ -109,17 +109,20 @@ func start(t *testing.T, env map[string]string) *server {
 	}()
 	t.Cleanup(func() { s.end(t) })
 	listening := s.log.await(t, "listening")
-	s.public = fmt.Sprintf("http://%v", listening["public"])
-	s.operators = fmt.Sprintf("http://%v", listening["operators"])
-	documents.Store(listening["public"], openapitest.Public)
-	documents.Store(listening["operators"], openapitest.Operators)
-	if listening["limits"] != "none" {
-		s.limits = fmt.Sprintf("http://%v", listening["limits"])
-		documents.Store(listening["limits"], openapitest.Limits)
-	}
-	if listening["site"] != "none" {
-		s.site = fmt.Sprintf("http://%v", listening["site"])
-		documents.Store(listening["site"], openapitest.Site)
+	for name, as := range map[string]struct {
+		url *string
+		by  *openapitest.Document
+	}{
+		"public":    {&s.public, openapitest.Public},
+		"operators": {&s.operators, openapitest.Operators},
+		"limits":    {&s.limits, openapitest.Limits},
+		"site":      {&s.site, openapitest.Site},
+	} {
+		if at := listening[name]; at != "none" {
+			*as.url = fmt.Sprintf("http://%v", at)
+			documents.Store(at, as.by)
+			t.Cleanup(func() { documents.Delete(at) }) // the port may be another test's next
+		}
 	}
 	return s
 }
