@@ -68,6 +68,10 @@ const (
 	// repeatable is how long an exchange can be repeated by the same browser: while the gate
 	// is slow, deploy/site/nginx.conf has it come again every 5 s.
 	repeatable = 30 * time.Second
+	// mostRepeats is how often it can be repeated: more often than a gateway and its browser do
+	// in that time. Without a bound, one link would let in all browsers behind one address that
+	// call themselves alike.
+	mostRepeats = 10
 	// maxRecent bounds how many exchanges are remembered for that.
 	maxRecent = 20_000
 )
@@ -82,6 +86,7 @@ type recent struct {
 type exchange struct {
 	browser [sha256.Size]byte
 	at      time.Time
+	repeats int
 }
 
 // repeats reports whether this exchange may be made. fresh says that it is the first as far
@@ -91,7 +96,12 @@ func (r *recent) repeats(id uuid.UUID, browser [sha256.Size]byte, now time.Time,
 	defer r.mu.Unlock()
 	was, known := r.all[id]
 	if known && now.Sub(was.at) < repeatable {
-		return was.browser == browser
+		if was.browser != browser || was.repeats == mostRepeats {
+			return false
+		}
+		was.repeats++
+		r.all[id] = was
+		return true
 	}
 	if !fresh {
 		return false
@@ -107,7 +117,7 @@ func (r *recent) repeats(id uuid.UUID, browser [sha256.Size]byte, now time.Time,
 		r.all = young
 	}
 	if len(r.all) < maxRecent {
-		r.all[id] = exchange{browser, now}
+		r.all[id] = exchange{browser: browser, at: now}
 	}
 	return true
 }

@@ -174,6 +174,22 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// TestOneLinkDoesNotServeACrowd: of many browsers behind one address that call themselves alike, a link lets in a
+// few. A gateway that asks again while the gate is slow is among these.
+func TestOneLinkDoesNotServeACrowd(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	uri, sessions := "/?waiting_room_pass="+r.pass(zoneID, 5*time.Minute), 0
+	for range 200 {
+		if cookie(r.ask("nginx", "GET", uri, opens...)) != "" {
+			sessions++
+		}
+	}
+	if sessions != 11 {
+		t.Errorf("200 like browsers had %d sessions of one pass, want the first and 10 repeats", sessions)
+	}
+}
+
 // TestPassesOfAnyLifeAreExchangedOnce: a pass that is good for a day is remembered for one.
 func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
 	t.Parallel()
