@@ -88,7 +88,7 @@ func TestTheImageAsksItsOwnServerForItsHealth(t *testing.T) {
 	s := image(t)
 	entry := only[*instructions.EntrypointCommand](t, s).CmdLine
 	check := only[*instructions.HealthCheckCommand](t, s).Health
-	if len(check.Test) != 3 || check.Test[0] != "CMD" || !slices.Equal(check.Test[1:2], entry) || path.Base(entry[0]) != "queue-server" {
+	if len(check.Test) < 3 || check.Test[0] != "CMD" || !slices.Equal(check.Test[1:2], entry) || path.Base(entry[0]) != "queue-server" {
 		t.Fatalf("%q asks, %q answers: want the same program, and no shell, which the image does not have", check.Test, entry)
 	}
 	if check.Timeout <= healthcheckTimeout || check.Interval > 10*time.Second {
@@ -98,5 +98,14 @@ func TestTheImageAsksItsOwnServerForItsHealth(t *testing.T) {
 	env := map[string]string{"QUEUE_ADDR": strings.TrimPrefix(up.public, "http://")}
 	if got := runToEnd(t, env, check.Test[2:]...); got.status != cli.ExitOK {
 		t.Errorf("a server that is well: %+v", got)
+	}
+	// Swarm and others replace what fails: with Redis away that would be all servers at once.
+	up = start(t, map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "redis://127.0.0.1:1"})
+	env["QUEUE_ADDR"] = strings.TrimPrefix(up.public, "http://")
+	if got := runToEnd(t, env, "healthcheck"); got.status != cli.ExitFailed {
+		t.Errorf("without its store it is ready: %+v", got)
+	}
+	if got := runToEnd(t, env, check.Test[2:]...); got.status != cli.ExitOK {
+		t.Errorf("without its store: %+v", got)
 	}
 }
