@@ -55,7 +55,7 @@ const (
 func TestOpeningAtScale(t *testing.T) {
 	visitors := stormSize(t)
 	e := startEngine(t)
-	z := forSale(6000)
+	z := forSale(max(600, int64(visitors)*6/100)) // a line that lasts longer than it is looked at
 	z.IdleTimeoutSeconds = 60
 	o := startOpening(t, setUp(t, "a sale of "+strconv.Itoa(visitors)+" opens", e.url(), z), e, time.Minute)
 	o.engines, o.loses = append(o.engines, e), losesNothing
