@@ -17,8 +17,9 @@
 // document; one within it goes on, with the same fields. Package echolimit does the
 // same for echo. Where there is no HTTP, ask Allow.
 //
-// It is what queue-server decides with, without its listener: the same Redis, the
-// same names of policies and the same Secret make the same count.
+// It is what queue-server decides with, without its listener. Services count together
+// that have the same Redis, names of policies and Secret. They never count together with
+// queue-server, whose secret is its own: a service that has to asks its listener.
 //
 // # Which algorithm
 //

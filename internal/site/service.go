@@ -251,7 +251,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 // app lets an app in that shows a pass in a header.
 func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdict, bool) {
 	shown := q.header.Get(AppHeader)
-	if bearer, ok := strings.CutPrefix(q.header.Get("Authorization"), "Bearer "); ok && shown == "" {
+	if scheme, bearer, _ := strings.Cut(q.header.Get("Authorization"), " "); shown == "" && strings.EqualFold(scheme, "Bearer") {
 		shown = bearer
 	}
 	if shown == "" {

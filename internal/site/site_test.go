@@ -254,7 +254,7 @@ func TestAnApp(t *testing.T) {
 		r := newRoom(t, 0)
 		shown := r.pass(zoneID, time.Minute)
 		var session string
-		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
+		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}, {"Authorization", "bearer " + shown}} {
 			w := r.ask(gateway, "GET", "/api", header...)
 			session = w.Header().Get(site.SessionHeader)
 			if w.Code != 200 || session == "" || w.Header().Get("Set-Cookie") != "" {

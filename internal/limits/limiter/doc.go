@@ -40,9 +40,10 @@
 // A question of our own, in the slot of the one that failed, asks the store every
 // 250 ms whether it is back, with visitors or without. Three answers in a row, and
 // the partition is calm again. When a partition begins to fail, all others are asked the same
-// way, once. So a store that hangs keeps those waiting who ask in the first moments:
-// until the first of them has waited for the store's own time limit, and our
-// questions for it once more; and nobody after.
+// way, once; and so is one whose client gave up too soon for the store to be blamed. So a
+// store that hangs keeps those waiting who ask in the first moments: until the first of them
+// has waited for the store's own time limit, and our questions for it once more; and nobody
+// after.
 //
 // # What may be let through in excess
 //

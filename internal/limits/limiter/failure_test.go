@@ -161,6 +161,40 @@ func TestWhereOnePartitionFailsTheOthersAreAsked(t *testing.T) {
 	})
 }
 
+// TestAStoreThatHangsIsKnownFromHurriedClients: none of them waits for long enough to blame the
+// store, so we ask it ourselves.
+func TestAStoreThatHangsIsKnownFromHurriedClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
+		hurried := func() (Answer, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			return w.Check(ctx, Question{Policy: "p", Key: "k"})
+		}
+		hangs := func(does bool) {
+			w.shared.mu.Lock()
+			defer w.shared.mu.Unlock()
+			w.shared.hangs = does
+		}
+		hangs(true)
+		if _, err := hurried(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a store that hangs: %v", err)
+		}
+		hangs(false)
+		pass(2 * ProbeEvery)
+		if n := w.Failing(); n != 0 || w.shared.probed() != 1 {
+			t.Errorf("a client that gave up: %d partitions fail, asked %d times, want once", n, w.shared.probed())
+		}
+		hangs(true)
+		for range 20 {
+			_, _ = hurried()
+		}
+		if a, err := hurried(); err != nil || a.Source != SourceLocal {
+			t.Errorf("after 2 s: from %q, %v", a.Source, err)
+		}
+	})
+}
+
 func TestPartitionsFailForThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)}, limit.Policy{Name: "q", Rules: perMinute(1000)})

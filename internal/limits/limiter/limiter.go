@@ -278,7 +278,9 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 		err := l.take(ctx, l.deps.Store, a, t, r, partOf(hash, part))
 		if err != nil {
 			ended := ctx.Err()
-			if ended == nil || l.millis()-sent >= longWait {
+			if ended != nil && l.millis()-sent < longWait {
+				at.doubt(r)
+			} else {
 				l.failed(at, r, err)
 			}
 			if ended != nil {

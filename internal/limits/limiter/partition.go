@@ -18,7 +18,7 @@ const (
 	// starting, or a network that flaps, answers now and then.
 	successes = 3
 	// longWait is for how many milliseconds a request must have waited for the
-	// store to be to blame when its sender gave up.
+	// store to be to blame when its sender gave up. After less, we ask the store ourselves.
 	longWait = 200
 	// probeWithin bounds a probe, should the store not.
 	probeWithin = time.Second
@@ -43,8 +43,9 @@ type partition struct {
 	failing atomic.Bool
 
 	mu sync.Mutex
-	// failed is the latest request that did.
-	failed limit.Request
+	// failed is the latest request that did, or that made doubtful whether the store answers.
+	failed   limit.Request
+	doubtful bool
 	// answered is how many probes have been, in a row.
 	answered int
 	probing  bool
@@ -59,8 +60,7 @@ func (l *Limiter) partition(r limit.Request) *partition {
 func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	r.Rules, r.Cost = probeRules, 1
-	at.failed, at.answered = r, 0
+	at.failed, at.answered = probeOf(r), 0
 	if at.failing.Load() {
 		return
 	}
@@ -73,6 +73,22 @@ func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	case l.suspects <- struct{}{}:
 	default: // all are looked at already
 	}
+}
+
+// doubt has the partition asked soon whether the store answers: a request was given up by a
+// sender who may have been in a hurry.
+func (at *partition) doubt(r limit.Request) {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if !at.failing.Load() {
+		at.failed, at.doubtful = probeOf(r), true
+	}
+}
+
+// probeOf is a question of our own, in the slot of the request.
+func probeOf(r limit.Request) limit.Request {
+	r.Rules, r.Cost, r.Look = probeRules, 1, false
+	return r
 }
 
 // Failing returns how many partitions are answered by their policies now.
@@ -111,19 +127,16 @@ func (l *Limiter) suspect(ctx context.Context) {
 	}
 }
 
-// probeAll begins one probe of each partition that fails and has none under way. Partitions
-// do not wait for one another: each may lie on another node.
+// probeAll begins one probe of each partition that fails or is in doubt, and has none under
+// way. Partitions do not wait for one another: each may lie on another node.
 func (l *Limiter) probeAll(ctx context.Context) {
 	for i := range l.partitions {
 		at := &l.partitions[i]
-		if !at.failing.Load() {
-			continue
-		}
 		at.mu.Lock()
-		busy, r := at.probing, at.failed
-		at.probing = true
+		ask, r := !at.probing && (at.doubtful || at.failing.Load()), at.failed
+		at.probing, at.doubtful = at.probing || ask, at.doubtful && !ask
 		at.mu.Unlock()
-		if !busy {
+		if ask {
 			l.background.Go(func() { l.probe(ctx, at, r) })
 		}
 	}

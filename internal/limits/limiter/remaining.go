@@ -65,6 +65,10 @@ var kindNames = [kinds]string{"other", "member", "apikey", "ip", "client"}
 func (k Kind) String() string { return kindNames[k] }
 
 func kindOf(key string) Kind {
+	// What the guard counts in one zone is "zone:SHOP/" and the key of the client.
+	if of, client, in := strings.Cut(key, "/"); in && strings.HasPrefix(of, "zone:") {
+		key = client
+	}
 	name, _, found := strings.Cut(key, ":")
 	if !found {
 		return Other

@@ -88,7 +88,7 @@ func TestRefusalsByKind(t *testing.T) {
 	}))
 	for key, kind := range map[string]Kind{
 		"member:1": Member, "apikey:x": APIKey, "ip:2001:db8::/64": Address, "client:Z/1": ClientID,
-		"partner:7": Other, "all": Other, "member": Other,
+		"zone:Z/ip:203.0.113.9": Address, "partner:7": Other, "all": Other, "member": Other,
 	} {
 		before := l.Refusals()[0].Refused
 		for range 3 { // the third is refused from memory

@@ -139,11 +139,17 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 func (s *Set) seeded(current limit.PolicySet) (next limit.PolicySet, missing bool) {
 	next = current
 	for _, p := range s.options.Seeds {
-		if _, ok := next.Find(p.Name); !ok && !slices.Contains(next.Deleted, p.Name) && len(next.Policies) < limit.MaxPolicies {
+		if lacks(next, p.Name) && len(next.Policies) < limit.MaxPolicies {
 			next, missing = next.Put(p), true
 		}
 	}
 	return next, missing
+}
+
+// lacks reports whether a set has no policy of that name, and nobody has deleted it.
+func lacks(in limit.PolicySet, name string) bool {
+	_, there := in.Find(name)
+	return !there && !slices.Contains(in.Deleted, name)
 }
 
 func (s *Set) remembered() limit.PolicySet {
@@ -160,6 +166,11 @@ func (s *Set) adopt(current limit.PolicySet) {
 		return
 	}
 	s.policies = current
+	for _, p := range s.options.Seeds {
+		if lacks(current, p.Name) {
+			s.options.Logger.Error("a policy is not made, and limits nobody: there are as many as there may be", "policy", p.Name, "most", limit.MaxPolicies)
+		}
+	}
 	s.options.Use(s.usable(current.Clone()))
 }
 

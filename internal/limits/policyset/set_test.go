@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
@@ -63,6 +65,26 @@ func rule(n int64) []limit.Rule {
 
 func policy(name string, n int64) limit.Policy {
 	return limit.Policy{Name: name, Rules: rule(n)}.WithDefaults()
+}
+
+// TestASeedThatFindsNoRoomIsSaid: the guard's may be among those that are not made.
+func TestASeedThatFindsNoRoomIsSaid(t *testing.T) {
+	t.Parallel()
+	var seeds []limit.Policy
+	for n := range limit.MaxPolicies {
+		seeds = append(seeds, policy(fmt.Sprintf("p%03d", n), 1))
+	}
+	var log strings.Builder
+	s := New(SetOptions{
+		Store: newShelf(t), Seeds: append(seeds, policy("joins-zone", 1)), Use: func(limit.PolicySet) {},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	for range 3 {
+		s.runOnce(t.Context())
+	}
+	if said := log.String(); strings.Count(said, "level=ERROR") != 1 || !strings.Contains(said, "policy=joins-zone") {
+		t.Errorf("said:\n%s", said)
+	}
 }
 
 // server is a Set, and what its limiter was last given.

@@ -25,6 +25,8 @@ type limitView struct {
 	Policy limit.Policy
 	Key    string
 	Tiers  []tierView
+	// Fitted says of which zones the tiers' figures are, if not of all.
+	Fitted string
 	// Outcomes are the rows of the table of what became of who asked.
 	Outcomes []outcomeName
 	// Groups are the figures that can be set, tier by tier.
@@ -39,7 +41,7 @@ func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	v := limitView{
-		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Outcomes: outcomeNames, Groups: groupsOf(current),
+		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Fitted: fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
 	if seen, err := c.Decisions.Stats(current.Name, limiter.HistorySeconds); err == nil {
 		v.Hour = fives(seen.History)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -253,4 +254,25 @@ func TestAPolicyIsDeletedByItsName(t *testing.T) {
 		t.Errorf("the policy answers %d", w.Code)
 	}
 	shows(t, anna.get("changes"), "Anna api Deleted the policy", "Bea api Made the policy", "Olga Z Made the zone")
+}
+
+// TestWhichZonesAPolicyIsFor: what the guard fits to each zone is not shown as what an
+// address may take of every zone.
+func TestWhichZonesAPolicyIsFor(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.putPolicy(api(), "Bea")
+	for _, p := range guard.Policies() {
+		r.putPolicy(p, "config")
+	}
+	anna := r.enter("Anna")
+	const says = "This is for a zone with a limit of 600 a minute. For others it is in proportion to their limit."
+	shows(t, anna.get("limits"), "120 in 60 s and 30 at once, of a zone with 600 a minute")
+	shows(t, anna.get("limits/joins-zone"), says)
+	shows(t, anna.get("limits/joins-zone/change?default.1.token_bucket.burst=1000"), "A client may take 120 in 60 s and 1,000 at once. "+says)
+	for _, page := range []string{"limits/api", "limits/joins-address", "limits/joins-zone/change?onStoreFailure=open"} {
+		if strings.Contains(anna.get(page).Body.String(), "in proportion") {
+			t.Errorf("%s speaks of zones", page)
+		}
+	}
 }

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -229,9 +231,21 @@ func awayWord(p limit.Policy) string {
 	}
 }
 
+// fitted says of which zones the figures of a policy are that the guard fits to each zone;
+// "" for other policies.
+func fitted(p limit.Policy) string {
+	if p.Name != guard.JoinsZone {
+		return ""
+	}
+	return fmt.Sprintf("This is for a zone with a limit of %s a minute. For others it is in proportion to their limit.", count(zone.DefaultPerMinute))
+}
+
 // allows is what a policy allows, in a line.
 func allows(p limit.Policy) string {
 	text := rulesWord(p.Rules)
+	if fitted(p) != "" {
+		text += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
+	}
 	switch n := len(p.Tiers); n {
 	case 0:
 	case 1:
