@@ -110,9 +110,12 @@ func (s *story) step(text string) {
 		if len(rest) > 2 {
 			s.after(s.duration(rest[2]))
 		}
-	case "for": // 6s every 250ms v*12
-		who := s.names(rest[3:])
-		if in := s.pollAll(who, s.duration(rest[2]), s.duration(first)); want != "" && !slices.Equal(in, s.names(strings.Fields(want))) {
+	case "for": // 6s every 250ms v*12, 6s as told v*12
+		who, every := s.names(rest[3:]), time.Duration(0)
+		if rest[1] == "every" {
+			every = s.duration(rest[2])
+		}
+		if in := s.pollAll(who, every, s.duration(first)); want != "" && !slices.Equal(in, s.names(strings.Fields(want))) {
 			s.t.Fatalf("%s: let in %v", text, in)
 		}
 	case "most": // in 6s
@@ -145,6 +148,16 @@ func (s *story) step(text string) {
 			departed = []line.Departure{{Place: s.tokens[first]}}
 		}
 		s.recall(departed...)
+	case "stock":
+		s.stock()
+	case "shown", "refused":
+		for _, p := range s.dead {
+			if a := s.fixture.poll(p); verb == "refused" && (a.Status == line.Waiting || a.Status == line.Admitted) {
+				s.t.Fatalf("%s came back: %+v", name(p.ID), a)
+			}
+		}
+	case "honest":
+		s.honest()
 	case "footprint": // the same as the first time
 		now := s.stores[0].Footprint(s.t, s.zoneID)
 		if s.footprint != nil && !maps.Equal(now, s.footprint) {

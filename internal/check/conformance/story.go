@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"testing"
@@ -20,7 +21,7 @@ func Run(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	for _, stories := range []map[string]func(*story){
-		texts, timeStories, manyStories, lossStories, zoneStories, recordStories, orderStories,
+		texts, manyStories, lossStories, zoneStories, recordStories, orderStories,
 	} {
 		for name, run := range stories {
 			t.Run(name, func(t *testing.T) {
@@ -49,6 +50,8 @@ type story struct {
 	// script noted of the store's.
 	settings  zone.Settings
 	footprint map[string]int
+	// dead are the tokens of a stock.
+	dead []line.Place
 }
 
 // reply is an answer that a story says something of. The fixture has compared it
@@ -172,13 +175,18 @@ func (r reply) restored() {
 }
 
 // pollAll has those named poll every so often for a while, each until it is in,
-// and returns who came in, in order.
+// and returns who came in, in order. Every 0: as told, since they have just asked.
 func (s *story) pollAll(who []string, every, during time.Duration) (in []string) {
 	s.t.Helper()
 	who = slices.Clone(who)
-	for ; during > 0; during -= every {
-		s.after(every)
+	step, asked := cmp.Or(every, 50*milli), map[string]time.Duration{}
+	for at := step; at <= during; at += step {
+		s.after(step)
 		who = slices.DeleteFunc(who, func(name string) bool {
+			if every == 0 && at-asked[name] < time.Duration(s.answers[name].PeriodMillis)*milli {
+				return false
+			}
+			asked[name] = at
 			status := s.poll(name).Status
 			if status == line.Admitted {
 				in = append(in, name)
