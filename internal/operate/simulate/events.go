@@ -1,5 +1,21 @@
 package simulate
 
+import (
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	minDelay  = 5 * time.Millisecond
+	maxDelay  = 100 * time.Millisecond
+	meanDelay = (minDelay + maxDelay) / 2
+)
+
+// Delay draws how long a request takes on its way: 5 to 100 ms.
+func Delay(rng *rand.Rand) time.Duration {
+	return minDelay + time.Duration(rng.Int64N(int64(maxDelay-minDelay)))
+}
+
 // Event is a visitor's next request.
 type Event struct {
 	At int64 // microseconds

@@ -219,7 +219,7 @@ func TestForecastComesTrue(t *testing.T) {
 			})
 			want := float64(r.LastInMs - tt.at.Milliseconds())
 			t.Logf("of %d there are %d, forecast %d; last in after %d ms, forecast %d",
-				now.Waiting, now.Present, f.Present, int64(want), *f.LastInMillis)
+				now.State.Waiting, now.Present, f.Present, int64(want), *f.LastInMillis)
 			if !near(float64(*f.LastInMillis), want, tt.tolerant) {
 				t.Errorf("the last is in after %.0f ms, forecast %d", want, *f.LastInMillis)
 			}

@@ -116,20 +116,14 @@ func openEmbedded(now func() time.Time) (Store, error) {
 type Moment struct {
 	// At is the virtual time since the first visitor could come.
 	At time.Duration
-	// Waiting, Released and Live are as line.State has them. Those who have
-	// left and have not been swept are among the Waiting.
-	Waiting, Released, Live int64
+	// Stats are what a server says. Those who have left and have not been swept are among
+	// the Waiting.
+	line.Stats
 	// Present is how many really wait.
 	Present int
 	// Admitted and Left count since the beginning. Left are all who will not
 	// be admitted, Report's Left, Swept and Refused.
 	Admitted, Left int
-	// InWindow and WindowLimit are as line.State has them.
-	InWindow, WindowLimit int64
-	// EstimateLastMillis is the wait that one who joins now is told.
-	EstimateLastMillis int64
-	// Stats are what the store says.
-	Stats line.Stats
 }
 
 // Validate reports what is out of range.
@@ -154,10 +148,8 @@ func (c Config) Validate() error {
 }
 
 const (
-	minDelay = 5 * time.Millisecond
-	maxDelay = 100 * time.Millisecond
-	minDark  = 5 * time.Second
-	maxDark  = 50 * time.Second
+	minDark = 5 * time.Second
+	maxDark = 50 * time.Second
 	// wave is how long it takes those to go who go together.
 	wave = 10 * time.Second
 
@@ -442,7 +434,7 @@ func (r *run) next(v *visitor, a line.Answer) time.Duration {
 		v.goesDark = -1
 		wait = max(wait, cmp.Or(r.cfg.DarkFor, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark)))))
 	}
-	return wait + minDelay + time.Duration(r.rng.Int64N(int64(maxDelay-minDelay)))
+	return wait + Delay(r.rng)
 }
 
 func (r *run) moment(ctx context.Context, second int64) error {
@@ -459,16 +451,12 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	if err != nil {
 		return err
 	}
-	joining, ok := r.table.Joining(&st.State)
-	if !ok {
-		joining.EstimateMillis = st.EstimateMillis
+	if joining, ok := r.table.Joining(&st.State); ok {
+		st.EstimateMillis = joining.EstimateMillis
 	}
 	r.cfg.Progress(Moment{
-		At:      time.Duration(second-r.start) * time.Microsecond,
-		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
+		At: time.Duration(second-r.start) * time.Microsecond, Stats: st,
 		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
-		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: joining.EstimateMillis, Stats: st,
 	})
 	return nil
 }

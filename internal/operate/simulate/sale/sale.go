@@ -85,9 +85,7 @@ const (
 	after      = 2 * time.Minute
 	sweepEvery = 30 * time.Second
 	// horizon is how long after the opening a run ends, whoever still waits.
-	horizon  = 24 * time.Hour
-	minDelay = 5 * time.Millisecond
-	maxDelay = 100 * time.Millisecond
+	horizon = 24 * time.Hour
 	// stream tells these random numbers from others of the seed.
 	stream = 0x73616c65
 )
@@ -344,14 +342,10 @@ func (r *run) request(ctx context.Context, i int32) error {
 		v.state = lost
 		return nil
 	}
-	next := r.now + (pause + r.between(minDelay, maxDelay)).Microseconds()
+	next := r.now + (pause + simulate.Delay(r.rng)).Microseconds()
 	if v.state == waiting && v.leavesAt > 0 {
 		next = min(next, max(v.leavesAt, r.now+1))
 	}
 	r.queue.Push(simulate.Event{At: next, V: i})
 	return nil
-}
-
-func (r *run) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(r.rng.Int64N(int64(most-least)))
 }
