@@ -156,7 +156,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	began := time.Now()
 	n := b.plan.Million
 	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
-	if m.redis, err = startRedis(ctx, b.program); err != nil {
+	if m.redis, err = baseline.Start(ctx, b.program); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.redis.Stop()) }()

@@ -50,16 +50,6 @@ func build(ctx context.Context, to string) error {
 	return nil
 }
 
-// startRedis starts a redis-server, and tells what it said if it does not start.
-func startRedis(ctx context.Context, program string) (*baseline.Server, error) {
-	var log strings.Builder
-	s, err := baseline.Start(ctx, program, &log)
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, log.String())
-	}
-	return s, nil
-}
-
 // startServer starts a queue-server with a configuration in a folder of its own. Of the
 // environment, it gets no settings but these.
 func startServer(ctx context.Context, program, name, dir string, config []byte, settings, flags []string) (*process, error) {

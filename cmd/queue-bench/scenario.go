@@ -61,7 +61,7 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 	var redis *baseline.Server
 	flags := []string{"--store=" + s.store}
 	if s.store == "redis" {
-		if redis, err = startRedis(ctx, s.redis); err != nil {
+		if redis, err = baseline.Start(ctx, s.redis); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, redis.Stop()) }()
@@ -117,8 +117,7 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 	}
 	return &acceptance.Run{
 		Store: map[string]string{"embedded": "Embedded", "redis": "Redis"}[s.store], Story: story,
-		Verdict: acceptance.Judge(story, s.zone, counts), Cost: cost, Crossed: crossed,
-		WindowSeconds: s.zone.WindowSeconds, Columns: acceptance.ColumnsOf(story, s.zone),
+		Verdict: acceptance.Judge(story, s.zone, counts), Cost: cost, Crossed: crossed, Zone: s.zone,
 	}, nil
 }
 

@@ -102,16 +102,14 @@ func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	rates := window.RatesOf(settings)
 	v := &Verdict{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}
 	v.people(s)
-	times := admissions(s)
+	times := s.admissions(func(*Visitor) bool { return true })
 	v.MostWindow = measure.Most(times, rates.WindowMillis)
 	v.MostMinute = measure.Most(times, window.MinuteMillis)
-	v.MostSecond, v.SecondLimit = measure.MostFromLine(waited(s, true), waited(s, false), window.SecondMillis), rates.PerSecond
+	straight := s.admissions(func(o *Visitor) bool { return !o.waited() })
+	v.MostSecond, v.SecondLimit = measure.MostFromLine(s.admissions((*Visitor).waited), straight, window.SecondMillis), rates.PerSecond
 	v.requests(s)
 	v.order(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
-	for i := range times {
-		times[i] -= s.Began
-	}
 	v.opening(s, times, rates)
 	since := int64(0)
 	if s.Opens > 0 {
@@ -247,27 +245,16 @@ func (o *Visitor) place() int64 {
 	return o.Arrived
 }
 
-// admissions are the times, sorted.
-func admissions(s *Story) []int64 {
-	var times []int64
-	for i := range s.Visitors {
-		if t := s.Visitors[i].Admitted; t > 0 {
-			times = append(times, t)
-		}
-	}
-	slices.Sort(times)
-	return times
+// waited reports whether the visitor was told of a place in the line, and did not go straight in.
+func (o *Visitor) waited() bool {
+	return slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
 }
 
-// waited are the times of those who were told of a place in the line, or of those who
-// went straight in, sorted.
-func waited(s *Story, inLine bool) []int64 {
-	var times []int64
+// admissions are the times at which such visitors were let in, since the story began, sorted.
+func (s *Story) admissions(of func(*Visitor) bool) (times []int64) {
 	for i := range s.Visitors {
-		o := &s.Visitors[i]
-		told := slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
-		if o.Admitted > 0 && told == inLine {
-			times = append(times, o.Admitted)
+		if o := &s.Visitors[i]; o.Admitted > 0 && of(o) {
+			times = append(times, o.Admitted-s.Began)
 		}
 	}
 	slices.Sort(times)
@@ -279,13 +266,10 @@ func twins(s *Story) (n int) {
 	seen := make(map[int64]bool, len(s.Visitors))
 	for i := range s.Visitors {
 		at := s.Visitors[i].Arrived
-		if at == 0 {
-			continue
-		}
 		if seen[at] {
 			n++
 		}
-		seen[at] = true
+		seen[at] = at != 0
 	}
 	return n
 }

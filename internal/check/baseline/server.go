@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -33,16 +32,15 @@ type Server struct {
 	client *redis.Client
 }
 
-// Start starts the program, which must be a redis-server of 7.0 or later. What
-// it logs goes to log. The server ends with ctx, or with Stop.
-func Start(ctx context.Context, program string, log io.Writer) (*Server, error) {
+// Start starts the program, which must be a redis-server of 7.0 or later. If it does not
+// start, the error has what it said. The server ends with ctx, or with Stop.
+func Start(ctx context.Context, program string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "baseline")
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	r, err := process.NewRedis(ctx, program, dir)
 	if err == nil {
-		r.Log = log
 		err = r.Start(ctx)
 	}
 	if err != nil {
