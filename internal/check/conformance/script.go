@@ -188,15 +188,15 @@ func (s *story) ask(verb string, who []string, want string) {
 			case "in":
 				r.enters()
 			case "again":
-				r.enteredBefore(s.admissions[r.Place.ID])
-			case "gone":
-				r.gone()
-			case "closed":
-				r.closed()
-			case "full":
-				r.full()
+				again := s.admissions[r.Place.ID]
+				r.is(line.Answer{
+					Status:           line.AdmittedBefore,
+					AdmittedAtMillis: again.AdmittedAtMillis, ExpiresAtMillis: again.ExpiresAtMillis,
+				})
+			case "gone", "closed", "full":
+				r.is(line.Answer{Status: refusals[words[0]]})
 			case "restored":
-				r.restored()
+				s.equal(who+" was restored", r.Restored, true)
 			case "waits": // 1, or 1.. for several
 				at, several := strings.CutSuffix(words[1], "..")
 				position, err := strconv.ParseInt(at, 10, 64)
@@ -212,6 +212,8 @@ func (s *story) ask(verb string, who []string, want string) {
 		}
 	}
 }
+
+var refusals = map[string]line.Status{"gone": line.Gone, "closed": line.Closed, "full": line.Full}
 
 var many = regexp.MustCompile(`^(\w+)\*(\d+)(?:\[(\d*):(\d*)(?::(\d+))?\])?$`)
 

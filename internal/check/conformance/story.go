@@ -28,7 +28,7 @@ func Run(t *testing.T, open Open) {
 				t.Parallel()
 				run(&story{
 					fixture: newFixture(t, open), t: t, tokens: map[string]line.Place{},
-					answers: map[string]line.Answer{}, admissions: map[line.ID]reply{},
+					answers: map[string]line.Answer{}, admissions: map[line.ID]line.Answer{},
 				})
 			})
 		}
@@ -43,7 +43,7 @@ type story struct {
 	tokens map[string]line.Place
 	// answers are the latest of each visitor, admissions those that let one in.
 	answers    map[string]line.Answer
-	admissions map[line.ID]reply
+	admissions map[line.ID]line.Answer
 	// admitted are the times of all admissions, in Unix milliseconds.
 	admitted []int64
 	// settings are those of the zone that was deleted last, footprint is what a
@@ -114,7 +114,7 @@ func (s *story) reply(who string, a line.Answer) reply {
 	s.answers[who] = a
 	if a.Status == line.Admitted {
 		s.admitted = append(s.admitted, a.AdmittedAtMillis)
-		s.admissions[a.Place.ID] = reply{s, who, a}
+		s.admissions[a.Place.ID] = a
 	}
 	return reply{s, who, a}
 }
@@ -151,27 +151,6 @@ func (r reply) enters() {
 		Status: line.Admitted, Restored: r.Restored,
 		AdmittedAtMillis: now, ExpiresAtMillis: now + r.s.model.settings.PassTTLSeconds*1000,
 	})
-}
-
-// enteredBefore: the same admission once more.
-func (r reply) enteredBefore(first reply) {
-	r.s.t.Helper()
-	r.is(line.Answer{
-		Status:           line.AdmittedBefore,
-		AdmittedAtMillis: first.AdmittedAtMillis, ExpiresAtMillis: first.ExpiresAtMillis,
-	})
-}
-
-func (r reply) gone()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Gone}) }
-func (r reply) closed() { r.s.t.Helper(); r.is(line.Answer{Status: line.Closed}) }
-func (r reply) full()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Full}) }
-
-// restored: and the store says that it had lost the place.
-func (r reply) restored() {
-	r.s.t.Helper()
-	if !r.Restored {
-		r.s.t.Fatalf("%s: the place was not restored: %+v", r.who, r.Answer)
-	}
 }
 
 // pollAll has those named poll every so often for a while, each until it is in,

@@ -285,7 +285,7 @@ func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group Event) err
 func (d *dryRun) goOn(ctx context.Context) error {
 	d.nextJoin = d.start
 	d.comes()
-	sweep := d.start + defaultSweepEvery.Microseconds()
+	sweep := d.start + sweepEvery.Microseconds()
 	for n := 0; ; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -304,7 +304,7 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		case point:
 			err = d.look(ctx)
 		case sweep:
-			sweep += defaultSweepEvery.Microseconds()
+			sweep += sweepEvery.Microseconds()
 			err = d.sweep(ctx)
 		case d.nextJoin:
 			d.newcomer()

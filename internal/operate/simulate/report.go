@@ -71,15 +71,10 @@ type Report struct {
 
 // tally collects during the run.
 type tally struct {
-	admitted      []int64 // milliseconds, in order
-	pollSecond    int64   // the present second of virtual time
-	polls         int     // polls in it
-	pollsMost     int     // in any second
-	placesLost    int
-	positionsRose int
-	left          int
-	swept         int
-	refused       int
+	admitted   []int64 // milliseconds, in order
+	pollSecond int64   // the present second of virtual time
+	polls      int     // polls in it
+	pollsMost  int     // in any second
 	// live is how many wait who have not left; changes has its history.
 	live    int
 	changes []measure.Change
@@ -107,13 +102,9 @@ func (m *tally) note(now int64, d int) {
 
 func (r *run) report() Report {
 	rates := window.RatesOf(r.cfg.Zone)
-	out := Report{
-		Visitors: len(r.visitors), Admitted: len(r.m.admitted),
-		Left: r.m.left, Swept: r.m.swept, Refused: r.m.refused,
-		PerMinute: r.cfg.Zone.PerMinute, WindowLimit: rates.Limit, Burst: r.cfg.Zone.Burst,
-		PlacesLost: r.m.placesLost, PositionsRose: r.m.positionsRose,
-		PollsPerSecondMax: r.m.pollsMost,
-	}
+	out := r.out
+	out.Visitors, out.Admitted, out.PollsPerSecondMax = len(r.visitors), len(r.m.admitted), r.m.pollsMost
+	out.PerMinute, out.WindowLimit, out.Burst = r.cfg.Zone.PerMinute, rates.Limit, r.cfg.Zone.Burst
 	slices.Sort(r.m.admitted)
 	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
 	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)

@@ -81,8 +81,6 @@ type Config struct {
 	Estimates *estimate.Model
 	// PollEvery is a fixed period; 0: as the server says.
 	PollEvery time.Duration
-	// SweepEvery is the sweeper's period; 0: 30 s.
-	SweepEvery time.Duration
 	// Seed makes the run repeatable.
 	Seed uint64
 	// Progress, when not nil, is called at every second of virtual time. It
@@ -153,8 +151,8 @@ const (
 	// wave is how long it takes those to go who go together.
 	wave = 10 * time.Second
 
-	// defaultSweepEvery is the server's.
-	defaultSweepEvery = 30 * time.Second
+	// sweepEvery is the server's.
+	sweepEvery = 30 * time.Second
 	// maxSample is of how many visitors the estimates are kept: of a crowd of
 	// millions they would fill gigabytes.
 	maxSample = 100_000
@@ -209,13 +207,11 @@ type run struct {
 	table    *estimate.Table
 	oracle   oracle
 	m        tally
+	out      Report
 }
 
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
-	if cfg.SweepEvery == 0 {
-		cfg.SweepEvery = defaultSweepEvery
-	}
 	if cfg.Open == nil {
 		cfg.Open = openEmbedded
 	}
@@ -276,7 +272,7 @@ func (r *run) populate() {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	sweep := r.start + r.cfg.SweepEvery.Microseconds()
+	sweep := r.start + sweepEvery.Microseconds()
 	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
 		next := r.queue[0].At
@@ -285,7 +281,7 @@ func (r *run) loop(ctx context.Context) error {
 			if err := r.sweep(ctx); err != nil {
 				return err
 			}
-			sweep += r.cfg.SweepEvery.Microseconds()
+			sweep += sweepEvery.Microseconds()
 		}
 		for len(changes) > 0 && r.start+changes[0].At.Microseconds() <= next {
 			r.now = max(r.now, r.start+changes[0].At.Microseconds())
@@ -331,7 +327,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 	v := &r.visitors[i]
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
 		v.state = left
-		r.m.left++
+		r.out.Left++
 		r.m.part(r.now)
 		return nil
 	}
@@ -369,15 +365,15 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 	case line.Waiting:
 	case line.Gone:
 		v.state = lost
-		r.m.swept++
+		r.out.Swept++
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
-			r.m.placesLost++
+			r.out.PlacesLost++
 		}
 		r.m.part(r.now)
 		return nil
 	default:
 		v.state = left
-		r.m.refused++
+		r.out.Refused++
 		r.m.part(r.now)
 		return nil
 	}
@@ -388,7 +384,7 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 			v.leavesAt = int64(1000*(v.leavesFrom+r.rng.Float64()*v.leavesOver)) + 1
 		}
 	} else if a.Position > v.position {
-		r.m.positionsRose++
+		r.out.PositionsRose++
 	}
 	v.position, v.due = a.Position, r.now/1000+a.PeriodMillis
 	if v.sampled {
@@ -456,7 +452,7 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	}
 	r.cfg.Progress(Moment{
 		At: time.Duration(second-r.start) * time.Microsecond, Stats: st,
-		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
+		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.out.Left + r.out.Swept + r.out.Refused,
 	})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -102,30 +103,13 @@ const (
 	opening   = 60
 )
 
-// tally collects the seconds of a run.
-type tally struct {
-	seconds map[int64]*Second
-	steps   []Step
-	// draw is that of the event, nil for none; tickets and fault are of its list.
-	draw    *event.Draw
-	tickets int
-	fault   string
-}
-
-func (m *tally) second(micros int64) *Second {
-	at := micros / 1_000_000
-	if micros < 0 && micros%1_000_000 != 0 {
-		at--
+// second is the one that it is.
+func (r *run) second() *Second {
+	at := int(math.Floor(float64(r.now-r.opens) / 1_000_000))
+	if r.seconds[at] == nil {
+		r.seconds[at] = &Second{At: at}
 	}
-	if m.seconds == nil {
-		m.seconds = make(map[int64]*Second)
-	}
-	s := m.seconds[at]
-	if s == nil {
-		s = &Second{At: int(at)}
-		m.seconds[at] = s
-	}
-	return s
+	return r.seconds[at]
 }
 
 // look reads what the servers have recorded and published.
@@ -139,17 +123,17 @@ func (r *run) look(ctx context.Context) error {
 			continue
 		}
 		if d := c.Now.EventState.Draw(); d != nil {
-			r.m.draw = d
+			r.draw = d
 		}
 		was, now := c.Was.EventState.Now, c.Now.EventState.Now
 		if was == nil {
 			continue // announced
 		}
 		if step, due := was.Next(); now == nil || now.Phase != was.Phase {
-			r.m.steps = append(r.m.steps, Step{step, c.AtMillis - r.opens/1000, c.AtMillis - due})
+			r.out.Steps = append(r.out.Steps, Step{step, c.AtMillis - r.opens/1000, c.AtMillis - due})
 		}
 	}
-	if r.m.draw == nil {
+	if r.draw == nil {
 		return nil
 	}
 	d, err := r.room.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
@@ -159,28 +143,26 @@ func (r *run) look(ctx context.Context) error {
 		one, err = r.room.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
 		p.List = append(p.List, one)
 	}
-	r.m.tickets = d.Tickets
+	r.out.Tickets = d.Tickets
 	switch {
 	case errors.Is(err, schedule.ErrNoDraw):
-		r.m.fault = "it is not there any more"
+		r.out.Fault = "it is not there any more"
 	case err != nil:
 		return err
 	case d.Parts == 0:
-		r.m.fault = "it was not published"
+		r.out.Fault = "it was not published"
 	default:
-		r.m.fault = p.Fault(nil)
+		r.out.Fault = p.Fault(nil)
 	}
 	return nil
 }
 
 func (r *run) report() Report {
 	rates := window.RatesOf(r.during())
-	out := Report{
-		ZoneID: r.zone.ZoneID, Event: r.zone.Events[0].Name, Order: r.zone.Events[0].Listed().Order,
-		OpensAt: time.UnixMicro(r.opens).UTC(), OutageMs: r.cfg.Outage.Milliseconds(), Visitors: len(r.visitors),
-		WindowLimit: rates.Limit, PerSecond: rates.PerSecond, Steps: r.m.steps,
-		Tickets: r.m.tickets, Fault: r.m.fault,
-	}
+	out := r.out
+	out.ZoneID, out.Event, out.Order = r.zone.ZoneID, r.zone.Events[0].Name, r.zone.Events[0].Listed().Order
+	out.OpensAt, out.OutageMs, out.Visitors = time.UnixMicro(r.opens).UTC(), r.cfg.Outage.Milliseconds(), len(r.visitors)
+	out.WindowLimit, out.PerSecond = rates.Limit, rates.PerSecond
 	var times, waited, straight []int64
 	var stays []measure.Stay
 	for i := range r.visitors {
@@ -228,7 +210,7 @@ func (r *run) report() Report {
 
 // stands is where the visitor stands in the line.
 func (r *run) stands(v *visitor) int64 {
-	if d := r.m.draw; d != nil && d.Holds(v.place.ArrivedAtMicros) {
+	if d := r.draw; d != nil && d.Holds(v.place.ArrivedAtMicros) {
 		seed, _ := r.seeds.Seed(r.zone.ZoneID, *d)
 		return d.Score(seed, event.TicketOf(r.zone.ZoneID, d.Event, v.place.ID))
 	}
@@ -258,9 +240,9 @@ func (r *run) firstWindows(times []int64, rates window.Rates) float64 {
 
 // requests counts those of the seconds.
 func (r *run) requests(out *Report) {
-	settles := (r.settles - r.opens) / 1_000_000
+	settles := int(r.settles-r.opens) / 1_000_000
 	before, about := 0, 0
-	for at, s := range r.m.seconds {
+	for at, s := range r.seconds {
 		if at >= settles-gathering && at < settles {
 			before += s.Requests
 		}

@@ -162,7 +162,11 @@ type run struct {
 	visitors []visitor
 	queue    simulate.Events
 	present  int
-	m        tally
+	// seconds are those in which something happened, from the opening on.
+	seconds map[int]*Second
+	// draw is that of the event, nil for none.
+	draw *event.Draw
+	out  Report
 }
 
 // Run plays the event until everybody is in or gone.
@@ -170,7 +174,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
-	r := &run{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream))}
+	r := &run{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream)), seconds: make(map[int]*Second)}
 	r.zone, _ = cfg.zone() // Validate has looked
 	r.seeds = drawSeeds{r.rng}
 	p := r.zone.Events[0].Listed()
@@ -223,7 +227,7 @@ func (r *run) all(ctx context.Context) error {
 			sample = tick + time.Second.Microseconds()
 			r.room.registry.EstimateOnce(ctx)
 		}
-		r.m.second(tick - r.opens).Present = r.present
+		r.second().Present = r.present
 		if sweep <= tick {
 			sweep = tick + sweepEvery.Microseconds()
 			r.sweep(ctx)
@@ -311,7 +315,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
 		v.polls++
 	}
-	at := r.m.second(r.now - r.opens)
+	at := r.second()
 	at.Requests++
 	var pause time.Duration
 	var later *fallback.LaterError
