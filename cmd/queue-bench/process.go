@@ -179,6 +179,19 @@ func get(ctx context.Context, addr, path, token string) ([]byte, error) {
 	return body, err
 }
 
+// rises returns by how much what read reads has risen when something was done.
+func rises[T ~int64](ctx context.Context, read func(context.Context) (T, error), do func() error) (T, error) {
+	before, err := read(ctx)
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
+		return 0, err
+	}
+	after, err := read(ctx)
+	return after - before, err
+}
+
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
