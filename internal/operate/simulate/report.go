@@ -1,9 +1,11 @@
 package simulate
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
+	"text/template"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/measure"
@@ -183,39 +185,20 @@ func (r *run) visits(out *Report) {
 	out.MedianMs = int64(measure.Percentile(waits, 50))
 }
 
+//go:embed report.tmpl
+var texts string
+
+// pages write reports. percent formats shares as printf does, as hundredths.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"seconds": func(ms int64) time.Duration { return (time.Duration(ms) * time.Millisecond).Round(time.Second) },
+	"percent": func(format string, shares ...float64) string {
+		hundredths := make([]any, len(shares))
+		for i, share := range shares {
+			hundredths[i] = 100 * share
+		}
+		return fmt.Sprintf(format, hundredths...)
+	},
+}).Parse(texts))
+
 // Print writes the report for people.
-func (o Report) Print(w io.Writer) error {
-	used := "never two windows' worth waiting"
-	if o.CapacityUsed >= 0 {
-		used = fmt.Sprintf("%.1f %%", 100*o.CapacityUsed)
-	}
-	ms := func(v int64) time.Duration { return (time.Duration(v) * time.Millisecond).Round(time.Second) }
-	others := ""
-	if o.Swept > 0 {
-		others += fmt.Sprintf(", %d back too late", o.Swept)
-	}
-	if o.Refused > 0 {
-		others += fmt.Sprintf(", %d refused", o.Refused)
-	}
-	burst := ""
-	if o.Burst > 0 {
-		burst = fmt.Sprintf(", and a burst of %d", o.Burst)
-	}
-	_, err := fmt.Fprintf(w, `visitors            %d: %d admitted, %d left%s
-last one in after   %s, the median wait %s
-in any window       %d of %d%s
-in any 60 s         %d of %d
-from a line in 1 s  %d of %d
-capacity used       %s
-overtaken           p50 %.2f, p99 %.2f, max %.2f windows
-places lost         %d
-positions that rose %d
-estimate's error    p50 %.0f %%, p90 %.0f %%; its range held the wait %.0f, %.0f and %.0f %% of the time, by thirds of the wait
-polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
-`, o.Visitors, o.Admitted, o.Left, others, ms(o.LastInMs), ms(o.MedianMs),
-		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, o.MaxInSecond, o.PerSecond, used,
-		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
-		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, 100*o.Thirds[0].Covered, 100*o.Thirds[1].Covered, 100*o.Thirds[2].Covered,
-		o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
-	return err
-}
+func (o Report) Print(w io.Writer) error { return pages.ExecuteTemplate(w, "report", o) }

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
@@ -259,74 +261,24 @@ func (r *run) requests(out *Report) {
 	slices.SortFunc(out.Seconds, func(a, b Second) int { return a.At - b.At })
 }
 
+//go:embed report.tmpl
+var rows string
+
+// page has a row for each figure, with a cell for each report.
+var page = template.Must(template.New("").Funcs(template.FuncMap{
+	"seconds": func(ms int64) time.Duration {
+		return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond)
+	},
+	"percent": func(share float64) float64 { return 100 * share },
+}).Parse(rows))
+
 // Print writes reports of one event for people, side by side.
 func Print(w io.Writer, reports ...Report) error {
 	if len(reports) == 0 {
 		return nil
 	}
-	first := reports[0]
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(label string, cell func(r Report) string) {
-		_, _ = fmt.Fprint(table, label) // Flush tells
-		for _, r := range reports {
-			_, _ = fmt.Fprint(table, "\t", cell(r))
-		}
-		_, _ = fmt.Fprintln(table)
-	}
-	seconds := func(ms int64) string {
-		return time.Duration(ms * int64(time.Millisecond)).Round(100 * time.Millisecond).String()
-	}
-	row(first.Event+" in "+first.ZoneID, func(r Report) string {
-		if r.OutageMs == 0 {
-			return "as planned"
-		}
-		return "the store away for " + seconds(r.OutageMs)
-	})
-	row("opens at", func(r Report) string { return r.OpensAt.Format(time.RFC3339) })
-	row("visitors", func(r Report) string {
-		return fmt.Sprintf("%d, %d before people settled", r.Visitors, r.Gathered)
-	})
-	row("", func(r Report) string {
-		return fmt.Sprintf("%d admitted, %d left, %d refused, %d still wait", r.Admitted, r.Left, r.Refused, r.Waits)
-	})
-	for i, step := range first.Steps {
-		row("step "+string(step.Step), func(r Report) string {
-			if i >= len(r.Steps) {
-				return "not made"
-			}
-			return seconds(r.Steps[i].LateMs) + " after its time"
-		})
-	}
-	for i := range first.In {
-		label := "in: the first"
-		if share := first.In[i].Share; share > 0 {
-			label = fmt.Sprintf("in: %.0f %%", 100*share)
-		}
-		row(label, func(r Report) string {
-			if i >= len(r.In) {
-				return "nobody"
-			}
-			return fmt.Sprintf("%s after the opening (%d)", seconds(r.In[i].AtMs), r.In[i].N)
-		})
-	}
-	row("let in too early", func(r Report) string { return strconv.Itoa(r.TooEarly) })
-	row("in any window", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInWindow, r.WindowLimit) })
-	row("from a line in 1 s", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInSecond, r.PerSecond) })
-	row("first two windows", func(r Report) string { return fmt.Sprintf("%.1f %% of capacity", 100*r.FirstWindows) })
-	row("overtaken", func(r Report) string { return fmt.Sprintf("p99 %.2f windows", r.OvertakenP99) })
-	row("requests a second", func(r Report) string {
-		return fmt.Sprintf("%.0f gathering, %.0f about the opening, at most %d", r.RequestsGathering, r.RequestsOpening, r.RequestsMost)
-	})
-	row("told to come again", func(r Report) string { return fmt.Sprintf("%d, since the store was away", r.StoreAway) })
-	if first.Order == event.OrderDraw {
-		row("list of the draw", func(r Report) string {
-			if r.Fault != "" {
-				return r.Fault
-			}
-			return fmt.Sprintf("%d tickets, each where the seed puts it", r.Tickets)
-		})
-	}
-	if err := table.Flush(); err != nil {
+	if err := errors.Join(page.Execute(table, reports), table.Flush()); err != nil {
 		return err
 	}
 	return printSeconds(w, reports)
