@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,12 +21,8 @@ import (
 	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
-const (
-	// stopTimeout is how long it may take to end before it is killed.
-	stopTimeout = 10 * time.Second
-	// lookEvery is the pause between two looks at something awaited.
-	lookEvery = 20 * time.Millisecond
-)
+// stopTimeout is how long it may take to end before it is killed.
+const stopTimeout = 10 * time.Second
 
 // process is a server that is measured: a child of this process.
 type process struct {
@@ -81,22 +76,10 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 // ends with ctx, or with stop; what it says goes to where this program's errors go.
 func (p *process) start(ctx context.Context, env []string, program string, args ...string) error {
 	p.child = &started.Process{Name: program, Args: args, Env: env, Log: os.Stderr}
-	if err := p.child.Start(ctx); err != nil {
-		return err
-	}
-	if !started.Soon(ctx, started.StartTimeout, lookEvery, func() bool {
-		_, ended := p.child.Wait(0)
-		return ended || ready(ctx, p.addr)
-	}) || !ready(ctx, p.addr) {
-		return errors.Join(fmt.Errorf("%s did not start", p.name), p.stop())
-	}
-	return nil
-}
-
-// ready reports whether a server says that it is.
-func ready(ctx context.Context, addr string) bool {
-	_, err := get(ctx, addr, "/readyz", "")
-	return err == nil
+	return p.child.StartUntil(ctx, func() bool {
+		_, err := get(ctx, p.addr, "/readyz", "")
+		return err == nil
+	})
 }
 
 // stop ends the process and waits for it.
