@@ -142,6 +142,8 @@ func (s *story) step(text string) {
 			m = line.Memory{}
 		}
 		s.lose(m)
+	case "restore":
+		s.fails(text, s.store().RestoreZone(s.t.Context(), s.edited(rest), s.memory()), nil)
 	case "recall":
 		departed := s.departed
 		if first != "" {
