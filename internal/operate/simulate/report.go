@@ -82,8 +82,6 @@ type tally struct {
 	changes []measure.Change
 }
 
-func (m *tally) join(now int64) { m.note(now, 1) }
-func (m *tally) part(now int64) { m.note(now, -1) }
 func (m *tally) admit(now, millis int64) {
 	m.admitted = append(m.admitted, millis)
 	m.note(now, -1)
@@ -110,7 +108,7 @@ func (r *run) report() Report {
 	slices.Sort(r.m.admitted)
 	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
 	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)
-	out.MaxInSecond, out.PerSecond = r.mostInSecond(), rates.PerSecond
+	out.PerSecond = rates.PerSecond
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
 	}
@@ -118,40 +116,37 @@ func (r *run) report() Report {
 	if len(r.cfg.Changes) == 0 {
 		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
 	}
-	r.order(&out, float64(rates.Limit))
-	r.visits(&out)
+	r.visits(&out, float64(rates.Limit))
 	r.told(&out, rates.WindowMillis)
 	return out
 }
 
-// mostInSecond is the most that entered in a second while there was a line.
-func (r *run) mostInSecond() int {
-	var waited, straight []int64
-	for i := range r.visitors {
-		switch v := &r.visitors[i]; {
-		case v.state != inside:
-		case v.polls > 0:
-			waited = append(waited, v.admitted/1000)
-		default:
-			straight = append(straight, v.admitted/1000)
-		}
-	}
-	slices.Sort(waited)
-	slices.Sort(straight)
-	return measure.MostFromLine(waited, straight, window.SecondMillis)
-}
-
-// order looks at those who were admitted.
-func (r *run) order(out *Report, limit float64) {
+// visits looks at those who were admitted; a window holds limit of them.
+func (r *run) visits(out *Report, limit float64) {
 	var stays []measure.Stay
 	var punctual []bool
+	var line, straight []int64
+	var overtaken, polls, waits []float64
+	sum := 0
 	for i := range r.visitors {
-		if v := &r.visitors[i]; v.state == inside {
-			stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
-			punctual = append(punctual, v.punctual)
+		v := &r.visitors[i]
+		if v.state != inside {
+			continue
 		}
+		stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
+		punctual = append(punctual, v.punctual)
+		if v.polls > 0 {
+			line = append(line, v.admitted/1000)
+		} else {
+			straight = append(straight, v.admitted/1000)
+		}
+		sum += v.polls
+		polls = append(polls, float64(v.polls))
+		waits = append(waits, float64(v.admitted-v.joined)/1000)
 	}
-	overtaken := make([]float64, 0, len(stays))
+	slices.Sort(line)
+	slices.Sort(straight)
+	out.MaxInSecond = measure.MostFromLine(line, straight, window.SecondMillis)
 	for i, n := range measure.Overtaken(stays) {
 		if punctual[i] {
 			overtaken = append(overtaken, float64(n)/limit)
@@ -161,27 +156,11 @@ func (r *run) order(out *Report, limit float64) {
 	out.OvertakenP50 = measure.Percentile(overtaken, 50)
 	out.OvertakenP99 = measure.Percentile(overtaken, 99)
 	out.OvertakenMax = measure.Percentile(overtaken, 100)
-}
-
-func (r *run) visits(out *Report) {
-	var polls, waits []float64
-	for i := range r.visitors {
-		v := &r.visitors[i]
-		if v.state != inside {
-			continue
-		}
-		polls = append(polls, float64(v.polls))
-		waits = append(waits, float64(v.admitted-v.joined)/1000)
-	}
 	slices.Sort(polls)
-	slices.Sort(waits)
-	sum := 0.0
-	for _, p := range polls {
-		sum += p
-	}
-	out.PollsMean = sum / max(1, float64(len(polls)))
+	out.PollsMean = float64(sum) / max(1, float64(len(polls)))
 	out.PollsP99 = measure.Percentile(polls, 99)
 	out.PollsMax = int(measure.Percentile(polls, 100))
+	slices.Sort(waits)
 	out.MedianMs = int64(measure.Percentile(waits, 50))
 }
 

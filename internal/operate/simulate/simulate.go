@@ -328,7 +328,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
 		v.state = left
 		r.out.Left++
-		r.m.part(r.now)
+		r.m.note(r.now, -1)
 		return nil
 	}
 	var a line.Answer
@@ -338,7 +338,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
 		v.joined = r.now
 		v.state = waiting
-		r.m.join(r.now)
+		r.m.note(r.now, 1)
 		r.oracle.order = append(r.oracle.order, i)
 	default:
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
@@ -369,12 +369,12 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
 			r.out.PlacesLost++
 		}
-		r.m.part(r.now)
+		r.m.note(r.now, -1)
 		return nil
 	default:
 		v.state = left
 		r.out.Refused++
-		r.m.part(r.now)
+		r.m.note(r.now, -1)
 		return nil
 	}
 	if v.first == 0 {
