@@ -66,9 +66,6 @@ var about = map[string]string{
 // About says in half a sentence what the run was.
 func (r *Run) About() string { return about[r.Story.Scenario] }
 
-// WindowMillis is the zone's window.
-func (r *Run) WindowMillis() int64 { return r.Zone.Window().Milliseconds() }
-
 // Name is what tells a run from others.
 func (r *Run) Name() string {
 	return r.Story.Scenario + ", " + strings.ToLower(r.Store[:1]) + r.Store[1:]
@@ -187,10 +184,10 @@ func wrap(sentences []string, indent string) string {
 
 func of(n int, limit int64) string { return count(n) + " / " + count(limit) }
 
-// seconds writes milliseconds for people.
-func seconds(n int64) string {
-	switch d := time.Duration(n) * time.Millisecond; {
-	case d < 10*time.Second && n%1000 != 0:
+// seconds writes a time for people.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second && d%time.Second != 0:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%.0f s", d.Seconds())

@@ -131,7 +131,7 @@ func TestWaitingIsBeingThere(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for millis, want := range map[int64]string{0: "0 s", 900: "0.9 s", 6000: "6 s", 61_800: "62 s", 150_000: "2 min"} {
-		if got := seconds(millis); got != want {
+		if got := seconds(time.Duration(millis) * time.Millisecond); got != want {
 			t.Errorf("seconds(%d) = %q, want %q", millis, got, want)
 		}
 	}
