@@ -85,7 +85,10 @@ func startBaseline(t *testing.T) load {
 			t.Error(err)
 		}
 	})
-	if !started.Soon(t.Context(), started.StartTimeout, lookEvery, func() bool { return ready(t.Context(), addr) }) {
+	if !started.Soon(t.Context(), started.StartTimeout, started.LookEvery, func() bool {
+		_, err := get(t.Context(), addr, "/readyz", "")
+		return err == nil
+	}) {
 		t.Fatal("the baseline did not start")
 	}
 	return load{addr: addr, conns: 4}

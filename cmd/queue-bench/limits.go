@@ -160,15 +160,10 @@ func (b *bench) limitBytes(ctx context.Context) error {
 // bytesOf has clients take permits of a rule, in Redis and in a store of this
 // process, and returns by how much each has grown, a permit.
 func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
-	before, err := b.redis.UsedMemory(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
 	n := clients * permits
-	if err := each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) }); err != nil {
-		return 0, 0, err
-	}
-	after, err := b.redis.UsedMemory(ctx)
+	bytes, err := rises(ctx, b.redis.UsedMemory, func() error {
+		return each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) })
+	})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -180,7 +175,7 @@ func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int
 			return 0, 0, err
 		}
 	}
-	return float64(after-before) / float64(n), float64(heapBytes()-heap) / float64(n), nil
+	return float64(bytes) / float64(n), float64(heapBytes()-heap) / float64(n), nil
 }
 
 // longestDecisions measures the script calls that do most, on a clock that is set.

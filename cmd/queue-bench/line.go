@@ -111,13 +111,7 @@ func (b *bench) nearPolls(ctx context.Context) (err error) {
 		}
 		fronts[c] = &front
 	}
-	b.last().Near, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-		l, err := b.polls(c, fronts[c])
-		if err != nil {
-			return sample{}, err
-		}
-		return b.observe(ctx, c, l)
-	})
+	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) { return b.polls(c, fronts[c]) })
 	return err
 }
 
@@ -126,13 +120,10 @@ func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
 
 // latency measures polls at half the rate that each has shown.
 func (b *bench) latency(ctx context.Context) (err error) {
-	b.last().Latency, err = b.contest(ctx, b.plan.Rounds, b.those(bareEcho, onEmbedded, onRedis), func(ctx context.Context, c *contender) (sample, error) {
+	b.last().Latency, err = b.contestLoads(ctx, b.those(bareEcho, onEmbedded, onRedis), func(c *contender) (load, error) {
 		l, err := b.polls(c, &c.crowd)
-		if err != nil {
-			return sample{}, err
-		}
 		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
-		return b.observe(ctx, c, l)
+		return l, err
 	})
 	return err
 }
@@ -149,8 +140,13 @@ func (b *bench) appendOnly(ctx context.Context) error {
 
 // measurePolls measures polls as fast as they go.
 func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, error) {
+	return b.contestLoads(ctx, of, func(c *contender) (load, error) { return b.polls(c, &c.crowd) })
+}
+
+// contestLoads puts load on contenders, in rounds, each by the load that is made for it.
+func (b *bench) contestLoads(ctx context.Context, of []*contender, loadOf func(*contender) (load, error)) (results, error) {
 	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
-		l, err := b.polls(c, &c.crowd)
+		l, err := loadOf(c)
 		if err != nil {
 			return sample{}, err
 		}

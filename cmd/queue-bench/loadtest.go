@@ -241,10 +241,7 @@ func judge(table io.Writer, zonesFile, page string, stories []string) error {
 		return fmt.Errorf("%s has no zone %s", filepath.Base(zonesFile), story.ZoneID)
 	}
 	v := acceptance.Judge(story, settings, nil)
-	r := &acceptance.Run{
-		Store: "Remote", Story: story, Verdict: v,
-		WindowSeconds: settings.WindowSeconds, Columns: acceptance.ColumnsOf(story, settings),
-	}
+	r := &acceptance.Run{Store: "Remote", Story: story, Verdict: v, Zone: settings}
 	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	for _, f := range v.Findings {
 		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\n", heads[f.Kept], f.Promise, f.Measured, f.Wanted)
@@ -259,7 +256,7 @@ func judge(table io.Writer, zonesFile, page string, stories []string) error {
 	if page != "" {
 		s := &acceptance.Summary{
 			When: time.UnixMilli(story.Began), Machine: "Servers elsewhere", Size: strconv.FormatFloat(story.Size, 'g', -1, 64),
-			Took: time.Duration(v.Span) * time.Millisecond, Runs: []*acceptance.Run{r},
+			Took: v.Span, Runs: []*acceptance.Run{r},
 		}
 		if err := writeFile(page, s.Report); err != nil {
 			return err

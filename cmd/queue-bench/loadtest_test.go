@@ -76,10 +76,10 @@ func loadTested() report {
 	r := &acceptance.Run{
 		Store: "Redis",
 		Story: &acceptance.Story{Scenario: "burst", ZoneID: "LOAD_BURST", Promises: &acceptance.Promises{}},
-		Verdict: &acceptance.Verdict{
-			Came: 6000, In: 4500, Limit: 450, MostWindow: 450, PerMinute: 4500, MostMinute: 4400, LongestWait: 20_900,
-			OvertakenP99: 0.01, OvertakenMost: 0.29, EstimateError: 0.078, Capacity: 0.999, Requests: 20_000, LatencyP99: 12,
-		},
+		Verdict: &acceptance.Verdict{Figures: acceptance.Figures{
+			Came: 6000, In: 4500, Limit: 450, MostWindow: 450, PerMinute: 4500, MostMinute: 4400, LongestWait: 20_900 * time.Millisecond,
+			OvertakenP99: 0.01, OvertakenMost: 0.29, EstimateError: 0.078, Capacity: 0.999, Requests: 20_000, P99: 12 * time.Millisecond,
+		}},
 		Cost: acceptance.Cost{Server: 2 * time.Second, Redis: time.Second, ServerBytes: 90 << 20},
 	}
 	s := &acceptance.Summary{When: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Took: 5 * time.Minute, Size: "1", Runs: []*acceptance.Run{r}}

@@ -294,28 +294,23 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 			return s, err
 		}
 	}
-	redis, err := b.redis.CPU(ctx)
-	if err != nil {
-		return s, err
-	}
-	cpu := func() time.Duration {
-		cpu, _ := c.used()
-		return cpu
-	}
-	server, own := cpu(), ownCPU()
-	t, err := l.run(ctx)
-	if err != nil {
-		return s, err
-	}
-	if c.name == onRedis && l.noted {
-		if err := pause(ctx, settleAfter); err != nil {
-			return s, err
+	var t tally
+	server, _ := c.used()
+	own := ownCPU()
+	redis, err := rises(ctx, b.redis.CPU, func() (err error) {
+		if t, err = l.run(ctx); err == nil && c.name == onRedis && l.noted {
+			err = pause(ctx, settleAfter)
 		}
+		return err
+	})
+	if err != nil {
+		return s, err
 	}
+	serverAfter, _ := c.used()
 	requests := float64(t.sent)
 	s = sample{
 		PerSecond: float64(t.done) / t.took.Seconds(), Refused: float64(t.refused) / requests,
-		ServerMicros: micros(cpu()-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
+		ServerMicros: micros(serverAfter-server) / requests, ownMicros: micros(ownCPU()-own) / requests,
 		P50: measure.Percentile(t.latencies, 50), P99: measure.Percentile(t.latencies, 99),
 	}
 	if t.done == 0 || s.Refused > mostRefused && !l.refusals {
@@ -324,11 +319,7 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	if c.name != onRedis {
 		return s, nil
 	}
-	used, err := b.redis.CPU(ctx)
-	if err != nil {
-		return s, err
-	}
-	s.RedisMicros = micros(used-redis) / requests
+	s.RedisMicros = micros(redis) / requests
 	if after, err = c.metrics(ctx); err == nil && after[batch+"_count"] > before[batch+"_count"] {
 		s.Together = (after[batch+"_sum"] - before[batch+"_sum"]) / (after[batch+"_count"] - before[batch+"_count"])
 	}

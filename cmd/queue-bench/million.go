@@ -156,7 +156,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	began := time.Now()
 	n := b.plan.Million
 	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
-	if m.redis, err = startRedis(ctx, b.program); err != nil {
+	if m.redis, err = baseline.Start(ctx, b.program); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.redis.Stop()) }()
@@ -201,13 +201,15 @@ func (m *million) fill(ctx context.Context) (bytes float64, err error) {
 	if err := m.put(ctx, 0, zone.MaxIdleTimeoutSeconds); err != nil {
 		return 0, err
 	}
-	before, err := m.redis.UsedMemory(ctx)
-	if err != nil {
-		return 0, err
-	}
+	grown, err := rises(ctx, m.redis.UsedMemory, func() error { return m.lineUp(ctx) })
+	return float64(grown) / float64(len(m.arrived)), err
+}
+
+// lineUp has all join, the front of the line polling.
+func (m *million) lineUp(ctx context.Context) error {
 	front := min(frontSize, len(m.arrived))
 	if err := m.join(ctx, 0, front, nil); err != nil {
-		return 0, err
+		return err
 	}
 	keeping, stop := context.WithCancel(ctx)
 	var kept errgroup.Group
@@ -219,11 +221,9 @@ func (m *million) fill(ctx context.Context) (bytes float64, err error) {
 		}
 		return nil
 	})
-	err = m.join(ctx, front, len(m.arrived), nil)
+	err := m.join(ctx, front, len(m.arrived), nil)
 	stop()
-	err = errors.Join(err, kept.Wait())
-	after, failed := m.redis.UsedMemory(ctx)
-	return float64(after-before) / float64(len(m.arrived)), errors.Join(err, failed)
+	return errors.Join(err, kept.Wait())
 }
 
 // join has visitors take their places, in their order as far as they come at once. due,
@@ -267,28 +267,22 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 		return err
 	}
 	opened := time.Now()
-	redis, err := m.redis.CPU(ctx)
-	waited, failed := m.redis.Waited(ctx)
-	if err = errors.Join(err, failed); err != nil {
-		return err
-	}
 	own, polls, memory, leftOut, swept := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load(), m.swept.Load()
-	if err := pause(ctx, m.plan.MillionSpan); err != nil {
+	var waited time.Duration
+	used, err := rises(ctx, m.redis.CPU, func() (err error) {
+		waited, err = rises(ctx, m.redis.Waited, func() error { return pause(ctx, m.plan.MillionSpan) })
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	out.Swept = m.swept.Load() - swept
 	took := time.Since(opened)
-	after, err := m.redis.CPU(ctx)
-	waitedAfter, failed := m.redis.Waited(ctx)
-	if err = errors.Join(err, failed); err != nil {
-		return err
-	}
-	out.Waited = (waitedAfter - waited).Seconds() / took.Seconds()
+	out.Swept, out.Waited = m.swept.Load()-swept, waited.Seconds()/took.Seconds()
 	polls, memory, leftOut = m.polls.Load()-polls, m.memory.Load()-memory, m.leftOut.Load()-leftOut
 	out.Polls, out.FromMemory = float64(polls)/took.Seconds(), float64(memory)/float64(max(1, polls))
 	out.LeftOut = float64(leftOut) / float64(max(1, polls+leftOut))
-	out.RedisShare, out.OwnShare = (after-redis).Seconds()/took.Seconds(), (ownCPU()-own).Seconds()/took.Seconds()
-	out.PollMicros = micros(after-redis) / float64(max(1, polls))
+	out.RedisShare, out.OwnShare = used.Seconds()/took.Seconds(), (ownCPU()-own).Seconds()/took.Seconds()
+	out.PollMicros = micros(used) / float64(max(1, polls))
 	calls, err := m.redis.ScriptCalls(ctx)
 	out.Longest = longest(nil, "polls", calls)
 	m.judge(opened.UnixMilli(), out)
@@ -329,22 +323,22 @@ func (m *million) rush(ctx context.Context, out *millionReport) error {
 	if err := pause(ctx, settleAfter); err != nil {
 		return err
 	}
+	if err := m.redis.WatchCalls(ctx, time.Millisecond); err != nil {
+		return err
+	}
 	again, began := m.again.Load(), time.Now()
-	redis, err := m.redis.CPU(ctx)
-	if err = errors.Join(err, m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
-		return err
-	}
 	n, each := len(m.arrived), m.plan.RushWithin/time.Duration(m.plan.Rush)
-	err = m.join(ctx, n, n+m.plan.Rush, func(i int) time.Time { return began.Add(time.Duration(i-n) * each) })
-	took := time.Since(began)
-	after, failed := m.redis.CPU(ctx)
-	if err = errors.Join(err, failed); err != nil {
+	used, err := rises(ctx, m.redis.CPU, func() error {
+		return m.join(ctx, n, n+m.plan.Rush, func(i int) time.Time { return began.Add(time.Duration(i-n) * each) })
+	})
+	if err != nil {
 		return err
 	}
+	took := time.Since(began)
 	calls, err := m.redis.ScriptCalls(ctx)
 	out.Rush = rush{
 		Joins: m.plan.Rush, Within: m.plan.RushWithin, Took: took, Again: m.again.Load() - again,
-		RedisShare: (after - redis).Seconds() / took.Seconds(), JoinMicros: micros(after-redis) / float64(m.plan.Rush),
+		RedisShare: used.Seconds() / took.Seconds(), JoinMicros: micros(used) / float64(m.plan.Rush),
 		Longest: longest(nil, "joins", calls),
 	}
 	peak, failed := m.redis.UsedMemory(ctx)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,12 +21,8 @@ import (
 	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
-const (
-	// stopTimeout is how long it may take to end before it is killed.
-	stopTimeout = 10 * time.Second
-	// lookEvery is the pause between two looks at something awaited.
-	lookEvery = 20 * time.Millisecond
-)
+// stopTimeout is how long it may take to end before it is killed.
+const stopTimeout = 10 * time.Second
 
 // process is a server that is measured: a child of this process.
 type process struct {
@@ -48,16 +43,6 @@ func build(ctx context.Context, to string) error {
 		return fmt.Errorf("build queue-server: %w\n%s", err, out)
 	}
 	return nil
-}
-
-// startRedis starts a redis-server, and tells what it said if it does not start.
-func startRedis(ctx context.Context, program string) (*baseline.Server, error) {
-	var log strings.Builder
-	s, err := baseline.Start(ctx, program, &log)
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, log.String())
-	}
-	return s, nil
 }
 
 // startServer starts a queue-server with a configuration in a folder of its own. Of the
@@ -91,22 +76,10 @@ func startServer(ctx context.Context, program, name, dir string, config []byte, 
 // ends with ctx, or with stop; what it says goes to where this program's errors go.
 func (p *process) start(ctx context.Context, env []string, program string, args ...string) error {
 	p.child = &started.Process{Name: program, Args: args, Env: env, Log: os.Stderr}
-	if err := p.child.Start(ctx); err != nil {
-		return err
-	}
-	if !started.Soon(ctx, started.StartTimeout, lookEvery, func() bool {
-		_, ended := p.child.Wait(0)
-		return ended || ready(ctx, p.addr)
-	}) || !ready(ctx, p.addr) {
-		return errors.Join(fmt.Errorf("%s did not start", p.name), p.stop())
-	}
-	return nil
-}
-
-// ready reports whether a server says that it is.
-func ready(ctx context.Context, addr string) bool {
-	_, err := get(ctx, addr, "/readyz", "")
-	return err == nil
+	return p.child.StartUntil(ctx, func() bool {
+		_, err := get(ctx, p.addr, "/readyz", "")
+		return err == nil
+	})
 }
 
 // stop ends the process and waits for it.
@@ -187,6 +160,19 @@ func get(ctx context.Context, addr, path, token string) ([]byte, error) {
 		err = fmt.Errorf("%s: %s", req.URL, res.Status)
 	}
 	return body, err
+}
+
+// rises returns by how much what read reads has risen when something was done.
+func rises[T ~int64](ctx context.Context, read func(context.Context) (T, error), do func() error) (T, error) {
+	before, err := read(ctx)
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
+		return 0, err
+	}
+	after, err := read(ctx)
+	return after - before, err
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -251,20 +254,9 @@ func (r report) keep(dir string) error {
 	if err != nil {
 		return err
 	}
-	if r.Bench != nil {
-		whole.Bench = r.Bench
-	}
-	if r.Limits != nil {
-		whole.Limits = r.Limits
-	}
-	if r.Site != nil {
-		whole.Site = r.Site
-	}
-	if r.LoadTest != nil {
-		whole.LoadTest = r.LoadTest
-	}
-	if r.Million != nil {
-		whole.Million = r.Million
+	whole = report{
+		cmp.Or(r.Bench, whole.Bench), cmp.Or(r.Limits, whole.Limits), cmp.Or(r.Site, whole.Site),
+		cmp.Or(r.LoadTest, whole.LoadTest), cmp.Or(r.Million, whole.Million),
 	}
 	text, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
@@ -314,14 +306,10 @@ func figure(v float64, unit string) string {
 
 // count writes a number with commas, without its fraction.
 func count(v any) string {
-	text := fmt.Sprint(v)
 	if f, is := v.(float64); is {
-		text = strconv.Itoa(int(f))
+		v = int(f)
 	}
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return message.NewPrinter(language.English).Sprint(v)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -42,18 +42,11 @@ func (b *bench) scripts(ctx context.Context) error {
 	crowds := map[string][]line.Place{smallZone: small, benchZone: large}
 	for _, zoneID := range []string{smallZone, benchZone} {
 		places, plain := crowds[zoneID], b.redis.Line("baseline:"+zoneID)
-		before, err := b.redis.UsedMemory(ctx)
+		bytes, err := rises(ctx, b.redis.UsedMemory, func() error { return plain.Fill(ctx, places, time.Now().UnixMilli()) })
 		if err != nil {
 			return err
 		}
-		if err := plain.Fill(ctx, places, time.Now().UnixMilli()); err != nil {
-			return err
-		}
-		after, err := b.redis.UsedMemory(ctx)
-		if err != nil {
-			return err
-		}
-		b.out.MinimalBytes = float64(after-before) / float64(len(places)) // the largest crowd's is the last
+		b.out.MinimalBytes = float64(bytes) / float64(len(places)) // the largest crowd's is the last
 		turns = append(turns,
 			turn{ours + zoneID, b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
 				p := places[rng.IntN(len(places))]
@@ -85,32 +78,30 @@ func (b *bench) scripts(ctx context.Context) error {
 // again for a slice; do returns for how many visitors it was.
 func (b *bench) burden(workers int, do func(context.Context, *rand.Rand) (visitors int, err error)) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (sample, error) {
-		before, err := b.redis.CPU(ctx)
-		if err != nil {
-			return sample{}, err
-		}
 		var visitors atomic.Int64
-		start := time.Now()
-		all, working := errgroup.WithContext(ctx)
-		for i := range workers {
-			all.Go(func() error {
-				rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
-				for working.Err() == nil && time.Since(start) < b.plan.Span {
-					n, err := do(working, rng)
-					if err != nil {
-						return err
+		var took time.Duration
+		used, err := rises(ctx, b.redis.CPU, func() error {
+			start := time.Now()
+			all, working := errgroup.WithContext(ctx)
+			for i := range workers {
+				all.Go(func() error {
+					rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
+					for working.Err() == nil && time.Since(start) < b.plan.Span {
+						n, err := do(working, rng)
+						if err != nil {
+							return err
+						}
+						visitors.Add(int64(n))
 					}
-					visitors.Add(int64(n))
-				}
-				return ctx.Err()
-			})
-		}
-		if err := all.Wait(); err != nil {
-			return sample{}, err
-		}
-		took, n := time.Since(start), float64(max(1, visitors.Load()))
-		after, err := b.redis.CPU(ctx)
-		return sample{PerSecond: n / took.Seconds(), RedisMicros: micros(after-before) / n}, err
+					return ctx.Err()
+				})
+			}
+			err := all.Wait()
+			took = time.Since(start)
+			return err
+		})
+		n := float64(max(1, visitors.Load()))
+		return sample{PerSecond: n / took.Seconds(), RedisMicros: micros(used) / n}, err
 	}
 }
 

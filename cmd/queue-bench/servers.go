@@ -71,7 +71,7 @@ func startServers(ctx context.Context, o measureOptions) (s *servers, err error)
 			return s, err
 		}
 	}
-	if s.redis, err = startRedis(ctx, o.redis); err != nil {
+	if s.redis, err = baseline.Start(ctx, o.redis); err != nil {
 		return s, err
 	}
 	for _, start := range []func(context.Context) (*process, error){

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -58,12 +59,10 @@ func asNginx(zoneID string, keys *token.Keys) question {
 // sessions measures the gate's answers to those who are inside.
 func (b *bench) sessions(ctx context.Context) (err error) {
 	q := asNginx(benchZone, b.keys)
-	b.inside.Sessions, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+	b.inside.Sessions, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) {
 		l := b.load(c, q)
-		if c.site != "" {
-			l.addr = c.site
-		}
-		return b.observe(ctx, c, l)
+		l.addr = cmp.Or(c.site, l.addr)
+		return l, nil
 	})
 	return err
 }

@@ -42,10 +42,9 @@ func TestBots(t *testing.T) {
 		raid(t, start(t, env))
 	})
 	t.Run("redis, two servers", func(t *testing.T) {
-		var log strings.Builder
-		redis, err := baseline.Start(t.Context(), "redis-server", &log)
+		redis, err := baseline.Start(t.Context(), "redis-server")
 		if err != nil {
-			t.Fatalf("%v\n%s", err, &log)
+			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			if err := redis.Stop(); err != nil {

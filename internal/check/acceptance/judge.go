@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
@@ -36,48 +37,63 @@ type Finding struct {
 	Exact bool
 }
 
-// Verdict is what the crowd's story shows. Times are in milliseconds, what was
-// overtaken is in windows' worth, errors and capacity are shares.
+// Figures are those of a verdict that are kept. What was overtaken is in windows' worth, errors
+// and capacity are shares.
+type Figures struct {
+	// Came is how many asked, In how many of them were let in.
+	Came        int           `json:"came"`
+	In          int           `json:"in"`
+	Limit       int64         `json:"limit"`
+	MostWindow  int           `json:"mostWindow"`
+	PerMinute   int64         `json:"perMinute"`
+	MostMinute  int           `json:"mostMinute"`
+	LongestWait time.Duration `json:"longestWaitNanos"`
+	// Lost is how many lost the place.
+	Lost          int     `json:"lost"`
+	OvertakenP99  float64 `json:"overtakenP99"`
+	OvertakenMost float64 `json:"overtakenMost"`
+	EstimateError float64 `json:"estimateError"`
+	// Capacity is -1 if there never were two windows' worth for a window's time.
+	Capacity float64 `json:"capacity"`
+	// Requests were sent. Latencies are of those answered.
+	Requests int           `json:"requests"`
+	P50      time.Duration `json:"p50Nanos"`
+	P99      time.Duration `json:"p99Nanos"`
+}
+
+// Verdict is what the crowd's story shows.
 type Verdict struct {
+	Figures
+
 	Findings []Finding
 
-	// Came is how many asked. Each of them is in, has left, waited to the end or
-	// lost the place.
-	Came, In, Left, Waiting, Lost int
-	Limit, PerMinute              int64
-	MostWindow, MostMinute        int
+	// Each who came and is not in has left, waited to the end or lost the place.
+	Left, Waiting int
 	// MostSecond is the most that entered in a second while there was a line, SecondLimit
 	// what it may be.
-	MostSecond              int
-	SecondLimit             int64
-	MedianWait, LongestWait int64
+	MostSecond  int
+	SecondLimit int64
+	MedianWait  time.Duration
 	// Punctual is how many polled when told to, and so were looked at for order.
-	Punctual                    int
-	OvertakenP99, OvertakenMost float64
+	Punctual int
 	// Dark is how many were silent on purpose; BackMost is by how many later
 	// arrivals one of them was overtaken once back.
 	Dark     int
 	BackMost float64
 	// Rose counts positions that rose.
-	Rose          int
-	EstimateError float64
-	// Capacity is -1 if there never were two windows' worth for a window's time.
-	Capacity float64
+	Rose int
 	// Early were let in before the opening of an event, FirstWindows is the share of
 	// capacity used in the two windows after it.
 	Early        int
 	FirstWindows float64
-	// Requests were sent, NoAnswers of them got none, TooMany were refused for
-	// coming too often. Latencies are of those answered. Unavailable were
-	// told that the store is away, Odd have a status that the contract has not.
-	Requests, NoAnswers, TooMany, Unavailable, Odd int
-	LatencyP50, LatencyP99                         int64
-	PollsMean                                      float64
+	// Of the requests NoAnswers got none, TooMany were refused for coming too often,
+	// Unavailable were told that the store is away, Odd have a status that the contract has not.
+	NoAnswers, TooMany, Unavailable, Odd int
 	// Strained is the share of requests that were sent, or answered, more than half
 	// a second late.
 	Strained float64
 	// Span is from the first request to the last answer.
-	Span int64
+	Span time.Duration
 }
 
 // Kept reports whether every promise was.
@@ -100,18 +116,16 @@ func (v *Verdict) Busy() bool {
 // looked at if they are nil.
 func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	rates := window.RatesOf(settings)
-	v := &Verdict{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}
+	v := &Verdict{Figures: Figures{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}}
 	v.people(s)
-	times := admissions(s)
+	times := s.admissions(func(*Visitor) bool { return true })
 	v.MostWindow = measure.Most(times, rates.WindowMillis)
 	v.MostMinute = measure.Most(times, window.MinuteMillis)
-	v.MostSecond, v.SecondLimit = measure.MostFromLine(waited(s, true), waited(s, false), window.SecondMillis), rates.PerSecond
+	straight := s.admissions(func(o *Visitor) bool { return !o.waited() })
+	v.MostSecond, v.SecondLimit = measure.MostFromLine(s.admissions((*Visitor).waited), straight, window.SecondMillis), rates.PerSecond
 	v.requests(s)
 	v.order(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
-	for i := range times {
-		times[i] -= s.Began
-	}
 	v.opening(s, times, rates)
 	since := int64(0)
 	if s.Opens > 0 {
@@ -185,7 +199,6 @@ func (v *Verdict) opening(s *Story, times []int64, rates window.Rates) {
 // people counts who came to what end, and how long it took.
 func (v *Verdict) people(s *Story) {
 	var waits []int64
-	polls := 0
 	for i := range s.Visitors {
 		o := &s.Visitors[i]
 		if o.Dark != nil {
@@ -195,7 +208,6 @@ func (v *Verdict) people(s *Story) {
 		case o.End == endIn && o.Admitted > 0:
 			v.In++
 			waits = append(waits, o.heard()-o.Asked[0].Due)
-			polls += len(o.Asked) - 1
 		case o.End == endLeft:
 			v.Left++
 		case o.End == endWaiting:
@@ -205,8 +217,7 @@ func (v *Verdict) people(s *Story) {
 		}
 	}
 	slices.Sort(waits)
-	v.MedianWait, v.LongestWait = measure.Percentile(waits, 50), measure.Percentile(waits, 100)
-	v.PollsMean = float64(polls) / math.Max(1, float64(v.In))
+	v.MedianWait, v.LongestWait = millis(measure.Percentile(waits, 50)), millis(measure.Percentile(waits, 100))
 }
 
 // heard is when the visitor was first told that it is in: the first answer from
@@ -247,27 +258,16 @@ func (o *Visitor) place() int64 {
 	return o.Arrived
 }
 
-// admissions are the times, sorted.
-func admissions(s *Story) []int64 {
-	var times []int64
-	for i := range s.Visitors {
-		if t := s.Visitors[i].Admitted; t > 0 {
-			times = append(times, t)
-		}
-	}
-	slices.Sort(times)
-	return times
+// waited reports whether the visitor was told of a place in the line, and did not go straight in.
+func (o *Visitor) waited() bool {
+	return slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
 }
 
-// waited are the times of those who were told of a place in the line, or of those who
-// went straight in, sorted.
-func waited(s *Story, inLine bool) []int64 {
-	var times []int64
+// admissions are the times at which such visitors were let in, since the story began, sorted.
+func (s *Story) admissions(of func(*Visitor) bool) (times []int64) {
 	for i := range s.Visitors {
-		o := &s.Visitors[i]
-		told := slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
-		if o.Admitted > 0 && told == inLine {
-			times = append(times, o.Admitted)
+		if o := &s.Visitors[i]; o.Admitted > 0 && of(o) {
+			times = append(times, o.Admitted-s.Began)
 		}
 	}
 	slices.Sort(times)
@@ -279,13 +279,10 @@ func twins(s *Story) (n int) {
 	seen := make(map[int64]bool, len(s.Visitors))
 	for i := range s.Visitors {
 		at := s.Visitors[i].Arrived
-		if at == 0 {
-			continue
-		}
 		if seen[at] {
 			n++
 		}
-		seen[at] = true
+		seen[at] = at != 0
 	}
 	return n
 }
@@ -375,9 +372,11 @@ func (v *Verdict) requests(s *Story) {
 	}
 	v.Strained = float64(strained) / math.Max(1, float64(v.Requests))
 	slices.Sort(took)
-	v.LatencyP50, v.LatencyP99 = measure.Percentile(took, 50), measure.Percentile(took, 99)
-	v.Span = max(0, last-first)
+	v.P50, v.P99 = millis(measure.Percentile(took, 50)), millis(measure.Percentile(took, 99))
+	v.Span = millis(max(0, last-first))
 }
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // estimateError is the median of |told - real| / real over all answers that were
 // at least a window away from the admission; -1 if there were none. Visitors who

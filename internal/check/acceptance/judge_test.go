@@ -271,11 +271,11 @@ func TestBusy(t *testing.T) {
 func overtaken(n int) func(s *Story) {
 	return func(s *Story) {
 		// In the place of the n+1-th, each of whom moves up by one.
-		times := admissions(s)
+		times := s.admissions(func(*Visitor) bool { return true })
 		for i := range n {
-			s.Visitors[1+i] = visitorAt(1+i, times[i]-began)
+			s.Visitors[1+i] = visitorAt(1+i, times[i])
 		}
-		s.Visitors[0] = visitorAt(0, times[n]-began)
+		s.Visitors[0] = visitorAt(0, times[n])
 	}
 }
 

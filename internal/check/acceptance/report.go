@@ -18,7 +18,7 @@ var pageFiles embed.FS
 
 // words are what the pages write figures with.
 var words = map[string]any{
-	"count": count[int], "count64": count[int64], "of": of, "seconds": seconds, "percent": percent, "wrap": wrap, "upper": strings.ToUpper,
+	"count": count, "of": of, "seconds": seconds, "percent": percent, "wrap": wrap, "upper": strings.ToUpper,
 	"moment": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"round":  func(d time.Duration) time.Duration { return d.Round(time.Second) },
 	"yes":    func(kept bool) string { return map[bool]string{true: "yes", false: "NO"}[kept] },
@@ -39,7 +39,7 @@ var (
 func (s *Summary) Report(w io.Writer) error {
 	columns := make(map[string]Columns)
 	for _, r := range s.Runs {
-		columns[r.Anchor()] = r.Columns
+		columns[r.Anchor()] = columnsOf(r.Story, r.Zone)
 	}
 	texts := make(map[string]string)
 	for name, from := range map[string]embed.FS{

@@ -37,20 +37,32 @@ type Columns struct {
 	ErrorP90 []*float64 `json:"errorP90"`
 }
 
-// ColumnsOf makes the columns of a story.
-func ColumnsOf(s *Story, settings zone.Settings) Columns {
+// columnsOf makes the columns of a story.
+func columnsOf(s *Story, settings zone.Settings) Columns {
 	rates := window.RatesOf(settings)
 	n := 0
 	for i := range s.Visitors {
 		n = max(n, int(s.Visitors[i].last()/1000)+2)
 	}
-	c := Columns{At: make([]float64, n)}
-	latencies, errs := make([][]float64, n), make([][]float64, n)
-	requests, admitted := make([]float64, n), make([]float64, n)
+	times := s.admissions(func(*Visitor) bool { return true })
+	always := func(value float64) []float64 { return slices.Repeat([]float64{value}, n) }
+	c := Columns{
+		At: always(0), Admitted: always(0), Requests: always(0), Waiting: s.waiting(n),
+		InWindow: fullest(times, n, rates.WindowMillis), Limit: always(float64(rates.Limit)),
+		InSecond: fullest(times, n, window.SecondMillis), SecondLimit: always(float64(rates.PerSecond)),
+		Mean: always(float64(settings.PerMinute) / 60),
+	}
+	for i := range c.At {
+		c.At[i] = float64(i)
+	}
 	second := func(millis int64) int { return int(max(0, min(millis/1000, int64(n-1)))) }
+	for _, t := range times {
+		c.Admitted[second(t)]++
+	}
+	latencies, errs := make([][]float64, n), make([][]float64, n)
 	for i := range s.Visitors {
 		for _, r := range s.Visitors[i].Asked {
-			requests[second(r.Sent)]++
+			c.Requests[second(r.Sent)]++
 			if r.Status != 0 {
 				latencies[second(r.told())] = append(latencies[second(r.told())], float64(r.Took))
 			}
@@ -59,29 +71,8 @@ func ColumnsOf(s *Story, settings zone.Settings) Columns {
 	s.estimates(rates.WindowMillis, func(at int64, e float64) {
 		errs[second(at)] = append(errs[second(at)], 100*e)
 	})
-	times := admissions(s)
-	for i := range times {
-		times[i] -= s.Began
-		admitted[second(times[i])]++
-	}
-	waiting := s.waiting(n)
-	held, inSecond := fullest(times, n, rates.WindowMillis), fullest(times, n, window.SecondMillis)
-	for i := range n {
-		c.At[i] = float64(i)
-		c.InWindow = append(c.InWindow, held[i])
-		c.Limit = append(c.Limit, float64(rates.Limit))
-		c.Admitted = append(c.Admitted, admitted[i])
-		c.InSecond = append(c.InSecond, inSecond[i])
-		c.SecondLimit = append(c.SecondLimit, float64(rates.PerSecond))
-		c.Mean = append(c.Mean, float64(settings.PerMinute)/60)
-		c.Waiting = append(c.Waiting, waiting[i])
-		c.Requests = append(c.Requests, requests[i])
-		c.P50 = append(c.P50, share(latencies[i], 50))
-		c.P95 = append(c.P95, share(latencies[i], 95))
-		c.P99 = append(c.P99, share(latencies[i], 99))
-		c.ErrorP50 = append(c.ErrorP50, share(errs[i], 50))
-		c.ErrorP90 = append(c.ErrorP90, share(errs[i], 90))
-	}
+	c.P50, c.P95, c.P99 = shares(latencies, 50), shares(latencies, 95), shares(latencies, 99)
+	c.ErrorP50, c.ErrorP90 = shares(errs, 50), shares(errs, 90)
 	return c
 }
 
@@ -122,11 +113,14 @@ func (s *Story) waiting(n int) []float64 {
 	return out
 }
 
-// share is a percentile, nil of nothing.
-func share(values []float64, p float64) *float64 {
-	if len(values) == 0 {
-		return nil
+// shares are a percentile of each second, nil of nothing.
+func shares(seconds [][]float64, p float64) []*float64 {
+	out := make([]*float64, len(seconds))
+	for i, values := range seconds {
+		if len(values) > 0 {
+			slices.Sort(values)
+			out[i] = new(measure.Percentile(values, p))
+		}
 	}
-	slices.Sort(values)
-	return new(measure.Percentile(values, p))
+	return out
 }

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Cost is what the servers of a run used. Zero is unknown.
@@ -26,9 +30,8 @@ type Run struct {
 	Cost    Cost
 	// Crossed are k6's own complaints: thresholds and checks that failed.
 	Crossed []string
-	// WindowSeconds is the zone's.
-	WindowSeconds int64
-	Columns       Columns
+	// Zone is the one that was joined.
+	Zone zone.Settings
 }
 
 // Kept reports whether k6 and the judge found nothing.
@@ -62,9 +65,6 @@ var about = map[string]string{
 
 // About says in half a sentence what the run was.
 func (r *Run) About() string { return about[r.Story.Scenario] }
-
-// WindowMillis is the zone's window.
-func (r *Run) WindowMillis() int64 { return r.WindowSeconds * 1000 }
 
 // Name is what tells a run from others.
 func (r *Run) Name() string {
@@ -184,10 +184,10 @@ func wrap(sentences []string, indent string) string {
 
 func of(n int, limit int64) string { return count(n) + " / " + count(limit) }
 
-// seconds writes milliseconds for people.
-func seconds(n int64) string {
-	switch d := time.Duration(n) * time.Millisecond; {
-	case d < 10*time.Second && n%1000 != 0:
+// seconds writes a time for people.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second && d%time.Second != 0:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%.0f s", d.Seconds())
@@ -213,10 +213,4 @@ func percent(share float64) string {
 func exactly(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 // count writes a number with commas.
-func count[T int | int64](n T) string {
-	text := strconv.FormatInt(int64(n), 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func count(n any) string { return message.NewPrinter(language.English).Sprint(n) }

@@ -22,9 +22,8 @@ func ran() *Summary {
 			s.Visitors[11].Admitted -= 3000
 		}
 		runs = append(runs, &Run{
-			Store: store, Story: s, Verdict: Judge(s, tenPer6s(), nil), WindowSeconds: 6,
-			Cost:    Cost{Server: 3 * time.Second, Redis: time.Second, Took: 60 * time.Second, ServerBytes: 70 << 20},
-			Columns: ColumnsOf(s, tenPer6s()),
+			Store: store, Story: s, Verdict: Judge(s, tenPer6s(), nil), Zone: tenPer6s(),
+			Cost: Cost{Server: 3 * time.Second, Redis: time.Second, Took: 60 * time.Second, ServerBytes: 70 << 20},
 		})
 	}
 	runs[1].Crossed = []string{"position never rises: 1 of 2 <b>"}
@@ -98,7 +97,7 @@ func TestReport(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	t.Parallel()
-	c := ColumnsOf(orderly(30), tenPer6s())
+	c := columnsOf(orderly(30), tenPer6s())
 	// Thirty come at once; ten are let in after 1, 7.01 and 13.02 s.
 	for second, want := range map[int]struct{ held, admitted, waiting float64 }{
 		0: {0, 0, 30}, 1: {10, 10, 20}, 3: {10, 0, 20}, 6: {10, 0, 20}, 7: {10, 10, 10}, 12: {10, 0, 10}, 13: {10, 10, 0},
@@ -111,7 +110,7 @@ func TestColumns(t *testing.T) {
 	if c.Limit[0] != 10 || *c.P99[0] != 2 || c.Requests[0] != 30 || *c.ErrorP50[0] != 0 || c.ErrorP50[14] != nil {
 		t.Errorf("got %+v", c)
 	}
-	if empty := ColumnsOf(&Story{Promises: &Promises{}}, zone.Defaults("Z")); len(empty.At) != 0 {
+	if empty := columnsOf(&Story{Promises: &Promises{}}, zone.Defaults("Z")); len(empty.At) != 0 {
 		t.Errorf("of nobody: %+v", empty)
 	}
 }
@@ -121,7 +120,7 @@ func TestWaitingIsBeingThere(t *testing.T) {
 	t.Parallel()
 	s := orderly(30)
 	s.Visitors[25].Dark = &[2]int64{2500, 4500}
-	c := ColumnsOf(s, tenPer6s())
+	c := columnsOf(s, tenPer6s())
 	for second, want := range map[int]float64{1: 20, 2: 19, 3: 19, 4: 20, 14: 0} {
 		if c.Waiting[second] != want {
 			t.Errorf("second %d: %v waiting, want %v", second, c.Waiting[second], want)
@@ -132,7 +131,7 @@ func TestWaitingIsBeingThere(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for millis, want := range map[int64]string{0: "0 s", 900: "0.9 s", 6000: "6 s", 61_800: "62 s", 150_000: "2 min"} {
-		if got := seconds(millis); got != want {
+		if got := seconds(time.Duration(millis) * time.Millisecond); got != want {
 			t.Errorf("seconds(%d) = %q, want %q", millis, got, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -33,16 +32,15 @@ type Server struct {
 	client *redis.Client
 }
 
-// Start starts the program, which must be a redis-server of 7.0 or later. What
-// it logs goes to log. The server ends with ctx, or with Stop.
-func Start(ctx context.Context, program string, log io.Writer) (*Server, error) {
+// Start starts the program, which must be a redis-server of 7.0 or later. If it does not
+// start, the error has what it said. The server ends with ctx, or with Stop.
+func Start(ctx context.Context, program string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "baseline")
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	r, err := process.NewRedis(ctx, program, dir)
 	if err == nil {
-		r.Log = log
 		err = r.Start(ctx)
 	}
 	if err != nil {
@@ -72,14 +70,14 @@ func (s *Server) URL() string { return s.redis.URL() }
 
 // Version is the server's.
 func (s *Server) Version(ctx context.Context) (string, error) {
-	return s.info(ctx, "server", "redis_version")
+	return s.info(ctx, "Server", "redis_version")
 }
 
 // CPU is the processor time that the server has used, in user and kernel mode.
 func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
 	var sum float64
 	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
-		text, err := s.info(ctx, "cpu", field)
+		text, err := s.info(ctx, "CPU", field)
 		if err != nil {
 			return 0, err
 		}
@@ -95,7 +93,7 @@ func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
 // Waited is for how long the server was ready to run and no processor was free, since it began:
 // on a machine with other work its calls take that much longer.
 func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
-	text, err := s.info(ctx, "server", "process_id")
+	text, err := s.info(ctx, "Server", "process_id")
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +112,7 @@ func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
 // UsedMemory is what the server has allocated, in bytes, once no table is
 // being moved to a larger one: then it holds both.
 func (s *Server) UsedMemory(ctx context.Context) (int64, error) {
-	text, err := s.info(ctx, "memory", "used_memory")
+	text, err := s.info(ctx, "Memory", "used_memory")
 	if err != nil {
 		return 0, err
 	}
@@ -144,7 +142,7 @@ func (s *Server) SetAppendOnly(ctx context.Context, on bool) error {
 // logged reports whether no log is being written anew.
 func (s *Server) logged(ctx context.Context) (bool, error) {
 	for _, field := range []string{"aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
-		if text, err := s.info(ctx, "persistence", field); err != nil || text != "0" {
+		if text, err := s.info(ctx, "Persistence", field); err != nil || text != "0" {
 			return false, err
 		}
 	}
@@ -193,16 +191,11 @@ func (s *Server) ScriptCalls(ctx context.Context) ([]ScriptCall, error) {
 	return calls, nil
 }
 
-// info returns one field of INFO.
+// info returns one field of a section of INFO; "" where there is none.
 func (s *Server) info(ctx context.Context, section, field string) (string, error) {
-	text, err := s.client.Info(ctx, section).Result()
-	if err != nil {
+	info := s.client.InfoMap(ctx, section)
+	if err := info.Err(); err != nil {
 		return "", fmt.Errorf("baseline: info: %w", err)
 	}
-	for l := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(l, field+":"); ok {
-			return strings.TrimSpace(value), nil
-		}
-	}
-	return "", fmt.Errorf("baseline: info %s has no %s", section, field)
+	return info.Item(section, field), nil
 }

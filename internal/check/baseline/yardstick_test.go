@@ -13,10 +13,9 @@ import (
 
 func start(t *testing.T) *baseline.Server {
 	t.Helper()
-	var log strings.Builder
-	s, err := baseline.Start(t.Context(), "redis-server", &log)
+	s, err := baseline.Start(t.Context(), "redis-server")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, log.String())
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
@@ -121,7 +120,7 @@ func TestAppendOnly(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"/nowhere/redis-server", "false"} {
-		if s, err := baseline.Start(t.Context(), program, &strings.Builder{}); err == nil {
+		if s, err := baseline.Start(t.Context(), program); err == nil {
 			_ = s.Stop()
 			t.Errorf("%s was started", program)
 		}

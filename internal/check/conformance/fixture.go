@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -114,9 +115,15 @@ func (w *fixture) leave(p line.Place) {
 	w.model.begin(w.raw())
 	w.model.leave(p)
 	w.sawDepart(p.ID, 0)
+	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
+}
+
+// all has each store do something.
+func (w *fixture) all(what string, do func(store.Store) error) {
+	w.t.Helper()
 	for _, h := range w.stores {
-		if err := h.Store.Leave(w.t.Context(), w.zoneID, p); err != nil {
-			w.t.Fatalf("leave %s: %v", name(p.ID), err)
+		if err := do(h.Store); err != nil {
+			w.t.Fatalf("%s: %v", what, err)
 		}
 	}
 }
@@ -215,21 +222,15 @@ func (w *fixture) lose(m line.Memory) {
 	w.record, w.remains = nil, nil
 	for _, h := range w.stores {
 		h.Store = h.Lose(w.t)
-		if err := h.Store.RestoreZone(w.t.Context(), s, m); err != nil {
-			w.t.Fatalf("restore: %v", err)
-		}
 	}
+	w.all("restore", func(store store.Store) error { return store.RestoreZone(w.t.Context(), s, m) })
 	w.model = restored(s, m, w.raw())
 }
 
 // delete removes the zone.
 func (w *fixture) delete(by string) {
 	w.t.Helper()
-	for _, h := range w.stores {
-		if err := h.Store.DeleteZone(w.t.Context(), w.zoneID, by); err != nil {
-			w.t.Fatalf("delete: %v", err)
-		}
-	}
+	w.all("delete", func(s store.Store) error { return s.DeleteZone(w.t.Context(), w.zoneID, by) })
 	w.note(by, &w.model.settings, nil)
 	w.model, w.remains = nil, w.model.remains(w.raw())
 }
@@ -268,11 +269,7 @@ func (w *fixture) recall(departed ...line.Departure) {
 	for _, d := range departed {
 		w.model.recall(d)
 	}
-	for _, h := range w.stores {
-		if err := h.Store.Recall(w.t.Context(), w.zoneID, departed); err != nil {
-			w.t.Fatalf("recall: %v", err)
-		}
-	}
+	w.all("recall", func(s store.Store) error { return s.Recall(w.t.Context(), w.zoneID, departed) })
 }
 
 func (w *fixture) same(call string, got, want any, err error) {

@@ -11,18 +11,6 @@ import (
 
 // recordStories: who changed a zone, and when; and how long the admitted had waited.
 var recordStories = map[string]func(*story){
-	"a change that changes nothing is not": func(s *story) {
-		s.full()
-		n := len(s.record)
-		s.put(s.model.settings)
-		other := s.model.settings
-		other.PerMinute++
-		_, err := s.store().PutZone(s.t.Context(), s.model.settings, &other, "late")
-		s.fails("put", err, line.ErrZoneChanged)
-		s.changes()
-		s.equal("changes", len(s.record), n)
-	},
-
 	"the latest two hundred are kept": func(s *story) {
 		for i := range int64(zone.MaxChanges + 7) {
 			s.zone(func(z *zone.Settings) { z.PerMinute = i })
@@ -45,14 +33,6 @@ var recordStories = map[string]func(*story){
 		}
 		s.note(zone.ByConfig, nil, &s.model.settings)
 		s.changes()
-	},
-
-	"the clock was set back, and the last change is still the newest": func(s *story) {
-		s.full()
-		s.after(-minute)
-		s.zone(func(z *zone.Settings) { z.PerMinute = 20 })
-		s.changes()
-		s.equal("is older", s.record[0].AtMillis < s.record[1].AtMillis, true)
 	},
 
 	"all zones have one record, the newest first": func(s *story) {

@@ -110,9 +110,12 @@ func (s *story) step(text string) {
 		if len(rest) > 2 {
 			s.after(s.duration(rest[2]))
 		}
-	case "for": // 6s every 250ms v*12
-		who := s.names(rest[3:])
-		if in := s.pollAll(who, s.duration(rest[2]), s.duration(first)); want != "" && !slices.Equal(in, s.names(strings.Fields(want))) {
+	case "for": // 6s every 250ms v*12, 6s as told v*12
+		who, every := s.names(rest[3:]), time.Duration(0)
+		if rest[1] == "every" {
+			every = s.duration(rest[2])
+		}
+		if in := s.pollAll(who, every, s.duration(first)); want != "" && !slices.Equal(in, s.names(strings.Fields(want))) {
 			s.t.Fatalf("%s: let in %v", text, in)
 		}
 	case "most": // in 6s
@@ -139,12 +142,24 @@ func (s *story) step(text string) {
 			m = line.Memory{}
 		}
 		s.lose(m)
+	case "restore":
+		s.fails(text, s.store().RestoreZone(s.t.Context(), s.edited(rest), s.memory()), nil)
 	case "recall":
 		departed := s.departed
 		if first != "" {
 			departed = []line.Departure{{Place: s.tokens[first]}}
 		}
 		s.recall(departed...)
+	case "stock":
+		s.stock()
+	case "shown", "refused":
+		for _, p := range s.dead {
+			if a := s.fixture.poll(p); verb == "refused" && (a.Status == line.Waiting || a.Status == line.Admitted) {
+				s.t.Fatalf("%s came back: %+v", name(p.ID), a)
+			}
+		}
+	case "honest":
+		s.honest()
 	case "footprint": // the same as the first time
 		now := s.stores[0].Footprint(s.t, s.zoneID)
 		if s.footprint != nil && !maps.Equal(now, s.footprint) {
@@ -175,15 +190,15 @@ func (s *story) ask(verb string, who []string, want string) {
 			case "in":
 				r.enters()
 			case "again":
-				r.enteredBefore(s.admissions[r.Place.ID])
-			case "gone":
-				r.gone()
-			case "closed":
-				r.closed()
-			case "full":
-				r.full()
+				again := s.admissions[r.Place.ID]
+				r.is(line.Answer{
+					Status:           line.AdmittedBefore,
+					AdmittedAtMillis: again.AdmittedAtMillis, ExpiresAtMillis: again.ExpiresAtMillis,
+				})
+			case "gone", "closed", "full":
+				r.is(line.Answer{Status: refusals[words[0]]})
 			case "restored":
-				r.restored()
+				s.equal(who+" was restored", r.Restored, true)
 			case "waits": // 1, or 1.. for several
 				at, several := strings.CutSuffix(words[1], "..")
 				position, err := strconv.ParseInt(at, 10, 64)
@@ -199,6 +214,8 @@ func (s *story) ask(verb string, who []string, want string) {
 		}
 	}
 }
+
+var refusals = map[string]line.Status{"gone": line.Gone, "closed": line.Closed, "full": line.Full}
 
 var many = regexp.MustCompile(`^(\w+)\*(\d+)(?:\[(\d*):(\d*)(?::(\d+))?\])?$`)
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"testing"
@@ -20,14 +21,14 @@ func Run(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	for _, stories := range []map[string]func(*story){
-		texts, timeStories, manyStories, lossStories, zoneStories, recordStories, orderStories,
+		texts, manyStories, lossStories, zoneStories, recordStories, orderStories,
 	} {
 		for name, run := range stories {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				run(&story{
 					fixture: newFixture(t, open), t: t, tokens: map[string]line.Place{},
-					answers: map[string]line.Answer{}, admissions: map[line.ID]reply{},
+					answers: map[string]line.Answer{}, admissions: map[line.ID]line.Answer{},
 				})
 			})
 		}
@@ -42,13 +43,15 @@ type story struct {
 	tokens map[string]line.Place
 	// answers are the latest of each visitor, admissions those that let one in.
 	answers    map[string]line.Answer
-	admissions map[line.ID]reply
+	admissions map[line.ID]line.Answer
 	// admitted are the times of all admissions, in Unix milliseconds.
 	admitted []int64
 	// settings are those of the zone that was deleted last, footprint is what a
 	// script noted of the store's.
 	settings  zone.Settings
 	footprint map[string]int
+	// dead are the tokens of a stock.
+	dead []line.Place
 }
 
 // reply is an answer that a story says something of. The fixture has compared it
@@ -111,7 +114,7 @@ func (s *story) reply(who string, a line.Answer) reply {
 	s.answers[who] = a
 	if a.Status == line.Admitted {
 		s.admitted = append(s.admitted, a.AdmittedAtMillis)
-		s.admissions[a.Place.ID] = reply{s, who, a}
+		s.admissions[a.Place.ID] = a
 	}
 	return reply{s, who, a}
 }
@@ -150,35 +153,19 @@ func (r reply) enters() {
 	})
 }
 
-// enteredBefore: the same admission once more.
-func (r reply) enteredBefore(first reply) {
-	r.s.t.Helper()
-	r.is(line.Answer{
-		Status:           line.AdmittedBefore,
-		AdmittedAtMillis: first.AdmittedAtMillis, ExpiresAtMillis: first.ExpiresAtMillis,
-	})
-}
-
-func (r reply) gone()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Gone}) }
-func (r reply) closed() { r.s.t.Helper(); r.is(line.Answer{Status: line.Closed}) }
-func (r reply) full()   { r.s.t.Helper(); r.is(line.Answer{Status: line.Full}) }
-
-// restored: and the store says that it had lost the place.
-func (r reply) restored() {
-	r.s.t.Helper()
-	if !r.Restored {
-		r.s.t.Fatalf("%s: the place was not restored: %+v", r.who, r.Answer)
-	}
-}
-
 // pollAll has those named poll every so often for a while, each until it is in,
-// and returns who came in, in order.
+// and returns who came in, in order. Every 0: as told, since they have just asked.
 func (s *story) pollAll(who []string, every, during time.Duration) (in []string) {
 	s.t.Helper()
 	who = slices.Clone(who)
-	for ; during > 0; during -= every {
-		s.after(every)
+	step, asked := cmp.Or(every, 50*milli), map[string]time.Duration{}
+	for at := step; at <= during; at += step {
+		s.after(step)
 		who = slices.DeleteFunc(who, func(name string) bool {
+			if every == 0 && at-asked[name] < time.Duration(s.answers[name].PeriodMillis)*milli {
+				return false
+			}
+			asked[name] = at
 			status := s.poll(name).Status
 			if status == line.Admitted {
 				in = append(in, name)

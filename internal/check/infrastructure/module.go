@@ -48,30 +48,28 @@ func decode(t testing.TB, m *terraform.Evaluated, expression string, into any) {
 	if !v.IsWhollyKnown() {
 		t.Fatalf("%s of %s is not wholly known", expression, m.Dir)
 	}
-	text, err := ctyjson.Marshal(v, v.Type())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	asJSON(t, ctyjson.SimpleJSONValue{Value: v}, into)
 }
 
 func values(t testing.TB, all map[string]any) map[string]cty.Value {
 	t.Helper()
+	var read map[string]ctyjson.SimpleJSONValue
+	asJSON(t, all, &read)
 	out := make(map[string]cty.Value, len(all))
-	for name, v := range all {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kind, err := ctyjson.ImpliedType(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out[name], err = ctyjson.Unmarshal(text, kind); err != nil {
-			t.Fatal(err)
-		}
+	for name, v := range read {
+		out[name] = v.Value
 	}
 	return out
+}
+
+// asJSON puts a value into another by way of JSON.
+func asJSON(t testing.TB, value, into any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,18 +187,15 @@ func StartRedis(t testing.TB) *Redis {
 // JoinAll runs redis-join on all nodes at once, as their timers do.
 func (r *Redis) JoinAll(t testing.TB) {
 	t.Helper()
-	errs := make(chan error, len(r.Nodes))
+	var all sync.WaitGroup
 	for _, n := range r.Nodes {
-		go func() {
-			_, err := n.Join(t.Context())
-			errs <- err
-		}()
+		all.Go(func() {
+			if _, err := n.Join(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	for range r.Nodes {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
+	all.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -58,7 +58,7 @@ func (d *Document) Check(ctx context.Context, x Exchange) error {
 		body := x.Body[:min(len(x.Body), maxShown)]
 		return fmt.Errorf("openapitest: %s %s: %d %s: %w", x.Request.Method, x.Request.URL.Path, x.Status, body, err)
 	}
-	d.seen.note(in, x)
+	d.note(in, x)
 	return nil
 }
 

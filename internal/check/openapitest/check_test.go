@@ -187,11 +187,7 @@ func TestUnseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names []string
-		for _, a := range all {
-			names = append(names, a.String())
-		}
-		return strings.Join(names, "\n")
+		return strings.Join(all, "\n")
 	}
 	invalid := strings.NewReplacer("token_expired", "invalid_request", "410", "400").Replace(expiredBody)
 	answers := map[string]said{

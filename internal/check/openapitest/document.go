@@ -34,7 +34,8 @@ type Document struct {
 	// pages are for people: what is there, and below, is neither described nor
 	// checked.
 	pages []string
-	seen  seen
+	// seen are the answers that were checked and found good.
+	seen sync.Map
 }
 
 // Describes reports whether the document has to say what is at the path: all

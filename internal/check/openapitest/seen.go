@@ -3,35 +3,23 @@ package openapitest
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
-// Answer is one that a document describes: of an operation, with this status
-// and, for a problem, this code.
-type Answer struct {
-	Operation
-	Status string
-	Code   string
-}
-
-// String returns "POST /traffic/entry 410 token_expired".
-func (a Answer) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s", a.Operation, a.Status, a.Code))
-}
-
-// seen collects the answers that were checked and found good.
-type seen struct {
-	mu      sync.Mutex
-	answers map[Answer]bool
+// answer names one that a document describes: of an operation, with this status and, for a
+// problem, this code: "POST /traffic/entry 410 token_expired".
+func answer(method, path, status, code string) string {
+	return strings.TrimSpace(method + " " + path + " " + status + " " + code)
 }
 
 // note notes an exchange that is as described.
-func (s *seen) note(in found, x Exchange) {
+func (d *Document) note(in found, x Exchange) {
 	if !in.described || x.Request.Method == http.MethodHead {
 		return
 	}
@@ -39,24 +27,17 @@ func (s *seen) note(in found, x Exchange) {
 	if in.answer.Content[problemType] != nil {
 		p, _ = problemOf(x) // it was found good
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.answers == nil {
-		s.answers = make(map[Answer]bool)
-	}
-	s.answers[Answer{Operation{x.Request.Method, in.route.Path}, fmt.Sprint(x.Status), p.Code}] = true
+	d.seen.Store(answer(x.Request.Method, in.route.Path, strconv.Itoa(x.Status), p.Code), true)
 }
 
 // Unseen returns the answers of these paths that the document describes and
-// that nobody got so far in this process, HEAD apart.
-func (d *Document) Unseen(paths ...string) ([]Answer, error) {
+// that nobody got so far in this process, HEAD apart: "POST /traffic/entry 410 token_expired".
+func (d *Document) Unseen(paths ...string) ([]string, error) {
 	doc, err := d.load()
 	if err != nil {
 		return nil, err
 	}
-	d.seen.mu.Lock()
-	defer d.seen.mu.Unlock()
-	var unseen []Answer
+	var unseen []string
 	for _, path := range paths {
 		item := doc.Paths.Value(path)
 		if item == nil {
@@ -69,26 +50,28 @@ func (d *Document) Unseen(paths ...string) ([]Answer, error) {
 			for status, res := range op.Responses.Map() {
 				codes := []string{""}
 				if media := res.Value.Content[problemType]; media != nil {
-					codes = codes[:0]
-					for code := range media.Examples {
-						codes = append(codes, code)
-					}
+					codes = slices.Collect(maps.Keys(media.Examples))
 				}
 				for _, code := range codes {
-					if a := (Answer{Operation{method, path}, status, code}); !d.seen.answers[a] {
+					if a := answer(method, path, status, code); !d.got(a) {
 						unseen = append(unseen, a)
 					}
 				}
 			}
 		}
 	}
-	slices.SortFunc(unseen, func(a, b Answer) int { return strings.Compare(a.String(), b.String()) })
+	slices.Sort(unseen)
 	return unseen, nil
+}
+
+func (d *Document) got(answer string) bool {
+	_, got := d.seen.Load(answer)
+	return got
 }
 
 // Main runs a package's tests, and fails if they have not seen every answer
 // that the document describes for these paths: what is promised and never given
-// is as wrong as the reverse. excused are answers, as Answer.String writes
+// is as wrong as the reverse. excused are answers, as Unseen names
 // them, that the tests cannot get, each with the reason. A part of the tests
 // proves nothing and is not judged. It returns the exit status.
 func (d *Document) Main(m *testing.M, excused map[string]string, paths ...string) int {
@@ -102,13 +85,13 @@ func (d *Document) Main(m *testing.M, excused map[string]string, paths ...string
 		return 1
 	}
 	for _, a := range unseen {
-		if excused[a.String()] == "" {
+		if excused[a] == "" {
 			fmt.Fprintf(os.Stderr, "openapitest: no test has got the answer %s\n", a)
 			status = 1
 		}
 	}
 	for a := range excused {
-		if !slices.ContainsFunc(unseen, func(u Answer) bool { return u.String() == a }) {
+		if !slices.Contains(unseen, a) {
 			fmt.Fprintf(os.Stderr, "openapitest: the answer %s is excused for nothing\n", a)
 			status = 1
 		}

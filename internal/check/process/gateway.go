@@ -110,22 +110,11 @@ func (o Others) in(example, was, is string) (string, error) {
 
 // Start starts it, or starts it anew, and waits until it listens.
 func (g *Gateway) Start(ctx context.Context) error {
-	if err := g.Process.Start(ctx); err != nil {
-		return err
-	}
-	ended := false
-	if !Soon(ctx, StartTimeout, LookEvery, func() bool {
-		if _, ended = g.Wait(0); ended {
-			return true
-		}
+	return g.StartUntil(ctx, func() bool {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", g.Addr)
 		if err == nil {
 			_ = c.Close() // it was there
 		}
 		return err == nil
-	}) || ended {
-		g.Kill()
-		return fmt.Errorf("%s does not listen:\n%s", g.Name, g.Output())
-	}
-	return nil
+	})
 }

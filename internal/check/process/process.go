@@ -71,6 +71,23 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
+// StartUntil starts it, and waits until it is ready. One that ends, or is not ready within
+// StartTimeout, is killed; the error has what it said.
+func (p *Process) StartUntil(ctx context.Context, ready func() bool) error {
+	if err := p.Start(ctx); err != nil {
+		return err
+	}
+	ended := false
+	if !Soon(ctx, StartTimeout, LookEvery, func() bool {
+		_, ended = p.Wait(0)
+		return ended || ready()
+	}) || ended {
+		p.Kill()
+		return fmt.Errorf("%s does not answer:\n%s", p.Name, p.Output())
+	}
+	return nil
+}
+
 // Signal sends a signal, if the process runs.
 func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -28,18 +27,7 @@ func NewRedis(ctx context.Context, program, dir string, args ...string) (*Redis,
 
 // Start starts it, or starts it anew, and waits until it answers.
 func (r *Redis) Start(ctx context.Context) error {
-	if err := r.Process.Start(ctx); err != nil {
-		return err
-	}
-	ended := false
-	if !Soon(ctx, StartTimeout, LookEvery, func() bool {
-		_, ended = r.Wait(0)
-		return ended || r.Answers(ctx)
-	}) || ended {
-		r.Kill()
-		return fmt.Errorf("%s does not answer:\n%s", r.Name, r.Output())
-	}
-	return nil
+	return r.StartUntil(ctx, func() bool { return r.Answers(ctx) })
 }
 
 // Answers reports whether it answers PING.

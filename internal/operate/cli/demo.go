@@ -72,7 +72,7 @@ func (d *demo) show(ctx context.Context, m simulate.Moment) {
 	if !d.live {
 		if m.At%(plainEvery*time.Second) == 0 {
 			_, _ = fmt.Fprintf(d.out, "%6s  in %6d  waiting %6d  left %6d  window %d of %d  who joins now waits %s\n",
-				m.At, m.Admitted, m.Present, m.Left, m.InWindow, m.WindowLimit, estimateOf(m))
+				m.At, m.Admitted, m.Present, m.Left, m.State.InWindow, m.State.WindowLimit, estimateOf(m))
 		}
 		return
 	}
@@ -98,16 +98,16 @@ func (d *demo) picture(m simulate.Moment) string {
 	row("           %s■%s in %-7d %s■%s waiting %-7d %s■%s left %d",
 		green, plain, m.Admitted, cyan, plain, m.Present, grey, plain, m.Left)
 	row("")
-	row("window     %s %d of %d", bar(int(m.WindowLimit), part{int(m.InWindow), green}), m.InWindow, m.WindowLimit)
+	row("window     %s %d of %d", bar(int(m.State.WindowLimit), part{int(m.State.InWindow), green}), m.State.InWindow, m.State.WindowLimit)
 	row("")
-	row("in line    %d places, %d of them left behind and not yet noticed", m.Waiting, m.Waiting-int64(m.Present))
-	row("           %d of them near the front, %d on time", m.Released, m.Live)
+	row("in line    %d places, %d of them left behind and not yet noticed", m.State.Waiting, m.State.Waiting-int64(m.Present))
+	row("           %d of them near the front, %d on time", m.State.Released, m.State.Live)
 	row("           who joins now is told to expect %s", estimateOf(m))
 	return b.String()
 }
 
 func estimateOf(m simulate.Moment) time.Duration {
-	return (time.Duration(m.EstimateLastMillis) * time.Millisecond).Round(time.Second)
+	return (time.Duration(m.EstimateMillis) * time.Millisecond).Round(time.Second)
 }
 
 // part is a share of a bar.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 )
@@ -152,9 +153,15 @@ func TestDemoPicture(t *testing.T) {
 	d := demo{crowd: 5_000_000}
 	for _, m := range []simulate.Moment{
 		{},
-		{Waiting: 3_000_000, Present: 2_000_000, Admitted: 1_999_999, Left: 1_000_001, InWindow: 6_000_000, WindowLimit: 6_000_000},
-		{Waiting: 5_000_000, Present: 5_000_000, Released: 5_000_000, Live: 5_000_000, EstimateLastMillis: 86_399_000},
-		{InWindow: 300_000, WindowLimit: 200_000}, // a burst, or an open zone
+		{
+			Present: 2_000_000, Admitted: 1_999_999, Left: 1_000_001,
+			Stats: line.Stats{State: line.State{Waiting: 3_000_000, InWindow: 6_000_000, WindowLimit: 6_000_000}},
+		},
+		{
+			Present: 5_000_000,
+			Stats:   line.Stats{State: line.State{Waiting: 5_000_000, Released: 5_000_000, Live: 5_000_000}, EstimateMillis: 86_399_000},
+		},
+		{Stats: line.Stats{State: line.State{InWindow: 300_000, WindowLimit: 200_000}}}, // a burst, or an open zone
 	} {
 		frame := escapes.ReplaceAllString(d.picture(m), "")
 		if got := strings.Count(frame, "\n"); got != frameLines {

@@ -186,14 +186,14 @@ func film(t *testing.T, c simulate.Config, from, now time.Time) []watch.Sample {
 		before := max(0, i-60)
 		// Who is admitted now came when so many had come as now have gone.
 		waited := int64(i-sort.SearchInts(joined, gone[i])) * 1000
-		use := float64(m.InWindow) / float64(max(1, m.WindowLimit))
+		use := float64(m.State.InWindow) / float64(max(1, m.State.WindowLimit))
 		all = append(all, watch.Sample{
-			At: at.UnixMilli(), Store: watch.StoreOK, Waiting: m.Waiting, Released: m.Released, Overdue: m.Released - m.Live,
-			InWindow: m.InWindow, WindowLimit: m.WindowLimit, InMinute: min(c.Zone.PerMinute, m.InWindow*10), PerMinute: c.Zone.PerMinute,
+			At: at.UnixMilli(), Store: watch.StoreOK, Waiting: m.State.Waiting, Released: m.State.Released, Overdue: m.State.Released - m.State.Live,
+			InWindow: m.State.InWindow, WindowLimit: m.State.WindowLimit, InMinute: min(c.Zone.PerMinute, m.State.InWindow*10), PerMinute: c.Zone.PerMinute,
 			Mode: zone.ModeQueue, Use: use, RateSeconds: 60, JoinsPerMinute: float64(joined[i] - joined[before]),
 			SweptPerMinute: float64(gone[i]-gone[before]) / 5, PollsPerSecond: float64(m.Present) / 8.5,
-			WaitP50Millis: waited, WaitP95Millis: waited + 9_000, WaitCount: m.InWindow * 10,
-			EstimateMillis: m.EstimateLastMillis, EstimateError: 0.05, EstimateCoverage: 0.81, EstimateErrorCount: 956,
+			WaitP50Millis: waited, WaitP95Millis: waited + 9_000, WaitCount: m.State.InWindow * 10,
+			EstimateMillis: m.EstimateMillis, EstimateError: 0.05, EstimateCoverage: 0.81, EstimateErrorCount: 956,
 		})
 	}
 	if _, err := simulate.Run(t.Context(), c); err != nil {

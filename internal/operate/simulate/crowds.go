@@ -55,25 +55,18 @@ func PrintCrowds(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	for _, c := range Crowds() {
-		var r [2]Report
-		for i, flow := range []zone.PerSecond{zone.PerSecondAuto, zone.PerSecondNone} {
+		row := struct {
+			Name       string
+			Even, Free Report
+		}{Name: c.Name}
+		for flow, into := range map[zone.PerSecond]*Report{zone.PerSecondAuto: &row.Even, zone.PerSecondNone: &row.Free} {
 			c.Config.Zone.MaxPerSecond = flow
 			var err error
-			if r[i], err = Run(ctx, c.Config); err != nil {
+			if *into, err = Run(ctx, c.Config); err != nil {
 				return fmt.Errorf("simulate: %s: %w", c.Name, err)
 			}
 		}
-		even, free := r[0], r[1]
-		used := func(o Report) string {
-			if o.CapacityUsed < 0 {
-				return "-" // the limit changed on the way
-			}
-			return fmt.Sprintf("%.1f %%", 100*o.CapacityUsed)
-		}
-		if _, err := fmt.Fprintf(w, "| %s | %s, %s | %d, %d | %.2f, %.2f | %.0f / %d, %.0f / %d | %.0f %%, %.0f %% | %.0f %%, %.0f %% |\n", c.Name,
-			used(even), used(free), even.MaxInSecond, free.MaxInSecond, even.OvertakenP99, free.OvertakenP99,
-			even.PollsMean, even.PollsMax, free.PollsMean, free.PollsMax,
-			100*even.EstimateErrorP50, 100*free.EstimateErrorP50, 100*even.EstimateErrorP90, 100*free.EstimateErrorP90); err != nil {
+		if err := pages.ExecuteTemplate(w, "crowd", row); err != nil {
 			return err
 		}
 	}

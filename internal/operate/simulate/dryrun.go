@@ -20,8 +20,6 @@ const (
 	lazyAbove = 80_000
 	// lazyPart is the part of the wait for which they do not.
 	lazyPart = 2
-	// meanDelay is that of the network.
-	meanDelay = (minDelay + maxDelay) / 2
 	// checkEvery is how many requests are made between two looks at the
 	// context: a few milliseconds' worth.
 	checkEvery = 4096
@@ -206,7 +204,7 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 		}
 		g.state, g.period = waiting, a.PeriodMillis
 		d.remaining++
-		next[e.V] = max(d.start, d.now+g.period*1000+d.delay())
+		next[e.V] = max(d.start, d.now+g.period*1000+Delay(d.rng).Microseconds())
 	}
 	d.begin(next)
 	return nil
@@ -287,7 +285,7 @@ func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group Event) err
 func (d *dryRun) goOn(ctx context.Context) error {
 	d.nextJoin = d.start
 	d.comes()
-	sweep := d.start + defaultSweepEvery.Microseconds()
+	sweep := d.start + sweepEvery.Microseconds()
 	for n := 0; ; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -306,7 +304,7 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		case point:
 			err = d.look(ctx)
 		case sweep:
-			sweep += defaultSweepEvery.Microseconds()
+			sweep += sweepEvery.Microseconds()
 			err = d.sweep(ctx)
 		case d.nextJoin:
 			d.newcomer()
@@ -406,7 +404,7 @@ func (d *dryRun) leave(g *guest) {
 // next is when the visitor asks the store again: at its next poll, or, far from
 // the door, at the first after a part of the wait is over.
 func (d *dryRun) next(g *guest, a line.Answer) int64 {
-	at := d.now + g.period*1000 + d.delay()
+	at := d.now + g.period*1000 + Delay(d.rng).Microseconds()
 	if a.EstimateMillis > d.lazyAbove {
 		part := float64(a.EstimateMillis) / lazyPart * d.from.share()
 		far := int64(float64(a.Position-1-a.State.Released) * d.factor)
@@ -443,11 +441,7 @@ func (d *dryRun) skip(g *guest, at, until, far int64) int64 {
 			return at + n*period
 		}
 		d.polls.add(at - d.start)
-		at += 1000*d.rates.FarPeriod(far, window.MaxEstimateMillis, waited/1000, jitter) + d.delay()
+		at += 1000*d.rates.FarPeriod(far, window.MaxEstimateMillis, waited/1000, jitter) + Delay(d.rng).Microseconds()
 	}
 	return at
-}
-
-func (d *dryRun) delay() int64 {
-	return (minDelay + time.Duration(d.rng.Int64N(int64(maxDelay-minDelay)))).Microseconds()
 }

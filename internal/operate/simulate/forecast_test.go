@@ -214,12 +214,12 @@ func TestForecastComesTrue(t *testing.T) {
 			}
 			r := run(t, cfg)
 			f := predict(t, simulate.Present{
-				Settings: cfg.Zone, State: now.Stats.State, Seed: 1,
-				SweptPerMinute: float64(now.Stats.Totals.Swept - before.Stats.Totals.Swept),
+				Settings: cfg.Zone, State: now.State, Seed: 1,
+				SweptPerMinute: float64(now.Totals.Swept - before.Totals.Swept),
 			})
 			want := float64(r.LastInMs - tt.at.Milliseconds())
 			t.Logf("of %d there are %d, forecast %d; last in after %d ms, forecast %d",
-				now.Waiting, now.Present, f.Present, int64(want), *f.LastInMillis)
+				now.State.Waiting, now.Present, f.Present, int64(want), *f.LastInMillis)
 			if !near(float64(*f.LastInMillis), want, tt.tolerant) {
 				t.Errorf("the last is in after %.0f ms, forecast %d", want, *f.LastInMillis)
 			}

@@ -1,9 +1,11 @@
 package simulate
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
+	"text/template"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/measure"
@@ -71,22 +73,15 @@ type Report struct {
 
 // tally collects during the run.
 type tally struct {
-	admitted      []int64 // milliseconds, in order
-	pollSecond    int64   // the present second of virtual time
-	polls         int     // polls in it
-	pollsMost     int     // in any second
-	placesLost    int
-	positionsRose int
-	left          int
-	swept         int
-	refused       int
+	admitted   []int64 // milliseconds, in order
+	pollSecond int64   // the present second of virtual time
+	polls      int     // polls in it
+	pollsMost  int     // in any second
 	// live is how many wait who have not left; changes has its history.
 	live    int
 	changes []measure.Change
 }
 
-func (m *tally) join(now int64) { m.note(now, 1) }
-func (m *tally) part(now int64) { m.note(now, -1) }
 func (m *tally) admit(now, millis int64) {
 	m.admitted = append(m.admitted, millis)
 	m.note(now, -1)
@@ -107,17 +102,13 @@ func (m *tally) note(now int64, d int) {
 
 func (r *run) report() Report {
 	rates := window.RatesOf(r.cfg.Zone)
-	out := Report{
-		Visitors: len(r.visitors), Admitted: len(r.m.admitted),
-		Left: r.m.left, Swept: r.m.swept, Refused: r.m.refused,
-		PerMinute: r.cfg.Zone.PerMinute, WindowLimit: rates.Limit, Burst: r.cfg.Zone.Burst,
-		PlacesLost: r.m.placesLost, PositionsRose: r.m.positionsRose,
-		PollsPerSecondMax: r.m.pollsMost,
-	}
+	out := r.out
+	out.Visitors, out.Admitted, out.PollsPerSecondMax = len(r.visitors), len(r.m.admitted), r.m.pollsMost
+	out.PerMinute, out.WindowLimit, out.Burst = r.cfg.Zone.PerMinute, rates.Limit, r.cfg.Zone.Burst
 	slices.Sort(r.m.admitted)
 	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
 	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)
-	out.MaxInSecond, out.PerSecond = r.mostInSecond(), rates.PerSecond
+	out.PerSecond = rates.PerSecond
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
 	}
@@ -125,40 +116,37 @@ func (r *run) report() Report {
 	if len(r.cfg.Changes) == 0 {
 		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
 	}
-	r.order(&out, float64(rates.Limit))
-	r.visits(&out)
+	r.visits(&out, float64(rates.Limit))
 	r.told(&out, rates.WindowMillis)
 	return out
 }
 
-// mostInSecond is the most that entered in a second while there was a line.
-func (r *run) mostInSecond() int {
-	var waited, straight []int64
-	for i := range r.visitors {
-		switch v := &r.visitors[i]; {
-		case v.state != inside:
-		case v.polls > 0:
-			waited = append(waited, v.admitted/1000)
-		default:
-			straight = append(straight, v.admitted/1000)
-		}
-	}
-	slices.Sort(waited)
-	slices.Sort(straight)
-	return measure.MostFromLine(waited, straight, window.SecondMillis)
-}
-
-// order looks at those who were admitted.
-func (r *run) order(out *Report, limit float64) {
+// visits looks at those who were admitted; a window holds limit of them.
+func (r *run) visits(out *Report, limit float64) {
 	var stays []measure.Stay
 	var punctual []bool
+	var line, straight []int64
+	var overtaken, polls, waits []float64
+	sum := 0
 	for i := range r.visitors {
-		if v := &r.visitors[i]; v.state == inside {
-			stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
-			punctual = append(punctual, v.punctual)
+		v := &r.visitors[i]
+		if v.state != inside {
+			continue
 		}
+		stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
+		punctual = append(punctual, v.punctual)
+		if v.polls > 0 {
+			line = append(line, v.admitted/1000)
+		} else {
+			straight = append(straight, v.admitted/1000)
+		}
+		sum += v.polls
+		polls = append(polls, float64(v.polls))
+		waits = append(waits, float64(v.admitted-v.joined)/1000)
 	}
-	overtaken := make([]float64, 0, len(stays))
+	slices.Sort(line)
+	slices.Sort(straight)
+	out.MaxInSecond = measure.MostFromLine(line, straight, window.SecondMillis)
 	for i, n := range measure.Overtaken(stays) {
 		if punctual[i] {
 			overtaken = append(overtaken, float64(n)/limit)
@@ -168,63 +156,28 @@ func (r *run) order(out *Report, limit float64) {
 	out.OvertakenP50 = measure.Percentile(overtaken, 50)
 	out.OvertakenP99 = measure.Percentile(overtaken, 99)
 	out.OvertakenMax = measure.Percentile(overtaken, 100)
-}
-
-func (r *run) visits(out *Report) {
-	var polls, waits []float64
-	for i := range r.visitors {
-		v := &r.visitors[i]
-		if v.state != inside {
-			continue
-		}
-		polls = append(polls, float64(v.polls))
-		waits = append(waits, float64(v.admitted-v.joined)/1000)
-	}
 	slices.Sort(polls)
-	slices.Sort(waits)
-	sum := 0.0
-	for _, p := range polls {
-		sum += p
-	}
-	out.PollsMean = sum / max(1, float64(len(polls)))
+	out.PollsMean = float64(sum) / max(1, float64(len(polls)))
 	out.PollsP99 = measure.Percentile(polls, 99)
 	out.PollsMax = int(measure.Percentile(polls, 100))
+	slices.Sort(waits)
 	out.MedianMs = int64(measure.Percentile(waits, 50))
 }
 
+//go:embed report.tmpl
+var texts string
+
+// pages write reports. percent formats shares as printf does, as hundredths.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"seconds": func(ms int64) time.Duration { return (time.Duration(ms) * time.Millisecond).Round(time.Second) },
+	"percent": func(format string, shares ...float64) string {
+		hundredths := make([]any, len(shares))
+		for i, share := range shares {
+			hundredths[i] = 100 * share
+		}
+		return fmt.Sprintf(format, hundredths...)
+	},
+}).Parse(texts))
+
 // Print writes the report for people.
-func (o Report) Print(w io.Writer) error {
-	used := "never two windows' worth waiting"
-	if o.CapacityUsed >= 0 {
-		used = fmt.Sprintf("%.1f %%", 100*o.CapacityUsed)
-	}
-	ms := func(v int64) time.Duration { return (time.Duration(v) * time.Millisecond).Round(time.Second) }
-	others := ""
-	if o.Swept > 0 {
-		others += fmt.Sprintf(", %d back too late", o.Swept)
-	}
-	if o.Refused > 0 {
-		others += fmt.Sprintf(", %d refused", o.Refused)
-	}
-	burst := ""
-	if o.Burst > 0 {
-		burst = fmt.Sprintf(", and a burst of %d", o.Burst)
-	}
-	_, err := fmt.Fprintf(w, `visitors            %d: %d admitted, %d left%s
-last one in after   %s, the median wait %s
-in any window       %d of %d%s
-in any 60 s         %d of %d
-from a line in 1 s  %d of %d
-capacity used       %s
-overtaken           p50 %.2f, p99 %.2f, max %.2f windows
-places lost         %d
-positions that rose %d
-estimate's error    p50 %.0f %%, p90 %.0f %%; its range held the wait %.0f, %.0f and %.0f %% of the time, by thirds of the wait
-polls a visitor     mean %.1f, p99 %.0f, max %d; at most %d in a second
-`, o.Visitors, o.Admitted, o.Left, others, ms(o.LastInMs), ms(o.MedianMs),
-		o.MaxInWindow, o.WindowLimit, burst, o.MaxInMinute, o.PerMinute, o.MaxInSecond, o.PerSecond, used,
-		o.OvertakenP50, o.OvertakenP99, o.OvertakenMax, o.PlacesLost, o.PositionsRose,
-		100*o.EstimateErrorP50, 100*o.EstimateErrorP90, 100*o.Thirds[0].Covered, 100*o.Thirds[1].Covered, 100*o.Thirds[2].Covered,
-		o.PollsMean, o.PollsP99, o.PollsMax, o.PollsPerSecondMax)
-	return err
-}
+func (o Report) Print(w io.Writer) error { return pages.ExecuteTemplate(w, "report", o) }

@@ -81,8 +81,6 @@ type Config struct {
 	Estimates *estimate.Model
 	// PollEvery is a fixed period; 0: as the server says.
 	PollEvery time.Duration
-	// SweepEvery is the sweeper's period; 0: 30 s.
-	SweepEvery time.Duration
 	// Seed makes the run repeatable.
 	Seed uint64
 	// Progress, when not nil, is called at every second of virtual time. It
@@ -116,20 +114,14 @@ func openEmbedded(now func() time.Time) (Store, error) {
 type Moment struct {
 	// At is the virtual time since the first visitor could come.
 	At time.Duration
-	// Waiting, Released and Live are as line.State has them. Those who have
-	// left and have not been swept are among the Waiting.
-	Waiting, Released, Live int64
+	// Stats are what a server says. Those who have left and have not been swept are among
+	// the Waiting.
+	line.Stats
 	// Present is how many really wait.
 	Present int
 	// Admitted and Left count since the beginning. Left are all who will not
 	// be admitted, Report's Left, Swept and Refused.
 	Admitted, Left int
-	// InWindow and WindowLimit are as line.State has them.
-	InWindow, WindowLimit int64
-	// EstimateLastMillis is the wait that one who joins now is told.
-	EstimateLastMillis int64
-	// Stats are what the store says.
-	Stats line.Stats
 }
 
 // Validate reports what is out of range.
@@ -154,15 +146,13 @@ func (c Config) Validate() error {
 }
 
 const (
-	minDelay = 5 * time.Millisecond
-	maxDelay = 100 * time.Millisecond
-	minDark  = 5 * time.Second
-	maxDark  = 50 * time.Second
+	minDark = 5 * time.Second
+	maxDark = 50 * time.Second
 	// wave is how long it takes those to go who go together.
 	wave = 10 * time.Second
 
-	// defaultSweepEvery is the server's.
-	defaultSweepEvery = 30 * time.Second
+	// sweepEvery is the server's.
+	sweepEvery = 30 * time.Second
 	// maxSample is of how many visitors the estimates are kept: of a crowd of
 	// millions they would fill gigabytes.
 	maxSample = 100_000
@@ -217,13 +207,11 @@ type run struct {
 	table    *estimate.Table
 	oracle   oracle
 	m        tally
+	out      Report
 }
 
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
-	if cfg.SweepEvery == 0 {
-		cfg.SweepEvery = defaultSweepEvery
-	}
 	if cfg.Open == nil {
 		cfg.Open = openEmbedded
 	}
@@ -284,7 +272,7 @@ func (r *run) populate() {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	sweep := r.start + r.cfg.SweepEvery.Microseconds()
+	sweep := r.start + sweepEvery.Microseconds()
 	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
 		next := r.queue[0].At
@@ -293,7 +281,7 @@ func (r *run) loop(ctx context.Context) error {
 			if err := r.sweep(ctx); err != nil {
 				return err
 			}
-			sweep += r.cfg.SweepEvery.Microseconds()
+			sweep += sweepEvery.Microseconds()
 		}
 		for len(changes) > 0 && r.start+changes[0].At.Microseconds() <= next {
 			r.now = max(r.now, r.start+changes[0].At.Microseconds())
@@ -339,8 +327,8 @@ func (r *run) request(ctx context.Context, i int32) error {
 	v := &r.visitors[i]
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
 		v.state = left
-		r.m.left++
-		r.m.part(r.now)
+		r.out.Left++
+		r.m.note(r.now, -1)
 		return nil
 	}
 	var a line.Answer
@@ -350,7 +338,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
 		v.joined = r.now
 		v.state = waiting
-		r.m.join(r.now)
+		r.m.note(r.now, 1)
 		r.oracle.order = append(r.oracle.order, i)
 	default:
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
@@ -377,16 +365,16 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 	case line.Waiting:
 	case line.Gone:
 		v.state = lost
-		r.m.swept++
+		r.out.Swept++
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
-			r.m.placesLost++
+			r.out.PlacesLost++
 		}
-		r.m.part(r.now)
+		r.m.note(r.now, -1)
 		return nil
 	default:
 		v.state = left
-		r.m.refused++
-		r.m.part(r.now)
+		r.out.Refused++
+		r.m.note(r.now, -1)
 		return nil
 	}
 	if v.first == 0 {
@@ -396,7 +384,7 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 			v.leavesAt = int64(1000*(v.leavesFrom+r.rng.Float64()*v.leavesOver)) + 1
 		}
 	} else if a.Position > v.position {
-		r.m.positionsRose++
+		r.out.PositionsRose++
 	}
 	v.position, v.due = a.Position, r.now/1000+a.PeriodMillis
 	if v.sampled {
@@ -442,7 +430,7 @@ func (r *run) next(v *visitor, a line.Answer) time.Duration {
 		v.goesDark = -1
 		wait = max(wait, cmp.Or(r.cfg.DarkFor, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark)))))
 	}
-	return wait + minDelay + time.Duration(r.rng.Int64N(int64(maxDelay-minDelay)))
+	return wait + Delay(r.rng)
 }
 
 func (r *run) moment(ctx context.Context, second int64) error {
@@ -459,16 +447,12 @@ func (r *run) moment(ctx context.Context, second int64) error {
 	if err != nil {
 		return err
 	}
-	joining, ok := r.table.Joining(&st.State)
-	if !ok {
-		joining.EstimateMillis = st.EstimateMillis
+	if joining, ok := r.table.Joining(&st.State); ok {
+		st.EstimateMillis = joining.EstimateMillis
 	}
 	r.cfg.Progress(Moment{
-		At:      time.Duration(second-r.start) * time.Microsecond,
-		Waiting: st.State.Waiting, Released: st.State.Released, Live: st.State.Live,
-		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.m.left + r.m.swept + r.m.refused,
-		InWindow: st.State.InWindow, WindowLimit: st.State.WindowLimit,
-		EstimateLastMillis: joining.EstimateMillis, Stats: st,
+		At: time.Duration(second-r.start) * time.Microsecond, Stats: st,
+		Present: r.m.live, Admitted: len(r.m.admitted), Left: r.out.Left + r.out.Swept + r.out.Refused,
 	})
 	return nil
 }

@@ -54,7 +54,7 @@ func TestWatching(t *testing.T) {
 		alone := run(t, cfg)
 		var last simulate.Moment
 		cfg.Progress = func(m simulate.Moment) {
-			if m.Admitted+m.Left+m.Present > cfg.Visitors || m.Present > int(m.Waiting) || m.InWindow > m.WindowLimit {
+			if m.Admitted+m.Left+m.Present > cfg.Visitors || m.Present > int(m.State.Waiting) || m.State.InWindow > m.State.WindowLimit {
 				t.Errorf("at %s: %+v", m.At, m)
 			}
 			last = m

@@ -56,23 +56,15 @@ func PrintEstimates(ctx context.Context, w io.Writer) error {
 				return fmt.Errorf("simulate: %s: %w", c.Name, err)
 			}
 			c.Config.Seed++
-			if _, err := fmt.Fprintln(w, r.row(name, len(c.Config.Changes) > 0)); err != nil {
+			row := struct {
+				Report
+				Name    string
+				Changed bool
+			}{r, name, len(c.Config.Changes) > 0}
+			if err := pages.ExecuteTemplate(w, "estimates", row); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// row is one line of the table.
-func (o *Report) row(name string, changed bool) string {
-	p50, p90 := fmt.Sprintf("%.0f %%", 100*o.EstimateErrorP50), fmt.Sprintf("%.0f %%", 100*o.EstimateErrorP90)
-	if changed {
-		p50 += fmt.Sprintf(" (%.0f %%)", 100*o.Foreseen.ErrorP50)
-		p90 += fmt.Sprintf(" (%.0f %%)", 100*o.Foreseen.ErrorP90)
-	}
-	t := o.Thirds
-	return fmt.Sprintf("| %s | %s | %s | %.0f, %.0f, %.1f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.0f, %.0f, %.0f %% | %.1f %% |", name, p50, p90, 100*o.Oracle.ErrorP50, 100*o.Oracle.ErrorP90, 100*o.OracleMoved,
-		100*t[0].ErrorP50, 100*t[1].ErrorP50, 100*t[2].ErrorP50, 100*t[0].Covered, 100*t[1].Covered, 100*t[2].Covered,
-		100*t[0].Width, 100*t[1].Width, 100*t[2].Width, 100*o.Moved)
 }

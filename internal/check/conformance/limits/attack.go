@@ -18,6 +18,8 @@ const (
 	// attackStep is how often the greedy client asks, for attackFor.
 	attackStep = 100 * time.Millisecond
 	attackFor  = 4 * attackWindow
+	// almost is when a window of the clock is nearly over.
+	almost = attackWindow - 100*time.Millisecond
 )
 
 // attacked are the rules in the table.
@@ -44,8 +46,9 @@ func Attacks(t *testing.T, open func(t conformance.TB, now func() time.Time) Sto
 		if r.Burst > 0 {
 			name += fmt.Sprintf(", burst %d", r.Burst)
 		}
-		before, after := boundary(t, open, r)
-		most, even := greedy(t, open, r), even(t, open, r)
+		from := func(after time.Duration) attacker { return attack(t, open, r, after) }
+		before, after := from(almost).boundary()
+		most, even := from(almost).greedy(), from(0).even()
 		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d | %.1f %% |\n", name, before, after, before+after, most, even)
 		if most > attackLimit && r.Algorithm == limit.SlidingLog {
 			t.Errorf("a sliding log let %d pass in a minute", most)
@@ -103,9 +106,8 @@ func (a attacker) passes(n int) (allowed int) {
 }
 
 // boundary takes the limit at 59.9 s, and again at 60.1 s.
-func boundary(t *testing.T, open func(t conformance.TB, now func() time.Time) Store, r limit.Rule) (before, after int) {
-	t.Helper()
-	a := attack(t, open, r, 59_900*time.Millisecond)
+func (a attacker) boundary() (before, after int) {
+	a.Helper()
 	before = a.passes(attackLimit)
 	a.clock.Add(200 * time.Millisecond)
 	return before, a.passes(attackLimit)
@@ -113,9 +115,8 @@ func boundary(t *testing.T, open func(t conformance.TB, now func() time.Time) St
 
 // greedy takes the limit at 59.9 s, and then asks all the time. It returns the most
 // that passed within a minute.
-func greedy(t *testing.T, open func(t conformance.TB, now func() time.Time) Store, r limit.Rule) int {
-	t.Helper()
-	a := attack(t, open, r, 59_900*time.Millisecond)
+func (a attacker) greedy() int {
+	a.Helper()
 	var passed []int64
 	ask := func(n int) {
 		for range a.passes(n) {
@@ -132,9 +133,8 @@ func greedy(t *testing.T, open func(t conformance.TB, now func() time.Time) Stor
 
 // even asks exactly as often as the limit says, evenly. It returns how many of a
 // hundred passed.
-func even(t *testing.T, open func(t conformance.TB, now func() time.Time) Store, r limit.Rule) (percent float64) {
-	t.Helper()
-	a := attack(t, open, r, 0)
+func (a attacker) even() (percent float64) {
+	a.Helper()
 	asked, passed := 0, 0
 	for range attackFor / (attackWindow / attackLimit) {
 		passed += a.passes(1)

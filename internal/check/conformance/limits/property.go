@@ -107,11 +107,7 @@ type fixture struct {
 
 func (w *fixture) now() int64 { return w.clock.Now().UnixMilli() }
 
-func (w *fixture) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
-	return w.compare(t, c, cost, false)
-}
-
-func (w *fixture) compare(t *rapid.T, c *client, cost int64, look bool) limit.Verdict {
+func (w *fixture) ask(t *rapid.T, c *client, cost int64, look bool) limit.Verdict {
 	q := c.request(cost)
 	q.Look = look
 	got, err := w.store.Allow(t.Context(), q)
@@ -134,13 +130,13 @@ func (w *fixture) draw(t *rapid.T) (*client, int64) {
 
 func (w *fixture) take(t *rapid.T) {
 	c, cost := w.draw(t)
-	w.ask(t, c, cost)
+	w.ask(t, c, cost, false)
 }
 
 // look asks without taking.
 func (w *fixture) look(t *rapid.T) {
 	c, cost := w.draw(t)
-	w.compare(t, c, cost, true)
+	w.ask(t, c, cost, true)
 }
 
 // soon is a retry that the clock can be set to, again and again, and still show a
@@ -152,7 +148,7 @@ const soon = 1 << 34
 func (w *fixture) drain(t *rapid.T) {
 	c, cost := w.draw(t)
 	for range 20 {
-		v := w.ask(t, c, cost)
+		v := w.ask(t, c, cost, false)
 		if v.Allowed {
 			continue
 		}
@@ -160,11 +156,11 @@ func (w *fixture) drain(t *rapid.T) {
 			return
 		}
 		w.clock.Add(time.Duration(v.RetryMillis-1) * time.Millisecond)
-		if early := w.ask(t, c, cost); early.Allowed || early.RetryMillis != 1 {
+		if early := w.ask(t, c, cost, false); early.Allowed || early.RetryMillis != 1 {
 			t.Fatalf("a millisecond before the retry of %+v: %+v", v, early)
 		}
 		w.clock.Add(time.Millisecond)
-		if due := w.ask(t, c, cost); !due.Allowed {
+		if due := w.ask(t, c, cost, false); !due.Allowed {
 			t.Fatalf("at the retry of %+v: %+v", v, due)
 		}
 		return

@@ -2,12 +2,15 @@ package sale
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
@@ -102,30 +105,13 @@ const (
 	opening   = 60
 )
 
-// tally collects the seconds of a run.
-type tally struct {
-	seconds map[int64]*Second
-	steps   []Step
-	// draw is that of the event, nil for none; tickets and fault are of its list.
-	draw    *event.Draw
-	tickets int
-	fault   string
-}
-
-func (m *tally) second(micros int64) *Second {
-	at := micros / 1_000_000
-	if micros < 0 && micros%1_000_000 != 0 {
-		at--
+// second is the one that it is.
+func (r *run) second() *Second {
+	at := int(math.Floor(float64(r.now-r.opens) / 1_000_000))
+	if r.seconds[at] == nil {
+		r.seconds[at] = &Second{At: at}
 	}
-	if m.seconds == nil {
-		m.seconds = make(map[int64]*Second)
-	}
-	s := m.seconds[at]
-	if s == nil {
-		s = &Second{At: int(at)}
-		m.seconds[at] = s
-	}
-	return s
+	return r.seconds[at]
 }
 
 // look reads what the servers have recorded and published.
@@ -139,17 +125,17 @@ func (r *run) look(ctx context.Context) error {
 			continue
 		}
 		if d := c.Now.EventState.Draw(); d != nil {
-			r.m.draw = d
+			r.draw = d
 		}
 		was, now := c.Was.EventState.Now, c.Now.EventState.Now
 		if was == nil {
 			continue // announced
 		}
 		if step, due := was.Next(); now == nil || now.Phase != was.Phase {
-			r.m.steps = append(r.m.steps, Step{step, c.AtMillis - r.opens/1000, c.AtMillis - due})
+			r.out.Steps = append(r.out.Steps, Step{step, c.AtMillis - r.opens/1000, c.AtMillis - due})
 		}
 	}
-	if r.m.draw == nil {
+	if r.draw == nil {
 		return nil
 	}
 	d, err := r.room.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
@@ -159,28 +145,26 @@ func (r *run) look(ctx context.Context) error {
 		one, err = r.room.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
 		p.List = append(p.List, one)
 	}
-	r.m.tickets = d.Tickets
+	r.out.Tickets = d.Tickets
 	switch {
 	case errors.Is(err, schedule.ErrNoDraw):
-		r.m.fault = "it is not there any more"
+		r.out.Fault = "it is not there any more"
 	case err != nil:
 		return err
 	case d.Parts == 0:
-		r.m.fault = "it was not published"
+		r.out.Fault = "it was not published"
 	default:
-		r.m.fault = p.Fault(nil)
+		r.out.Fault = p.Fault(nil)
 	}
 	return nil
 }
 
 func (r *run) report() Report {
 	rates := window.RatesOf(r.during())
-	out := Report{
-		ZoneID: r.zone.ZoneID, Event: r.zone.Events[0].Name, Order: r.zone.Events[0].Listed().Order,
-		OpensAt: time.UnixMicro(r.opens).UTC(), OutageMs: r.cfg.Outage.Milliseconds(), Visitors: len(r.visitors),
-		WindowLimit: rates.Limit, PerSecond: rates.PerSecond, Steps: r.m.steps,
-		Tickets: r.m.tickets, Fault: r.m.fault,
-	}
+	out := r.out
+	out.ZoneID, out.Event, out.Order = r.zone.ZoneID, r.zone.Events[0].Name, r.zone.Events[0].Listed().Order
+	out.OpensAt, out.OutageMs, out.Visitors = time.UnixMicro(r.opens).UTC(), r.cfg.Outage.Milliseconds(), len(r.visitors)
+	out.WindowLimit, out.PerSecond = rates.Limit, rates.PerSecond
 	var times, waited, straight []int64
 	var stays []measure.Stay
 	for i := range r.visitors {
@@ -228,7 +212,7 @@ func (r *run) report() Report {
 
 // stands is where the visitor stands in the line.
 func (r *run) stands(v *visitor) int64 {
-	if d := r.m.draw; d != nil && d.Holds(v.place.ArrivedAtMicros) {
+	if d := r.draw; d != nil && d.Holds(v.place.ArrivedAtMicros) {
 		seed, _ := r.seeds.Seed(r.zone.ZoneID, *d)
 		return d.Score(seed, event.TicketOf(r.zone.ZoneID, d.Event, v.place.ID))
 	}
@@ -258,9 +242,9 @@ func (r *run) firstWindows(times []int64, rates window.Rates) float64 {
 
 // requests counts those of the seconds.
 func (r *run) requests(out *Report) {
-	settles := (r.settles - r.opens) / 1_000_000
+	settles := int(r.settles-r.opens) / 1_000_000
 	before, about := 0, 0
-	for at, s := range r.m.seconds {
+	for at, s := range r.seconds {
 		if at >= settles-gathering && at < settles {
 			before += s.Requests
 		}
@@ -277,74 +261,24 @@ func (r *run) requests(out *Report) {
 	slices.SortFunc(out.Seconds, func(a, b Second) int { return a.At - b.At })
 }
 
+//go:embed report.tmpl
+var rows string
+
+// page has a row for each figure, with a cell for each report.
+var page = template.Must(template.New("").Funcs(template.FuncMap{
+	"seconds": func(ms int64) time.Duration {
+		return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond)
+	},
+	"percent": func(share float64) float64 { return 100 * share },
+}).Parse(rows))
+
 // Print writes reports of one event for people, side by side.
 func Print(w io.Writer, reports ...Report) error {
 	if len(reports) == 0 {
 		return nil
 	}
-	first := reports[0]
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(label string, cell func(r Report) string) {
-		_, _ = fmt.Fprint(table, label) // Flush tells
-		for _, r := range reports {
-			_, _ = fmt.Fprint(table, "\t", cell(r))
-		}
-		_, _ = fmt.Fprintln(table)
-	}
-	seconds := func(ms int64) string {
-		return time.Duration(ms * int64(time.Millisecond)).Round(100 * time.Millisecond).String()
-	}
-	row(first.Event+" in "+first.ZoneID, func(r Report) string {
-		if r.OutageMs == 0 {
-			return "as planned"
-		}
-		return "the store away for " + seconds(r.OutageMs)
-	})
-	row("opens at", func(r Report) string { return r.OpensAt.Format(time.RFC3339) })
-	row("visitors", func(r Report) string {
-		return fmt.Sprintf("%d, %d before people settled", r.Visitors, r.Gathered)
-	})
-	row("", func(r Report) string {
-		return fmt.Sprintf("%d admitted, %d left, %d refused, %d still wait", r.Admitted, r.Left, r.Refused, r.Waits)
-	})
-	for i, step := range first.Steps {
-		row("step "+string(step.Step), func(r Report) string {
-			if i >= len(r.Steps) {
-				return "not made"
-			}
-			return seconds(r.Steps[i].LateMs) + " after its time"
-		})
-	}
-	for i := range first.In {
-		label := "in: the first"
-		if share := first.In[i].Share; share > 0 {
-			label = fmt.Sprintf("in: %.0f %%", 100*share)
-		}
-		row(label, func(r Report) string {
-			if i >= len(r.In) {
-				return "nobody"
-			}
-			return fmt.Sprintf("%s after the opening (%d)", seconds(r.In[i].AtMs), r.In[i].N)
-		})
-	}
-	row("let in too early", func(r Report) string { return strconv.Itoa(r.TooEarly) })
-	row("in any window", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInWindow, r.WindowLimit) })
-	row("from a line in 1 s", func(r Report) string { return fmt.Sprintf("%d of %d", r.MaxInSecond, r.PerSecond) })
-	row("first two windows", func(r Report) string { return fmt.Sprintf("%.1f %% of capacity", 100*r.FirstWindows) })
-	row("overtaken", func(r Report) string { return fmt.Sprintf("p99 %.2f windows", r.OvertakenP99) })
-	row("requests a second", func(r Report) string {
-		return fmt.Sprintf("%.0f gathering, %.0f about the opening, at most %d", r.RequestsGathering, r.RequestsOpening, r.RequestsMost)
-	})
-	row("told to come again", func(r Report) string { return fmt.Sprintf("%d, since the store was away", r.StoreAway) })
-	if first.Order == event.OrderDraw {
-		row("list of the draw", func(r Report) string {
-			if r.Fault != "" {
-				return r.Fault
-			}
-			return fmt.Sprintf("%d tickets, each where the seed puts it", r.Tickets)
-		})
-	}
-	if err := table.Flush(); err != nil {
+	if err := errors.Join(page.Execute(table, reports), table.Flush()); err != nil {
 		return err
 	}
 	return printSeconds(w, reports)

@@ -68,7 +68,7 @@ func seedOf(nonce string) (s event.Seed) {
 	return s
 }
 
-// outage is a store that answers nothing while it is away. It loses nothing.
+// outage is a store that answers nothing of what a run asks while it is away. It loses nothing.
 type outage struct {
 	store.Store
 	away func() bool
@@ -81,72 +81,51 @@ func asked[T any](o outage, do func() (T, error)) (answer T, err error) {
 	return do()
 }
 
-func told(o outage, do func() error) error {
-	_, err := asked(o, func() (struct{}, error) { return struct{}{}, do() })
-	return err
-}
-
-// Join implements store.Visitors, as Poll and Leave do.
 func (o outage) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	return asked(o, func() (line.Answer, error) { return o.Store.Join(ctx, zoneID, id, former...) })
 }
 
-// Poll is described at Join.
 func (o outage) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	return asked(o, func() (line.Answer, error) { return o.Store.Poll(ctx, zoneID, p) })
 }
 
-// Leave is described at Join.
-func (o outage) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	return told(o, func() error { return o.Store.Leave(ctx, zoneID, p) })
-}
-
-// JoinDrawn implements store.Drawer, as Drawn, KeepDraw and Draw do.
 func (o outage) JoinDrawn(ctx context.Context, zoneID string, score int64, id line.ID, former ...line.ID) (line.Answer, error) {
 	return asked(o, func() (line.Answer, error) { return o.Store.JoinDrawn(ctx, zoneID, score, id, former...) })
 }
 
-// Drawn is described at JoinDrawn.
 func (o outage) Drawn(ctx context.Context, zoneID string, after line.Place, from, upto int64) ([]line.Place, error) {
 	return asked(o, func() ([]line.Place, error) { return o.Store.Drawn(ctx, zoneID, after, from, upto) })
 }
 
-// KeepDraw is described at JoinDrawn.
 func (o outage) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	return told(o, func() error { return o.Store.KeepDraw(ctx, zoneID, event, part, text) })
+	_, err := asked(o, func() (struct{}, error) { return struct{}{}, o.Store.KeepDraw(ctx, zoneID, event, part, text) })
+	return err
 }
 
-// Draw is described at JoinDrawn.
 func (o outage) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
 	return asked(o, func() ([]byte, error) { return o.Store.Draw(ctx, zoneID, event, part) })
 }
 
-// Zone implements store.Viewer, as Zones and Stats do.
 func (o outage) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	return asked(o, func() (zone.Settings, error) { return o.Store.Zone(ctx, zoneID) })
 }
 
-// Zones is described at Zone.
 func (o outage) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return asked(o, func() ([]zone.Settings, error) { return o.Store.Zones(ctx) })
 }
 
-// Stats is described at Zone.
 func (o outage) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	return asked(o, func() (line.Stats, error) { return o.Store.Stats(ctx, zoneID) })
 }
 
-// PutZone implements store.Editor.
 func (o outage) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	return asked(o, func() (bool, error) { return o.Store.PutZone(ctx, s, was, by) })
 }
 
-// Sample implements store.Sampler.
 func (o outage) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
 	return asked(o, func() (line.Sample, error) { return o.Store.Sample(ctx, zoneID, most) })
 }
 
-// Sweep implements store.Sweeper.
 func (o outage) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
 	return asked(o, func() (line.Sweep, error) { return o.Store.Sweep(ctx, zoneID, owner, cursor) })
 }

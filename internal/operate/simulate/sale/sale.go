@@ -85,9 +85,7 @@ const (
 	after      = 2 * time.Minute
 	sweepEvery = 30 * time.Second
 	// horizon is how long after the opening a run ends, whoever still waits.
-	horizon  = 24 * time.Hour
-	minDelay = 5 * time.Millisecond
-	maxDelay = 100 * time.Millisecond
+	horizon = 24 * time.Hour
 	// stream tells these random numbers from others of the seed.
 	stream = 0x73616c65
 )
@@ -164,7 +162,11 @@ type run struct {
 	visitors []visitor
 	queue    simulate.Events
 	present  int
-	m        tally
+	// seconds are those in which something happened, from the opening on.
+	seconds map[int]*Second
+	// draw is that of the event, nil for none.
+	draw *event.Draw
+	out  Report
 }
 
 // Run plays the event until everybody is in or gone.
@@ -172,7 +174,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
-	r := &run{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream))}
+	r := &run{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, stream)), seconds: make(map[int]*Second)}
 	r.zone, _ = cfg.zone() // Validate has looked
 	r.seeds = drawSeeds{r.rng}
 	p := r.zone.Events[0].Listed()
@@ -225,7 +227,7 @@ func (r *run) all(ctx context.Context) error {
 			sample = tick + time.Second.Microseconds()
 			r.room.registry.EstimateOnce(ctx)
 		}
-		r.m.second(tick - r.opens).Present = r.present
+		r.second().Present = r.present
 		if sweep <= tick {
 			sweep = tick + sweepEvery.Microseconds()
 			r.sweep(ctx)
@@ -313,7 +315,7 @@ func (r *run) request(ctx context.Context, i int32) error {
 		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
 		v.polls++
 	}
-	at := r.m.second(r.now - r.opens)
+	at := r.second()
 	at.Requests++
 	var pause time.Duration
 	var later *fallback.LaterError
@@ -344,14 +346,10 @@ func (r *run) request(ctx context.Context, i int32) error {
 		v.state = lost
 		return nil
 	}
-	next := r.now + (pause + r.between(minDelay, maxDelay)).Microseconds()
+	next := r.now + (pause + simulate.Delay(r.rng)).Microseconds()
 	if v.state == waiting && v.leavesAt > 0 {
 		next = min(next, max(v.leavesAt, r.now+1))
 	}
 	r.queue.Push(simulate.Event{At: next, V: i})
 	return nil
-}
-
-func (r *run) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(r.rng.Int64N(int64(most-least)))
 }
