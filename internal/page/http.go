@@ -323,7 +323,8 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 		s.token, s.used = tok, false
 	}
 	s.write(c, zoneID)
-	if shown := q.Get(TicketParameter); shown != "" && len(shown) <= ticket.MaxTicket {
+	shown := q.Get(TicketParameter)
+	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(c.Request().Context(), zoneID, shown, readTicket(c, zoneID)) {
 		c.SetCookie(&http.Cookie{
 			Name: ticketPrefix + zoneID, Value: shown, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
 			HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",

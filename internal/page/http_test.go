@@ -432,6 +432,14 @@ func TestATicketHandedOver(t *testing.T) {
 		t.Errorf("%d to %q, cookies %v", w.Code, w.Header().Get("Location"), b.cookies)
 	}
 	shows(t, b.get("?to=/x"), http.StatusOK, "You are in line", `"ticket":"alice"`)
+	b.get("?ticket=forged") // a link that somebody else made
+	shows(t, b.get("?to=/x"), http.StatusOK, `"ticket":"alice"`)
+	b.get("?ticket=bob")
+	shows(t, b.get("?to=/x"), http.StatusOK, `"ticket":"bob"`)
+	r.set(func(s *zone.Settings) { s.Invitation = "" }) // as before an event that is by invitation
+	b.get("?ticket=forged")
+	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
+	shows(t, b.get("?to=/x"), http.StatusOK, `"ticket":"bob"`)
 	other := r.browser()
 	other.get("?ticket=alice")
 	if shows(t, other.get(""), http.StatusOK, "You are in line", `"position":1`); r.waits() != 1 {
@@ -439,6 +447,8 @@ func TestATicketHandedOver(t *testing.T) {
 	}
 	forger.get("?ticket=forged")
 	shows(t, forger.get(""), http.StatusForbidden, "By invitation only")
+	forger.get("?ticket=carol")
+	shows(t, forger.get(""), http.StatusOK, "You are in line", `"ticket":"carol"`)
 	long := r.browser()
 	if long.get("?ticket=" + strings.Repeat("x", ticket.MaxTicket+1)); long.cookies["waitingroom_ticket-"+zoneID] != nil {
 		t.Error("a ticket that is too long is kept")

@@ -74,7 +74,7 @@ type Desk struct {
 func New(keys Keys, limits Limits, log *slog.Logger) *Desk { return &Desk{keys, limits, log} }
 
 // Name returns whom a ticket for the zone's invitation names; ErrMissing or an
-// *InvalidError.
+// *InvalidError. With no invitation, "", a ticket for any event of the zone is good.
 func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	switch {
 	case ticket == "":
@@ -95,7 +95,7 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	if err != nil || !slices.Contains(audience, zoneID) {
 		return "", &InvalidError{"It is for another zone."}
 	}
-	if event, _ := claims["event"].(string); event != invitation {
+	if event, _ := claims["event"].(string); invitation != "" && event != invitation {
 		return "", &InvalidError{"It is for another event."}
 	}
 	claim := claims["sub"]

@@ -198,6 +198,20 @@ func (s *Service) invitation(ctx context.Context, zoneID string) (string, error)
 	return z.InvitationAt(s.states.now()), nil
 }
 
+// Displaces reports whether a ticket that a visitor is handed goes in the place of the one it has: unless only the
+// one that it has is good. Where no invitation is in force or known now, a ticket for any event of the zone is good.
+func (s *Service) Displaces(ctx context.Context, zoneID, handed, has string) bool {
+	if has == "" || s.desk == nil {
+		return true
+	}
+	invitation, _ := s.invitation(ctx, zoneID)
+	if _, err := s.desk.Name(handed, zoneID, invitation); err == nil {
+		return true
+	}
+	_, err := s.desk.Name(has, zoneID, invitation)
+	return err != nil
+}
+
 // joinInvited asks the store for the one place of a ticket.
 func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string) (line.Answer, error) {
 	if s.desk == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // stats is queue-server stats.
@@ -44,9 +45,15 @@ func statsText(s *adminclient.Stats) string {
 	}
 	figure("one who joins now", millis(s.EstimatedWait), expected)
 	section("Let in")
-	figure("in this window", grouped(s.AdmittedInWindow), fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse)))
-	figure("in the last 60 s", grouped(s.AdmittedInMinute), "of "+grouped(s.PerMinute))
-	figure("most in a second", grouped(s.MostInSecond), fmt.Sprintf("at most %s in a line; the mean is %s", grouped(s.SecondLimit), mean(s.PerMinute)))
+	window, minute, second := "", "", "" // an open zone counts, and limits nothing
+	if s.Mode != zone.ModeOpen {
+		window = fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse))
+		minute = "of " + grouped(s.PerMinute)
+		second = fmt.Sprintf("at most %s in a line; the mean is %s", grouped(s.SecondLimit), mean(s.PerMinute))
+	}
+	figure("in this window", grouped(s.AdmittedInWindow), window)
+	figure("in the last 60 s", grouped(s.AdmittedInMinute), minute)
+	figure("most in a second", grouped(s.MostInSecond), second)
 	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
 		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
 	}

@@ -22,3 +22,19 @@ func TestStatsTellARange(t *testing.T) {
 		t.Errorf("%s\ndoes not have %q", got, want)
 	}
 }
+
+// TestStatsOfOpenZone: nothing is limited, so nothing is said to be in use.
+func TestStatsOfOpenZone(t *testing.T) {
+	t.Parallel()
+	s := &adminclient.Stats{ZoneID: "SALE", Mode: zone.ModeQueue, PerMinute: 600, WindowLimit: 60, WindowUse: 1, AdmittedInWindow: 75, SecondLimit: 13}
+	for _, limit := range []string{"of 60, 100 % in use", "of 600", "at most 13"} {
+		s.Mode = zone.ModeQueue
+		if got := statsText(s); !strings.Contains(got, limit) {
+			t.Errorf("%s\ndoes not have %q", got, limit)
+		}
+		s.Mode = zone.ModeOpen
+		if got := statsText(s); strings.Contains(got, limit) || !strings.Contains(got, "75") {
+			t.Errorf("open, with %q: %s", limit, got)
+		}
+	}
+}

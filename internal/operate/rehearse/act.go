@@ -110,9 +110,9 @@ func Acts() []Act {
 		{"lost", "no answer to the join, to a poll, and to the poll that is let in", []step{second.but(lost), second.but(lost), second, second.but(lost), second, entering.but(lost), entering}},
 		{"cut", "bodies that are cut short, that with the pass among them", []step{second.but(cut), second, second.but(cut), second, entering.but(cut), entering}},
 		{"slow", "answers that take 5 s, to two polls", []step{second, second.but(slow), second, second.but(slow), second, entering}},
-		{"gateway", "pages in HTML from something in between: 502, 200, 504; its own 403 and 410 in JSON", []step{
+		{"gateway", "pages in HTML from something in between: 502, 200, 504, 503; its own 403, 429 and 410 in JSON", []step{
 			page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), second,
-			page(http.StatusForbidden), second, page(http.StatusGone), entering,
+			page(http.StatusForbidden), second, page(http.StatusServiceUnavailable), page(http.StatusTooManyRequests), second, page(http.StatusGone), entering,
 		}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
 		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},

@@ -28,7 +28,7 @@ func (c *client) has(flaw string) bool { return c.flaw == flaw }
 func (c *client) wait(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		a, err := c.ask(ctx)
-		if err != nil {
+		if err != nil && (a.status != 503 && a.status != 429 || !c.has("takes what a gateway refuses for the room's")) {
 			a.status = 0
 		}
 		status := strconv.Itoa(a.status)
@@ -168,6 +168,7 @@ func TestEachRuleBites(t *testing.T) {
 		{"sends another body", []rehearse.Rule{rehearse.RuleSame}},
 		{"ignores Retry-After", []rehearse.Rule{rehearse.RuleRetryAfter}},
 		{"hammers", []rehearse.Rule{rehearse.RuleBackoff}},
+		{"takes what a gateway refuses for the room's", []rehearse.Rule{rehearse.RuleBackoff}},
 		{"never waits longer", []rehearse.Rule{rehearse.RuleBackoff}},
 		{"hangs up too soon", []rehearse.Rule{rehearse.RulePatience}},
 		{"gives up at 401", []rehearse.Rule{rehearse.RuleRejoin}},
