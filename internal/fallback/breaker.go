@@ -159,7 +159,7 @@ func (b *breaker) failed(v visitor, began int64) (a line.Answer, handled bool, e
 }
 
 // fail takes in a failed call that began at a time. It begins the phase failing, and the phase away if calls have
-// failed for AwayAfter.
+// failed for AwayAfter and servers admit to the zone.
 func (b *breaker) fail(now, began int64) {
 	b.seenAway = max(b.seenAway, began)
 	if b.phase == calm {
