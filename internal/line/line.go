@@ -206,7 +206,7 @@ type Memory struct {
 	SeenAtMillis int64 `json:"seenAtMillis,omitempty"`
 	// EdgeMicros lets those who were released before the loss go first.
 	EdgeMicros int64 `json:"edgeMicros"`
-	// LastArrivalMicros is the newest arrival that was given out, as far as is known.
+	// LastArrivalMicros is the newest known arrival that was given out. It bounds which places may be put back.
 	LastArrivalMicros int64 `json:"lastArrivalMicros"`
 	// MadeBy is zone.ByConfig for a zone that the store, as far as is known, never had. It is empty for a zone that is
 	// put back, which is not recorded as a change.
