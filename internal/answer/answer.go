@@ -12,17 +12,16 @@ import (
 type Answer struct {
 	// ZoneID is the zone that was asked.
 	ZoneID string
-	// Token is the visitor's: a pure function of the place and the newest
-	// secret, so that a repeated call returns the same one
-	// while waiting.
+	// Token is the visitor's token. It is a pure function of the zone, the place and the newest secret, so a repeated
+	// call gets the same token.
 	Token string
 	// Pass is the proof of admission; empty while waiting.
 	Pass string
 	// Notice is the number of the zone's message to all who wait; 0 for none. See
 	// zone.Settings.Notice.
 	Notice int64
-	// Event is the event for which people gather or have settled, OpensAtMillis when it
-	// opens; "" for none, 0 while that is held.
+	// Event is the name of the event for which people gather or have settled; "" for none. OpensAtMillis is when it
+	// opens; 0 while that is held.
 	Event         string
 	OpensAtMillis int64
 	// Paused: the zone lets nobody in at present.
@@ -34,14 +33,13 @@ type Answer struct {
 // CanEnter reports whether the visitor was let in, now or before.
 func (a *Answer) CanEnter() bool { return a.Line.Status != line.Waiting }
 
-// RetryAfterSeconds is when to poll again, rounded up, at least 1 s. It has a
-// meaning while waiting only.
+// RetryAfterSeconds is in how many seconds to poll again, rounded up, at least 1. It has a meaning only while waiting.
 func (a *Answer) RetryAfterSeconds() int64 {
 	return max(1, (a.Line.PeriodMillis+999)/1000)
 }
 
-// Waited is how long one who was let in had waited since the arrival, never negative: a
-// store's clock may have been set back meanwhile.
+// Waited returns how long an admitted visitor had waited since the arrival. It is never negative: a store's clock may
+// have been set back meanwhile.
 func Waited(a line.Answer) time.Duration {
 	return max(0, time.Duration(a.AdmittedAtMillis)*time.Millisecond-
 		time.Duration(a.Place.ArrivedAtMicros)*time.Microsecond)
@@ -108,8 +106,8 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	return append(b, "}}\n"...)
 }
 
-// appendString appends s as a JSON string. Zone names, tokens and passes need
-// no escaping; whatever does is left to encoding/json.
+// appendString appends s as a JSON string. Zone names, tokens and passes need no escaping; a string that does is left to
+// encoding/json.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -30,8 +30,8 @@ type Field struct {
 // hold; of a member that comes twice, the last counts; null is the same as
 // absent. Values are copies: body may be used again.
 //
-// It accepts what encoding/json accepts for a struct of strings, and returns
-// the same values, but for these, all of them on purpose:
+// It accepts what encoding/json accepts for a struct of strings, and returns the same values. These differences are on
+// purpose:
 //
 //   - Names are compared exactly, not regardless of case: a body must not mean
 //     one thing here and another thing to the gateway in front.
@@ -159,7 +159,7 @@ func readValue(d *jsontext.Decoder) (text string, err error) {
 			return "", err
 		case d.StackDepth() > maxDepth:
 			return "", errSyntax()
-		case d.StackDepth() > outside: // there is more to it
+		case d.StackDepth() > outside: // still inside the value
 		case t.Kind() == '"':
 			return t.String(), nil
 		default:

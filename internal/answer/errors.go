@@ -12,8 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// MaxToken is the longest token that is looked at, in bytes: more than twice
-// what the longest zone name makes.
+// MaxToken is the longest token that is looked at, in bytes: several times token.Size.
 const MaxToken = 256
 
 func invalid(field, reason string) error { return &serve.FieldError{Field: field, Reason: reason} }
@@ -41,8 +40,8 @@ func (e *SoldOutError) Error() string { return ErrSoldOut.Error() }
 // Unwrap returns ErrSoldOut.
 func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
 
-// Outcome names what became of a join or a poll, for a meter: that of the store; early for a
-// poll that was answered from memory, refused by the guard, sold_out, uninvited, or error.
+// Outcome names the outcome of a join or a poll for a meter: the name of the answer's status; early if the guard
+// answered from memory; or refused (by the guard), sold_out, uninvited or error.
 func Outcome(a *line.Answer, err error) string {
 	switch {
 	case errors.Is(err, guard.ErrRefused):
@@ -69,7 +68,7 @@ func CheckLength(field, value string, most int) error {
 
 // CheckRunes refuses a field of more than most characters.
 func CheckRunes(field, value string, most int) error {
-	// No string has more characters than bytes: the usual one is not counted.
+	// No string has more characters than bytes, so the characters of a short one are not counted.
 	if len(value) > most && utf8.RuneCountInString(value) > most {
 		return invalid(field, fmt.Sprintf("must not be longer than %d characters", most))
 	}
@@ -85,9 +84,8 @@ type zoneError struct {
 func (e *zoneError) Error() string { return e.err.Error() }
 func (e *zoneError) Unwrap() error { return e.err }
 
-// InZone marks err with the zone that the request named, so that it can be
-// counted there. The name is well-formed; whether there is such a zone is for
-// the meter to know, which must not make a time series of every invented name.
+// InZone marks err with the zone that the request named, so that it can be counted for that zone. The name is
+// well-formed, but may be invented: the meter must not make a time series of each.
 func InZone(zoneID string, err error) error { return &zoneError{zoneID: zoneID, err: err} }
 
 // ZoneOf returns the name that InZone put on err, or "".

@@ -10,8 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Issuer turns what a visitor shows into a place, and what a store says to the visitor into
-// what the visitor is told.
+// Issuer turns a visitor's token into a place, and a store's answer into what the visitor is told.
 type Issuer struct {
 	tokens *token.Keys
 	passes *pass.Signer
@@ -23,18 +22,19 @@ func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 	return Issuer{tokens: tokens, passes: passes, zones: func(string) *zone.Settings { return nil }}
 }
 
-// WithZones returns one that tells those who wait what the zone's settings have for them: the
-// number of a message, an event that is to open, that it is paused or sold out. zones returns nil for a zone that is not known.
+// WithZones returns an Issuer that also tells those who wait what the zone's settings say: the number of a message, an
+// event that is to open, or that the zone is paused or sold out. zones returns nil for a zone that is not known.
 func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	i.zones = zones
 	return i
 }
 
-// Zone is a zone's settings as this server knows them, nil if it does not know the zone. They are not to be changed.
+// Zone returns a zone's settings as this server knows them; nil if it does not know the zone. The caller must not change
+// them.
 func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
 
-// Invitation is what one must be invited to in order to join the zone at a time of its clock, as this server knows it; ""
-// for a zone that it does not know. See zone.Settings.InvitationAt.
+// Invitation returns the invitation that a ticket must be for in order to join the zone at a time of its clock; "" where
+// anybody may join, and for a zone that this server does not know. See zone.Settings.InvitationAt.
 func (i Issuer) Invitation(zoneID string, nowMillis int64) string {
 	if s := i.zones(zoneID); s != nil {
 		return s.InvitationAt(time.UnixMilli(nowMillis))
@@ -42,7 +42,7 @@ func (i Issuer) Invitation(zoneID string, nowMillis int64) string {
 	return ""
 }
 
-// SoldOut returns a *SoldOutError for who was not let in, of a zone that is sold out; else nil.
+// SoldOut returns a *SoldOutError if the zone is sold out and the answer does not let the visitor in; else nil.
 func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {
 	s := i.zones(zoneID)
 	if s == nil || len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
@@ -51,9 +51,9 @@ func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {
 	return &SoldOutError{Reason: s.SoldOut}
 }
 
-// Place returns the place that a token carries; a *serve.FieldError, or token.ErrInvalid. A
-// genuine token says that the zone's name is well-formed, too: it was when the token was
-// made. So the fields are looked at only to tell a client what is wrong with them.
+// Place returns the place that a token carries, or a *serve.FieldError or token.ErrInvalid. If the token is genuine, the
+// zone's name is well-formed, since it was when the token was made. So the fields are checked only after a failure, to
+// tell the client what is wrong with them.
 func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
 	p, err := i.tokens.Verify(zoneID, tok)
 	if err == nil {
@@ -71,17 +71,15 @@ func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
 	return line.Place{}, InZone(zoneID, err)
 }
 
-// Answer adds the token of the place and, for one who is let in, the pass. The
-// status of a must be Waiting, Admitted or AdmittedBefore. Both are pure
-// functions of a: a repeated call gives the same token and the same pass.
+// Answer adds the token of the place and, for an admitted visitor, the pass. The status of a must be Waiting, Admitted
+// or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
 func (i Issuer) Answer(zoneID string, a line.Answer) (Answer, error) {
 	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
 }
 
-// Renew is Answer to a visitor who has shown tok, a token that was verified. It
-// returns the same, at less cost: the token is signed anew only where that was
-// under an older secret. So visitors move to the newest secret by polling, and
-// the oldest can be retired with nobody losing a place.
+// Renew is Answer for a visitor who has shown tok, a token that was verified. It returns the same at less cost: the
+// token is signed anew only if it would differ from tok (token.Keys.Renew). So visitors move to the newest secret by
+// polling, and the oldest secret can be retired without anybody losing a place.
 func (i Issuer) Renew(zoneID, tok string, a line.Answer) (Answer, error) {
 	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
 }
@@ -113,8 +111,8 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 	}
 }
 
-// reason is why an estimate moved. Whether the zone is on hold is known by its settings, a moment
-// before the estimate knows it; so it is there just when Paused is, but while people gather.
+// reason returns why an estimate moved. The settings say that the zone is on hold a moment before the estimate does. So
+// OnHold is told exactly when Paused is, except while people gather.
 func reason(r line.Reason, held bool) line.Reason {
 	switch {
 	case held:

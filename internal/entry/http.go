@@ -8,8 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 )
 
-// keysCaching lets a protected service keep the keys for five minutes: a new
-// key has to be published that long before it signs.
+// keysCaching lets a protected service keep the keys for five minutes. So a new key has to be published that long before
+// it signs.
 const keysCaching = "public, max-age=300"
 
 // keysType is the media type of a JWK set (RFC 7517, section 8.5.2).

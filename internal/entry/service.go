@@ -16,15 +16,13 @@ import (
 // left, or its admission has expired. The visitor has to join again.
 var ErrGone = errors.New("entry: token expired")
 
-// Meter counts what the store says in this room; what does not get as far is
-// counted where it is refused, by package problem. A zoneID is well-formed, but
-// the zone may be one that was deleted.
+// Meter counts the outcomes of polls. Package problem counts requests that are refused before. A zoneID is well-formed,
+// but the zone may have been deleted.
 type Meter interface {
-	// Poll counts one poll by outcome: waiting, admitted, admitted_before,
-	// gone, sold_out or error; early for one that was answered from memory, refused for one
-	// of a flood of those.
+	// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone, sold_out or error; early if the guard
+	// answered it from memory; refused if the guard refused it as one of too many early polls.
 	Poll(zoneID, outcome string)
-	// Admit records how long one who was let in had waited.
+	// Admit records how long an admitted visitor had waited.
 	Admit(zoneID string, waited time.Duration)
 }
 
@@ -41,7 +39,7 @@ func New(store store.Visitors, issuer answer.Issuer, meter Meter) *Service {
 	return &Service{store: store, issuer: issuer, meter: meter}
 }
 
-// WithTickets has the room note which tickets were used. To be called before the first poll.
+// WithTickets has the room note which tickets were used. It is to be called before the first poll.
 func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	s.desk = d
 	return s

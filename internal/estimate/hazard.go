@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// shares is into how many parts a wait is divided, by the share of it that is over.
+	// shares is into how many equal parts a wait is divided.
 	shares = 10
 	// ages is into how many parts the time waited is divided. The first are firstAge milliseconds
 	// long, and each border is growth times the one before: the last is at 18 hours.
 	ages     = 66
 	firstAge = 2_000.0
 	growth   = 1.18
-	// supposed is the share that is taken to leave where a zone never had a crowd: waiting rooms see
-	// 30 to 40 % of those waiting leave, but where nobody does, what is told is to be near, too.
+	// supposed is the share that is assumed to leave in a zone that never had a crowd. Waiting rooms see 30 to 40 %
+	// leave; 20 % keeps the estimate near where nobody leaves, too.
 	supposed = 0.20
-	// few, fewBefore and fewAged are how many must have gone through a part to count as much as
-	// what is supposed of it, as what earlier crowds did, and as what is supposed of a time waited.
+	// few, fewBefore and fewAged are how many visitors must have gone through a part to count as much as: what is
+	// assumed of a part, what earlier crowds did in it, and what is assumed of a part of the time waited.
 	few, fewBefore, fewAged = 10.0, 50.0, 100.0
 	// doubt and doubtAged are how many departures it takes to believe that this crowd differs.
 	doubt, doubtAged = 0.5, 5.0
-	// latest is how much of the parts before counts beside the last one for how high the hazard was last.
+	// latest is the weight of the earlier parts beside the last one in the hazard that is carried on from them.
 	latest = 0.6
-	// even is how much the hazard in a part is taken to be the same all through an interval in which one left.
+	// even is the weight of an even spread, beside the hazard, over the interval in which a visitor left.
 	even = 0.1
-	// head is by how much likelier what was seen must be before people are taken to leave by time, as a logarithm.
+	// head is the logarithm of how much likelier the samples must be by time than by share until both count alike.
 	head = 1.5
-	// flatAged is how many leave in the first of the ages where nothing is known.
+	// flatAged is the share assumed to leave in the first of the ages where nothing is known.
 	flatAged = 0.01
 )
 
-// borders are those of the ages, in milliseconds.
+// borders are the borders of the ages, in milliseconds.
 var borders = func() (all [ages + 1]float64) {
 	for b := range ages {
 		all[b+1] = firstAge * math.Pow(growth, float64(b))
@@ -41,7 +41,7 @@ var borders = func() (all [ages + 1]float64) {
 	return all
 }()
 
-// age is in which of the ages a time waited lies.
+// age returns the index of the age in which a time waited lies, in milliseconds.
 func age(waited float64) int {
 	if waited < firstAge {
 		return 0
@@ -49,10 +49,10 @@ func age(waited float64) int {
 	return min(ages-1, 1+int(math.Log(waited/firstAge)/math.Log(growth)))
 }
 
-// part is in which of the parts a share of the wait lies.
+// part returns the index of the part in which a share of the wait (0 to 1) lies.
 func part(share float64) int { return min(shares-1, int(shares*min(max(share, 0), 1))) }
 
-// cell is how many left in a part of the wait, and how many went through it.
+// cell counts how many left in a part of the wait (events), and how many went through it (exposure).
 type cell struct{ events, exposure float64 }
 
 func (c *cell) scale(f float64) { c.events, c.exposure = f*c.events, f*c.exposure }
@@ -60,7 +60,7 @@ func (c *cell) add(o cell, f float64) {
 	c.events, c.exposure = c.events+f*o.events, c.exposure+f*o.exposure
 }
 
-// rate is the hazard, where n are taken to have gone through who left at the rate expected.
+// rate returns the hazard, if n more visitors are assumed to have gone through the part and left at the expected rate.
 func (c cell) rate(expected, n float64) float64 { return (c.events + n*expected) / (c.exposure + n) }
 
 // counts are the cells of one wait: by the share that is over, and by time.
@@ -87,8 +87,8 @@ func (c *counts) add(o *counts, f float64) {
 	}
 }
 
-// watch counts that n stood there from one time until another, in a wait of that length. All
-// in milliseconds.
+// watch counts that n visitors stood in the line from one time until another, with a wait of that length, as far as that
+// is within recall before now. All times are in milliseconds.
 func (c *counts) watch(from, until, wait, now, recall, n float64) {
 	for b := range shares {
 		begin, end := from+wait*float64(b)/shares, from+wait*float64(b+1)/shares
@@ -107,15 +107,16 @@ func (c *counts) watch(from, until, wait, now, recall, n float64) {
 	}
 }
 
-// left counts that one left between two times waited, in a wait of that length, which was so long ago.
+// left counts that a visitor with a wait of that length left between two times waited, ago before now, all in
+// milliseconds.
 func (c *counts) left(begin, end, wait, ago float64, h *hazard) {
 	scatter(c.share[:], h.share[:], part(begin/wait), begin, max(min(end, wait), begin+1), math.Exp(-ago/recency)*worth(wait),
 		func(b int) float64 { return wait * float64(b) / shares })
 	scatter(c.time[:], h.time[:], age(begin), begin, end, 1, func(b int) float64 { return borders[b] })
 }
 
-// scatter counts n times that one left between the two: in the parts, from the first one on, as likely as
-// the hazard has it. Until it left it was there.
+// scatter counts, with weight n, that a visitor left between begin and end. It spreads the departure over the parts from
+// first on by the hazard (sums), and counts the visitor as there until then.
 func scatter(cells []cell, sums []float64, first int, begin, end, n float64, border func(int) float64) {
 	part := func(b int) (through, likely float64) {
 		from, to := border(b), border(b+1)
@@ -139,11 +140,11 @@ func scatter(cells []cell, sums []float64, first int, begin, end, n float64, bor
 	}
 }
 
-// worth is how much a wait of that length teaches.
+// worth is the weight of what is learnt from a wait of that length, 0 to 1.
 func worth(wait float64) float64 { return wait / (wait + short) }
 
-// see counts who came and who did not, of those who wait and those who entered. The table says when it
-// is whose turn; nil where nothing is known.
+// see counts who came and who did not, among the sampled and those who entered. t says when it is whose turn; nil if there
+// is no table yet.
 func (m *Model) see(s *line.Sample, recall float64, t *Table) (seen counts) {
 	now, late := float64(s.State.NowMillis), float64(s.GraceMillis)+late
 	far, weight := 0.0, float64(s.State.Waiting)/float64(len(s.Line))
@@ -158,7 +159,7 @@ func (m *Model) see(s *line.Sample, recall float64, t *Table) (seen counts) {
 		wait := max(1000, m.turn(s, v.StandsAtMicros, far, t)-from)
 		if s.There(v) {
 			if until > now-late {
-				// Those who were due with this one and did not come are not known yet.
+				// Others who were due at the same time and did not come are not known to be absent yet.
 				until = max(from, until-period)
 			}
 		} else if ago := now - until - period/2; ago < recall {
@@ -178,7 +179,7 @@ func (m *Model) see(s *line.Sample, recall float64, t *Table) (seen counts) {
 	return seen
 }
 
-// turn is when it is, or was, the turn of one who stands there behind so many beyond the edge.
+// turn returns when it is, or was, the turn of a visitor who stands there, with far others ahead beyond the edge.
 func (m *Model) turn(s *line.Sample, stands int64, far float64, t *Table) float64 {
 	switch {
 	case stands <= s.State.EdgeMicros:
@@ -190,8 +191,8 @@ func (m *Model) turn(s *line.Sample, stands int64, far float64, t *Table) float6
 	}
 }
 
-// hazard is how likely one is to leave, added up to the borders of the parts: by the share of the wait that is over, and by
-// the time waited. The latter counts by the share timed.
+// hazard is how likely a visitor is to leave, cumulated up to the borders of the parts: by the share of the wait that is
+// over, and by the time waited. timed is the weight of the latter, 0 to 1.
 type hazard struct {
 	share [shares + 1]float64
 	time  [ages + 1]float64
@@ -219,7 +220,7 @@ func (m *Model) learn(lately *counts) (h hazard) {
 	return h
 }
 
-// learnTime is the part of learn by time waited. Where nobody was seen it goes on as it was last.
+// learnTime is learn for the time waited. Where no visitor was seen, the hazard is carried on from the parts before.
 func (m *Model) learnTime(h *hazard, lately *counts, known bool) {
 	differs := cell{doubtAged, doubtAged}
 	for b, c := range lately.time {
@@ -238,8 +239,8 @@ func (m *Model) learnTime(h *hazard, lately *counts, known bool) {
 	}
 }
 
-// surprise is by how much likelier it is by time than by share that one leaves between two times
-// waited: the logarithm. excess is by how much likelier one is taken to.
+// surprise is the logarithm of how much likelier a departure between two times waited is by time than by share. excess
+// is by how much the cumulated hazard between them is higher by time than by share.
 func (h *hazard) surprise(from, until, wait float64) float64 {
 	const hardly = 1e-4
 	if until = min(until, wait); from >= until {
@@ -255,7 +256,7 @@ func (h *hazard) excess(from, until, wait float64) float64 {
 	return h.byTime(until) - h.byTime(from) - h.byShare(until/wait) + h.byShare(from/wait)
 }
 
-// byShare and byTime are the two, added up until then.
+// byShare and byTime are the two hazards, cumulated up to a share of the wait and up to a time waited.
 func (h *hazard) byShare(share float64) float64 {
 	at := min(max(share, 0), 1) * shares
 	b := min(int(at), shares-1)
@@ -267,7 +268,7 @@ func (h *hazard) byTime(waited float64) float64 {
 	return h.time[b] + (h.time[b+1]-h.time[b])*min(1, (waited-borders[b])/(borders[b+1]-borders[b]))
 }
 
-// staying is the probability that one is there at its turn, after that wait, who was there when so much of it was over.
+// staying is the probability that a visitor who was there after waited is still there after wait, at its turn.
 func (h *hazard) staying(waited, wait float64) float64 {
 	wait = max(1, wait)
 	waited = min(max(0, waited), wait)

@@ -4,15 +4,15 @@ import "math"
 
 // Told is an estimate and its range, as a visitor was told them.
 type Told struct {
-	// AtMicros is when, in Unix microseconds.
+	// AtMicros is when it was told, in Unix microseconds.
 	AtMicros int64
-	// Millis is the estimate, LowMillis and HighMillis the range; both 0 where none was told.
+	// Millis is the estimate. LowMillis and HighMillis are the range; both are 0 if none was told.
 	Millis, LowMillis, HighMillis int64
 }
 
-// Judgement is how what was told compares with the wait that became of it.
+// Judgement is how an estimate compares with the real wait.
 type Judgement struct {
-	// Off is (estimate - wait) / wait, Width how wide the range was, in waits.
+	// Off is (estimate - wait) / wait. Width is the width of the range / wait.
 	Off, Width float64
 	Outcome    Outcome
 }
@@ -20,7 +20,7 @@ type Judgement struct {
 // Error is |estimate - wait| / wait.
 func (j Judgement) Error() float64 { return math.Abs(j.Off) }
 
-// Outcome is where the wait lay.
+// Outcome is where the real wait lay, compared with the range.
 type Outcome uint8
 
 // The outcomes.
@@ -30,15 +30,15 @@ const (
 	// Sooner and Later: the visitor entered before the range began, and after its end.
 	Sooner
 	Later
-	// NoRange: none was told.
+	// NoRange: no range was told.
 	NoRange
 )
 
-// Outcomes are those of a range that was told, as metrics write them.
+// Outcomes are the names of the outcomes of a range that was told, as metrics write them.
 var Outcomes = [...]string{Held: "held", Sooner: "sooner", Later: "later"}
 
-// Judge compares what was told with when its visitor entered, in Unix microseconds. It returns
-// false for one who entered within the window: of so short a wait the moment of a poll decides.
+// Judge compares an estimate with when its visitor entered, in Unix microseconds. ok is false if the wait was shorter
+// than a window: so short a wait depends on the moment of a poll.
 func (t Told) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
 	wait := float64(enteredMicros-t.AtMicros) / 1000
 	if wait < float64(windowMillis) || wait <= 0 {
@@ -58,8 +58,8 @@ func (t Told) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
 	return j, true
 }
 
-// Changed reports whether an operator changed how many may enter between the two tables: what the
-// one before told is not to be judged by what became.
+// Changed reports whether an operator changed how many may enter between the two tables. Then estimates of the earlier
+// one are not to be judged.
 func (t *Table) Changed(before *Table) bool {
 	return t != nil && before != nil && (t.pace != before.pace || t.held != before.held)
 }

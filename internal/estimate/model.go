@@ -17,19 +17,18 @@ const (
 	recency = 15_000.0
 	// keep is what of the earlier samples counts beside a new one.
 	keep = 0.85
-	// gain is by how much a new table follows what was measured, pull how much more of it for each
-	// part of the wait by which they differ: what is within chance moves nobody, what is not does.
+	// gain is the part of a difference by which a new table moves towards what was measured. pull is how much is added
+	// to gain for a difference as long as the wait: so chance moves the table little, and a real change much.
 	gain, pull = 0.1, 2.0
-	// steady is by how much of a wait the told time of entry moves at most between two polls; a told wait that is by
-	// more than tooLate too long, or by tooSoon too short, moves by more.
+	// steady is the share of a wait by which the told time of entry moves at most between two polls. It may move by
+	// more if the told wait is longer than tooLate times the measured one, or the measured than tooSoon times the told.
 	steady, tooLate, tooSoon = 0.1, 1.2, 1.4
-	// late is how long it takes, beyond the grace, until somebody who did not come is seen: half
-	// of what most samples are apart, in milliseconds.
+	// late is how long, beyond the grace, it takes until a sample shows that a visitor did not come, in milliseconds.
 	late = 250.0
-	// short is the wait that teaches half as much as a very long one: in a short wait nearly
-	// all is chance of when polls come.
+	// short is the wait, in milliseconds, from which half as much is learnt as from a very long one: a short wait is
+	// mostly decided by when polls happen to come.
 	short = 30_000.0
-	// rounds is how often the hazard and the waits, which ask for each other, are worked out in turn.
+	// rounds is how often the hazard and the waits, which depend on each other, are worked out in turn.
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
@@ -38,13 +37,13 @@ const (
 	maxSlots, maxFavoured = 512, 8.0
 )
 
-// entered are so many who entered at a time and stood in the line since from, in Unix milliseconds.
+// entered are n visitors who entered at a time, and stood in the line since from. Times are Unix milliseconds.
 type entered struct {
 	from, at float64
 	n        int64
 }
 
-// slot is when those enter who stand there.
+// slot is when a visitor who stands at micros enters, in Unix milliseconds.
 type slot struct {
 	micros int64
 	at     float64
@@ -57,12 +56,12 @@ type Model struct {
 	// earlier ones.
 	lately, crowd, before counts
 	hazard                hazard
-	// favours is by how much likelier what a sample shows is by the hazard by time waited than
-	// by that by share, as a logarithm; favoured is that of the samples of late.
+	// favours is the logarithm of how much likelier the latest sample is by the hazard by time than by that by share.
+	// favoured is its moving mean.
 	favours, favoured float64
 	admitted, lostAt  int64
 	table             *Table
-	// slots are in order, came are those of the last minute.
+	// slots are in the order of the line. came are those who entered in the last minute.
 	slots       []slot
 	came        []entered
 	ranges      ranges
@@ -70,9 +69,8 @@ type Model struct {
 	reasonUntil int64
 }
 
-// Learn takes in a sample, and returns the table by which to tell visitors from now on; nil
-// if nobody waits, or no wait is known of a zone on hold. Samples are to come about once
-// a second, in order.
+// Learn takes in a sample, and returns the table for estimates from now on. It returns nil if nobody waits, or if the zone
+// is on hold and there was no table before. Samples are to come about once a second, in order.
 func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 	now, old := s.State.NowMillis, m.table
 	if s.State.Waiting == 0 || len(s.Line) == 0 {
@@ -87,7 +85,7 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 		if old == nil {
 			return nil
 		}
-		// As if it went on now.
+		// The table is made as if the zone went on now.
 		s.Pace, s.FirstMillis, s.SlotMillis = old.pace, now, now+int64(old.opens)-old.at
 	}
 	m.enter(&s)
@@ -133,7 +131,7 @@ func (m *Model) end() {
 	}
 }
 
-// enter notes when those enter who are released, and how many entered since the sample before.
+// enter notes how many entered since the sample before, and where they stood.
 func (m *Model) enter(s *line.Sample) {
 	now := float64(s.State.NowMillis)
 	if len(m.slots) == 0 {
@@ -148,7 +146,7 @@ func (m *Model) enter(s *line.Sample) {
 	}
 }
 
-// slotted notes when the first beyond the edge enters.
+// slotted notes when the first visitor beyond the edge enters.
 func (m *Model) slotted(edge int64, at float64) {
 	n := len(m.slots)
 	for n > 0 && (m.slots[n-1].micros >= edge || m.slots[n-1].at > at) {
@@ -160,7 +158,7 @@ func (m *Model) slotted(edge int64, at float64) {
 	}
 }
 
-// standsWho is where they stood who enter at a time, in Unix milliseconds.
+// standsWho returns where visitors stand who enter at a time. Both are Unix milliseconds.
 func (m *Model) standsWho(at float64) float64 {
 	i := sort.Search(len(m.slots), func(i int) bool { return m.slots[i].at >= at })
 	switch {
@@ -173,7 +171,7 @@ func (m *Model) standsWho(at float64) float64 {
 	return (float64(a.micros) + float64(b.micros-a.micros)*(at-a.at)/(b.at-a.at)) / 1000
 }
 
-// cameAt is when those entered, or will, who stood there and are released.
+// cameAt returns when a released visitor who stands there enters, or entered, in Unix milliseconds.
 func (m *Model) cameAt(stands int64) float64 {
 	i := sort.Search(len(m.slots), func(i int) bool { return m.slots[i].micros >= stands })
 	switch {

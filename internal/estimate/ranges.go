@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// sure is how far the logarithm of a wait may be off that nobody is expected to leave, and
-	// leaves by how much more where all are. unknown is what is added until it is known how many.
+	// sure is how far the logarithm of a wait may be off if nobody ahead is expected to leave. leaves is what is added
+	// if all are, and unknown what is added while nothing is known of how many leave.
 	sure, leaves, unknown = 0.02, 0.4, 1.0
-	// clump is what the moment of a poll and the grain of windows add, in milliseconds.
+	// clump is the uncertainty that the moments of polls and the length of windows add, in milliseconds.
 	clump = 1_500.0
 	// normal is how many spreads the range begins with on each side: four fifths of a normal distribution.
 	normal = 1.28
@@ -19,17 +19,17 @@ const (
 	step = 0.025
 	// scattered is by how much people enter sooner or later than their place does, in milliseconds.
 	scattered = 300.0
-	// outside is the share that is to lie beyond the ends.
+	// outside is the share of waits that is to lie outside the range.
 	outside = 0.2
 	// leastCompared is the shortest wait that is compared, in milliseconds.
 	leastCompared = 6_000
 )
 
-// ranges follow how good the estimates were: by the third of the wait in which they were
-// told, between how many spreads the real wait lay four times of five.
+// ranges follow how good the estimates were. q has, for each third of the wait in which estimates were told, the two ends
+// of the range, in widths, between which the real wait lay four times out of five.
 type ranges struct {
 	q [3][2]float64
-	// told are tables of earlier, the older the fewer.
+	// told are earlier tables; the older, the fewer are kept.
 	told []*Table
 	// turn and admitted are of the latest comparison.
 	turn, admitted int64
@@ -42,7 +42,7 @@ func (r *ranges) renew() {
 	}
 }
 
-// unsure is how far the logarithm of a wait may be off that consists of those who are expected to leave.
+// unsure is how far the logarithm of a wait may be off if all who are ahead are expected to leave.
 func (m *Model) unsure() float64 {
 	known := doubt
 	for _, c := range m.lately.share {
@@ -51,11 +51,11 @@ func (m *Model) unsure() float64 {
 	return leaves + unknown/math.Sqrt(known)
 }
 
-// spread is that of the released.
+// spread is how far the logarithm of a released visitor's wait may be off.
 func (t *Table) spread() float64 { return sure + (1-t.coming)*leaves }
 
-// appointment is the range of one who was told a slot. Of one who was told a day, nothing more is known: the zone was
-// paused after the table was made.
+// appointment is the range for a visitor who was told when its slot opens. If that is the longest estimate, the zone was
+// paused after the table was made, and no range is known.
 func (t *Table) appointment(millis int64) (low, high int64) {
 	if millis >= window.MaxEstimateMillis {
 		return millis, millis
@@ -87,7 +87,7 @@ func (r *ranges) put(t *Table) {
 	}
 }
 
-// score compares what was told of the place whose turn it is with what became.
+// score compares what earlier tables said of the place whose turn it is now with the real wait.
 func (r *ranges) score(s *line.Sample, turn int64) {
 	if turn == r.turn || s.Admitted == r.admitted {
 		return
@@ -110,8 +110,8 @@ func (r *ranges) score(s *line.Sample, turn int64) {
 	}
 }
 
-// learn moves the end outwards beyond which the real wait lay, and both inwards where it lay between them. Where one
-// has come to the estimate, all that is outside may lie beyond the other.
+// learn moves an end outwards if the real wait, z, lay beyond it, and both ends inwards if z lay between them. If one end
+// has reached 0, the whole share outside may lie beyond the other.
 func learn(q *[2]float64, z float64) {
 	switch {
 	case z < q[0]:
@@ -127,7 +127,7 @@ func learn(q *[2]float64, z float64) {
 	}
 }
 
-// remember keeps a table to compare it later: those of the last 8 s, and of before one in ever more.
+// remember keeps a table for later comparison: all of the last 8 s, and of older ones one in 2, 4, 8 and so on.
 func (r *ranges) remember(t *Table) {
 	r.told = append(r.told, t)
 	kept := r.told[:0]

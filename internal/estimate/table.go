@@ -9,27 +9,25 @@ import (
 )
 
 const (
-	// smallLimit is below how many in a window the store's slot is better than any reckoning with shares.
+	// smallLimit: with fewer admissions in a window, the store's slot is better than any reckoning with shares.
 	smallLimit = 8
-	// staleMillis is how old a table may be: the store was not heard of since.
+	// staleMillis is how old a table may be when it is used.
 	staleMillis = 10_000
-	// saidMillis is for how long it is said why the estimate moved: in that time everybody polls.
+	// saidMillis is for how long answers say why the estimate moved: in that time everybody polls.
 	saidMillis = window.MaxPeriodMillis + 5_000
 )
 
-// point is when one enters who stands there, and from when to when that may be, in Unix
-// milliseconds.
+// point is when a visitor who stands at micros enters (entry), and the range of that, in Unix milliseconds.
 type point struct {
 	micros           int64
 	entry, low, high float64
 	// measured is what entry moves towards.
 	measured float64
-	// ahead is how many beyond the edge stand before it, spread how far the logarithm of
-	// the wait may be off.
+	// ahead is how many beyond the edge stand before it. spread is how far the logarithm of the wait may be off.
 	ahead, spread float64
 }
 
-// towards is the point between this and the next one.
+// towards returns the point at micros, interpolated between a and the next point b.
 func (a point) towards(b point, micros int64) point {
 	if b.micros <= a.micros {
 		return b
@@ -45,7 +43,7 @@ func (a point) towards(b point, micros int64) point {
 	return a
 }
 
-// pointAt looks one up; the first or last one where it lies outside.
+// pointAt returns the point at micros, interpolated; outside the table, the first or the last point.
 func pointAt(all []point, micros int64) point {
 	i := sort.Search(len(all), func(i int) bool { return all[i].micros >= micros })
 	switch {
@@ -60,9 +58,9 @@ func pointAt(all []point, micros int64) point {
 // Table tells how long each visitor of a zone will wait. It is never changed.
 type Table struct {
 	at, front, edge, last int64
-	// slot is when the first beyond the edge enters, opens when the store expects that.
+	// slot is when the first visitor beyond the edge enters. opens is when the store expects that.
 	slot, opens float64
-	// pace is how many a minute enter; held: nobody does, and that was the pace before.
+	// pace is how many a minute enter. If held, nobody does, and pace is that of before.
 	pace int64
 	held bool
 	// coming is the share of the live released who will come.
@@ -74,7 +72,7 @@ type Table struct {
 	reasonUntil int64
 }
 
-// near has the live released enter from the next slot on, each as likely as the hazard has it.
+// near puts the live released into the table: they enter from the next slot on, each with the probability of staying.
 func (m *Model) near(t *Table, s *line.Sample) {
 	t.points = t.points[:0]
 	n := 0
@@ -94,9 +92,9 @@ func (m *Model) near(t *Table, s *line.Sample) {
 	}
 	t.slot = entry
 	if ours := entry - first; ours > 0 && s.State.WindowLimit >= smallLimit {
-		// The store reckons with the share that came of those released before, this with how people leave.
-		// Each is late in another way: the mean of the two is nearer than either. Where people leave by the share of
-		// their wait, the store is nearer if it has the earlier slot.
+		// The store's slot follows from the share of released visitors who came lately, ours from the hazard. The mean
+		// of the two is nearer than either. But where people leave by the share of their wait, the store's slot is
+		// nearer if it is the earlier.
 		theirs := max(0, t.opens-first)
 		mean := math.Sqrt(ours * theirs)
 		t.slot = first + mean - (1-m.hazard.timed)*max(0, mean-theirs)
@@ -112,12 +110,12 @@ func (m *Model) near(t *Table, s *line.Sample) {
 	t.points[len(t.points)-1].entry, t.points[len(t.points)-1].measured = t.slot, t.slot
 }
 
-// isNear reports whether one is among the live released.
+// isNear reports whether a visitor is among the live released.
 func (t *Table) isNear(s *line.Sample, v *line.Seen) bool {
 	return v.StandsAtMicros >= t.front && v.StandsAtMicros < t.edge && s.There(v)
 }
 
-// far puts in those beyond the edge.
+// far puts the visitors beyond the edge into the table.
 func (m *Model) far(t *Table, s *line.Sample) {
 	perPlace := window.MinuteMillis / float64(s.Pace)
 	weight := float64(s.State.Waiting) / float64(len(s.Line))
@@ -145,8 +143,8 @@ func (m *Model) far(t *Table, s *line.Sample) {
 	t.perPlace = perPlace * h.staying(0, entry-float64(t.last)/1000)
 }
 
-// follow keeps the times of entry that the table before told, and has them move towards what was measured. Who
-// has come since was told by the last place that it knew.
+// follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
+// table's last one are moved as that last one is.
 func (t *Table) follow(old *Table) {
 	if old == nil || old.pace != t.pace || old.held || t.held {
 		return
@@ -162,7 +160,7 @@ func (t *Table) follow(old *Table) {
 	}
 }
 
-// move is by how much the time of entry moves in this second that was told, and is off by that much.
+// move returns by how many milliseconds a told time of entry, which is off by that much, moves with this table.
 func (t *Table) move(p *point, off float64) float64 {
 	rest, waited := max(1, p.measured-float64(t.at)), max(0, float64(t.at)-float64(p.micros)/1000)
 	told := max(1, rest+off)
@@ -175,7 +173,7 @@ func (t *Table) move(p *point, off float64) float64 {
 	return min(most, max(-most, by))
 }
 
-// say finds out why the estimates move, if somebody moved them.
+// say finds out why the estimates moved, if it was not the line's own movement.
 func (m *Model) say(t *Table, s *line.Sample, old *Table) {
 	was := m.reason
 	switch {
@@ -195,8 +193,8 @@ func (m *Model) say(t *Table, s *line.Sample, old *Table) {
 	t.reason, t.reasonUntil = m.reason, m.reasonUntil
 }
 
-// Tell puts into the answer to one who waits there how long it will wait, the range, and why that moved.
-// A table that is nil or stale leaves the store's estimate as it is, without a range.
+// Tell writes into the answer to a visitor who waits there the estimate, its range, and why it moved. If t is nil or
+// stale, the store's estimate stays as it is, without a range.
 func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 	switch {
 	case a.Status != line.Waiting:
@@ -224,7 +222,7 @@ func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(p.entry), millis(p.low), max(1, millis(p.high)) // 0 is no range
 }
 
-// Joining is what one would be told who joins now: the estimate and the range; false if that is not known.
+// Joining returns the estimate and the range for a visitor who joins now; false if they are not known.
 func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 	if t == nil || s.NowMillis > t.at+staleMillis {
 		return a, false
@@ -235,9 +233,8 @@ func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 	return a, true
 }
 
-// Wait is how long one waits who stands there, in milliseconds from a time on, or from when the
-// table was made if that was later. All who stand before it count as there: after an outage,
-// nobody seems to be.
+// Wait returns how many milliseconds a visitor who stands there waits, from fromMillis on, or from when the table was
+// made if that was later. All who stand before it count as there: after an outage a sample would show nobody there.
 func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
 	p := pointAt(t.points, standsAtMicros)
 	if standsAtMicros > t.edge {

@@ -2,19 +2,19 @@ package fallback
 
 import "github.com/openqueue/waitingroom/internal/line"
 
-// maxAdmitted bounds how many admissions one zone's memory holds: about 25 MB.
-// One more pushes the oldest out, whose repeated call would then be a new one.
+// maxAdmitted is how many admissions are remembered of one zone: about 25 MB. A further one pushes the oldest out. A
+// repeated call of that visitor then counts as a new one.
 const maxAdmitted = 1 << 18
 
-// admission is one that this server made while the store was away.
+// admission is an admission that this server made while the store was away.
 type admission struct {
 	place line.Place
-	// atMillis and expiresMillis are on the store's clock, as visitors see
-	// them; untilMillis is the latter on this server's.
+	// atMillis and expiresMillis are on the store's clock, as visitors see them. untilMillis is expiresMillis on this
+	// server's clock.
 	atMillis, expiresMillis, untilMillis int64
 }
 
-// answer is what the visitor is told.
+// answer returns what the visitor is told.
 func (a admission) answer(s line.Status) line.Answer {
 	return line.Answer{
 		Status: s, Place: a.place, Local: true,
@@ -25,8 +25,8 @@ func (a admission) answer(s line.Status) line.Answer {
 // admitted are the admissions whose passes are good. The zero value is empty.
 type admitted struct {
 	byID map[line.ID]admission
-	// order has the ids in the order in which they were added. One may be
-	// there twice, if its first pass expired before another's, older one.
+	// order has the ids in the order in which they were added. An id is in it twice if its visitor was admitted again
+	// while an older admission of another visitor was still at the head of order.
 	order []line.ID
 }
 

@@ -9,12 +9,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// contactEveryMillis is how much later an answer must be for the contact to be
-// noted anew: often enough to date the beginning of an outage, too seldom to
-// cost a poll anything.
+// contactEveryMillis is how often at most the contact is noted anew: often enough to date the beginning of an outage,
+// and too seldom to slow polls down.
 const contactEveryMillis = 100
 
-// phase is where a zone is in an outage. See the package's drawing.
+// phase is how far an outage of a zone's store has come. See the drawing in doc.go.
 type phase uint8
 
 const (
@@ -30,20 +29,19 @@ type breaker struct {
 	policy *Policy
 	zoneID string
 
-	// troubled: calls must look at what mu guards before they go to the store.
-	// It is false on all days but the bad ones.
+	// troubled: a call has to look at what mu guards before it goes to the store. Normally false.
 	troubled atomic.Bool
-	// contact is the latest answer that was noted. Nil: there was none yet.
+	// contact is the latest answer of the store that was noted; nil before the first.
 	contact atomic.Pointer[contact]
 
 	mu    sync.Mutex
 	phase phase
-	// failedAt is when the first call failed since the last that succeeded,
-	// seenAway when the latest of those that failed was begun.
+	// failedAt is when the first call failed after the last success. seenAway is when the latest of the failed calls
+	// began.
 	failedAt, seenAway int64
 	// refusedAt is when a token holder was last refused.
 	refusedAt int64
-	// settled is when settling ends.
+	// settled is when the phase settling ends.
 	settled int64
 	bucket  bucket
 	local   admitted
@@ -54,11 +52,11 @@ type breaker struct {
 
 // contact is an answer of the store.
 type contact struct {
-	// atMillis is when it came, zoneMillis what the zone's clock said.
+	// atMillis is when it came, on this server's clock. zoneMillis is the zone's clock in that answer.
 	atMillis, zoneMillis int64
 }
 
-// note remembers an answer that came now.
+// note remembers that an answer came now.
 func (b *breaker) note(s line.State) {
 	if c := b.contact.Load(); c != nil {
 		if d := s.NowMillis - c.zoneMillis; d >= 0 && d < contactEveryMillis {
@@ -86,8 +84,8 @@ func (b *breaker) succeeded(s line.State) {
 	b.note(s)
 }
 
-// comeBack ends away. It must run before the answer is noted: the contact is
-// that of before the outage.
+// comeBack ends the phase away. It must run before the answer is noted, since it needs the last contact from before the
+// outage.
 func (b *breaker) comeBack() {
 	now := b.policy.clock.millis()
 	// By then the last server knows that the store is back.
@@ -103,7 +101,7 @@ func (b *breaker) comeBack() {
 	b.policy.log.Info("the zone's store is back", "zone", b.zoneID, "heldForMillis", b.settled-now)
 }
 
-// earliest is until when no server can have let anybody in, in this outage.
+// earliest returns the time before which no server can have let anybody in during this outage.
 func (b *breaker) earliest(s zone.Settings) int64 {
 	c := b.contact.Load()
 	if c == nil {
@@ -112,7 +110,7 @@ func (b *breaker) earliest(s zone.Settings) int64 {
 	return c.atMillis + (AwayAfter - Apart + s.Window()).Milliseconds()
 }
 
-// calmDown ends an outage, but for what is remembered of it.
+// calmDown ends an outage. Admissions whose passes are still good stay remembered.
 func (b *breaker) calmDown() {
 	b.phase, b.askers = calm, askers{}
 	if b.local.prune(b.policy.clock.millis()) {
@@ -120,7 +118,7 @@ func (b *breaker) calmDown() {
 	}
 }
 
-// handle answers a visitor of a troubled zone, if the store is not to be asked.
+// handle answers a visitor of a troubled zone without the store. handled is false if the store has to be asked.
 func (b *breaker) handle(v visitor) (a line.Answer, handled bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,8 +138,8 @@ func (b *breaker) handle(v visitor) (a line.Answer, handled bool, err error) {
 	return line.Answer{}, false, nil
 }
 
-// failed takes in that the store did not answer a visitor's call, and answers
-// in its place if the zone is away.
+// failed takes in that the store did not answer a visitor's call that began at a time. In the phase away it answers
+// in the store's place.
 func (b *breaker) failed(v visitor, began int64) (a line.Answer, handled bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +158,8 @@ func (b *breaker) failed(v visitor, began int64) (a line.Answer, handled bool, e
 	return a, true, err
 }
 
-// fail moves the zone towards away.
+// fail takes in a failed call that began at a time. It begins the phase failing, and the phase away if calls have
+// failed for AwayAfter and servers admit to the zone.
 func (b *breaker) fail(now, began int64) {
 	b.seenAway = max(b.seenAway, began)
 	if b.phase == calm {
@@ -188,14 +187,13 @@ type standing uint8
 const (
 	// stands: nothing speaks against it.
 	stands standing = iota
-	// doubtful: the store has to say. The visitor may have been swept, or holds a pass
-	// of which the store knows.
+	// doubtful: only the store can tell. The visitor may have been swept, or holds a pass of which the store knows.
 	doubtful
 	// ended: the visitor left, or the admission has expired.
 	ended
 )
 
-// standing judges a token by the same rule as a store that lost its place.
+// standing judges a token by the same rule as a store that lost the token's place.
 func (b *breaker) standing(v visitor, now int64, s zone.Settings) standing {
 	m := b.policy.lines.Memory(b.zoneID)
 	if m.SeenAtMillis == 0 {
@@ -222,7 +220,7 @@ func (b *breaker) standing(v visitor, now int64, s zone.Settings) standing {
 	return doubtful
 }
 
-// zoneMillis is the zone's clock, as far as the store told what it says.
+// zoneMillis returns what the zone's clock shows now, reckoned from the last contact.
 func (b *breaker) zoneMillis(now int64) int64 {
 	if c := b.contact.Load(); c != nil {
 		now += c.zoneMillis - c.atMillis
@@ -230,8 +228,8 @@ func (b *breaker) zoneMillis(now int64) int64 {
 	return now
 }
 
-// refuse notes that a visitor of that standing is refused. Only whose place stands
-// counts among those who wait.
+// refuse notes that a visitor of that standing is refused. A token holder whose place does not stand is not counted
+// among those who wait, and neither is a newcomer.
 func (b *breaker) refuse(v visitor, now int64, how standing) {
 	if !v.newcomer && how == stands {
 		b.refusedAt = now
@@ -239,7 +237,7 @@ func (b *breaker) refuse(v visitor, now int64, how standing) {
 	}
 }
 
-// admit lets a visitor in who was not let in before, or refuses.
+// admit lets a visitor in whom this server has not let in yet, or refuses.
 func (b *breaker) admit(v visitor, now int64) (line.Answer, error) {
 	settings, ok := b.policy.lines.Remembered(b.zoneID)
 	if !ok {
@@ -269,7 +267,7 @@ func (b *breaker) admit(v visitor, now int64) (line.Answer, error) {
 
 func (b *breaker) mayEnter(v visitor, now int64, s zone.Settings) bool {
 	if s.EventState.Unopened(b.zoneMillis(now)) {
-		return false // the store alone knows when it opens
+		return false // only the store's clock decides when the zone opens
 	}
 	if !admits(s, b.policy.servers) || now-b.seenAway > Stale.Milliseconds() {
 		return false
@@ -287,8 +285,8 @@ func (b *breaker) mayEnter(v visitor, now int64, s zone.Settings) bool {
 	return next && room > 0
 }
 
-// mayJoin reports whether newcomers may try: the zone takes them, no token
-// holder was refused for one polling round, and there is an arrival to give.
+// mayJoin reports whether newcomers may try: the zone takes newcomers, no token holder was refused for one polling
+// round, and this server knows an arrival that it can give them.
 func (b *breaker) mayJoin(now int64, s zone.Settings, m line.Memory) bool {
 	if m.LastArrivalMicros == 0 || s.Mode == zone.ModeClosed {
 		return false

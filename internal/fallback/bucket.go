@@ -6,26 +6,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// bucket is what one server may take out for itself while the store is away. It
-// is a log of what was taken, like the stores', and not a counter that fills at
-// the share's rate: a counter that holds a window's worth can let nearly two
+// bucket counts what one server admits by itself while the store is away. It is a log of admissions, like that of the
+// stores, and not a counter that fills at the share's rate: a counter that holds a window's worth can let nearly two
 // windows' worth through in one window.
 type bucket struct {
-	// lost stand for this server's share of what the store admitted before.
+	// lost stands for this server's share of what the store admitted before.
 	lost window.Phantoms
-	// entries are in order of time, at most one a millisecond, none older than
-	// a minute: 60,001 of them, or 1 MB, at most.
+	// entries are in order of time, at most one a millisecond, and none is older than a minute: at most 60,001 of
+	// them, or 1 MB.
 	entries []entry
-	// before counts what was taken before the first of the entries.
+	// before counts the admissions before the first of the entries.
 	before int64
 }
 
-// entry is the last admission of one millisecond, which brought the count of all
-// to upTo.
+// entry is the last admission of one millisecond. upTo counts all admissions up to and including it.
 type entry struct{ atMillis, upTo int64 }
 
-// room is how many may be taken now: none while the second is full. r is the server's
-// share.
+// room returns how many this server may admit now: 0 while the second is full. r is the server's share.
 func (b *bucket) room(now int64, r window.Rates) int64 {
 	b.trim(now - window.MinuteMillis)
 	if b.since(now-window.SecondMillis) >= r.PerSecond {
@@ -34,7 +31,7 @@ func (b *bucket) room(now int64, r window.Rates) int64 {
 	return r.Room(b.since(now-r.WindowMillis), b.since(now-window.MinuteMillis))
 }
 
-// add counts one more. Times must not decrease.
+// add counts one more admission. Times must not decrease.
 func (b *bucket) add(now int64) {
 	n := len(b.entries)
 	if n > 0 && b.entries[n-1].atMillis == now {
@@ -44,14 +41,14 @@ func (b *bucket) add(now int64) {
 	b.entries = append(b.entries, entry{now, b.total() + 1})
 }
 
-// since counts what was taken at or after t, and what may have been.
+// since counts the admissions at or after t, including those that the store may have made.
 func (b *bucket) since(t int64) int64 {
 	return b.total() - b.upTo(b.from(t)) + b.lost.Since(t)
 }
 
 func (b *bucket) total() int64 { return b.upTo(len(b.entries)) }
 
-// upTo counts what was taken before the i-th entry.
+// upTo counts the admissions of the first i entries, and those before them.
 func (b *bucket) upTo(i int) int64 {
 	if i == 0 {
 		return b.before
@@ -59,7 +56,7 @@ func (b *bucket) upTo(i int) int64 {
 	return b.entries[i-1].upTo
 }
 
-// from is the index of the first entry at or after t.
+// from returns the index of the first entry at or after t.
 func (b *bucket) from(t int64) int {
 	return sort.Search(len(b.entries), func(i int) bool { return b.entries[i].atMillis >= t })
 }

@@ -6,34 +6,31 @@ import (
 	"time"
 )
 
-// together is for how long calls that begin share a deadline: each waits for
-// Within, or by up to so much less.
+// together is for how long all calls that begin share one deadline. So a call waits for Within, or up to together less.
 const together = 25 * time.Millisecond
 
-// deadlines gives calls the same time limit. A context with a timer for each
-// would be the dearest part of a poll in this process: calls that begin together
-// share one.
+// deadlines gives all calls the same time limit. A context with a timer for each call would be the most expensive part
+// of a poll in this process, so calls that begin together share a timer.
 type deadlines struct {
 	within time.Duration
 	latest atomic.Pointer[deadline]
 }
 
-// deadline is one that is shared.
+// deadline is a time limit that calls share.
 type deadline struct {
 	began, ends time.Time
-	passed      chan struct{} // closed when it has
+	passed      chan struct{} // closed when the limit has passed
 }
 
-// bound returns ctx with a time limit; one that ends sooner by itself as it is. It is told
-// that the caller went away by Err alone: Done waits for an answer or the limit, which is
-// soon enough.
+// bound returns ctx with a time limit; a ctx that ends sooner is returned as it is. Of the returned context, only Err
+// shows that ctx was cancelled. Done is closed at the limit alone, which is soon enough.
 func (d *deadlines) bound(ctx context.Context) context.Context {
 	if d.within <= 0 {
 		return ctx
 	}
 	now, latest := time.Now(), d.latest.Load()
 	if latest == nil || now.Sub(latest.began) >= together {
-		// Two at once make one too many, which does no harm.
+		// Two callers at once may make two deadlines, which does no harm.
 		latest = &deadline{began: now, ends: now.Add(d.within), passed: make(chan struct{})}
 		time.AfterFunc(d.within, func() { close(latest.passed) })
 		d.latest.Store(latest)

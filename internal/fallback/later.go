@@ -11,25 +11,24 @@ import (
 
 // When those who are refused come back, in milliseconds.
 const (
-	// soonMillis is the longest told to one whose turn is near. In a long outage it grows by a
-	// longPart of that, up to lateMillis: nobody is late by more when the store is back.
+	// soonMillis is the longest period that a visitor whose turn is near is told. During an outage it grows by one
+	// longPart-th of the outage's length, up to lateMillis: so no such visitor is later than that when the store is back.
 	soonMillis, lateMillis, longPart = 3_000, 4_000, 20
-	// turnedSeconds is over how many seconds those are counted whose turn is not known.
+	// turnedSeconds is over how many seconds the refused are counted of whom it is not known when their turn is.
 	turnedSeconds = 10
-	// perTurned is how much longer each of them makes what all are told: 1,500 in ten seconds are
-	// told 3 s at most, 10,000 are told 20 s.
+	// perTurned is by how many milliseconds each of them makes the longest period longer: with 1,500 of them in ten
+	// seconds it is 3 s, with 10,000 it is 20 s.
 	perTurned = 2
-	// unheardMillis is the longest told in a zone of which this server never heard: it may have a
-	// short idle timeout.
+	// unheardMillis is the longest period in a zone of which this server never heard: it may have a short idle timeout.
 	unheardMillis = window.NearPeriodMillis
-	// frontMillis: where servers admit by themselves, those come back soon whose turn is within so
-	// long. TestOrderInAnOutage says what order comes of it.
+	// frontMillis: where servers admit by themselves, visitors whose turn is within frontMillis come back soon.
+	// TestOrderInAnOutage says in which order visitors then enter.
 	frontMillis = 25_000
 )
 
 // LaterError is line.ErrStoreUnavailable, with when to come back.
 type LaterError struct {
-	// RetryMillis is in how many milliseconds: 1,000 to 20,000, or to 60,000 for those far away.
+	// RetryMillis is in how many milliseconds to come back: 1,000 to 20,000; up to 60,000 far from the front.
 	RetryMillis int64
 	err         error
 }
@@ -43,7 +42,7 @@ func (e *LaterError) Unwrap() error { return e.err }
 // RetryAfterSeconds is when to come back, rounded up.
 func (e *LaterError) RetryAfterSeconds() int { return int((e.RetryMillis + 999) / 1000) }
 
-// later says when a visitor comes back whose call the store did not answer.
+// later returns the error for a call that the store did not answer: it says when the visitor is to come back.
 func (p *Policy) later(zoneID string, v visitor, err error) error {
 	now := p.clock.millis()
 	if b := p.breaker(zoneID); b != nil {
@@ -54,8 +53,7 @@ func (p *Policy) later(zoneID string, v visitor, err error) error {
 	return &LaterError{spread(min(p.turned.longest(now), unheardMillis), v, now), err}
 }
 
-// retryMillis is when a visitor of the zone who is refused comes back. See the package's
-// description.
+// retryMillis returns in how many milliseconds a refused visitor of the zone is to come back. See doc.go.
 func (b *breaker) retryMillis(v visitor, now int64) int64 {
 	settings, known := b.policy.lines.Remembered(b.zoneID)
 	wait, heard := b.policy.lines.Expect(b.zoneID, v.place, b.zoneMillis(now))
@@ -72,7 +70,7 @@ func (b *breaker) retryMillis(v visitor, now int64) int64 {
 	switch {
 	case b.phase == settling:
 		wait += max(0, b.settled-now)
-	case admits(settings, b.policy.servers): // the servers go on, and look who of the front is there
+	case admits(settings, b.policy.servers): // the servers admit by themselves, and need to know who of the front is there
 		passed, _ := b.policy.lines.Expect(b.zoneID, line.Place{ArrivedAtMicros: b.askers.reach}, b.zoneMillis(now))
 		wait = max(0, wait-passed-frontMillis)
 	case b.phase == failing:
@@ -86,27 +84,27 @@ func (b *breaker) retryMillis(v visitor, now int64) int64 {
 	return spread(min(max(longest, window.FarPart(wait)), most), v, now)
 }
 
-// spread is when one comes back who is told to by then: evenly over the last three eighths of
-// that time, and over three seconds at least, but after no less than one.
+// spread returns in how many milliseconds a visitor is to come back: at most longest, evenly distributed over the last
+// three eighths of it or over its last 3 s, whichever is more; but never less than 1 s.
 func spread(longest int64, v visitor, now int64) int64 {
 	least := max(0, min(longest*5/8, longest-3_000))
-	// By the id and the time, mixed (as SplitMix64 does): what is told next must not follow from what was told.
+	// The id and the time are mixed as in SplitMix64, so that what a visitor is told next does not follow from what
+	// it was told before.
 	x := binary.BigEndian.Uint64(v.place.ID[:]) ^ uint64(now)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return max(1_000, least+(longest-least)*(1+int64(x>>56))/256)
 }
 
-// turned counts those who are turned away of whom it is not known when their turn is. The zero
-// value is right.
+// turned counts the refused of whom it is not known when their turn is. The zero value is ready.
 type turned struct {
 	seconds [turnedSeconds]int64
 	second  int64
 	sum     int64
 }
 
-// longest counts one more, and is the longest that any is told now: the longer, the more there
-// were lately.
+// longest counts one more refusal, and returns the longest period, in milliseconds, that visitors are told now. It
+// grows with the number of refusals in the last turnedSeconds.
 func (t *turned) longest(nowMillis int64) int64 {
 	at := nowMillis / 1000
 	t.second = max(t.second, at-turnedSeconds)

@@ -18,50 +18,44 @@ import (
 )
 
 const (
-	// Within is how long a visitor's call may wait for the store: the 500 ms of
-	// the contract, less what HTTP takes on a busy server. It ends the wait for
-	// a place in a call, too, on which the stores' own limits have no say.
+	// Within is how long a visitor's call may wait for the store: the 500 ms of the contract, less what HTTP takes on
+	// a busy server. It also bounds the wait for a place in a batch, which the stores' own time limits do not.
 	Within = 400 * time.Millisecond
-	// AwayAfter is how long calls must have failed, with no success between
-	// them, before this server admits by itself. Above Apart, so that the store
-	// is gone for every server when the first begins; and so long that at the
-	// default window nobody is let in, and no pause follows, if a fail-over
-	// takes no more than 5 s.
+	// AwayAfter is how long calls must have failed, with no success between them, before this server admits by itself.
+	// It is longer than Apart, so that the store is gone for every server when the first begins. And it is so long
+	// that a fail-over of up to 5 s, at the default window, lets nobody in and is followed by no pause.
 	AwayAfter = 3 * time.Second
-	// Apart is how much earlier one server may notice than another that the
-	// store is away, or back: a probe's period and time limit, and some.
+	// Apart is how much earlier than another one server may notice that the store is away, or back: a probe's period
+	// and time limit, and some reserve.
 	Apart = time.Second
-	// Stale is how old the latest failure may be for a server to believe that
-	// the store is still away: also a probe's period and time limit, and some.
+	// Stale is how old the latest failure may be for a server to believe that the store is still away: as with Apart,
+	// a probe's period and time limit, and some reserve.
 	Stale = time.Second
 )
 
-// errHeld: no call was made, or none that was answered.
+// errHeld: the visitor is held without an answer of the store.
 var errHeld = fmt.Errorf("fallback: held: %w", line.ErrStoreUnavailable)
 
-// Lines is what this package asks: the registry.
+// Lines is the next link of the chain: the registry.
 type Lines interface {
 	store.Lines
 	Memory
 }
 
-// Memory is what is known without the store, and takes in what it has to learn.
+// Memory is what is known without asking the store. It also keeps what the store has to learn.
 type Memory interface {
 	// Remembered returns a zone's settings without asking the store, if they
 	// are known.
 	Remembered(zoneID string) (zone.Settings, bool)
-	// Memory returns what is known of a zone's line without asking the store. The
-	// zero value: nothing.
+	// Memory returns what is known of a zone's line without asking the store: the zero value if nothing is.
 	Memory(zoneID string) line.Memory
-	// Departed returns how a place ended, if this server saw that lately. A place
-	// without an arrival is any of that visitor's.
+	// Departed returns how a place ended, if this server saw that lately. A place without an arrival stands for any
+	// place of its visitor.
 	Departed(zoneID string, p line.Place) (line.Departure, bool)
-	// Expect returns about how long one would wait who stands there if the store, last heard
-	// of before, were back at a time, all in milliseconds of the zone's clock; false if nothing was
-	// ever heard of the line.
+	// Expect returns about how long a visitor at the place would still wait, in milliseconds, if the store were back
+	// at nowMillis on the zone's clock. heard is false if nothing was ever heard of the line.
 	Expect(zoneID string, p line.Place, nowMillis int64) (millis int64, heard bool)
-	// Depart takes in that a visitor was admitted without the store, which is told
-	// when it is back.
+	// Depart takes in that a visitor was admitted without the store. The store is told when it is back.
 	Depart(zoneID string, d line.Departure)
 }
 
@@ -77,11 +71,10 @@ type Meter interface {
 type Options struct {
 	Lines Lines
 	Meter Meter
-	// Servers is the most servers that share the store, this one included; the
-	// limits are divided by it. 1 when less.
+	// Servers is how many servers share the store at most, this one included. The limits are divided by it. A value
+	// below 1 counts as 1.
 	Servers int64
-	// Within bounds a visitor's call. 0 sets no bound: for a store that lies in
-	// this process, whose calls do not wait.
+	// Within bounds a visitor's call. 0 sets no bound: right for a store in this process, whose calls do not wait.
 	Within time.Duration
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -93,7 +86,7 @@ type Options struct {
 // they fail. It is the second link of the chain. Its methods may be called from any number
 // of goroutines.
 type Policy struct {
-	store.Viewer // who only looks needs no answer
+	store.Viewer // calls that only look are passed on as they are; but see Zone
 
 	lines   Lines
 	meter   Meter
@@ -106,7 +99,7 @@ type Policy struct {
 	// lock; mu guards its replacement.
 	breakers atomic.Pointer[map[string]*breaker]
 	mu       sync.Mutex
-	// turned counts, under mu, those of zones without one.
+	// turned, guarded by mu, counts the refused in zones without a breaker.
 	turned turned
 
 	probes background.Group
@@ -115,7 +108,7 @@ type Policy struct {
 	answered, unanswered atomic.Int64
 }
 
-// mostUnanswered is which part of the visitors' calls a store may leave unanswered that keeps up.
+// mostUnanswered: a store that leaves more than one mostUnanswered-th of the visitors' calls unanswered is overloaded.
 const mostUnanswered = 10
 
 // Overloaded reports whether, since it was last asked, the store left more than a tenth of the
@@ -139,7 +132,7 @@ func New(o Options) *Policy {
 func (p *Policy) Admits(ctx context.Context) int {
 	zones, err := p.lines.Zones(ctx)
 	if err != nil {
-		return 0 // never heard of: they are held
+		return 0 // no list was ever read: all zones are held
 	}
 	n := 0
 	for _, z := range zones {
@@ -150,7 +143,7 @@ func (p *Policy) Admits(ctx context.Context) int {
 	return n
 }
 
-// visitor is one whom a call is about.
+// visitor is the visitor whom a call is about.
 type visitor struct {
 	// place is that of the token. A newcomer has only the id yet.
 	place line.Place
@@ -159,8 +152,7 @@ type visitor struct {
 	newcomer bool
 }
 
-// Zone implements store.Viewer. Whoever joins waits for it, so it takes no longer than a
-// visitor's call.
+// Zone implements store.Viewer. A visitor who joins waits for it, so it has the deadline of a visitor's call.
 func (p *Policy) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	s, err := p.lines.Zone(p.limits.bound(ctx), zoneID)
 	if unanswered(ctx, err) {
@@ -169,9 +161,8 @@ func (p *Policy) Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 	return s, err
 }
 
-// Join implements store.Visitors; while the store is away, it lets in or refuses. One who is
-// let in then gets an arrival that the store gave out before: a later one would
-// have the store believe that it lost data.
+// Join implements store.Visitors; while the store is away, it lets in or refuses. A newcomer whom it lets in gets an
+// arrival that the store gave out before: a later one would have the store believe that it lost data.
 func (p *Policy) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	return p.ask(ctx, zoneID, visitor{place: line.Place{ID: id}, former: former, newcomer: true})
 }
@@ -181,7 +172,7 @@ func (p *Policy) Poll(ctx context.Context, zoneID string, place line.Place) (lin
 	return p.ask(ctx, zoneID, visitor{place: place})
 }
 
-// Leave implements store.Visitors: only the store can do it.
+// Leave implements store.Visitors. While the store is away it fails: only the store can do it.
 func (p *Policy) Leave(ctx context.Context, zoneID string, place line.Place) error {
 	err := p.lines.Leave(p.limits.bound(ctx), zoneID, place)
 	if unanswered(ctx, err) {
@@ -190,7 +181,7 @@ func (p *Policy) Leave(ctx context.Context, zoneID string, place line.Place) err
 	return err
 }
 
-// ask answers a visitor: with the store, or without. Who is refused is told when to come back.
+// ask answers a visitor, with the store or without. The error of a refusal says when to come back.
 func (p *Policy) ask(ctx context.Context, zoneID string, v visitor) (line.Answer, error) {
 	a, err := p.try(ctx, zoneID, v)
 	if errors.Is(err, line.ErrStoreUnavailable) {
@@ -246,8 +237,8 @@ func (p *Policy) fail(zoneID string, v visitor, began int64, err error) (line.An
 	return line.Answer{}, unavailable(err)
 }
 
-// unanswered reports whether err says that the store did not answer, rather
-// than that the caller, whose context is ctx, did not wait.
+// unanswered reports whether err says that the store did not answer. It is false if the caller, whose context is ctx,
+// gave up.
 func unanswered(ctx context.Context, err error) bool {
 	return (errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
 }
@@ -260,7 +251,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("fallback: %w: %w", line.ErrStoreUnavailable, err)
 }
 
-// breaker returns that of a zone, or nil.
+// breaker returns the breaker of a zone, or nil.
 func (p *Policy) breaker(zoneID string) *breaker { return (*p.breakers.Load())[zoneID] }
 
 // newBreaker returns the breaker of a zone that exists.
@@ -289,7 +280,7 @@ func (p *Policy) forget(zoneID string) {
 	p.breakers.Store(&breakers)
 }
 
-// clock counts milliseconds that no change of the wall clock reaches.
+// clock counts milliseconds on the monotonic clock.
 type clock struct {
 	now   func() time.Time
 	epoch time.Time
@@ -302,6 +293,6 @@ func newClock(now func() time.Time) clock {
 	return clock{now: now, epoch: now()}
 }
 
-// millis is the time in Unix milliseconds, as the wall clock would have it, had
-// nobody set it since this process began.
+// millis returns the time in Unix milliseconds that the wall clock would show if nobody had set it since this process
+// began.
 func (c clock) millis() int64 { return c.epoch.UnixMilli() + c.now().Sub(c.epoch).Milliseconds() }

@@ -9,19 +9,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
-// ProbeEvery is how often a store that is away is asked whether it is back.
-// With Within, it is how late a server notices: within Stale, and within Apart
-// of the others.
+// ProbeEvery is how often a store that is away is asked whether it is back. A server notices that at most ProbeEvery
+// plus Within late, which is less than Stale and less than Apart.
 const ProbeEvery = 250 * time.Millisecond
 
-// Start begins to look after zones whose store does not answer, until Stop. To
-// be called once.
+// Start begins to probe zones whose store does not answer, until Stop. It is to be called once.
 func (p *Policy) Start(ctx context.Context) {
 	p.probes.Start(ctx, background.Every(ProbeEvery, p.probeAll))
 }
 
-// RunOnce probes the zones that need it, one after the other: what Start has done every
-// ProbeEvery.
+// RunOnce probes the zones that need it, one after the other. After Start this is done every ProbeEvery.
 func (p *Policy) RunOnce(ctx context.Context) {
 	for _, b := range *p.breakers.Load() {
 		if b.claimProbe() {

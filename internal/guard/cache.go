@@ -11,24 +11,22 @@ import (
 
 // When a poll is answered from the cache, in milliseconds.
 const (
-	// apart is how far the polls of one visitor are from each other at the store,
-	// whatever the visitor does: below the shortest period that is ever told, by
-	// what a clock that runs fast may be early.
+	// apart is the shortest time between two polls of one visitor that reach the store. It is 25 ms less than the
+	// shortest period that is ever told, since the clock of a client may run fast.
 	apart = window.MinAppointmentMillis/2 - 25
-	// leastEarly and earlyPart say how early a poll is in time: by a tenth of the
-	// period, at least 50 ms. Timers are inexact, and Retry-After is rounded.
+	// leastEarly and earlyPart: a poll is in time if it comes early by at most one earlyPart-th of the period or by
+	// leastEarly, whichever is more. Timers are inexact, and Retry-After is rounded.
 	leastEarly = 50
 	earlyPart  = 10
-	// releasedEvery is how often one whose turn is near is let through ahead of the
-	// time told: slots open when others do not come, and the impatient may fill them.
+	// releasedEvery is how often a released visitor's poll is let through ahead of its time: slots open when others
+	// do not come, and early polls may fill them.
 	releasedEvery = 1_000
-	// admittedEvery is how often the store is asked about one who is in, or gone.
+	// admittedEvery is how often the store is asked about a visitor who is admitted or gone.
 	admittedEvery = 1_000
-	// tooLate is by how much the next poll may miss its time: what the stores
-	// allow, less a bad network.
+	// tooLate is by how much a poll may miss its time: the grace of the stores, less 250 ms for a slow network.
 	tooLate = window.GraceMillis - 250
-	// overlap is how far apart two calls began that may have been under way at the
-	// same time, and so may be answered in either order.
+	// overlap: two calls that began less than this apart may have been under way at the same time. Then the store may
+	// have answered them in either order.
 	overlap = 1_000
 )
 
@@ -52,34 +50,34 @@ const (
 // entry is what is remembered of one visitor, in 64 bytes.
 type entry struct {
 	id line.ID
-	// asked is when the store was last asked, before it answered. Milliseconds on
-	// the guard's clock.
+	// asked is when the latest call to the store began, in milliseconds on the guard's clock.
 	asked int64
-	// place is where one who waits stands: the arrival, in microseconds.
+	// place is the arrival of a waiting visitor, in microseconds.
 	place int64
-	// due is when one who waits was last told to come, by the store.
+	// due is when the store last told a waiting visitor to poll again, on the guard's clock.
 	due int64
-	// low and high are the range of the estimate, as c.
+	// low and high are the range of the estimate, in milliseconds.
 	low, high uint32
-	// What these hold depends on the kind: see their methods.
+	// What a, b and c hold depends on the kind. Waiting: the position, the total, and the estimate in milliseconds.
+	// Admitted: the time of admission in a and b, the life of the pass in c. Gone: the arrival in a and b.
 	a, b, c uint32
-	// zone is the generation of the zone that the answer was of.
+	// zone is the generation of the zone when the answer came.
 	zone uint32
-	// period is what was told, from asked on. 0: the store is being asked.
+	// period is how long the visitor was told to wait, in milliseconds from asked on. 0: the store is being asked.
 	period uint16
 	// seen is when the visitor was last here, in milliseconds after asked.
 	seen uint16
 	kind kind
 	// reason is why the estimate moved.
 	reason line.Reason
-	// early: this visitor has come ahead of time before.
+	// early: this visitor has polled before its time.
 	early bool
 	// crossed: two calls for the visitor are under way.
 	crossed bool
 }
 
-// pollCache holds the latest answer to each visitor. It has a fixed size. Of more visitors
-// than fit, those are forgotten who always came in time, and of these, who is due first.
+// pollCache holds the latest answer to each visitor. It has a fixed size. When it is full, visitors who always came in
+// time are forgotten first, and of these the one who is due first.
 type pollCache struct {
 	table []place
 	locks [stripes]stripe
@@ -87,8 +85,8 @@ type pollCache struct {
 
 type place [ways]entry
 
-// stripe guards some places. It fills a line of the processor's cache, lest two
-// that are next to each other be fought over.
+// stripe guards some places. It fills a line of the processor's cache, so that two neighbouring locks do not slow each
+// other down (false sharing).
 type stripe struct {
 	sync.Mutex
 	_ [56]byte
@@ -96,7 +94,7 @@ type stripe struct {
 
 func newPollCache() *pollCache { return &pollCache{table: make([]place, places)} }
 
-// at returns where the visitor is, if anywhere, and the lock to hold meanwhile.
+// at returns the place in which a visitor's entry is, if there is one, and the lock to hold while it is used.
 func (c *pollCache) at(id line.ID) (*place, *stripe) {
 	// Ids are random, or hashes; nobody can choose one.
 	n := binary.LittleEndian.Uint64(id[:]) * 0x9e3779b97f4a7c15 >> 32
@@ -112,7 +110,7 @@ func (p *place) find(id line.ID) *entry {
 	return nil
 }
 
-// room returns the visitor's entry, or the one to write it over.
+// room returns the visitor's entry, or else the entry that may be overwritten with the least loss.
 func (p *place) room(id line.ID, now int64) *entry {
 	var worst *entry
 	least := int64(math.MaxInt64)
@@ -128,7 +126,7 @@ func (p *place) room(id line.ID, now int64) *entry {
 	return worst
 }
 
-// worth is how much would be lost with the entry.
+// worth is how much the loss of the entry would cost: the higher, the more.
 func (e *entry) worth(now int64) int64 {
 	left := e.asked + int64(e.period) - now
 	switch {
@@ -143,8 +141,8 @@ func (e *entry) worth(now int64) int64 {
 	}
 }
 
-// early returns what is known of a visitor, if anything, and whether the poll came
-// ahead of its time. If not, the store is expected to be asked at once.
+// early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
+// ask the store at once.
 func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, early bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
@@ -181,14 +179,12 @@ func (e *entry) passes(z *cachedZone, p line.Place, now int64) bool {
 	case p.ArrivedAtMicros <= z.edge.Load() && since >= releasedEvery:
 		return true
 	}
-	// Who goes on in this rhythm would next come too late: of these, the one that
-	// is a little early is the better.
+	// A visitor who goes on in this rhythm would come too late next time. So the early poll is let through.
 	rhythm := since - int64(e.seen)
 	return rhythm > left+tooLate
 }
 
-// ask notes that the store is being asked. If it does not answer, the visitor may
-// ask again.
+// ask notes that the store is being asked. If the store does not answer, a later poll may ask it again.
 func (e *entry) ask(now int64) {
 	if e.kind == waiting {
 		e.c, e.low, e.high = uint32(e.left(e.c, now)), uint32(e.left(e.low, now)), uint32(e.left(e.high, now))
@@ -198,8 +194,8 @@ func (e *entry) ask(now int64) {
 	e.asked, e.seen = now, 0
 }
 
-// left is what is left of a wait now: as told, less the time that has passed.
-// One that says "not today" stays so; while the zone is on hold all do.
+// left returns what is left of an estimate now, in milliseconds: as told, less the time that has passed. The highest
+// estimate does not fall, and none does while the zone is on hold.
 func (e *entry) left(told uint32, now int64) int64 {
 	if told == window.MaxEstimateMillis || e.reason == line.OnHold {
 		return int64(told)
@@ -207,9 +203,8 @@ func (e *entry) left(told uint32, now int64) int64 {
 	return max(0, int64(told)-(now-e.asked))
 }
 
-// vouch has a token that is older than what the visitor was told say when it was
-// told to poll: this server knows. So who keeps its first token is believed as one who
-// keeps the newest, by the servers that it polls.
+// vouch gives a place from an older token the time at which this server knows the visitor to be due. So a visitor who
+// always shows its first token counts as fresh as one who shows the newest, on the servers that it polls.
 func (e *entry) vouch(z *cachedZone, p line.Place) line.Place {
 	if due := e.due + z.ahead.Load(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
 		p.DueMillis, p.Epoch = due, z.epoch.Load()
@@ -217,11 +212,11 @@ func (e *entry) vouch(z *cachedZone, p line.Place) line.Place {
 	return p
 }
 
-// arrived is the place of one who is gone.
+// arrived returns what a and b hold: the arrival of a visitor who is gone, or the time of an admission.
 func (e *entry) arrived() int64 { return int64(e.a)<<32 | int64(e.b) }
 
-// answer is what the store said, as it is now. ahead is by how much the store's clock is
-// ahead of the guard's.
+// answer returns what the store said, less the time that has passed since. ahead is by how many milliseconds the
+// store's clock is ahead of the guard's.
 func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
 	a := line.Answer{Place: p, Early: true, State: line.State{NowMillis: now + ahead}}
 	switch e.kind {
@@ -241,8 +236,7 @@ func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
 	return a
 }
 
-// keep remembers what the store answered to a visitor who was there at a time. The
-// place is the one that was asked for.
+// keep remembers what the store answered to a call that began at asked. p is the place that the call was about.
 func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
@@ -251,7 +245,7 @@ func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int6
 	n := entry{id: p.ID, asked: asked, zone: z.generation.Load()}
 	known := e.kind != nobody && e.id == p.ID
 	if known && e.kind == gone && e.asked >= asked && e.arrived() == p.ArrivedAtMicros {
-		return // left meanwhile
+		return // the visitor left while the call was under way
 	}
 	switch {
 	case a.Status == line.Waiting && a.Position <= math.MaxUint32:
@@ -285,9 +279,8 @@ func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int6
 	*e = n
 }
 
-// follows reports whether the next answer is to take the place of the one that is
-// remembered. Of two calls that were under way together, nobody knows which the store
-// answered first: the lower position is the later one.
+// follows reports whether the next answer is to replace the remembered one. Of two calls that were under way together,
+// nobody knows which one the store answered first. Positions never rise, so the lower one is the later.
 func follows(next, e *entry) bool {
 	if e.asked > next.asked {
 		e.a = nearer(e.a, next.a)
@@ -299,7 +292,7 @@ func follows(next, e *entry) bool {
 	return true
 }
 
-// nearer is the lower of two positions, of which 0 is none: people gathered.
+// nearer returns the lower of two positions. 0 is no position: people gathered.
 func nearer(a, b uint32) uint32 {
 	if a == 0 || b == 0 {
 		return max(a, b)

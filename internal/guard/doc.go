@@ -13,31 +13,26 @@
 //
 // # Early polls
 //
-// Who polls before the time that it was told gets the answer that it has already:
-// the same position and total, the estimate and the period less what has passed.
-// So whoever asks early is told what a patient visitor has on the screen at that
-// moment, and it costs the store nothing. Let through ahead of time are
+// A visitor who polls before the time that it was told gets its last answer again: the same position and total, the
+// estimate and the period less the time that has passed. So it is told what a patient visitor has on the screen at that
+// moment, and that costs the store nothing. These polls are let through before their time:
 //
-//   - the last poll before it would be late: a client that polls in a rhythm of its
-//     own is let through on the beat before its time, if the one after would miss it
-//     by more than the stores allow;
-//   - those who are released, once a second: a slot opens whenever somebody else
-//     does not come;
-//   - everybody, once, after a change of the zone's mode, limit, window, burst or
-//     idle timeout; and always in mode open.
+//   - the last early poll of a client that polls in a rhythm of its own, if its next poll would be later than the
+//     stores allow;
+//   - one poll a second of each released visitor: a slot opens whenever somebody else does not come;
+//   - one poll of every visitor after a change of the zone's mode, limit, window, burst or idle timeout; and all polls
+//     in mode open.
 //
-// A poll that is let through holds off others of the same visitor for 200 ms, so
-// that a hundred at once ask the store once. Who is in, or gone, is answered from
-// memory for a second.
+// After a poll that went to the store, further polls of that visitor are answered from memory for apart (100 ms), so
+// that a hundred at once ask the store once. A visitor who is admitted or gone is answered from memory for a second.
 //
 // # What is remembered
 //
-// 262,144 visitors in a table of 17 MB, which does not grow (cache.go). Of more
-// than that, those are forgotten who always came in time; an early poll of theirs
-// then goes to the store. The cache is this server's own. Visitors whose polls go
-// to several servers and are early may so be told again a place that is up to a
-// period old, and the polls of such a one pass each server once a period.
+// The cache holds 262,144 visitors in a table of 17 MB, which does not grow (cache.go). When it is full, visitors who
+// always came in time are forgotten first: an early poll of theirs then goes to the store. Each server has its own
+// cache. So a visitor whose early polls go to several servers may be told a position that is up to a period old, and
+// reaches the store once a period through each server.
 //
-// The stores remove whoever is missed for the idle timeout after the time told, so
-// that polls which they do not see before then cost nobody the place (G4).
+// The stores sweep a visitor only if no poll comes for the idle timeout after the time that the visitor was told. So
+// early polls that they do not see cost nobody the place (G4).
 package guard

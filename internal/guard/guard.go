@@ -13,34 +13,32 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Limiter decides.
+// Limiter decides whether a client is within its limits. *limiter.Limiter does.
 type Limiter interface {
 	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
 }
 
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
-	// JoinUnlimited counts one join that no address was counted for, by the reason:
-	// one of Reasons.
+	// JoinUnlimited counts one join that was not limited by address. reason is one of Reasons.
 	JoinUnlimited(reason string)
-	// ForwardedRefused counts one join that was refused by its address and says that
-	// it was forwarded, by a proxy that is not trusted: perhaps one of ours.
+	// ForwardedRefused counts one join that was refused by its address although a header says that a proxy forwarded
+	// it. The proxy is not among the trusted ones, but may be the operator's.
 	ForwardedRefused()
 }
 
 // Options of a Guard. Lines, Remembered and Limiter are required.
 type Options struct {
-	// Lines is asked for what the guard does not know.
+	// Lines is the next link of the chain.
 	Lines store.Lines
 	// Remembered returns a zone's settings without asking the store, if they are
 	// known.
 	Remembered func(zoneID string) (zone.Settings, bool)
-	// Limiter has the policies.
+	// Limiter decides by the guard's policies.
 	Limiter Limiter
 	// Trusted are the networks of the proxies in front.
 	Trusted []netip.Prefix
-	// Backends are the networks of those who join for their users, and are believed
-	// what the body says of them.
+	// Backends are the networks of services that join for their users. The clientIp in their requests is believed.
 	Backends []netip.Prefix
 	// Meter may be nil.
 	Meter Meter
@@ -53,7 +51,7 @@ type Options struct {
 // Guard is the first link of the chain: the rooms ask it. Its methods may be called from
 // any number of goroutines.
 type Guard struct {
-	store.Viewer // who only looks is not guarded
+	store.Viewer // calls that only look are not guarded
 	visitors     store.Visitors
 
 	zones    *zones
@@ -66,11 +64,10 @@ type Guard struct {
 	now      func() time.Time
 	epoch    time.Time
 
-	// warnedPrivate: the log says that joins come from addresses that are nobody's;
-	// warnedSilent, that a proxy of ours does not say for whom it asks.
+	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
+	// already that a trusted proxy does not say for whom it asks.
 	warnedPrivate, warnedSilent atomic.Bool
-	// warnedForwarded is when the log last said that forwarded joins are refused, on
-	// the guard's clock.
+	// warnedForwarded is when the log last said that forwarded joins are refused, in milliseconds on the guard's clock.
 	warnedForwarded atomic.Int64
 }
 

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	// spread is over how long those are sent away, in milliseconds, who are refused
-	// by their address in one moment: a class that is told the same second would come
-	// back in it, for the one permit that is there by then.
+	// spread is the random time, in milliseconds, that is added when a join is refused by its address. A school class
+	// behind one address would else come back in the same second, when there is one permit.
 	spread = 3_000
 	// warnEvery is how often the log may say that forwarded joins are refused, in
 	// milliseconds.
@@ -27,15 +26,14 @@ const (
 
 // The reasons why no address is counted for a join.
 const (
-	// ReasonPrivate: it came from an address that is no subscriber's: of this
-	// machine, a private network, or none at all. A balancer may be behind it.
+	// ReasonPrivate: the join came from an address that is no subscriber's: of this machine, of a private network, or
+	// none at all. It may be that of a balancer.
 	ReasonPrivate = "private"
-	// ReasonTrusted: it came from a trusted proxy, or from a backend that is believed,
-	// which does not say for whom.
+	// ReasonTrusted: the join came from a trusted proxy or backend, which does not say for whom it asks.
 	ReasonTrusted = "trusted"
 )
 
-// Reasons are all of them.
+// Reasons are all reasons.
 var Reasons = []string{ReasonPrivate, ReasonTrusted}
 
 // Newcomer is one who asks for a place.
@@ -45,15 +43,13 @@ type Newcomer struct {
 	ZoneID, ClientID string
 	// Address is where the request came from, as the trusted proxies tell.
 	Address string
-	// ClientIP is what the body says; empty, or an address. It counts where Address is
-	// a backend's that is believed, and nowhere else.
+	// ClientIP is the clientIp of the body: empty, or an address. It counts only if Address is in Backends.
 	ClientIP string
-	// Forwarded: there is a header that a proxy writes.
+	// Forwarded: the request has a header that proxies write.
 	Forwarded bool
 }
 
-// Admits returns nil for a newcomer who may ask for a place; a *RefusedError; or ctx's
-// error, if that ended first.
+// Admits returns nil for a newcomer who may ask for a place, else a *RefusedError; or ctx's error if ctx ended first.
 func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	if n.ClientID != "" {
 		v, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
@@ -85,8 +81,8 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	return nil
 }
 
-// byAddress are the questions about an address. The zone's comes first: a refusal takes
-// nothing of what the address may have elsewhere.
+// byAddress returns the questions about an address. That about the zone comes first: if it is refused, the join takes
+// nothing of what the address may have in other zones.
 func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
 	all := make([]limiter.Question, 0, 2)
 	if settings, known := g.zones.remembered(zoneID); known {
@@ -97,8 +93,8 @@ func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
 	return append(all, limiter.Question{Policy: JoinsAddress, Key: address.Key(from)})
 }
 
-// flood refuses a poll ahead of its time that is one of too many. Until the time
-// that it was told, there is nothing new for it.
+// flood returns a *RefusedError for an early poll if the visitor sends too many. The time to come back is that of the
+// last answer, since there is nothing new before.
 func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
@@ -119,14 +115,13 @@ func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, e
 	case ctx.Err() != nil:
 		return limit.Verdict{}, ctx.Err()
 	case !errors.Is(err, limiter.ErrPolicyUnknown):
-		// A cost of 1 and these keys are always in range: the guard does not stand
-		// or fall with what else there may be.
+		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
 		g.log.ErrorContext(ctx, "guard: a limit could not be checked", "policy", q.Policy, "error", err)
 	}
 	return limit.Verdict{Allowed: true}, nil
 }
 
-// counted returns the address that a join counts for, if any.
+// counted returns the address that a join counts for; ok is false if there is none.
 func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
 	a, err := netip.ParseAddr(n.Address)
 	a = a.Unmap().WithZone("")
@@ -168,7 +163,7 @@ func public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
 }
 
-// warnOfForwarded says that those behind one address are refused who may be many.
+// warnOfForwarded logs that joins behind one address are refused, which may be those of many visitors.
 func (g *Guard) warnOfForwarded(from, policy string) {
 	now, last := g.millis(), g.warnedForwarded.Load()
 	if now-last >= warnEvery && g.warnedForwarded.CompareAndSwap(last, now) {
@@ -178,7 +173,7 @@ func (g *Guard) warnOfForwarded(from, policy string) {
 	}
 }
 
-// clientKey is the key of a clientId, which may be longer than a key.
+// clientKey returns the limiter's key for a clientId. A clientId too long for a key is hashed.
 func clientKey(zoneID, clientID string) string {
 	key := "client:" + zoneID + "/" + clientID
 	if len(key) > limiter.MaxKey {

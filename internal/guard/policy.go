@@ -9,7 +9,7 @@ import (
 const (
 	// JoinsAddress counts joins by the address that they come from.
 	JoinsAddress = "joins-address"
-	// JoinsZone counts joins by the address and the zone: an address's share of it.
+	// JoinsZone counts joins by the address and the zone: it limits an address's share of the zone.
 	JoinsZone = "joins-zone"
 	// JoinsClient counts joins by clientId.
 	JoinsClient = "joins-client"
@@ -17,19 +17,18 @@ const (
 	PollsToken = "polls-token"
 )
 
-// What an address may have of a zone besides the rules of JoinsZone.
+// Bounds of what JoinsZone, scaled to a zone, grants an address.
 const (
-	// fewest join at once whatever the zone's limit: a family, a small office.
+	// fewest is how many may always join at once from one address: a family, a small office.
 	fewest = 10
-	// partOfWaiting: an address gets a fifth of maxWaiting at once, at most.
+	// partOfWaiting: an address gets at most one partOfWaiting-th of maxWaiting at once.
 	partOfWaiting = 5
-	// stalledMinutes: a zone that holds everybody is taken for one that lets all its
-	// maxWaiting in within an hour.
+	// stalledMinutes: a zone with perMinute 0 is scaled as if it let maxWaiting visitors in within this time.
 	stalledMinutes = 60
 )
 
-// shareOf fits JoinsZone to a zone. It is not ok for a zone that has nothing to have a
-// share of: one that lets everybody in, or has neither a limit nor a bound.
+// shareOf returns how JoinsZone is scaled to a zone. ok is false for a zone that is not shared out: it lets everybody
+// in, or has perMinute 0 and no maxWaiting.
 //
 // Since an address gets permits as the line moves, what it holds of a full line stays
 // near the rule's part of maxWaiting.
@@ -49,13 +48,11 @@ func shareOf(s zone.Settings) (by limit.Scale, ok bool) {
 
 // Policies returns the guard's policies as they are made when absent.
 //
-// An address may be a school's, an office's or a mobile network's: 1,000 join at
-// once, and 10 a second after that, up to 6,000 in an hour. Who repeats a join, for
-// want of an answer or because the app was started again, does so 10 times at once
-// and 20 times a minute. Of a zone that lets 600 in a minute, an address gets half of
-// what a window of 6 s lets in at once, and a fifth of what it lets in after that; of
-// others in proportion (shareOf). A client that polls twice a second whatever it is told is
-// answered, one that polls ten times a second is told to stop.
+// An address may be a school's, an office's or a mobile network's: it may join 1,000 times at once and 10 times a second
+// after that, up to 6,000 times in an hour. A clientId may join 10 times at once and 20 times a minute: an answer may be
+// lost, or the app started again. In a zone with 600 a minute, an address gets half of what a window of 6 s lets in at
+// once, and a fifth of what the zone lets in after that; in other zones in proportion (shareOf). A client that polls
+// twice a second is answered, whatever it was told; one that polls ten times a second is refused.
 func Policies() []limit.Policy {
 	return []limit.Policy{
 		{

@@ -23,8 +23,8 @@ func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 	return a, nil
 }
 
-// Poll passes a poll on whose time has come, and answers others from memory. It
-// returns a *RefusedError to a flood of those.
+// Poll passes on a poll whose time has come, and answers an early one from memory. A visitor who sends too many early
+// polls gets a *RefusedError.
 func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	now := g.millis()
 	z := g.zones.of(zoneID, now)
@@ -45,7 +45,7 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	return a, nil
 }
 
-// Leave gives a place up. Repeated at once, it is answered from memory.
+// Leave gives a place up. A repetition within a second is answered from memory.
 func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z := g.zones.of(zoneID, g.millis())
 	if z != nil && g.polls.left(z, p, g.millis()) {
@@ -61,8 +61,7 @@ func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return nil
 }
 
-// heard remembers an answer of the store to one who was there at a time; z is nil for
-// a zone that was not known then.
+// heard remembers the store's answer to a call that began at asked. z is nil if the zone was not known then.
 func (g *Guard) heard(zoneID string, z *cachedZone, p line.Place, a *line.Answer, asked int64) {
 	if z == nil {
 		if z = g.zones.look(zoneID, asked); z == nil {

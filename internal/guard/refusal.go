@@ -10,7 +10,7 @@ var ErrRefused = errors.New("guard: refused")
 
 // RefusedError is ErrRefused, with when to come back.
 type RefusedError struct {
-	// RetryMillis is in how many milliseconds.
+	// RetryMillis is in how many milliseconds to come back.
 	RetryMillis int64
 }
 

@@ -10,26 +10,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// lookEvery is how old the settings may be that the cache goes by, in
-// milliseconds. The registry reads them twice a second.
+// lookEvery is how old the settings that the cache goes by may be, in milliseconds. The registry reads them from the
+// store twice a second.
 const lookEvery = 100
 
 // cachedZone is what the guard knows of one zone.
 type cachedZone struct {
 	id string
-	// generation is another one after each change that concerns those who wait. No
-	// two zones have the same.
+	// generation changes with each change of settings that concerns those who wait. No two zones have the same.
 	generation atomic.Uint32
-	// edge is the furthest that answers have told: whoever arrived up to it is
-	// released.
+	// edge is the furthest edge that answers have told, in microseconds: whoever arrived up to it is released.
 	edge atomic.Int64
-	// ahead is by how much the store's clock is ahead of the guard's, in milliseconds,
-	// and epoch that of the zone's data.
+	// ahead is by how many milliseconds the store's clock is ahead of the guard's. epoch is that of the zone's data.
 	ahead atomic.Int64
 	epoch atomic.Uint32
 	// open: everybody is let in.
 	open atomic.Bool
-	// looked is when the settings were, on the guard's clock.
+	// looked is when the settings were last looked up, on the guard's clock.
 	looked atomic.Int64
 	// pace is guarded by the mutex of zones.
 	pace pace
@@ -45,7 +42,7 @@ func paceOf(s zone.Settings) pace {
 	return pace{s.Mode, s.PerMinute, s.WindowSeconds, s.Burst, s.IdleTimeoutSeconds}
 }
 
-// zones are those that answers have come from.
+// zones are the zones from which answers have come.
 type zones struct {
 	remembered func(zoneID string) (zone.Settings, bool)
 	// all is replaced, never changed; mu guards its replacement.
@@ -106,7 +103,7 @@ func (s *zones) drop(z *cachedZone) {
 	s.all.Store(&next)
 }
 
-// failed takes in an error of the store.
+// failed takes in an error of the store: a zone that does not exist is forgotten.
 func (s *zones) failed(zoneID string, err error) {
 	if !errors.Is(err, line.ErrZoneUnknown) && !errors.Is(err, line.ErrZoneDeleted) {
 		return
@@ -116,7 +113,7 @@ func (s *zones) failed(zoneID string, err error) {
 	s.drop((*s.all.Load())[zoneID])
 }
 
-// learn takes in what an answer says of the zone, to one who was there at a time.
+// learn takes in what the answer to a call that began at asked says of the zone.
 func (z *cachedZone) learn(s *line.State, asked int64) {
 	if s.NowMillis == 0 {
 		return // let in without the store

@@ -6,8 +6,8 @@ import "errors"
 
 // Errors of a store. Compare with errors.Is.
 var (
-	// ErrZoneUnknown: the store has no such zone, and did not delete it
-	// lately. If a server remembers the zone, the store has lost it.
+	// ErrZoneUnknown: the store has no such zone, and knows of no recent deletion of it. If a server remembers the
+	// zone, the store has lost it.
 	ErrZoneUnknown = errors.New("line: zone unknown")
 	// ErrZoneDeleted: an operator deleted the zone; it must not be put back.
 	ErrZoneDeleted = errors.New("line: zone deleted")
@@ -17,8 +17,7 @@ var (
 	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
 	// of the call's effect; repeating it is safe.
 	ErrStoreUnavailable = errors.New("line: store unavailable")
-	// ErrFormat: a newer version has written what is kept, in a format that this
-	// one does not know. Nothing was changed.
+	// ErrFormat: a newer version has written the data, in a format that this version does not know. Nothing was changed.
 	ErrFormat = errors.New("line: data of a newer format")
 	// ErrSecrets: servers that use the store have other secrets than this one.
 	// Each would refuse the tokens of the other.
@@ -30,27 +29,25 @@ var (
 // memory where a UUID's 36 characters cost 48.
 type ID [8]byte
 
-// Place is what a token carries: who, and since when (Unix microseconds, on
-// the store's clock; strictly increasing within a zone's data). ID and
-// ArrivedAtMicros name the place. Epoch and DueMillis say how fresh the token is;
-// they matter only where a place is unknown, and may have been lost.
+// Place is what a token carries. ID and ArrivedAtMicros name the place; the arrival is in Unix microseconds on the
+// store's clock, strictly increasing within a zone's data. Epoch and DueMillis say how fresh the token is; they matter
+// only if the store does not know the place, and may have lost it.
 type Place struct {
 	ID              ID
 	ArrivedAtMicros int64
-	// Epoch is that of the zone's data when the token was signed: see State. 0 for
-	// a token of a line that was begun with tokens of version 1.
+	// Epoch is that of the zone's data when the token was signed: see State. It is 0 in a token of a line that was
+	// begun with tokens of version 1.
 	Epoch uint32
-	// DueMillis is when the visitor was told to poll again, Unix milliseconds on
-	// the store's clock: nobody is swept before that and the idle timeout. 0 where
-	// nothing vouches for the place: the visitor was admitted.
+	// DueMillis is when the visitor was told to poll again, in Unix milliseconds on the store's clock. Nobody is swept
+	// before the idle timeout has passed after that time. It is 0 if the visitor was admitted: then the place must
+	// not be put back.
 	DueMillis int64
-	// ScoreMicros is where a place stands that a draw has given, in place of its arrival; 0
-	// for one that stands where it arrived. No token carries it, and no answer: whoever
-	// asks a store works it out (event.Draw).
+	// ScoreMicros is where a draw has placed the visitor in the line, in place of its arrival; 0 without a draw. No
+	// token and no answer carries it: the caller of a store computes it (event.Draw).
 	ScoreMicros int64
 }
 
-// StandsAtMicros is where the place stands in the line.
+// StandsAtMicros returns where the place stands in the line: the score that a draw gave, else the arrival.
 func (p Place) StandsAtMicros() int64 {
 	if p.ScoreMicros > 0 {
 		return p.ScoreMicros
@@ -58,11 +55,11 @@ func (p Place) StandsAtMicros() int64 {
 	return p.ArrivedAtMicros
 }
 
-// Departure is a place that is no more: its visitor left, or was admitted. Servers
-// remember the latest, and tell them to a store that may have lost them.
+// Departure is a place that is gone because its visitor left or was admitted. Servers remember the latest departures, and
+// tell them to a store that may have lost them.
 type Departure struct {
 	Place Place
-	// AdmittedAtMillis is 0 for one who left.
+	// AdmittedAtMillis is when the visitor was admitted; 0 if the visitor left.
 	AdmittedAtMillis int64
 }
 
@@ -83,8 +80,8 @@ const (
 	Closed
 	// Full: no place was taken, maxWaiting wait already.
 	Full
-	// Undrawn: people gather for a draw, and the call had no score of it. No place was
-	// taken or put back: whoever asked has to read the zone's settings anew.
+	// Undrawn: people gather for a draw, and the call had no score from it. No place was taken or put back. The caller
+	// has to read the zone's settings anew.
 	Undrawn
 )
 
@@ -107,23 +104,22 @@ type Answer struct {
 	Status Status
 	// Place is the visitor's; not set when Gone, Closed or Full.
 	Place Place
-	// Position is 1 for the next, and 0 while people gather. While Waiting only. Exact up to 51,200; beyond
-	// that a store may answer up to 511 too high, but never higher than before.
+	// Position is 1 for the next, and 0 while people gather. While Waiting only. It is exact up to 51,200. Beyond that
+	// a store may answer up to 511 too high, but never higher than before.
 	Position int64
 	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
 	EstimateMillis int64
-	// LowMillis and HighMillis hold the real wait four times of five; both 0 where that is
-	// not known. Reason is why the estimate moved. While Waiting only. No store says these:
-	// package estimate does.
+	// LowMillis and HighMillis are a range that holds the real wait four times out of five; both are 0 if it is not
+	// known. Reason is why the estimate moved. While Waiting only. Package estimate sets these, not the stores.
 	LowMillis, HighMillis int64
 	Reason                Reason
-	// PeriodMillis is when to poll again. While Waiting only.
+	// PeriodMillis is in how many milliseconds to poll again. While Waiting only.
 	PeriodMillis int64
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds. When admitted only.
 	AdmittedAtMillis, ExpiresAtMillis int64
-	// AheadMillis is by how much the zone's clock, on which these are, was ahead of the
-	// store's at the admission: it is, for a while, where that was set back. As long as
-	// that is not set again, it is the same for the same admission. When admitted only.
+	// AheadMillis is by how much the zone's clock, on which these two times are, was ahead of the store's at the
+	// admission. It is not 0 for a while after the store's clock was set back. Until that is set back anew, repeated
+	// calls get the same value for the same admission. When admitted only.
 	AheadMillis int64
 	// Restored: the store had lost this place and has put it back.
 	Restored bool
@@ -133,16 +129,15 @@ type Answer struct {
 	// Early: the poll came before its time, and a server answered it from memory.
 	// Of State, only Waiting and NowMillis are set.
 	Early bool
-	// Remembered: the visitor waits far from the front, and a server answered by what the
-	// store had said at most a second before. State is of then, but for NowMillis. It does
-	// not say that the store is there.
+	// Remembered: the visitor waits far from the front, and a server answered from what the store had said at most a
+	// second before. All of State but NowMillis is from then. The answer does not show that the store is there.
 	Remembered bool
 	// State is the zone as the call left it.
 	State State
 }
 
-// Renew has the place's token say how lately its visitor was in the line, by the
-// state and the period of the same answer.
+// Renew sets the place's Epoch and DueMillis from the state and the period of the same answer, so that the token made
+// from it says how lately its visitor was in the line.
 func (a *Answer) Renew() {
 	switch a.Status {
 	case Waiting:
@@ -161,64 +156,60 @@ type State struct {
 	EdgeMicros int64
 	// LastArrivalMicros is the newest arrival the zone has given out.
 	LastArrivalMicros int64
-	// Waiting is how many are in the line; Released of them have arrivals at
-	// or before the edge; Live of those have not missed their appointment.
-	// Overdue is Released - Live.
+	// Waiting is how many are in the line. Released is how many of those have arrivals at or before the edge. Live is
+	// how many of the released have not missed their appointment. Released - Live are overdue.
 	Waiting, Released, Live int64
-	// InWindow and InMinute count admissions in the last window and the last
-	// 60 s, lost ones that may have been included; WindowLimit is the most
-	// that InWindow may reach (Burst apart).
+	// InWindow and InMinute count admissions in the last window and the last 60 s, phantoms included. WindowLimit is
+	// the most that InWindow may reach, without the burst.
 	InWindow, InMinute, WindowLimit int64
-	// EdgePassed of those whom the edge reached lately, EdgeLive were there.
+	// EdgePassed is how many visitors the edge reached lately. EdgeLive is how many of those were there.
 	EdgePassed, EdgeLive int64
-	// Epoch tells the zone's data from those of another zone of that name: of one
-	// that was deleted, of another installation, or of one whose loss nobody
-	// remembers. It is the Unix second in which the data began. 0 while a line goes
-	// on that was begun with tokens of version 1.
+	// Epoch tells the zone's data from other data under the same name: of a zone that was deleted, of another
+	// installation, or of a zone whose loss nobody remembers. It is the Unix second in which the data began. It is 0 in
+	// a line that was begun with tokens of version 1.
 	Epoch uint32
-	// LostAtMillis is when the store last noticed that it may have lost something.
-	// A server to which it is news tells the store the departures it remembers.
+	// LostAtMillis is when the store last noticed that it may have lost data. A server that has not heard of this loss
+	// before tells the store the departures that it remembers.
 	LostAtMillis int64
-	// While people gather for an event or are settled, OpensAtMillis is when the first are
-	// let in, and SettlesAtMillis when positions are told; both 0 at other times.
+	// OpensAtMillis is when the first visitors of an event are let in, SettlesAtMillis is when positions are told. Both
+	// are 0 except while people gather or are settled.
 	SettlesAtMillis, OpensAtMillis int64
 }
 
-// Gathers reports whether nobody hears of a position.
+// Gathers reports whether people gather for an event: then nobody is told a position.
 func (s *State) Gathers() bool { return s.NowMillis < s.SettlesAtMillis }
 
 // Stats is what operators see of a zone.
 type Stats struct {
 	State  State
 	Totals Totals
-	// EstimateMillis is the wait of one who joins now. LowMillis and HighMillis hold it four times of five;
-	// both 0 where that is not known. No store says these two: see Answer.
+	// EstimateMillis is the expected wait of a visitor who joins now. LowMillis and HighMillis are its range, as in
+	// Answer: the stores do not set these two.
 	EstimateMillis, LowMillis, HighMillis int64
-	// MostInSecond is the most admissions in any 1,000 ms that ended in this minute of
-	// the zone's clock or the one before. What a lost log held is not among them.
+	// MostInSecond is the most admissions in any 1,000 ms that ended in this minute of the zone's clock or in the
+	// minute before. Phantoms are not counted.
 	MostInSecond int64
-	// Waits count the admitted by how long they had waited since the arrival
-	// in their token, those let straight in included, since the zone's data
-	// began. The index is window.WaitBucket's; the last is not 0.
+	// Waits counts admissions since the zone's data began, by how long the visitor had waited since the arrival in its
+	// token. Visitors who were let straight in are included. The index is that of window.WaitBucket. The last count
+	// is not 0.
 	Waits []int64
 }
 
-// Memory is what a server remembers of a zone's line, to hand to a store that
-// lost it. The zero value is right for a zone that nobody remembers: then any
-// epoch will do, and only tokens that are fresh now.
+// Memory is what a server remembers of a zone's line, for a store that lost it. The zero value is right for a zone that
+// nobody remembers: then a place of any epoch is put back, if its token is fresh now.
 type Memory struct {
-	// Epoch is State's. 0 with a SeenAtMillis is that of a line that was begun
-	// with tokens of version 1, which do not say how fresh they are.
+	// Epoch is that of State. If it is 0 and SeenAtMillis is not, the line was begun with tokens of version 1, which
+	// do not say how fresh they are.
 	Epoch uint32 `json:"epoch,omitempty"`
-	// SeenAtMillis is until when the line is known to have stood, Unix milliseconds.
-	// Whoever was due more than the idle timeout before that is not put back.
+	// SeenAtMillis is until when the line is known to have stood, in Unix milliseconds. A visitor who was due more than
+	// the idle timeout before that is not put back.
 	SeenAtMillis int64 `json:"seenAtMillis,omitempty"`
 	// EdgeMicros lets those who were released before the loss go first.
 	EdgeMicros int64 `json:"edgeMicros"`
-	// LastArrivalMicros bounds whose places may be put back.
+	// LastArrivalMicros is the newest known arrival that was given out. It bounds which places may be put back.
 	LastArrivalMicros int64 `json:"lastArrivalMicros"`
-	// MadeBy is who makes a zone that the store never had, as far as is known:
-	// zone.ByConfig. Empty for one that is put back, which is no change.
+	// MadeBy is zone.ByConfig for a zone that the store, as far as is known, never had. It is empty for a zone that is
+	// put back, which is not recorded as a change.
 	MadeBy string `json:"-"`
 }
 

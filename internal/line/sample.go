@@ -1,61 +1,61 @@
 package line
 
-// Sample is what a store says of a zone's line, once a second, to those who estimate how
-// long people will wait. Times are those of the zone's clock.
+// Sample is what a store says of a zone's line, once a second, so that waits can be estimated from it. Times are in Unix
+// milliseconds or microseconds on the zone's clock.
 type Sample struct {
 	State State
 	// Pace is how many a minute enter from the line; 0 while the zone is on hold.
 	Pace int64
-	// FirstMillis is when the next slot opens, SlotMillis when that of the first who is not
-	// released is expected to, Unix milliseconds.
+	// FirstMillis is when the next slot opens. SlotMillis is when the slot of the first visitor who is not released is
+	// expected to open.
 	FirstMillis, SlotMillis int64
 	// Coming is the share of the live released who are expected to come, 0 to 1.
 	Coming float64
-	// Admitted is Totals's.
+	// Admitted is that of Totals.
 	Admitted int64
-	// FrontMicros is where the first of the live stands; where the edge is, if there are none.
+	// FrontMicros is where the first live visitor stands; the edge if nobody is live.
 	FrontMicros int64
-	// GraceMillis is how late a poll may be heard of whose visitor is there.
+	// GraceMillis is how late the sample may show the poll of a visitor who is there.
 	GraceMillis int64
-	// Line are some of those who wait, in order and evenly spread, at most as many
-	// as were asked for: all of them where there are no more.
+	// Line has some of those who wait, in order and evenly spread: at most as many as were asked for, and all if there
+	// are no more.
 	Line []Seen
 }
 
-// Seen is one who waits.
+// Seen is one visitor who waits.
 type Seen struct {
-	// StandsAtMicros is where it stands in the line.
+	// StandsAtMicros is where the visitor stands in the line.
 	StandsAtMicros int64
-	// PolledMillis is when it was last here, PeriodMillis how long it was told to wait then.
+	// PolledMillis is when the visitor last polled. PeriodMillis is how long it was told to wait then.
 	PolledMillis, PeriodMillis int64
 }
 
-// There reports whether the visitor has not missed the time it was told, as far as is known.
+// There reports whether the visitor has not missed the time at which it was told to poll, as far as is known.
 func (s *Sample) There(v *Seen) bool {
 	return v.PolledMillis+v.PeriodMillis+s.GraceMillis >= s.State.NowMillis
 }
 
-// Reason is why an estimate moved by more than what the line did by itself.
+// Reason is why an estimate moved by more than the line's own movement explains.
 type Reason uint8
 
 // The reasons.
 const (
-	// NoReason: it did not.
+	// NoReason: the estimate did not move so.
 	NoReason Reason = iota
-	// OnHold: nobody enters; the estimate is as if it went on now.
+	// OnHold: nobody enters. The estimate is what it would be if the zone went on now.
 	OnHold
-	// Resumed: it went on.
+	// Resumed: the zone went on after a hold.
 	Resumed
 	// Faster and Slower: an operator changed how many may enter.
 	Faster
 	Slower
-	// Recovering: the store lost something, and places come back.
+	// Recovering: the store lost data, and places come back.
 	Recovering
 )
 
 var reasons = [...]string{NoReason: "", OnHold: "on_hold", Resumed: "resumed", Faster: "faster", Slower: "slower", Recovering: "recovering"}
 
-// String is the reason as the API has it; "" for none.
+// String returns the reason as the API writes it; "" for NoReason.
 func (r Reason) String() string {
 	if int(r) < len(reasons) {
 		return reasons[r]
@@ -63,8 +63,8 @@ func (r Reason) String() string {
 	return ""
 }
 
-// SampleRank is which of those who wait is the i-th of n that are looked at: one in each of n parts
-// of the line, another each time.
+// SampleRank returns the rank in the line of the i-th of n visitors in a sample. There is one in each of n equal parts
+// of the line; which one changes with the time.
 func SampleRank(i, n, waiting, nowMillis int64) int64 {
 	from, to := i*waiting/n, (i+1)*waiting/n
 	return from + (nowMillis/97+i*7919)%(to-from)

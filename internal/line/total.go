@@ -5,30 +5,29 @@ import (
 	"unicode"
 )
 
-// Totals count what happened in a zone since its data began. TotalTable says of each
-// what it is called.
+// Totals count what happened in a zone since its data began. TotalTable has the name of each.
 type Totals struct {
 	Joined   int64 `json:"joined"`
 	Admitted int64 `json:"admitted"`
 	Left     int64 `json:"left"`
 	Swept    int64 `json:"swept"`
 	Restored int64 `json:"restored"`
-	// Polls are those that found a place: answered Waiting or Admitted.
+	// Polls counts the polls that found a place: those answered Waiting or Admitted.
 	Polls int64 `json:"polls"`
 }
 
 // Total is one of the Totals.
 type Total struct {
-	// Name is what it is called in JSON.
+	// Name is the total's name in JSON.
 	Name string
 	At   func(*Totals) *int64
-	// Words and Note say what it counts, on the command line.
+	// Words and Note say on the command line what the total counts.
 	Words, Note string
-	// Help says so in the metric; "" where there is none.
+	// Help is the help text of its metric; "" if it has no metric.
 	Help string
 }
 
-// Snake is the name in a zone's hash in Redis, and in metrics: queue_zone_<name>_total.
+// Snake returns the name in a zone's hash in Redis, and in metrics: queue_zone_<name>_total.
 func (x Total) Snake() string {
 	var b strings.Builder
 	for _, r := range x.Name {
@@ -40,8 +39,8 @@ func (x Total) Snake() string {
 	return b.String()
 }
 
-// TotalTable are all totals, in the order in which the Redis store replies with them
-// (TOTALS in its zone.lua) and in which they are shown.
+// TotalTable has all totals, in the order of the Redis store's replies (TOTALS in its zone.lua), which is also the order
+// in which they are shown.
 var TotalTable = []Total{
 	{Name: "joined", At: func(t *Totals) *int64 { return &t.Joined }, Words: "joined"},
 	{
@@ -60,8 +59,8 @@ var TotalTable = []Total{
 	{Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls"},
 }
 
-// Plus returns the totals and what happened between two readings of them. Where one has
-// fallen, the store has begun anew meanwhile, and what happened up to then is not known.
+// Plus returns t plus what happened between the readings was and now. If a total fell between them, the store began
+// anew: that total is then returned as it is in t.
 func (t Totals) Plus(was, now Totals) Totals {
 	for _, x := range TotalTable {
 		*x.At(&t) += max(0, *x.At(&now)-*x.At(&was))

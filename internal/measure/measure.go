@@ -38,10 +38,9 @@ func Over(times []int64, span, limit int64) (over, most int) {
 	return over, most
 }
 
-// MostFromLine returns the most that entered in any closed interval [t-span, t] that ends
-// when somebody enters who had waited. line are the times of those who had waited,
-// straight of those who went straight in, both sorted; of these, who enter at t are
-// taken to come after it, when nobody waits any more.
+// MostFromLine returns the most that entered in any closed interval [t-span, t] at the end of which, t, a visitor entered
+// who had waited. line has the times of those who had waited, straight the times of those who went straight in, both
+// sorted. Visitors who went straight in at t itself are not counted: they came when nobody waited any more.
 func MostFromLine(line, straight []int64, span int64) (most int) {
 	oldest, from, to := 0, 0, 0
 	for i, t := range line {
@@ -68,8 +67,8 @@ type Stay struct {
 	In    bool
 }
 
-// Overtaken returns, for each stay, how many who arrived later were let in before it
-// ended. Who was let in at the same time did not overtake.
+// Overtaken returns, for each stay, how many visitors who arrived later were let in before it ended. A visitor who was
+// let in at the same time did not overtake.
 func Overtaken(stays []Stay) []int {
 	n := len(stays)
 	order := func(compare func(a, b Stay) int) []int {
@@ -105,7 +104,7 @@ func Overtaken(stays []Stay) []int {
 	return overtaken
 }
 
-// Change says that from a time on so many more wait, or fewer.
+// Change says that from AtMillis on By more visitors wait; fewer if By is negative.
 type Change struct{ AtMillis, By int64 }
 
 // Capacity returns the mean share of the window's slots that were taken, from when two

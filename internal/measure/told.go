@@ -8,7 +8,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 )
 
-// Told says how good estimates were whose real wait was at least a window.
+// Told says how good estimates were. Estimates of waits shorter than a window are not counted.
 type Told struct {
 	// ErrorP50 and ErrorP90 are of |estimate - wait| / wait, Bias is the median of (estimate -
 	// wait) / wait.
@@ -27,12 +27,12 @@ type Estimates struct {
 	// Thirds of these by the third of the wait in which they were told.
 	All, Foreseen Told
 	Thirds        [3]Told
-	// Moved is the share of consecutive ones of one visitor between which the told time of entry
-	// moved by more than a tenth of the whole wait, though no operator changed anything in between.
+	// Moved is the share of pairs of consecutive estimates of one visitor between which the told time of entry moved by
+	// more than a tenth of the whole wait, though no operator changed anything in between.
 	Moved float64
 }
 
-// Entered is one who was let in: when it came and entered, in Unix microseconds, and what it was told.
+// Entered is a visitor who was let in: when it joined and entered, in Unix microseconds, and what it was told.
 type Entered struct {
 	JoinedMicros, EnteredMicros int64
 	Told                        []estimate.Told

@@ -9,23 +9,21 @@
 //	claims  iss    who signed: the installation's name, DefaultIssuer unless the operator
 //	               set another
 //	        aud    the zone that let the visitor in, for gateways that look there
-//	        zone   the same
+//	        zone   the zone, as in aud
 //	        sub    the visitor's id, 16 hex digits
-//	        iat    when, in whole Unix seconds, rounded down
-//	        exp    until when, the same: the pass never outlives the admission,
-//	               and ends up to 999 ms before it
+//	        iat    when the visitor was admitted, in whole Unix seconds, rounded down
+//	        exp    until when the pass is good, in whole Unix seconds, rounded down: it
+//	               never outlives the admission, and ends up to 999 ms before it
 //	        jti    a UUID made from zone, id and time of admission
 //	        local  true if a server let the visitor in by itself while the store
 //	               was away; absent otherwise
 //
-// A service must check that aud, or zone, is its own, and iss what it expects: the keys
-// are those of all zones of the installation, and of every other with the same secret.
-// It may remember jti until exp to take each admission
-// once. The public package pass does all of it; docs/pass.md shows how in other languages.
+// A service must check that aud, or zone, is its own zone, and that iss is what it expects: all zones of an installation
+// have the same keys, and so has every other installation with the same secret. To accept each admission once, it
+// remembers jti until exp. The public package pass does all of this; docs/pass.md shows how in other languages.
 //
-// All of a pass follows from the admission and the key. A poll that is repeated
-// after admission, on any server, gets the same pass to the byte, as long as
-// the newest secret is the same, and the same jti and exp in any case.
+// A pass is a pure function of the admission and the key. A poll that is repeated after admission, on any server, gets
+// the same pass to the byte while the newest secret is the same, and the same jti and exp in any case.
 //
 // # Keys
 //

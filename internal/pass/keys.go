@@ -30,12 +30,12 @@ const maxIssuer = 256
 // Errors of NewSigner. Compare with errors.Is.
 var (
 	ErrSecret = errors.New("pass: unusable secret")
-	// ErrIssuer: not 1-256 printable characters of ASCII without spaces, quotes and
-	// backslashes; or with a colon and no URI (RFC 7519, StringOrURI).
+	// ErrIssuer: the issuer is not 1 to 256 printable ASCII characters without spaces, quotes and backslashes; or it
+	// has a colon and is no URI (RFC 7519, StringOrURI).
 	ErrIssuer = errors.New("pass: unusable issuer")
 )
 
-// CheckIssuer returns an error that wraps ErrIssuer for what cannot be an issuer.
+// CheckIssuer returns an error that wraps ErrIssuer if the string cannot be an issuer.
 func CheckIssuer(issuer string) error {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 	if issuer == "" || len(issuer) > maxIssuer || strings.ContainsFunc(issuer, odd) {
@@ -57,8 +57,8 @@ type Signer struct {
 }
 
 // NewSigner returns the signer of an issuer. It derives the keys of one or more secrets, newest first, of at least
-// MinSecretBytes each. A secret that is too short, or given twice, is an error
-// that wraps ErrSecret. The secrets themselves are not kept.
+// MinSecretBytes each. A secret that is too short, or given twice, is an error that wraps ErrSecret. An unusable issuer
+// is an error that wraps ErrIssuer. The secrets themselves are not kept.
 func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	if err := CheckIssuer(issuer); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	return s, nil
 }
 
-// JWKS returns the public keys, newest first, as a JWK set (RFC 7517), the
-// same on every server. The slice is shared: it must not be changed.
+// JWKS returns the public keys, newest first, as a JWK set (RFC 7517). It is the same on every server. The slice is
+// shared: the caller must not change it.
 func (s *Signer) JWKS() []byte { return s.jwks }
 
 // jwkSet is the document of RFC 7517, section 5.
@@ -126,8 +126,8 @@ func newJWK(public ed25519.PublicKey) jwk {
 	}
 }
 
-// thumbprint is RFC 7638's: the SHA-256 of the required members, in this order
-// and without spaces. RFC 8037, appendix A.3, has an example.
+// thumbprint is that of RFC 7638: the SHA-256 of the required members, in this order and without spaces. RFC 8037,
+// appendix A.3, has an example.
 func thumbprint(x string) string {
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -18,9 +18,9 @@ import (
 
 // Errors of Issue and Verify. Compare with errors.Is.
 var (
-	// ErrGrant: no pass can be made of this; the caller is at fault.
+	// ErrGrant: no pass can be made of the grant; the caller is at fault.
 	ErrGrant = errors.New("pass: unusable grant")
-	// ErrInvalid: not a pass that one of the secrets signed.
+	// ErrInvalid: the string is not a pass of this issuer that one of the secrets signed.
 	ErrInvalid = errors.New("pass: invalid")
 	// ErrExpired: a genuine pass whose time is over.
 	ErrExpired = errors.New("pass: expired")
@@ -42,12 +42,12 @@ type Grant struct {
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds; the pass
 	// carries them in whole seconds, rounded down.
 	AdmittedAtMillis, ExpiresAtMillis int64
-	// AheadMillis is by how much the clock that these are on was ahead of the true time
-	// at the admission, 0 or more: the pass carries the true time.
+	// AheadMillis is by how much the clock of AdmittedAtMillis and ExpiresAtMillis was ahead of the true time at the
+	// admission, 0 or more. The pass carries the true time.
 	AheadMillis int64
-	// Local: a server admitted by itself, while the store was away.
+	// Local: a server admitted the visitor by itself, while the store was away.
 	Local bool
-	// Admission is jti. Verify sets it; Issue makes it of the others.
+	// Admission is the jti. Verify sets it. Issue ignores it and makes it from the other fields.
 	Admission uuid.UUID
 }
 
@@ -99,9 +99,8 @@ func seconds(millis int64) *jwt.NumericDate {
 	return jwt.NewNumericDate(time.Unix(millis/1000, 0))
 }
 
-// jti names the admission: always the same for the same one, and different for
-// different ones. The zone's length comes first, so that it is never in doubt
-// where the name ends.
+// jti names the admission: the same admission always has the same jti, and different ones have different ones. The
+// zone's length comes first, so that it is never in doubt where the zone's name ends.
 func (g Grant) jti() uuid.UUID {
 	name := make([]byte, 0, 1+len(g.ZoneID)+len(g.ID)+8)
 	name = append(name, byte(len(g.ZoneID))) // at most 64
@@ -111,10 +110,10 @@ func (g Grant) jti() uuid.UUID {
 	return uuid.NewHash(sha256.New(), idSpace, name, idVersion)
 }
 
-// Verify returns what a pass grants at the given time, in whole seconds; the
-// caller compares the zone. It accepts EdDSA only, under the key of a live
-// secret that the pass names, and this issuer's passes only. The error wraps ErrExpired for a genuine pass
-// from the second of its exp on, and ErrInvalid in every other case.
+// Verify returns what a pass grants at the given time; the times of the grant are in whole seconds. The caller compares
+// the zone. It accepts only passes of this issuer, with EdDSA under the key that the pass names, which must belong to
+// one of the secrets. The error wraps ErrExpired for a genuine pass from the second of its exp on, and ErrInvalid in
+// every other case.
 func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
 	if strings.ContainsAny(pass, "\r\n") { // base64 would skip them
 		return Grant{}, fmt.Errorf("%w: line break", ErrInvalid)

@@ -16,37 +16,35 @@ import (
 )
 
 const (
-	// brakeAfter is how long the store may take for a change that tightens a zone
-	// before this server holds the zone's visitors: within the second in which the
-	// change must be in force.
+	// brakeAfter is how long the store may take for a change that tightens a zone. After that this server holds the
+	// zone's visitors. It is less than the second within which the change must be in force.
 	brakeAfter = 500 * time.Millisecond
 	// keepEvery is how often a store that did not take a brake is tried again.
 	keepEvery = 250 * time.Millisecond
 )
 
-// brake is a change that tightens a zone, and that the store has not taken yet. It
-// is in force on this server all the same: its settings are those that the server
-// goes by without the store, and the store, which would go by others, is asked
-// nothing about the zone until it has taken it.
+// brake is a change that tightens a zone and that the store has not taken yet. It is in force on this server all the
+// same: the server goes by its settings. The store still goes by the old settings, so it is asked nothing about the
+// zone until it has taken the change.
 type brake struct {
-	// was is what the store had when the change was made, now what it is to be.
+	// was are the settings that the store had when the change was made. now are the settings that it is to have.
 	was, now zone.Settings
 	by       string
 	since    time.Time
-	// why is what the store said to it. Nil: nothing yet.
+	// why is the error with which the store did not take the change. Nil: it has not answered yet.
 	why atomic.Pointer[error]
-	// keeping: one who tries is enough. trying: the background does.
+	// keeping has all callers of keep share one try. trying: a try of keepAll is under way.
 	keeping background.Shared
 	trying  atomic.Bool
 }
 
-// holds reports whether the store is to be asked nothing more about the zone.
+// holds reports whether the store is asked nothing about the zone until it has taken the brake.
 func (b *brake) holds(now time.Time) bool {
 	return b.why.Load() != nil || now.Sub(b.since) >= brakeAfter
 }
 
-// on is what the brake makes of what the store has now, which others may have
-// changed meanwhile: of two limits or modes the tighter, of all else theirs.
+// on applies the brake to the settings that the store has now, which other servers may have changed meanwhile. The
+// tighter limit and the tighter mode hold. Of all other settings, those that others changed meanwhile hold.
 func (b *brake) on(s zone.Settings) zone.Settings {
 	next, _ := zone.Table.Merge(s, b.was, b.now)
 	next.PerMinute, next.Mode = b.now.PerMinute, b.now.Mode
@@ -74,8 +72,8 @@ func tightens(was, now zone.Settings) bool {
 	return limit >= 0 && mode >= 0 && !freed && (limit > 0 || mode > 0 || held)
 }
 
-// putBraking changes a zone that is known: in the store, and until that has taken
-// it, if it is a brake, on this server.
+// putBraking changes a zone that this server knows. If the change is a brake, it is in force on this server until the
+// store has taken it.
 func (r *Registry) putBraking(ctx context.Context, z *remembered, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	pending := z.brake.Load()
 	var away error
@@ -108,14 +106,14 @@ func (r *Registry) putBraking(ctx context.Context, z *remembered, s zone.Setting
 	return false, nil
 }
 
-// refused reports whether the store has said no, rather than nothing.
+// refused reports whether err says that the store refused the change, rather than that it did not answer.
 func refused(err error) bool {
 	return errors.Is(err, line.ErrZoneChanged) || errors.Is(err, line.ErrZoneDeleted) ||
 		errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, zone.ErrInvalid)
 }
 
-// apply puts a brake into force, and returns it; nil if the change is none. What a
-// pending one was to change is changed from there: so it can be taken back, too.
+// apply puts a brake into force and returns it; nil if the change is no brake. Where another brake is pending, a change
+// back to the settings of the store counts as a brake, too: so an operator can take a pending brake back.
 func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by string, pending *brake) (*brake, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +121,7 @@ func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by 
 		if pending != nil {
 			return nil, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
 		}
-		return nil, nil // the store knows
+		return nil, nil // the store may have newer settings, and decides
 	}
 	base := *z.stored.Load()
 	if s.Validate() != nil || !tightens(base, s) && (pending == nil || !s.Equal(base)) {
@@ -143,7 +141,7 @@ func (r *Registry) release(z *remembered, b *brake) {
 	}
 }
 
-// keep has the store take a brake, on top of what others have changed meanwhile.
+// keep has the store take a brake, applied to what others have changed meanwhile.
 func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	return r.share(ctx, &b.keeping, func(ctx context.Context) error {
 		id := b.now.ZoneID
@@ -168,22 +166,22 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	})
 }
 
-// keepAll tries again what the store has not taken. Zones do not wait for one another: each
+// keepAll has the store asked again to take each brake that it did not take. Zones do not wait for one another: each
 // may lie on another node.
 func (r *Registry) keepAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.trying.Swap(true) {
 			r.background.Go(func() {
 				defer b.trying.Store(false)
-				_ = r.keep(ctx, z, b) // NotKept tells
+				_ = r.keep(ctx, z, b) // NotKept returns the error
 			})
 		}
 	}
 }
 
-// NotKept returns nil if the store has all that is in force on this server. Else it
-// says for each zone what the store said: other servers do not know of the change,
-// and it is lost with this process.
+// NotKept returns nil if the store has every change that is in force on this server. Else it returns one error for each
+// zone that has a brake, with what the store said. Other servers do not know of such a change, and it is lost with this
+// process.
 func (r *Registry) NotKept() error {
 	zones := *r.zones.Load()
 	var errs []error

@@ -12,9 +12,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Every method here passes a call on to the store, heals a lost zone on the
-// way, and returns errors that wrap line.ErrZoneUnknown, line.ErrZoneDeleted
-// or line.ErrStoreUnavailable.
+// Every method here passes a call on to the store, and puts a lost zone back on the way. The errors wrap
+// line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable.
 
 // Join implements store.Visitors.
 func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
@@ -39,9 +38,9 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	return a, err
 }
 
-// confirm returns nil for a zone that the store was seen to hold. Who asks to join another went by what the configuration
-// says, which may be nothing of the invitation of an event that is under way; it reads the zone, and where that is
-// another, the caller has to ask again.
+// confirm returns nil for a zone that the store was seen to hold. Of any other zone the caller knows only what the
+// configuration says, which may not name the invitation of an event that is under way. So confirm reads the zone from
+// the store. If its settings differ, the error wraps line.ErrStoreUnavailable, and the visitor has to ask again.
 func (r *Registry) confirm(ctx context.Context, z *remembered) error {
 	if z.seen.Load() {
 		return nil
@@ -67,7 +66,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 		return line.Answer{}, err
 	}
 	if _, ended := z.departures.find(p); ended {
-		p.DueMillis = 0 // nothing vouches for it, unless its visitor joined anew
+		p.DueMillis = 0 // the token no longer shows that its visitor was in the line lately
 	}
 	a, err := r.drawn(ctx, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, z.placed(p)) })
 	if err == nil {
@@ -96,16 +95,16 @@ func (r *Registry) answered(z *remembered, a line.Answer) {
 	case line.Admitted, line.AdmittedBefore:
 		r.departed(z, a)
 	case line.Waiting:
-		// A store that lost data may have put back who departed, until it is told.
+		// Until a store that lost data is told who departed, it may put a departed visitor back.
 		if z.toldAll() {
 			z.departures.stands(a.Place)
 		}
-	default: // nobody is there
+	default: // the visitor has no place
 	}
 }
 
-// Leave implements store.Visitors. A place that is gone already is not remembered once more,
-// lest who repeats it pushes out what others did.
+// Leave implements store.Visitors. A departure that is remembered already is not remembered once more: repeated calls
+// must not push the departures of others out.
 func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
@@ -135,7 +134,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 		}
 		now := r.now()
 		z.learn(s.State, now.Sub(r.began))
-		// The store said it in between, as far as is known half-way.
+		// The store read its clock at some time during the call. The middle of the call is the best guess.
 		half := began.Add(now.Sub(began) / 2)
 		r.meter.ClockAhead(zoneID, time.UnixMilli(s.State.NowMillis).Sub(half))
 	}
@@ -167,10 +166,10 @@ func (r *Registry) Ping(ctx context.Context) error {
 	return err
 }
 
-// none is the answer of a call that has none.
+// none is the answer of a call that returns only an error.
 type none struct{}
 
-// measured makes one call to the store, and has the meter take its time.
+// measured makes one call to the store, and reports to the meter how long it took.
 func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, error) {
 	began := r.now()
 	answer, err := do()
@@ -178,8 +177,8 @@ func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, err
 	return answer, err
 }
 
-// ask makes a call to the store for a zone that is remembered. When the
-// store does not know the zone, it is put back and the call made once more.
+// ask makes a call to the store for a zone that is remembered. If the store does not know the zone, ask puts the zone
+// back and makes the call once more.
 func ask[T any](ctx context.Context, r *Registry, z *remembered, call store.Call, do func() (T, error)) (T, error) {
 	if b := z.brake.Load(); b != nil && b.holds(r.now()) {
 		// The store would go by the settings of before the brake.
@@ -193,8 +192,8 @@ func ask[T any](ctx context.Context, r *Registry, z *remembered, call store.Call
 			answer, err = measured(r, call, do)
 		}
 		if errors.Is(err, line.ErrZoneUnknown) {
-			// Lost twice in a moment. It is remembered, so "unknown" would be
-			// wrong, and would have visitors throw their places away.
+			// The store lost the zone again at once. This server remembers it, so "unknown" would be wrong:
+			// visitors would throw their places away.
 			err = fmt.Errorf("registry: zone lost again: %w", line.ErrStoreUnavailable)
 		}
 	}
@@ -204,8 +203,8 @@ func ask[T any](ctx context.Context, r *Registry, z *remembered, call store.Call
 	return answer, err
 }
 
-// share has all who want the same at the same time share one call. Whoever gives up
-// meanwhile gets an error that wraps line.ErrStoreUnavailable.
+// share has all callers that want the same thing at the same time share one call. A caller whose ctx ends before the
+// call does gets an error that wraps line.ErrStoreUnavailable.
 func (r *Registry) share(ctx context.Context, s *background.Shared, call func(context.Context) error) error {
 	err := s.Do(ctx, &r.background, "", sharedTimeout, call)
 	if err != nil && ctx.Err() != nil {
@@ -229,13 +228,12 @@ func (r *Registry) restore(ctx context.Context, s zone.Settings, m line.Memory) 
 	return err
 }
 
-// heal puts the zone back where the store does not have it, one caller for all
-// who want that now. before is z.heals as it was before the store was asked.
-// The store has said that it does not know the zone.
+// heal puts a zone back of which the store has said that it does not know it. All who want that at the same time share
+// one call. before is z.heals as it was before the store was asked.
 func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error {
 	return r.share(ctx, &z.healing, func(ctx context.Context) error {
 		if z.heals.Load() != before {
-			return nil // somebody did, after this caller had asked
+			return nil // another caller put it back after this one had asked the store
 		}
 		seen := z.seen.Load()
 		present, err := r.put(ctx, z)
@@ -250,8 +248,8 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 		default:
 			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
-			// Before anybody's poll, so that of those whom this server saw depart none
-			// is put back. What cannot be told now is told by tellAll.
+			// The store is told who departed before any visitor's poll reaches it. Else it would put
+			// departed visitors back. If it cannot be told now, tellAll tells it later.
 			z.told.Store(untold)
 			if err := r.tell(ctx, z); err != nil {
 				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
@@ -261,8 +259,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 	})
 }
 
-// present returns the zone's settings in the store, into which it is put back if it was
-// lost.
+// present returns the zone's settings as the store has them. A zone that the store lost is put back first.
 func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings, err error) {
 	before, id := z.heals.Load(), z.id
 	is, err = r.readZone(ctx, id)
@@ -274,8 +271,8 @@ func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings
 	return is, err
 }
 
-// put creates the zone in the store where it is absent. present: the store is
-// known to have had it; without that, it may have.
+// put creates the zone in the store if it is absent. present is true if the store turned out to have the zone; if it is
+// false, the store may have had it all the same.
 func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err error) {
 	s := *z.stored.Load()
 	if z.seen.Load() || !r.seedFresh {
@@ -285,7 +282,7 @@ func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err er
 		}
 		err = r.restore(ctx, s, m)
 	} else {
-		// PutZone would overwrite and undelete; only an unknown zone may begin.
+		// PutZone overwrites settings and revives a deleted zone, so it is called for an unknown zone only.
 		var kept zone.Settings
 		kept, err = r.readZone(ctx, s.ZoneID)
 		switch {

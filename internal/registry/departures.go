@@ -11,38 +11,36 @@ import (
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// maxDepartures bounds what is remembered of one zone: about 120 MB. One more pushes
-// the oldest out, whose visitor a store that loses its data might then put back.
+// maxDepartures is how many departures are remembered of one zone: about 120 MB. A further one pushes the oldest out. A
+// store that loses its data might then put that visitor back.
 const maxDepartures = 1 << 19
 
-// departures are the places of one zone that ended lately, as far as this server saw
-// it: their visitors were admitted or left. A store that loses its data is told, so
-// that none of them comes back and no admission has two passes. Who was swept is not
-// among them: the token says that it had fallen silent. The zero value is empty.
+// departures are the places of one zone that this server lately saw end: their visitors were admitted or left. A store
+// that loses its data is told of them, so that no such place comes back and no admission has two passes. Visitors who
+// were swept are not among them: their tokens say that they had fallen silent. The zero value is empty.
 type departures struct {
 	mu   sync.RWMutex
 	byID map[line.ID]departure
-	// order has them in order of time. Whoever departed twice is there twice; the
-	// later one is in byID.
+	// order has the departures in order of time. A visitor who departed twice is in it twice, and in byID with the
+	// later departure.
 	order []ending
 }
 
-// ending is when somebody departed.
+// ending is who departed, and when.
 type ending struct {
 	id line.ID
 	at time.Time
 }
 
-// departure is one that this server saw at a time.
+// departure is a departure that this server saw, and when.
 type departure struct {
 	line.Departure
-	// expiresAtMillis and aheadMillis are those of an admission that the store made: see line.Answer.
+	// expiresAtMillis and aheadMillis are set if the store admitted the visitor: see line.Answer.
 	expiresAtMillis, aheadMillis int64
 	at                           time.Time
 }
 
-// add remembers a departure. An admission is not forgotten because its visitor, who
-// is in, gives up a place besides.
+// add remembers a departure. If an admitted visitor gives up another place later, the admission stays remembered.
 func (ds *departures) add(d departure) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
@@ -74,8 +72,8 @@ func (ds *departures) find(p line.Place) (departure, bool) {
 	return d, true
 }
 
-// stands takes in that a visitor waits at a place: what is remembered is of an earlier
-// one.
+// stands takes in that a visitor waits at a place. So a departure that is remembered of that visitor was from an
+// earlier place.
 func (ds *departures) stands(p line.Place) {
 	if _, ended := ds.find(p); !ended {
 		return
@@ -88,9 +86,9 @@ func (ds *departures) stands(p line.Place) {
 	}
 }
 
-// upTo returns what is remembered but for admissions after the zone's time, and whether
-// there are such: a zone's clock may lag behind what a server took it for. Of what has been told up
-// to a time, not 0, only later admissions.
+// upTo returns the departures of which the store is to be told: none that was admitted after millis, the time on the
+// zone's clock. more reports whether there are such: the clock of a store that took over may be behind. told is up to
+// which time the store knows the admissions already: only later ones are returned. 0: all are.
 func (ds *departures) upTo(millis, told int64) (list []line.Departure, more bool) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -105,7 +103,7 @@ func (ds *departures) upTo(millis, told int64) (list []line.Departure, more bool
 	return list, more
 }
 
-// prune forgets departures of before the time.
+// prune forgets the departures before a time.
 func (ds *departures) prune(before time.Time) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
@@ -125,16 +123,16 @@ func (ds *departures) dropOldest() {
 	}
 }
 
-// tell has the store take in the departures that this server remembers of a zone, if
-// the store has noticed a loss since it was last told, or was not told of all.
+// tell tells the store of the departures that this server remembers of a zone. It does so if the store has noticed a
+// loss since it was last told, or has not been told of all of them yet.
 func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	lost, now, upTo, id := z.lostAt.Load(), z.now.Load(), z.toldUpTo.Load(), z.id
 	switch {
 	case z.told.Load() != lost:
 		upTo = 0
 	case upTo == 0:
-		// In an outage nothing is forgotten: the tokens of those who departed before it
-		// are as fresh after it as those of the ones who waited.
+		// Nothing is forgotten during an outage. After it, the tokens of visitors who departed just before it pass
+		// for as fresh as the tokens of those who waited.
 		z.departures.prune(r.began.Add(time.Duration(z.stoodFor.Load()) - window.DepartureMatters(*z.settings.Load(), seenWithin)))
 		return nil
 	}
@@ -147,7 +145,7 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
 	}
 	if upTo = 0; more {
-		upTo = now // the rest is told as soon as the zone's clock is there
+		upTo = now // the store is told of later admissions when the zone's clock has reached them
 	}
 	z.toldUpTo.Store(upTo)
 	z.told.Store(lost)
@@ -157,13 +155,14 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 	return nil
 }
 
-// toldAll reports whether the store was told who had departed before it last lost something.
+// toldAll reports whether the store, since it last lost data, was told of all departures from before the loss.
 func (z *remembered) toldAll() bool {
 	return z.told.Load() == z.lostAt.Load() && z.toldUpTo.Load() == 0
 }
 
-// letIn has one for whom the store knows no place be told of an admission that this server remembers, and of which the
-// store was not told yet: where its clock is behind, it cannot know of it before that time comes.
+// letIn changes the answer to a visitor for whom the store has no place, if this server remembers the visitor's
+// admission and the store was not told of all departures yet: the visitor is told of that admission again. A store whose
+// clock is behind is not told of an admission before its clock has reached it.
 func (z *remembered) letIn(a *line.Answer, p line.Place) {
 	if a.Status != line.Gone || z.toldAll() {
 		return
@@ -175,7 +174,7 @@ func (z *remembered) letIn(a *line.Answer, p line.Place) {
 	}
 }
 
-// tellAll begins tell for all zones. They do not wait for one another: each may lie on another node.
+// tellAll begins tell for all zones. Zones do not wait for one another: each may lie on another node.
 func (r *Registry) tellAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if !z.telling.Swap(true) {
@@ -187,7 +186,7 @@ func (r *Registry) tellAll(ctx context.Context) {
 	}
 }
 
-// tellOrLog is tell. A store that cannot be told is told later.
+// tellOrLog is tell, with the first of several failures logged. tellAll tries again.
 func (r *Registry) tellOrLog(ctx context.Context, z *remembered) {
 	if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
 		r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
@@ -203,8 +202,7 @@ func (r *Registry) tellOnce(ctx context.Context) {
 	}
 }
 
-// Depart takes in that a visitor was admitted without the store: the store is told
-// when it can be.
+// Depart takes in that a visitor was admitted without the store. The store is told as soon as it answers.
 func (r *Registry) Depart(zoneID string, d line.Departure) {
 	if z := r.lookup(zoneID); z != nil {
 		r.departed(z, line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis})
@@ -213,8 +211,8 @@ func (r *Registry) Depart(zoneID string, d line.Departure) {
 	}
 }
 
-// Departed returns how the place ended, if this server saw that lately. A place
-// without an arrival is any of that visitor's.
+// Departed returns how the place ended, if this server saw that lately. A place without an arrival stands for any place
+// of its visitor.
 func (r *Registry) Departed(zoneID string, p line.Place) (line.Departure, bool) {
 	z := r.lookup(zoneID)
 	if z == nil {
@@ -224,8 +222,8 @@ func (r *Registry) Departed(zoneID string, p line.Place) (line.Departure, bool) 
 	return d.Departure, ended
 }
 
-// Memory returns what this server remembers of a zone's line, and never asks the
-// store. It is the zero value for a line of which this server never heard.
+// Memory returns what this server remembers of a zone's line, and never asks the store. It returns the zero value for a
+// line of which this server never heard.
 func (r *Registry) Memory(zoneID string) line.Memory {
 	z := r.lookup(zoneID)
 	if z == nil {
@@ -234,8 +232,8 @@ func (r *Registry) Memory(zoneID string) line.Memory {
 	return z.memory()
 }
 
-// departed remembers that the visitor is gone: that of an admission, or of a place alone. Whatever token was
-// shown, no place of that id that was given out so far must come back.
+// departed remembers that the visitor of an answer was admitted, or left if the answer has no admission. No place that
+// the visitor was given so far may come back, so the latest arrival that was given out is noted in place of the token's.
 func (r *Registry) departed(z *remembered, a line.Answer) {
 	p := a.Place
 	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())

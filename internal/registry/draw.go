@@ -16,19 +16,19 @@ type DrawSeeds interface {
 	Seed(zoneID string, d event.Draw) (seed event.Seed, ok bool)
 }
 
-// draw is one whose seed is known.
+// draw is a draw whose seed this server knows.
 type draw struct {
 	event.Draw
 	zoneID string
 	seed   event.Seed
 }
 
-// score is where the visitor with the id stands.
+// score returns the place, in microseconds, that the draw gives to the visitor with the id.
 func (d *draw) score(id line.ID) int64 {
 	return d.Score(d.seed, event.TicketOf(d.zoneID, d.Event, id))
 }
 
-// drawsOf are those of the settings.
+// drawsOf returns the draws of the settings whose seeds are known.
 func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
 	var all []draw
 	for _, d := range s.EventState.Draws {
@@ -42,7 +42,8 @@ func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
 	return &all
 }
 
-// scoreNow is where one who joins stands if a draw is under way by then, 0 if none is to come.
+// scoreNow returns the score that the current draw gives to a visitor who joins; 0 if there is no draw now, or its seed
+// is not known.
 func (z *remembered) scoreNow(id line.ID) int64 {
 	if all, now := *z.draws.Load(), z.settings.Load().EventState.Draw(); now != nil && len(all) > 0 && all[len(all)-1].Nonce == now.Nonce {
 		return all[len(all)-1].score(id)
@@ -50,7 +51,7 @@ func (z *remembered) scoreNow(id line.ID) int64 {
 	return 0
 }
 
-// placed is the place with its score, if a draw has given one.
+// placed returns the place with its score, if a draw has given it one.
 func (z *remembered) placed(p line.Place) line.Place {
 	all := *z.draws.Load()
 	for i := range all {
@@ -61,8 +62,8 @@ func (z *remembered) placed(p line.Place) line.Place {
 	return p
 }
 
-// drawn makes a call that may need to know of a draw. Where people gather for one of which
-// this server has not heard, it reads the zone and makes the call once more.
+// drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
+// server has not heard, drawn reads the zone and makes the call once more.
 func (r *Registry) drawn(ctx context.Context, z *remembered, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
 	a, err := ask(ctx, r, z, call, do)
 	if err != nil || a.Status != line.Undrawn {

@@ -14,15 +14,15 @@ import (
 // estimateEvery is how often the line of each zone in which people wait is sampled.
 const estimateEvery = time.Second
 
-// At most sampledInAll visitors are looked at each time, in all zones, but leastSampled of each:
-// where a hundred lines stand at once, each is known less well, and no store the busier.
+// Each time, at most sampledInAll visitors are sampled in all zones together, but at least leastSampled of each zone. So
+// a hundred lines at once cost the store little more than a few: each estimate is only less exact.
 const (
 	sampledInAll = 4 * estimate.Sampled
 	leastSampled = 16
 )
 
-// estimateAll makes the tables anew by which visitors are told how long they will wait. Zones
-// do not wait for one another. Where the store is away the table of before holds for a while.
+// estimateAll makes anew the tables by which visitors are told how long they will wait. Zones do not wait for one
+// another. While the store is away, a zone keeps its last table.
 func (r *Registry) estimateAll(ctx context.Context) {
 	lined := r.lined()
 	most := sampledEach(len(lined))
@@ -36,7 +36,7 @@ func (r *Registry) estimateAll(ctx context.Context) {
 	}
 }
 
-// lined are the zones in which people wait, or did when last sampled.
+// lined returns the zones in which people wait, or that have a table still.
 func (r *Registry) lined() (all []*remembered) {
 	for _, z := range *r.zones.Load() {
 		if z.waiting.Load() > 0 || z.table.Load() != nil {
@@ -46,12 +46,12 @@ func (r *Registry) lined() (all []*remembered) {
 	return all
 }
 
-// sampledEach is how many are looked at in each of so many lines.
+// sampledEach returns how many visitors are sampled in each of so many lines.
 func sampledEach(lines int) int {
 	return max(leastSampled, min(estimate.Sampled, sampledInAll/max(1, lines)))
 }
 
-// estimate is estimateAll for one zone, of which at most so many are looked at.
+// estimate is estimateAll for one zone, with a sample of at most so many visitors.
 func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
 	s, err := ask(ctx, r, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
 	}
 }
 
-// tell has an answer say how long its visitor will wait.
+// tell writes into an answer how long its visitor will wait.
 func (z *remembered) tell(a *line.Answer, score int64) {
 	if a.Status == line.Waiting {
 		stands := z.placed(a.Place)
@@ -74,7 +74,7 @@ func (z *remembered) tell(a *line.Answer, score int64) {
 	}
 }
 
-// EstimateOnce makes the tables anew, one zone after the other: what Start has done every second.
+// EstimateOnce makes the tables anew, one zone after the other. After Start this is done once a second.
 func (r *Registry) EstimateOnce(ctx context.Context) {
 	lined := r.lined()
 	for _, z := range lined {
@@ -82,9 +82,9 @@ func (r *Registry) EstimateOnce(ctx context.Context) {
 	}
 }
 
-// Expect returns about how long one would wait who stands there if the store, last heard of before,
-// were back at a time, all in milliseconds of the zone's clock. It never asks the store. false:
-// this server never heard of the line.
+// Expect returns about how long a visitor at the place would still wait, in milliseconds, if a store that is away were
+// back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. It never asks the store. heard is
+// false if this server never heard of the line.
 func (r *Registry) Expect(zoneID string, p line.Place, nowMillis int64) (millis int64, heard bool) {
 	z := r.lookup(zoneID)
 	if z == nil || z.now.Load() == 0 {
@@ -93,8 +93,8 @@ func (r *Registry) Expect(zoneID string, p line.Place, nowMillis int64) (millis 
 	return z.expect(z.placed(p).StandsAtMicros(), nowMillis), true
 }
 
-// expect goes by the table: nobody has entered since. Without one, while people gather or have just
-// begun to wait, they are taken to stand evenly.
+// expect goes by the last table, since nobody has entered after it was made. Without a table, while people gather or
+// have just begun to wait, it assumes that their arrivals are spread evenly.
 func (z *remembered) expect(stands, nowMillis int64) int64 {
 	s := z.settings.Load().InForce()
 	pace, g := window.RatesOf(s).Pace, s.EventState.Gate()

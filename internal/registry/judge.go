@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// judgeEvery is how often those are judged who were admitted.
+	// judgeEvery is how often the estimates of admitted visitors are judged.
 	judgeEvery = time.Second
-	// judgedAfterMillis is how long after its admission somebody is judged: within a second every
-	// server knows of a change that an operator made before it.
+	// judgedAfterMillis is how long after an admission its estimates are judged. Within that second every server hears
+	// of a change that an operator made before the admission.
 	judgedAfterMillis = 1_000
-	// At most judgedInAll visitors are looked at in all zones, but leastJudged of each, and mostJudged
-	// of one. With maxTold each they take 5 MB.
+	// At most judgedInAll visitors are looked at in all zones together, but at least leastJudged of each zone, and at
+	// most mostJudged. With maxTold estimates each they take 5 MB.
 	judgedInAll = 4_096
 	leastJudged = 16
 	mostJudged  = 512
-	// maxTold is how much is kept of what one was told: of more, every second, then every fourth.
+	// maxTold is how many estimates are kept of one visitor. Of more, every second one is kept, then every fourth.
 	maxTold = 32
 )
 
-// judge compares what some of those who wait in a zone are told with what becomes of it. Their ids
-// say who that is, so all that they are told is looked at. While more wait than may be looked at,
-// every second one is dropped (adaptive sampling, Wegman). Who is told here and admitted by another
-// server is not judged. The zero value is ready.
+// judge compares the estimates that some visitors of a zone are told with how long they waited. A visitor's id decides
+// whether that visitor is looked at, so all of a visitor's estimates are, or none. While too many are looked at, every
+// second visitor is dropped (adaptive sampling, Wegman). A visitor whom another server admits is not judged. The zero
+// value is ready.
 type judge struct {
-	// mask has those bits that are 0 in the ids of those who are looked at.
+	// mask has the bits that must be 0 in the id of a visitor who is looked at.
 	mask atomic.Uint32
 
 	mu   sync.Mutex
@@ -43,24 +43,24 @@ type judge struct {
 	byID map[line.ID]*judged
 }
 
-// judged is one who is looked at.
+// judged is a visitor who is looked at.
 type judged struct {
 	arrivedAtMicros, admittedAtMillis int64
-	// dueMillis is when it was told to poll again.
+	// dueMillis is when the visitor was told to poll again.
 	dueMillis int64
 	told      []estimate.Told
-	// Between two that are kept, skip are not; skipped were since the last one.
+	// skip is how many estimates are dropped between two that are kept, skipped how many were since the last one.
 	skip, skipped int
 }
 
-// looksAt reports whether a visitor is looked at: all that a poll of any other costs.
+// looksAt reports whether a visitor is looked at. A poll of any other visitor costs no more than this.
 func (j *judge) looksAt(id line.ID) bool { return binary.BigEndian.Uint32(id[4:])&j.mask.Load() == 0 }
 
-// hear takes in what one was told who is looked at.
+// hear takes in the answer to a visitor who is looked at.
 func (j *judge) hear(a *line.Answer) {
 	switch a.Status {
 	case line.Waiting:
-		if a.Position > 0 { // while people gather, it is said when it opens
+		if a.Position > 0 { // while people gather, nobody has a position, and the estimate is when the zone opens
 			j.wait(a)
 		}
 	case line.Admitted, line.AdmittedBefore:
@@ -69,7 +69,7 @@ func (j *judge) hear(a *line.Answer) {
 		if v := j.byID[a.Place.ID]; v != nil && v.admittedAtMillis == 0 {
 			v.admittedAtMillis = a.AdmittedAtMillis
 		}
-	default: // nobody is there
+	default: // the visitor has no place
 	}
 }
 
@@ -110,7 +110,7 @@ func (v *judged) keep(t estimate.Told) {
 	v.told = append(v.told, t)
 }
 
-// thin drops every second one until at most so many are left. The caller holds mu.
+// thin drops every second visitor until at most so many are left. The caller holds mu.
 func (j *judge) thin(most int) {
 	for mask := j.mask.Load(); len(j.byID) > most && mask < math.MaxUint32; {
 		mask = mask<<1 | 1
@@ -123,15 +123,15 @@ func (j *judge) thin(most int) {
 	}
 }
 
-// forget has nothing judged that was told so far.
+// forget drops all estimates that were told so far: none of them is judged.
 func (j *judge) forget() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	clear(j.byID)
 }
 
-// settle judges those who were admitted, forgets those who fell silent, and looks at up to so many
-// from now on. The time is the zone's.
+// settle judges the estimates of visitors who were admitted, and forgets visitors who fell silent. From now on at most
+// so many are looked at. nowMillis is on the zone's clock.
 func (j *judge) settle(nowMillis int64, s zone.Settings, most int) (all []estimate.Judgement) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -158,7 +158,7 @@ func (j *judge) settle(nowMillis int64, s zone.Settings, most int) (all []estima
 	return all
 }
 
-// judgeAll judges in all zones.
+// judgeAll judges the estimates of all zones.
 func (r *Registry) judgeAll(context.Context) {
 	zones, lines := *r.zones.Load(), 0
 	for _, z := range zones {
@@ -174,7 +174,7 @@ func (r *Registry) judgeAll(context.Context) {
 	}
 }
 
-// admitsOtherwise reports whether an operator changed how many may enter.
+// admitsOtherwise reports whether a change of settings changes how many may enter.
 func admitsOtherwise(was, now zone.Settings) bool {
 	was, now = was.InForce(), now.InForce()
 	return was.Mode != now.Mode || window.RatesOf(was) != window.RatesOf(now)

@@ -11,7 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// freshen returns nil if the list of zones is fresh, or can be made so.
+// freshen returns nil if the list of zones is fresh, or was read now.
 func (r *Registry) freshen(ctx context.Context) error {
 	now := r.now()
 	r.mu.Lock()
@@ -28,12 +28,11 @@ func (r *Registry) freshen(ctx context.Context) error {
 	return r.read(ctx)
 }
 
-// readAndLog is read for those who can do no more about an error than read
-// does.
+// readAndLog is read for callers that have no use for the error, which read logs.
 func (r *Registry) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 
-// read takes in the store's zones, or shares the reading that is under way. A
-// failure is logged when it begins and when it ends.
+// read takes in the store's zones, or shares the reading that is under way. It logs the first of several failures, and
+// the first success after them.
 func (r *Registry) read(ctx context.Context) error {
 	return r.share(ctx, &r.reading, func(ctx context.Context) error {
 		began := r.now()
@@ -69,7 +68,7 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	r.adopt(list)
 	var missing []*remembered
 	if err == nil {
-		// Only a complete list says by its silence that a zone is gone.
+		// Only a list that was read completely shows that a zone is absent.
 		missing = r.notIn(list)
 	}
 	r.mu.Unlock()
@@ -82,8 +81,8 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes in a list of zones, but for those that this server put or
-// deleted while the list was being read. The caller holds mu.
+// adopt takes in a list of zones, except those that this server put or deleted while the list was being read. The
+// caller holds mu.
 func (r *Registry) adopt(list []zone.Settings) {
 	var news []zone.Settings
 	for _, s := range list {
@@ -103,8 +102,8 @@ func (r *Registry) adopt(list []zone.Settings) {
 	r.add(news...)
 }
 
-// notIn returns the remembered zones, by id, of which the list is silent. The
-// caller holds mu.
+// notIn returns the remembered zones that are not in the list, ordered by id. It leaves out zones that this server put
+// or deleted while the list was being read. The caller holds mu.
 func (r *Registry) notIn(list []zone.Settings) []*remembered {
 	listed := make(map[string]struct{}, len(list))
 	for _, s := range list {
@@ -122,9 +121,9 @@ func (r *Registry) notIn(list []zone.Settings) []*remembered {
 	return missing
 }
 
-// lookInto settles why a remembered zone is not in the store's list: deleted, or
-// lost, or the list is. A store that cannot say is asked again with the next
-// list.
+// lookInto finds out why a remembered zone is not in the store's list. An operator deleted the zone: it is forgotten.
+// Or the store lost the zone, or lost the list: what was lost is put back. If the store does not answer, the next
+// reading of the list tries again.
 func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	before := z.heals.Load()
 	id := z.id
@@ -132,9 +131,8 @@ func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	switch {
 	case err == nil:
 		r.remember(present, false)
-		// The list is lost, not the zone: with Redis Cluster they may lie on
-		// different nodes. To restore a zone that is there writes the list;
-		// else a server that starts would not know the zone.
+		// The store has the zone, but lost the list: with Redis Cluster they may lie on different nodes. Restoring a
+		// zone that is there writes the list. Without it, a server that starts would not know the zone.
 		err = r.restore(ctx, present, z.memory())
 	case errors.Is(err, line.ErrZoneUnknown):
 		err = r.heal(ctx, z, before)

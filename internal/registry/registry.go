@@ -20,35 +20,33 @@ import (
 )
 
 const (
-	// DefaultInterval is how often the settings are read anew: twice within
-	// the second in which a change must be in force everywhere.
+	// DefaultInterval is how often the settings are read anew: twice in the second within which a change must be in
+	// force everywhere.
 	DefaultInterval = 500 * time.Millisecond
-	// freshFor is how old the list of zones may be for its silence about a
-	// zone to count as "there is none".
+	// freshFor is how old the list of zones may be: a zone that is not in a fresh list does not exist.
 	freshFor = time.Second
-	// minGap is the shortest time between two readings of the list that are
-	// made because somebody asked for an unknown zone. While the store is
-	// away the list cannot become fresh, and each such request would read it.
+	// minGap is the shortest time between two readings of the list for requests that name an unknown zone. While the
+	// store is away the list cannot become fresh, and each such request would read it.
 	minGap = 100 * time.Millisecond
 )
 
-// sharedTimeout bounds a call that many wait for. It is above the stores' own time limits and
-// below what a visitor's client waits for.
+// sharedTimeout bounds a call that many callers share. It is longer than the stores' own time limits, and shorter than
+// a visitor's client waits.
 const sharedTimeout = 3 * time.Second
 
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
-	// Know hears which zones this server knows, perhaps more than once; Forget which it
-	// knows no more. They are called one at a time.
+	// Know hears which zones this server knows, perhaps more than once. Forget hears which zone it no longer knows.
+	// The two are never called at the same time.
 	Know(zoneIDs ...string)
 	Forget(zoneID string)
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
 	// Restored counts a place that the store had lost and put back.
 	Restored(zoneID string)
-	// Judged takes in how good an estimate was that a visitor had been told, who was let in.
+	// Judged takes in how good an estimate was that was told to a visitor who has been let in since.
 	Judged(zoneID string, j estimate.Judgement)
-	// ClockAhead is by how much the zone's clock is ahead of this server's.
+	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
 	ClockAhead(zoneID string, by time.Duration)
 }
 
@@ -57,8 +55,8 @@ type Options struct {
 	Store store.Store
 	// Seeds are the zones to create when absent, valid and with distinct ids.
 	Seeds []zone.Settings
-	// SeedFresh has absent seeds begin with an empty window. Right only for a
-	// store that cannot lose a zone without the process that holds it.
+	// SeedFresh has absent seeds begin with an empty window. It is right only for a store that cannot lose a zone
+	// while this process runs.
 	SeedFresh bool
 	// Interval between two readings of all settings. DefaultInterval when 0.
 	Interval time.Duration
@@ -89,13 +87,13 @@ type Registry struct {
 	// zones is replaced, never changed, so that a poll reads it without a lock.
 	zones atomic.Pointer[map[string]*remembered]
 
-	// mu guards changes of zones, and what follows.
+	// mu guards changes of zones, and the fields down to listErr.
 	mu sync.Mutex
-	// touched are zones that this server put or deleted while a list was being
-	// read. The list may be older than that; it says nothing about them.
+	// touched are zones that this server put or deleted while a list was being read. The list may be older than that
+	// change, so what it says of these zones is ignored.
 	touched map[string]struct{}
-	// listedAt is when the latest complete list was asked for, triedAt when
-	// the latest try ended, and listErr how.
+	// listedAt is when the store was asked for the latest list that was read completely. triedAt is when the latest
+	// try to read the list ended, and listErr its error.
 	listedAt, triedAt time.Time
 	listErr           error
 
@@ -131,9 +129,9 @@ func New(o Options) *Registry {
 	return r
 }
 
-// Start reads the zones once and creates the seeds that are absent. Until Stop it goes on
-// reading in the background, and has the store take what that did not take. A store that is
-// away does not fail it: reading goes on, and the log says so. To be called once.
+// Start reads the zones once and creates the seeds that are absent. Until Stop, the background goes on: it reads the
+// zones, offers the store the changes that it did not take, and makes and judges estimates. If the store is away, Start
+// logs that and goes on. It is to be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
@@ -144,8 +142,7 @@ func (r *Registry) Start(ctx context.Context) {
 		background.Every(judgeEvery, r.judgeAll))
 }
 
-// RunOnce reads the settings of all zones, and tells the store who departed: what Start has
-// done every Interval.
+// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done every Interval.
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.tellOnce(ctx)
@@ -159,9 +156,8 @@ func (r *Registry) lookup(zoneID string) *remembered {
 	return (*r.zones.Load())[zoneID]
 }
 
-// find returns a zone that is remembered or that the store lists. It asks the
-// store only when the list is no longer fresh, together with all others who
-// ask then.
+// find returns a zone that is remembered or that the store lists. It asks the store only if the zone is not remembered
+// and the list is no longer fresh. All who ask at the same time share one reading.
 func (r *Registry) find(ctx context.Context, zoneID string) (*remembered, error) {
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
@@ -176,8 +172,8 @@ func (r *Registry) find(ctx context.Context, zoneID string) (*remembered, error)
 	return nil, fmt.Errorf("registry: %w: %q", line.ErrZoneUnknown, zoneID)
 }
 
-// Zones returns the settings of all zones that this server knows, by id. It
-// asks the store only if that has never been heard.
+// Zones returns the settings of all zones that this server knows, ordered by id. It asks the store only if no list was
+// ever read.
 func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
 	r.mu.Lock()
 	heard := !r.listedAt.IsZero()
@@ -195,8 +191,8 @@ func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return all, nil
 }
 
-// Zone returns a zone's settings as this server knows them: at most a second
-// old while the store answers, else the last that were seen.
+// Zone returns a zone's settings as this server knows them: at most a second old while the store answers, else those
+// that were seen last.
 //
 // Errors: line.ErrZoneUnknown; line.ErrStoreUnavailable when the zone is not
 // remembered and the store cannot be asked.
@@ -208,8 +204,8 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
-// Settings returns a zone's, as Zone does, without ever asking the store; nil for a zone that
-// this server does not know. They are not to be changed.
+// Settings returns a zone's settings, as Zone does, but never asks the store. It returns nil for a zone that this server
+// does not know. The caller must not change what is returned.
 func (r *Registry) Settings(zoneID string) *zone.Settings {
 	if z := r.lookup(zoneID); z != nil {
 		return z.settings.Load()
@@ -217,9 +213,8 @@ func (r *Registry) Settings(zoneID string) *zone.Settings {
 	return nil
 }
 
-// Remembered returns what is in force in a zone as this server last saw it in the
-// store, and never asks it: for when the store is away. What only the
-// configuration says is not remembered, since the store may say otherwise.
+// Remembered returns the settings in force in a zone, and never asks the store: it serves while the store is away. It
+// returns false for a zone that this server never saw in the store: the configuration may say other than the store.
 func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	z := r.lookup(zoneID)
 	if z == nil || !z.seen.Load() {
@@ -228,9 +223,9 @@ func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
 	return z.settings.Load().InForce(), true
 }
 
-// PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings
-// that were in the way. A change that only tightens a known zone is made on this server even if the store does not take
-// it; NotKept tells.
+// PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings that the store has. A change
+// that only tightens a known zone is in force on this server even if the store does not answer: then PutZone returns no
+// error, and NotKept does.
 func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	z := r.lookup(s.ZoneID)
 	if z == nil {
@@ -239,9 +234,8 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	return r.putBraking(ctx, z, s, was, by)
 }
 
-// putZone makes a change in the store. A zone that the store has lost is put back
-// first, so that a change made just then does not pass for a new zone with an empty
-// window.
+// putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
+// new zone with an empty window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	if z := r.lookup(s.ZoneID); z != nil {
 		_, err := r.present(ctx, z)
@@ -268,8 +262,8 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	return created, nil
 }
 
-// DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the deletion and no other server
-// restores it.
+// DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the
+// deletion and no other server restores the zone.
 func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
@@ -292,7 +286,7 @@ func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, e
 	return all, nil
 }
 
-// remember takes in settings that are known to be the store's.
+// remember takes in the settings that the store is known to have. created: this server has just made the zone.
 func (r *Registry) remember(s zone.Settings, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,19 +17,16 @@
 //
 // # When a zone may be swept
 //
-// To be idle is to have had the chance to poll, and not to have taken it. A
-// server sweeps a zone only after it has looked at it, without a gap and with
-// the store's clock keeping step with its own, for one idle timeout. So a crowd
-// is not taken for idle
+// A visitor is idle only if it had the chance to poll. So a server sweeps a zone only after it has watched the zone for
+// one idle timeout, without a gap, and with the store's clock in step with its own. So a crowd is not taken for idle
 //
 //   - when the store's clock jumps forward, as at a fail-over to a node whose
 //     clock is ahead: a jump of 60 s would make all idle at once;
 //   - when the store comes back with an old copy, in which nobody has polled lately;
 //   - when nobody could poll, because the store was away;
 //   - when a server starts, perhaps after all of them were down;
-//   - when this server was overloaded for a quarter of that time (overload.go), or the
-//     store left a tenth of the visitors' calls unanswered: whoever polled then may not have got
-//     through. No other server sweeps the zone meanwhile.
+//   - when, for a quarter of that time, this server was overloaded (overload.go) or the store left a tenth of the
+//     visitors' calls unanswered: polls may not have got through. No other server sweeps the zone meanwhile.
 //
 // # Failures
 //

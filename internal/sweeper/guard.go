@@ -4,9 +4,8 @@ import (
 	"time"
 )
 
-// maxJump is how far the store's clock may gain on this process's between two
-// looks. It is above what a slow answer makes of it, and below the shortest
-// idle timeout that leaves room for polls.
+// maxJump is how far the store's clock may gain on this process's between two looks. A slow answer causes less, and the
+// shortest idle timeout that leaves room for polls is longer.
 const maxJump = 5 * time.Second
 
 // Reasons for which a zone is not swept, as in queue_sweep_skipped_total.
@@ -17,32 +16,30 @@ const (
 	skipUnwatched = "unwatched"
 	// skipJump: the store's clock has jumped forward, an idle timeout ago at most.
 	skipJump = "clock_jump"
-	// skipLoss: the store has lost something, an idle timeout ago at most. It may know
-	// nothing of the latest polls.
+	// skipLoss: the store has lost data, an idle timeout ago at most. It may not know of the latest polls.
 	skipLoss = "loss"
-	// skipOverload: this server or the store was overloaded for a part of the idle timeout. Who
-	// could not get through has tried.
+	// skipOverload: this server or the store was overloaded for a part of the idle timeout. Visitors may have polled
+	// and not got through.
 	skipOverload = "overload"
 )
 
 // watch is what the sweeper knows of one zone's clock.
 type watch struct {
-	// at is when the zone was last looked at, by this process's monotonic
-	// clock, and storeMillis what the store's clock said then.
+	// at is when the zone was last looked at, by this process's monotonic clock. storeMillis is what the store's clock
+	// said then.
 	at          time.Time
 	storeMillis int64
-	// lostMillis is when the store had noticed a loss then, on its clock.
+	// lostMillis is the last loss that the store had noticed by then, on its clock.
 	lostMillis int64
-	// since is when the present watch without gaps, jumps and losses began, and why
-	// the one before ended.
+	// since is when the present watch without gaps, jumps and losses began. reason is why the one before ended.
 	since  time.Time
 	reason string
 	// swept is when this server last began to sweep it.
 	swept time.Time
 }
 
-// sweptLately reports whether the zone was swept so lately that the run after this one is soon enough: the
-// last began within the span. Runs of a schedule may be a second off.
+// sweptLately reports whether the last sweep of the zone began within the span before now. Runs of the schedule may be a
+// second off, so a second is added.
 func (w *watch) sweptLately(now time.Time, span time.Duration) bool {
 	return !w.swept.IsZero() && now.Sub(w.swept) < span+time.Second
 }

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked at whether this server keeps up.
+	// lookEvery is how often this server checks whether it keeps up.
 	lookEvery = time.Second
-	// slow is how long the slowest tenth of what could run waits for a processor where a
-	// server does not keep up: clients give up after a few of such waits.
+	// slow: a server is overloaded if a tenth of its goroutines wait longer than this for a processor. Clients give up
+	// after a few such waits.
 	slow = 500 * time.Millisecond
-	// mostOverloaded is the part of an idle timeout that a server may have been overloaded
-	// for: in the rest, whoever tries gets through.
+	// mostOverloaded: a server may have been overloaded for one mostOverloaded-th of an idle timeout. In the rest of
+	// it, visitors who try get through.
 	mostOverloaded = 4
 	// longestMemory is the longest idle timeout: what is older does not matter.
 	longestMemory = time.Hour
 )
 
-// overloads are when this server, or the store, could not answer all who asked.
+// overloads are the times at which this server, or the store, could not answer all who asked.
 type overloads struct {
 	mu    sync.Mutex
 	spans []overload // in their order
@@ -42,7 +42,7 @@ func (o *overloads) add(ended time.Time, took time.Duration) {
 	o.spans = append(o.spans, overload{ended, took})
 }
 
-// within is for how long the server was overloaded, of so much time before now.
+// within returns for how long the server or the store was overloaded in that much time before now.
 func (o *overloads) within(now time.Time, of time.Duration) (sum time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Sweeper) watchLoad(ctx context.Context) {
 	}
 }
 
-// look takes in how the server fared in so much time before now.
+// look notes an overload if the server or the store was overloaded in the time took before now.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
 	server, store := s.overloaded(), s.storeOverloaded()
 	if server || store || took > lookEvery+slow {
@@ -88,9 +88,8 @@ type load struct {
 	overflows float64
 }
 
-// overloaded reports whether, since it was last asked, a tenth of all goroutines waited for
-// longer than slow, or connections were lost because nobody accepted them in time. The
-// first answer says nothing.
+// overloaded reports whether, since the call before, a tenth of all goroutines waited for longer than slow, or connections
+// were lost because nobody accepted them in time. The first call returns false.
 func (l *load) overloaded() bool {
 	sample := []goruntime.Sample{{Name: schedLatencies}}
 	goruntime.Read(sample)

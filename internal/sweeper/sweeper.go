@@ -62,8 +62,8 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-	// overloaded reports whether the server is, since it was last asked, storeOverloaded whether
-	// the store is, and overloads are when one of them was.
+	// overloaded and storeOverloaded report whether the server and the store were overloaded since the call before.
+	// overloads are the times at which one of them was.
 	overloaded, storeOverloaded func() bool
 	overloads                   overloads
 	watching                    sync.WaitGroup
@@ -186,7 +186,7 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 	}
 	if idle := z.IdleTimeout(); skip == "" && s.overloads.within(s.now(), idle) > idle/mostOverloaded {
 		skip = skipOverload
-		// Another server knows nothing of those who could not get through to this one.
+		// Other servers do not know that visitors could not get through to this one.
 		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, idle+s.every); err != nil {
 			s.failed(ctx, r, z.ZoneID, err)
 		}
@@ -238,11 +238,11 @@ func (s *Sweeper) rest(ctx context.Context, r *run, z zone.Settings) {
 	}
 }
 
-// mostSkipped runs of the schedule, and one, lie between two sweeps of a zone at the most.
+// mostSkipped is how many runs of the schedule in a row may leave a zone out that has a long idle timeout.
 const mostSkipped = 2
 
-// between is how far apart a zone's sweeps are. Each looks at all who wait; with a long idle timeout
-// half of that is soon enough.
+// between returns how far apart a zone's sweeps are: half an idle timeout, within bounds, since each sweep looks at all
+// who wait.
 func (s *Sweeper) between(z zone.Settings) time.Duration {
 	return max(s.every, min(z.IdleTimeout()/2, (1+mostSkipped)*s.every))
 }

@@ -1,19 +1,17 @@
-// Package ticket knows who is invited. A zone whose settings have an invitation takes joins
-// that show a ticket for it alone: a JSON Web Token that the shop has signed, with a key of
-// QUEUE_TICKETS_JWKS.
+// Package ticket knows who is invited. A zone whose settings have an invitation accepts a join only with a ticket for
+// that invitation: a JSON Web Token that the shop has signed, with a key of QUEUE_TICKETS_JWKS.
 //
 //	aud    has the zone
 //	event  is the zone's invitation
-//	sub    names the one who is invited, or jti where there is no sub
-//	exp    until when it may be used to join
+//	sub    names the invited person; without sub, jti does
+//	exp    until when the ticket may be used to join
 //
 // # One place
 //
-// The visitor's id is made of the zone, the invitation and the name: so all joins with tickets
-// of one name are one visitor, whose place is taken once, and may be taken again after it was
-// given up. Who was let in has used the ticket: it is good for the same admission while that
-// lasts, and for nothing more. That is counted by a policy of limits, Policy, for a day, and by the
-// servers' store where there is one.
+// The visitor's id is made of the zone, the invitation and the name. So all joins with tickets of one name are one
+// visitor, who has one place at a time, and may take a place again after giving one up. Once the visitor is let in, the
+// ticket is used: it is good for the same admission while that lasts, and for nothing more. A limits policy (Policy)
+// remembers used tickets for a day, in the store that the servers share, if there is one.
 //
-// A setting that an event switches on makes an event by invitation.
+// For an event by invitation, the event's settings include the invitation.
 package ticket

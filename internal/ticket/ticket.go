@@ -17,11 +17,11 @@ import (
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
 var (
-	// ErrMissing: the zone takes who has a ticket, and there is none.
+	// ErrMissing: the zone requires a ticket, and the request has none.
 	ErrMissing = errors.New("ticket: missing")
-	// ErrInvalid: the ticket is not one for this. An InvalidError says why.
+	// ErrInvalid: the ticket is no good for this zone and invitation. An InvalidError says why.
 	ErrInvalid = errors.New("ticket: invalid")
-	// ErrUsed: its visitor was let in, and the admission has expired.
+	// ErrUsed: the ticket's visitor was let in before, and that admission has expired.
 	ErrUsed = errors.New("ticket: used")
 )
 
@@ -35,13 +35,13 @@ func (e *InvalidError) Error() string { return ErrInvalid.Error() + ": " + e.Rea
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
 const (
-	// Policy counts how often a ticket was used: once.
+	// Policy names the limits policy by which a ticket can be used once.
 	Policy = "tickets"
-	// remembered is how long that is known: the longest that a rule counts.
+	// remembered is for how many seconds a use is remembered: the longest window that a rule may have.
 	remembered = limit.MaxWindowSeconds
-	// MaxTicket is in bytes: a body has 4,096.
+	// MaxTicket is the longest ticket, in bytes. A body has at most 4,096.
 	MaxTicket = 3_072
-	// maxName bounds who is named, in bytes.
+	// maxName is the longest name in a ticket, in bytes.
 	maxName = 200
 )
 
@@ -53,17 +53,17 @@ func Policies() []limit.Policy {
 	}}
 }
 
-// Keys read tokens. *identity.Finder does.
+// Keys verifies JSON Web Tokens and returns their claims. *identity.Finder does.
 type Keys interface {
 	Claims(token string) (jwt.MapClaims, error)
 }
 
-// Limits count. *limiter.Limiter does.
+// Limits counts the uses of tickets. *limiter.Limiter does.
 type Limits interface {
 	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
 }
 
-// Desk looks at tickets. Its methods may be called from any number of goroutines.
+// Desk checks tickets. Its methods may be called from any number of goroutines.
 type Desk struct {
 	keys   Keys
 	limits Limits
@@ -73,8 +73,8 @@ type Desk struct {
 // New returns a desk. Without keys, every ticket is invalid.
 func New(keys Keys, limits Limits, log *slog.Logger) *Desk { return &Desk{keys, limits, log} }
 
-// Name returns whom a ticket for the zone's invitation names; ErrMissing or an
-// *InvalidError. With no invitation, "", a ticket for any event of the zone is good.
+// Name returns the name in a ticket for the zone's invitation. With no invitation, "", a ticket for any event
+// of the zone is good. The error is ErrMissing or an *InvalidError.
 func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	switch {
 	case ticket == "":
@@ -99,7 +99,7 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 		return "", &InvalidError{"It is for another event."}
 	}
 	claim := claims["sub"]
-	if claim == nil || claim == "" { // else it is not passed over: who has a long one would have a place for each jti
+	if claim == nil || claim == "" { // a bad sub is refused below: falling back to jti would give one person many places
 		claim = claims["jti"]
 	}
 	name, _ := claim.(string)
@@ -112,8 +112,9 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	return "", &InvalidError{"It names nobody."}
 }
 
-// VisitorName is what the visitor's id is made of, in place of zone and clientId. No zone has
-// such a name, and no invitation a line's end: so nobody can choose a clientId with the same id.
+// VisitorName returns what the visitor's id is made of, in place of zone and clientId. No zone's name has a space, so
+// nobody can get the same id by choosing a clientId. No invitation has a line break, so it is never in doubt where it
+// ends.
 func VisitorName(zoneID, invitation, name string) (zone, client string) {
 	return "ticket of " + zoneID, invitation + "\n" + name
 }
@@ -123,16 +124,16 @@ func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id l
 	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was let in. It can be repeated. It goes on where ctx ends: who hangs up while it is
-// noted has the admission all the same.
+// Use notes that the visitor was let in. It can be repeated. It goes on after ctx ends: a visitor who hangs up meanwhile
+// has the admission all the same.
 func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) {
 	if _, err := d.limits.Check(context.WithoutCancel(ctx), question(zoneID, invitation, id)); err != nil {
 		d.log.ErrorContext(ctx, "the use of a ticket could not be counted", "zone", zoneID, "error", err)
 	}
 }
 
-// Used reports whether the visitor was let in within the last day. What cannot be asked
-// counts as not; so it is asked where ctx ends, too, which who asks can bring about.
+// Used reports whether the visitor was let in within the last day; false if that cannot be found out. It goes on after
+// ctx ends: else a visitor could get false by hanging up.
 func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) bool {
 	q := question(zoneID, invitation, id)
 	q.Look = true

@@ -1,6 +1,5 @@
-// Package token makes and checks what a visitor holds: the signed string that
-// carries a place in one zone's line, and the one that carries a session on a site (see
-// Sessions). Whoever holds it holds the place, or the session.
+// Package token makes and checks the signed strings that a visitor holds: the token, which carries a place in one zone's
+// line, and the session on a site (see Sessions). Whoever holds the string holds the place, or the session.
 //
 // # Layout
 //
@@ -16,18 +15,16 @@
 //	bytes 26..41   the first 128 bits of
 //	               HMAC-SHA256(token key, length of zone | zone | bytes 0..25)
 //
-// Every answer renews it, so the newest token of a place says how lately its
-// visitor was in the line. That decides only where a store has lost the place: see
-// package line. A token of version 1 ends with the arrival: 46 characters, 34 bytes.
-// It is given out in lines that were begun with such.
+// Every answer renews the token, so the newest token of a place says how lately its visitor was in the line. That
+// matters only if a store has lost the place: see package line. A token of version 1 has no epoch and no time to poll
+// again: 34 bytes, 46 characters. It is given out in lines that were begun with tokens of version 1.
 //
-// The zone is not in the token, the request names it; the code covers it, so a
-// token of one zone is worth nothing in another. The length is 4 bytes,
-// big-endian: where the zone ends is never in doubt. Nothing here is hidden,
-// only signed: a visitor may read the id and the arrival.
+// The request names the zone, and the token does not contain it. But the code covers it, so a token of one zone is worth
+// nothing in another. The zone's length, 4 bytes big-endian, goes before its name, so that it is never in doubt where
+// the name ends. Nothing in a token is hidden, only signed: a visitor may read the id and the arrival.
 //
-// One answer has exactly one token under each secret: base64 that decodes to
-// the same bytes but is written otherwise is refused.
+// A place, epoch and time to poll again have exactly one token under each secret: base64 that decodes to the same bytes
+// but is written otherwise is refused.
 //
 // # Keys
 //
@@ -51,8 +48,8 @@
 //	byte   0       version, 1
 //	bytes  1..16   the admission: jti of the pass
 //	bytes 17..24   when it began, Unix seconds, big-endian; a renewal keeps it
-//	bytes 25..32   when this text was issued, the same
-//	bytes 33..36   how long it is good from then on, seconds, big-endian
+//	bytes 25..32   when this text was issued, Unix seconds, big-endian
+//	bytes 33..36   for how many seconds it is good from then on, big-endian
 //	bytes 37..52   the first 128 bits of
 //	               HMAC-SHA256(session key, length of zone | zone | bytes 0..36)
 //
@@ -60,9 +57,8 @@
 //
 // # Seeds of draws
 //
-// The seed of a draw is HMAC-SHA256(draw key, length of zone | zone | nonce). So it is kept
-// nowhere, and every server knows it; what is public of it before the opening is package
-// event's commitment.
+// The seed of a draw is HMAC-SHA256(draw key, length of zone | zone | nonce). So it is stored nowhere, and every server
+// can compute it. Before the opening only its commitment is public: see package event.
 //
 // # Ids
 //

@@ -31,8 +31,7 @@ const (
 // goroutines.
 type Keys struct {
 	keys []*key // newest first, at least one
-	// newestAlone: no other secret has the newest one's key id, so that a
-	// token with that id is the newest one's.
+	// newestAlone: no other secret has the key id of the newest, so a token with that id was signed by the newest.
 	newestAlone bool
 }
 

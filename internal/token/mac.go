@@ -10,24 +10,23 @@ import (
 
 // mac is HMAC-SHA256 under one key. It may be used by many goroutines.
 //
-// Hashing the padded key twice costs as much as hashing a token. A hash.Hash
-// that was Reset keeps the state after the padded key, so the pool saves half
-// of the work, and the allocations of hmac.New. See BenchmarkVerify.
+// HMAC hashes the padded key twice, which costs as much as hashing a token. A hash.Hash that was Reset keeps the state
+// after the padded key. So the pool saves half of the work, and the allocations of hmac.New. See BenchmarkVerify.
 type mac struct {
 	key    []byte
 	states sync.Pool // of *macState
 }
 
-// macState is one computation. All that goes through the hash.Hash interface
-// escapes to the heap: here it is allocated once and used again.
+// macState is the memory of one computation. What goes through the hash.Hash interface escapes to the heap, so it is
+// allocated once and used again.
 type macState struct {
 	hash    hash.Hash
 	message []byte
 	sum     [sha256.Size]byte
 }
 
-// sum authenticates the length of the zone's name (4 bytes, big-endian), the
-// name, and the rest: no two different zones and rests make one message.
+// sum returns the code of a message: the length of the zone's name (4 bytes, big-endian), the name, and the rest. So
+// different zones or rests never make the same message.
 func sum[T []byte | string](m *mac, zoneID string, rest T) [sha256.Size]byte {
 	s, ok := m.states.Get().(*macState)
 	if !ok {

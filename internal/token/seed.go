@@ -7,8 +7,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 )
 
-// Commit returns a new nonce, and the commitment of the seed that follows from it and from
-// the newest secret.
+// Commit returns a new nonce for a draw, and the commitment to the seed that follows from it and the newest secret.
 func (k *Keys) Commit(zoneID string) (nonce, commitment string) {
 	var random [16]byte
 	rand.Read(random[:]) // never fails: it ends the program instead
@@ -16,8 +15,7 @@ func (k *Keys) Commit(zoneID string) (nonce, commitment string) {
 	return nonce, seed(k.keys[0], zoneID, nonce).Commitment()
 }
 
-// Seed returns the seed of a draw; ok is false if it was made from a secret that is not
-// among these.
+// Seed returns the seed of a draw; ok is false if the seed was made from a secret that k does not have.
 func (k *Keys) Seed(zoneID string, d event.Draw) (s event.Seed, ok bool) {
 	for _, key := range k.keys {
 		if s = seed(key, zoneID, d.Nonce); s.Commitment() == d.Commitment {

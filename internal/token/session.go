@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Where the parts of a session lie. See the package's layout.
+// Where the parts of a session lie: see doc.go.
 const (
 	sessionVersion = 1
 	admissionAt    = 1
@@ -17,32 +17,33 @@ const (
 	sizeSession    = signedSession + macSize
 	textSession    = (sizeSession*8 + 5) / 6
 
-	// endOfSeconds is the first Unix time, in seconds, that is too late: 2^53 microseconds.
+	// endOfSeconds is the first time that is too late, in Unix seconds: 2^53 microseconds.
 	endOfSeconds = endOfTime / 1_000_000
-	// skewSeconds is by how much the clock of the server that issued it may be ahead.
+	// skewSeconds is by how many seconds the clock of the server that issued a session may be ahead.
 	skewSeconds = 60
 )
 
 // SessionSize is the length of a session, in characters.
 const SessionSize = textSession
 
-// Session is what one who was let into a site holds.
+// Session is what a visitor who was let into a site holds.
 type Session struct {
-	// Admission is the jti of the pass that it was given for.
+	// Admission is the jti of the pass for which the session was given.
 	Admission [16]byte
-	// Begun is when the visitor was let in, and Issued when this text of it was made:
-	// later, if it was renewed. Both are in whole seconds.
+	// Begun is when the visitor was let in. Issued is when this text of the session was made: later than Begun if the
+	// session was renewed. Both are in whole seconds.
 	Begun, Issued time.Time
-	// Length is how long it is good from Issued on, in whole seconds, below 2^32 s.
+	// Length is for how long the session is good from Issued on, in whole seconds, below 2^32 s.
 	Length time.Duration
 }
 
-// Good reports whether it is good at the time, which a clock that is a minute behind says, too.
+// Good reports whether the session is good at the time now. The clock of now may be up to skewSeconds behind that of the
+// issuer.
 func (s *Session) Good(now time.Time) bool {
 	return now.Before(s.Issued.Add(s.Length)) && !now.Add(skewSeconds*time.Second).Before(s.Issued)
 }
 
-// HalfOver reports whether half of its length is over, from when on it is renewed.
+// HalfOver reports whether half of the session's length is over: then it is to be renewed.
 func (s *Session) HalfOver(now time.Time) bool { return !now.Before(s.Issued.Add(s.Length / 2)) }
 
 // SignSession returns the session as text, under the newest secret. The same session
@@ -59,8 +60,8 @@ func (k *Keys) SignSession(zoneID string, s Session) string {
 	return encoding.EncodeToString(raw[:])
 }
 
-// VerifySession returns the session of the zone that the text is, or ErrInvalid. The
-// caller compares the times.
+// VerifySession returns the session of the zone that the text carries, or ErrInvalid. It does not look at the times: see
+// Session.Good.
 func (k *Keys) VerifySession(zoneID, text string) (Session, error) {
 	var raw [sizeSession]byte
 	var in [textSession]byte

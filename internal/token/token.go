@@ -10,10 +10,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// Where the parts of a token lie. See the package's layout.
+// Where the parts of a token lie: see doc.go.
 const (
-	// version1 ends with the arrival. It is given out in lines that were begun with
-	// such tokens, so that servers of the version before go on knowing them.
+	// version1 ends with the arrival. It is given out in lines that were begun with such tokens, so that older servers
+	// go on accepting them.
 	version1 = 1
 	version2 = 2
 
@@ -23,8 +23,8 @@ const (
 	arrivalAt = 10
 	epochAt   = 18
 	dueAt     = 22
-	// macSize is 128 bits: a guess is right once in 2^128, and no use is made
-	// of the hash's resistance to collisions that would ask for more.
+	// macSize is 128 bits: a guess is right once in 2^128. More bits would be needed only against collisions, which
+	// are no danger here.
 	macSize = 16
 
 	signed1, signed2 = epochAt, dueAt + 4
@@ -34,27 +34,24 @@ const (
 	// endOfTime is the first arrival, in microseconds, that is too late: 2^53,
 	// in the year 2255. Below it a double, hence a sorted set, is exact.
 	endOfTime = 1 << 53
-	// lastDue is the last time to be due, in seconds: in the year 2106.
+	// lastDue is the latest time to poll again that a token can carry, in Unix seconds: in the year 2106.
 	lastDue = 1<<32 - 1
 )
 
 // Size is the length of a token of version 2, in characters.
 const Size = text2
 
-// ErrInvalid is returned for every string that is not a token of the zone
-// under a live secret. It says no more: an honest client can do nothing with
-// the reason, and a dishonest one could.
+// ErrInvalid is returned for every string that is not a token of the zone under one of the secrets. It gives no reason:
+// an honest client has no use for one, and an attacker might.
 var ErrInvalid = errors.New("token: invalid")
 
 // encoding refuses padding and stray bits in the last character. It skips line
 // breaks, which the check of both lengths in Verify refuses.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Sign returns the token of a place in the zone, under the newest secret. The
-// same place, epoch and time to be due (in whole seconds, rounded down) always get
-// the same token. Without an epoch it is of version 1, and says nothing of when the
-// visitor is due. Verify refuses a token whose arrival is not between 1 and 2^53-1
-// microseconds.
+// Sign returns the token of a place in the zone, under the newest secret. The same place, epoch and DueMillis (rounded
+// down to whole seconds) always get the same token. Without an epoch the token is of version 1, and does not carry
+// DueMillis. Verify refuses a token whose arrival is not between 1 and 2^53-1 microseconds.
 func (k *Keys) Sign(zoneID string, p line.Place) string {
 	newest := k.keys[0]
 	var raw [size2]byte
@@ -67,7 +64,7 @@ func (k *Keys) Sign(zoneID string, p line.Place) string {
 	return string(text[:encoding.EncodedLen(n)])
 }
 
-// claims writes what is signed, and returns how many bytes that are.
+// claims writes the bytes that are to be signed, and returns how many they are.
 func claims(raw *[size2]byte, keyID byte, p line.Place) int {
 	raw[versionAt], raw[keyIDAt] = version1, keyID
 	copy(raw[idAt:arrivalAt], p.ID[:])
@@ -81,9 +78,8 @@ func claims(raw *[size2]byte, keyID byte, p line.Place) int {
 	return signed2
 }
 
-// Renew returns the token of a place under the newest secret, as Sign does, to
-// a visitor who has shown tok, which Verify has accepted. If that is the very
-// token, as for a poll before its time, nothing is signed.
+// Renew returns the token of a place under the newest secret, as Sign does, for a visitor who has shown tok, which Verify
+// has accepted. If the result is tok itself, as for an early poll, nothing is signed.
 func (k *Keys) Renew(zoneID, tok string, p line.Place) string {
 	var raw, want [size2]byte
 	n := claims(&want, k.keys[0].id, p)
@@ -93,8 +89,8 @@ func (k *Keys) Renew(zoneID, tok string, p line.Place) string {
 	return tok
 }
 
-// decode returns how many bytes the token has: size1 or size2, or 0 for a string
-// that is no token of either.
+// decode writes the bytes of a token into raw and returns how many there are: size1 or size2, or 0 for a string that is
+// no token of either version.
 func decode(raw *[size2]byte, tok string) int {
 	var size int
 	switch len(tok) {
@@ -112,8 +108,8 @@ func decode(raw *[size2]byte, tok string) int {
 	return size
 }
 
-// VisitorID is the visitor's id in what looks like a token; ok is false for what does not.
-// Nothing is verified.
+// VisitorID returns the visitor's id in a string that has the form of a token; ok is false for any other string. Nothing
+// is verified.
 func VisitorID(tok string) (id line.ID, ok bool) {
 	var raw [size2]byte
 	if decode(&raw, tok) == 0 {
@@ -122,9 +118,8 @@ func VisitorID(tok string) (id line.ID, ok bool) {
 	return line.ID(raw[idAt:arrivalAt]), true
 }
 
-// Verify returns the place that a token of the zone carries, or ErrInvalid. It
-// says that a server with one of the secrets gave the place out, not that the
-// line still has it.
+// Verify returns the place that a token of the zone carries, or ErrInvalid. A place that is returned was given out by a
+// server with one of the secrets; the line may no longer have it.
 func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
 	var raw [size2]byte
 	n := decode(&raw, tok)
@@ -143,7 +138,7 @@ func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
 	return p, nil
 }
 
-// signed reports whether a secret with the token's key id made its code.
+// signed reports whether the token's code was made with a secret of the token's key id.
 func (k *Keys) signed(zoneID string, raw []byte) bool {
 	says, code := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
 	for _, key := range k.keys {

@@ -36,8 +36,8 @@ func (h *HTTP) Join(c echo.Context) error {
 	return answer.Send(c, &a)
 }
 
-// From adds what the request shows: the address that it came from, and its header. Every join goes through
-// here: that of the API, of the waiting page and of the gate.
+// From adds what the request shows: the address that it came from, and whether its header says that it was forwarded.
+// Every join goes through here: that of the API, of the waiting page and of the gate.
 func (n Newcomer) From(address string, h http.Header) Newcomer {
 	n.Address = address
 	n.Forwarded = len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0

@@ -25,7 +25,7 @@ var (
 	ErrFull = errors.New("wait: line full")
 )
 
-// Bounds of what a newcomer says, both generous to what is sent in earnest.
+// Bounds of what a newcomer says. Both are far above what real clients send.
 const (
 	// MaxClientID is in bytes: the clientId is hashed, not kept.
 	MaxClientID = 256
@@ -33,21 +33,20 @@ const (
 	MaxClientAgent = 256
 )
 
-// Guard keeps those out who ask too much.
+// Guard refuses newcomers who ask too much.
 type Guard interface {
 	// Admits returns nil for a newcomer who may ask for a place, or an error that
 	// wraps guard.ErrRefused.
 	Admits(ctx context.Context, n guard.Newcomer) error
 }
 
-// Meter counts what the store says in this room; what does not get as far is
-// counted where it is refused, by package problem. A zoneID is well-formed, but
-// may be invented: the meter must not make a time series of each.
+// Meter counts the outcomes of joins. Package problem counts requests that are refused before. A zoneID is well-formed,
+// but may be invented: the meter must not make a time series of each.
 type Meter interface {
 	// Join counts one join by outcome: waiting, admitted, admitted_before,
 	// closed, full, sold_out, uninvited or error; refused by the Guard.
 	Join(zoneID, outcome string)
-	// Admit records how long one who was let in had waited.
+	// Admit records how long an admitted visitor had waited.
 	Admit(zoneID string, waited time.Duration)
 }
 
@@ -76,34 +75,33 @@ func New(store store.Lines, guard Guard, tokens *token.Keys, issuer answer.Issue
 	}
 }
 
-// WithTickets has the room take who is invited where a zone's settings say so. To be called
-// before the first join; without, nobody is let into such a zone.
+// WithTickets has the room take invited visitors alone where a zone's settings say so. It is to be called before the
+// first join. Without it, nobody can join such a zone.
 func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	s.desk = d
 	return s
 }
 
-// Stop waits for what goes on without a request: readings of a state whose reader gave up.
+// Stop waits for what goes on without a request: readings of a state whose callers gave up.
 func (s *Service) Stop() { s.background.Stop() }
 
 // Newcomer is one who asks for a place. All but ZoneID are optional.
 type Newcomer struct {
 	// ZoneID names the zone.
 	ZoneID string
-	// ClientID is a stable key of the client's own, at most MaxClientID
-	// bytes. Who repeats it finds the same place, and nobody else should be
-	// able to guess it: it is as good as the token.
+	// ClientID is a stable key of the client's own, at most MaxClientID bytes. A join that repeats it finds the same
+	// place. Nobody else should be able to guess it: it is as good as the token.
 	ClientID string
 	// ClientIP is the visitor's address, as the gateway saw it.
 	ClientIP string
 	// ClientAgent is the kind of client, at most MaxClientAgent characters.
 	ClientAgent string
-	// Ticket is looked at where the zone takes who is invited: see package ticket. Who has one
-	// is known by it, not by the ClientID.
+	// Ticket is looked at where the zone takes invited visitors alone: see package ticket. The place then belongs to
+	// the name in the ticket, not to the ClientID.
 	Ticket string
 
-	// Address and Forwarded are what From found in the request: where it came from, as trusted
-	// proxies tell, and whether it has a header that proxies write.
+	// Address and Forwarded are what From found in the request: where it came from, as trusted proxies say, and
+	// whether it has a header that proxies write.
 	Address   string
 	Forwarded bool
 }
@@ -184,8 +182,8 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 	return s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
 }
 
-// invitation is what one must be invited to in order to join the zone; "" where anybody may. A zone that this server
-// does not know yet may have one: the store is asked before anybody takes a place.
+// invitation returns the invitation that a ticket must be for in order to join the zone; "" where anybody may join. Of a
+// zone that this server does not know yet, the store is asked: it may have an invitation.
 func (s *Service) invitation(ctx context.Context, zoneID string) (string, error) {
 	z := s.issuer.Zone(zoneID)
 	if z == nil {
@@ -226,7 +224,7 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 		if !s.desk.Used(ctx, n.ZoneID, invitation, id) {
 			continue
 		}
-		// The admission of before, while it lasts; never a place.
+		// A used ticket is good for the same admission while that lasts, and never for another place.
 		a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: id})
 		if err == nil && a.Status != line.AdmittedBefore {
 			err = ticket.ErrUsed
@@ -243,9 +241,8 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 	return a, err
 }
 
-// Leave gives the place up that the token stands for. It can be repeated: a
-// place that is already gone is no error. It returns a *serve.FieldError or
-// token.ErrInvalid before the store is asked, or an error of the store.
+// Leave gives up the place that the token stands for. It can be repeated: a place that is already gone is no error. It
+// returns a *serve.FieldError or token.ErrInvalid before the store is asked, or an error of the store.
 func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
@@ -257,8 +254,8 @@ func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	return nil
 }
 
-// TakenWithin reports whether the token is one of the zone's whose place was taken so lately, by
-// this server's clock. The store is not asked.
+// TakenWithin reports whether the token is genuine for the zone, and its place was taken less than span ago by this
+// server's clock. The store is not asked.
 func (s *Service) TakenWithin(zoneID, tok string, span time.Duration) bool {
 	p, err := s.issuer.Place(zoneID, tok)
 	return err == nil && s.states.now().Sub(time.UnixMicro(p.ArrivedAtMicros)).Abs() <= span

@@ -21,10 +21,9 @@ import (
 const (
 	// StateMaxAge is how old a state may be: what the answer's max-age says.
 	StateMaxAge = time.Second
-	// stateTimeout bounds one reading, since it is not its caller's alone and
-	// does not end with the caller's request.
+	// stateTimeout bounds one reading. Several callers share a reading, so it does not end with a caller's request.
 	stateTimeout = 2 * time.Second
-	// stateForgotten is when a zone that nobody asks about leaves the cache.
+	// stateForgotten is after how long a zone that nobody asks about leaves the cache.
 	stateForgotten = time.Minute
 )
 
@@ -34,31 +33,31 @@ type State struct {
 	Mode   zone.Mode `json:"mode"`
 	// Waiting is how many are in the line.
 	Waiting int64 `json:"waiting"`
-	// EstimatedWait is that of one who joins now, in milliseconds.
+	// EstimatedWait is how long a visitor who joins now will wait, in milliseconds.
 	EstimatedWait int64 `json:"estimatedWait"`
-	// Message is the operator's to all who wait, in the reader's language, and Notice its
-	// number in their answers. Both are absent where there is none.
+	// Message is the operator's message to all who wait, in the reader's language. Notice is its number in the answers
+	// to polls. Both are absent where there is no message.
 	Message string `json:"message,omitempty"`
 	Notice  int64  `json:"notice,omitempty"`
 	// SoldOut is why there is nothing to wait for; absent while there is.
 	SoldOut string `json:"soldOut,omitempty"`
 
-	// Event is the one that is next or under way; absent where there is none.
+	// Event is the event that is next or under way, else the last that took place; absent where there is none.
 	Event *Event `json:"event,omitempty"`
 
 	messages, soldOut, texts zone.Texts
 }
 
-// PhaseEnded: the event is over, and no other is listed.
+// PhaseEnded: the event is over, and no other is to come.
 const PhaseEnded event.Phase = "ended"
 
-// Event is what everybody may know of an event. Times are Unix milliseconds on the store's
-// clock; a step that is held, or that there is not, has none.
+// Event is what everybody may know of an event. Times are Unix milliseconds on the store's clock. The time of a step is
+// absent if the step is held or the event does not have it.
 type Event struct {
 	Name  string      `json:"name"`
 	Phase event.Phase `json:"phase"`
 	Order event.Order `json:"order"`
-	// Now is what time it is.
+	// Now is the time of the answer.
 	Now        int64 `json:"now"`
 	PreQueueAt int64 `json:"preQueueAt,omitempty"`
 	SettlesAt  int64 `json:"settlesAt,omitempty"`
@@ -67,14 +66,14 @@ type Event struct {
 	EndsAt     int64 `json:"endsAt,omitempty"`
 	// Held is the step that waits for the operator.
 	Held event.Step `json:"held,omitempty"`
-	// Commitment is the draw's.
+	// Commitment is the commitment of the draw; absent where there is no draw.
 	Commitment string `json:"commitment,omitempty"`
-	// Text is for those who come at this time, in the reader's language.
+	// Text is the operator's text for this phase, in the reader's language.
 	Text string `json:"text,omitempty"`
 }
 
-// EventOf is what may be known of the zone's event at a time of the store's clock, and its
-// texts of then; nil for none.
+// EventOf returns what may be known of the zone's event at a time of the store's clock, with the event's texts for that
+// phase; nil if there is no event.
 func EventOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	s := z.EventState
 	p := s.Now
@@ -105,11 +104,11 @@ func EventOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	}
 }
 
-// endedOf is the last event of the list that took place.
+// endedOf returns the last event of the list that took place.
 func endedOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	for _, done := range slices.Backward(z.EventState.Done) {
 		i := slices.IndexFunc(z.Events, func(e event.Event) bool { return e.Name == done.Event })
-		if i >= 0 && done.AtMillis <= nowMillis { // else it was skipped
+		if i >= 0 && done.AtMillis <= nowMillis { // else it is no longer listed, or was skipped
 			e := z.Events[i]
 			return &Event{Name: e.Name, Phase: PhaseEnded, Order: cmp.Or(e.Order, event.OrderArrival), Now: nowMillis}, e.Texts.After
 		}
@@ -117,8 +116,8 @@ func endedOf(z zone.Settings, nowMillis int64) (*Event, zone.Texts) {
 	return nil, nil
 }
 
-// in is the state for one who reads these languages, as Accept-Language has them. alike: it
-// is the same in any.
+// in returns the state in the language that accept, an Accept-Language header, asks for. alike reports whether the state
+// is the same in every language.
 func (s State) in(accept string) (_ State, alike bool) {
 	s.Message, s.SoldOut = serve.TextFor(s.messages, accept), serve.TextFor(s.soldOut, accept)
 	if s.Event != nil {
@@ -129,13 +128,12 @@ func (s State) in(accept string) (_ State, alike bool) {
 	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
-// errStateLost is what is left of a reading that panicked.
+// errStateLost is the error of a reading that panicked.
 var errStateLost = errors.New("wait: state: the reading did not end")
 
-// states remembers, for each zone that exists, its state for StateMaxAge. A
-// crowd that has no cache in front costs one question to the store a second
-// and zone, the failing ones included. A name that has not once been found to
-// be a zone's is not remembered, so that made-up names fill no memory.
+// states remembers the state of each zone for StateMaxAge. So a crowd without a cache in front costs one reading from
+// the store for each zone and second, failed readings included. A name under which no zone was ever found is not
+// remembered, so that made-up names fill no memory.
 type states struct {
 	now     func() time.Time
 	reading background.Shared
@@ -212,7 +210,7 @@ func (c *states) get(zoneID string) (snap snapshot, fresh bool) {
 	return snap, known && c.now().Sub(snap.at) < StateMaxAge
 }
 
-// keep remembers a snapshot of a zone that exists, as far as is known.
+// keep remembers a snapshot, unless no zone of that name is known to exist.
 func (c *states) keep(zoneID string, snap snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,8 +227,7 @@ func (c *states) keep(zoneID string, snap snapshot) {
 	c.zones[zoneID] = snap
 }
 
-// forget drops, at most once in stateForgotten, the zones that nobody has
-// asked about for as long.
+// forget drops the zones that nobody has asked about for stateForgotten. It does so at most once in that time.
 func (c *states) forget(now time.Time) {
 	if now.Sub(c.cleared) < stateForgotten {
 		return

@@ -8,11 +8,10 @@ import (
 // StepMillis is how far apart the rows of Columns are.
 const StepMillis = int64(time.Second / time.Millisecond)
 
-// Columns are samples turned into one array for each field, by its name in a
-// sample's JSON. Row i is the second Start + i*StepMillis; where there is no
-// sample of it, or a figure is not known, the entry is null.
+// Columns are samples turned into one array for each field, named as in a sample's JSON. Row i is the second Start +
+// i*StepMillis. An entry is null if there is no sample of that second, or if its figure is not known.
 type Columns struct {
-	// Start is the second of the first row, in Unix milliseconds; 0 of none.
+	// Start is the second of the first row, in Unix milliseconds; 0 if there are no rows.
 	Start int64
 	rows  []*Sample
 }
@@ -37,8 +36,7 @@ func NewColumns(samples []Sample, seconds int) Columns {
 // Len is how many rows there are.
 func (c Columns) Len() int { return len(c.rows) }
 
-// MarshalJSON writes the arrays. The rows say by their place when they are, so
-// there is none for the time.
+// MarshalJSON writes the arrays. There is none for the time, which follows from a row's index.
 func (c Columns) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, 128*(len(c.rows)+8)), '{')
 	first := true

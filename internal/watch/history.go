@@ -15,10 +15,10 @@ const (
 	growth = 600
 )
 
-// modes are numbered for packed samples; a failing one has none.
+// modes are numbered for packed samples; the mode of a failing sample is "".
 var modes = []zone.Mode{"", zone.ModeQueue, zone.ModeOpen, zone.ModeClosed}
 
-// kept are the columns that are not made of others.
+// kept are the columns that are stored; the others follow from them.
 var kept = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.scale == 0 })
 
 // packed is a Sample in 112 bytes: the columns that are kept, in their order. Figures
@@ -45,8 +45,7 @@ func pack(s *Sample) (p packed) {
 // at is when the sample was taken, in Unix seconds: the first column.
 func (p *packed) at() uint32 { return p[0] }
 
-// sample unpacks. Whoever sees a sample sees an unpacked one, the latest too:
-// so all see the same figures.
+// sample unpacks. Every reader gets unpacked samples, the latest included, so all see the same rounded figures.
 func (p *packed) sample() (s Sample) {
 	for i, c := range kept {
 		switch v, figure := c.in(&s), float64(p[i])/c.scale; v.Kind() {
@@ -94,8 +93,8 @@ func (h *history) last() *packed {
 	return h.at(len(h.ring) - 1)
 }
 
-// add adds a sample that is newer than all others; if it is not, the clock was
-// set back, and those of the time that is to come again are dropped.
+// add adds a sample. If it is not newer than all others, the clock was set back, and the samples at or after it are
+// dropped.
 func (h *history) add(p packed) {
 	if last := h.last(); last != nil && last.at() >= p.at() {
 		h.dropFrom(p.at())

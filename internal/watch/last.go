@@ -9,15 +9,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// seen is what one sample was made of.
+// seen is what a sample is made from.
 type seen struct {
 	settings zone.Settings
 	stats    line.Stats
 }
 
-// Last returns what the latest samples were made of, all of one round, by zone
-// id: for whoever asks often and must not cost the store anything, as the gauges.
-// A zone whose store is failing is left out. The Waits must not be changed.
+// Last returns what the latest samples were made from, all of one round, ordered by zone id. It does not ask the store, so
+// it suits callers that ask often, such as the gauges. A zone whose store is failing is left out. The caller must not
+// change the Waits.
 func (w *Watch) Last() iter.Seq2[zone.Settings, line.Stats] {
 	w.mu.RLock()
 	all := make([]seen, 0, len(w.zones))

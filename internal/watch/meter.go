@@ -12,7 +12,7 @@ import (
 const (
 	// span is over how long rates are measured.
 	span = time.Minute
-	// slack lets a reading that came a little late count as a minute old.
+	// slack is how old a reading may be and still count as a minute old.
 	slack = span + 500*time.Millisecond
 )
 
@@ -28,7 +28,7 @@ type waited struct {
 type reading struct {
 	at time.Time
 	line.Totals
-	// waits are those of the time since the reading before.
+	// waits are the waits of visitors who were admitted since the reading before.
 	waits []waited
 }
 
@@ -110,7 +110,7 @@ func (m *meter) forget(now time.Time) {
 			n++
 		}
 	}
-	// The first that stays counts no longer: what it has seen was before it.
+	// The waits of the first reading that stays are taken off, too: they are from before that reading.
 	for i := 1; i <= n && i < len(m.readings); i++ {
 		m.count(m.readings[i].waits, -1)
 	}

@@ -19,24 +19,22 @@ const (
 // the waits when nobody was admitted, the error and the coverage of fewer than 50 estimates. In Go
 // they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
 //
-// The tag known says when a figure is known, by its name in knownWhen; "" while the
-// store answers. The tag kept says how it is kept: times so many, in 32 bits; "-" is
-// what follows from others.
+// The tag known names the condition, in knownWhen, under which a figure is known; "" is: while the store answers. The
+// tag kept is the factor by which a figure is multiplied before it is stored in 32 bits; "-" is not stored.
 type Sample struct {
 	// At is the second, in Unix milliseconds.
 	At int64 `json:"at" known:"always" kept:"0.001"`
-	// Store is StoreOK or StoreFailing; FailingSince the second of the first
-	// sample of a row of failing ones, in Unix milliseconds, else 0.
+	// Store is StoreOK or StoreFailing. FailingSince is the second since which all samples are failing ones, in Unix
+	// milliseconds; 0 while the store answers.
 	Store        string `json:"store" known:"always" kept:"-"`
 	FailingSince int64  `json:"failingSince" known:"failing" kept:"0.001"`
 
-	// Waiting is how many are in the line. Released of them may be admitted
-	// when they poll; of those, Overdue did not come when told to.
+	// Waiting is how many are in the line. Released is how many of them may be admitted when they poll. Overdue is how
+	// many of the released did not come when told to.
 	Waiting  int64 `json:"waiting"`
 	Released int64 `json:"released"`
 	Overdue  int64 `json:"overdue"`
-	// InWindow is how many were admitted within the last window, of at most
-	// WindowLimit, and Burst more while nobody waits.
+	// InWindow is how many were admitted within the last window: at most WindowLimit, and Burst more while nobody waits.
 	InWindow    int64 `json:"inWindow"`
 	WindowLimit int64 `json:"windowLimit"`
 	Burst       int64 `json:"burst"`
@@ -54,9 +52,8 @@ type Sample struct {
 	// RateSeconds is over how many seconds the rates were measured: 60, and
 	// fewer at the beginning; 0 before there are any.
 	RateSeconds int64 `json:"rateSeconds"`
-	// Rates, all servers together, with one decimal: Joins, Admitted,
-	// Departures (who said so) and Swept (who went silently) in a minute, and
-	// polls that the store answered in a second. Admitted is at most InMinute.
+	// Rates of all servers together, with one decimal: joins, admissions, departures (visitors who called leave) and
+	// swept visitors in a minute; and polls that the store answered in a second. AdmittedPerMinute is at most InMinute.
 	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates" kept:"10"`
 	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates" kept:"10"`
 	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates" kept:"10"`
@@ -65,32 +62,32 @@ type Sample struct {
 	// Restored is how many lost places were put back in RateSeconds.
 	Restored int64 `json:"restored" known:"rates"`
 
-	// WaitP50Millis and WaitP95Millis are how long they had waited who were
-	// admitted in RateSeconds, WaitCount many.
+	// WaitP50Millis and WaitP95Millis are percentiles of how long the visitors who were admitted in RateSeconds had
+	// waited. WaitCount is how many they are.
 	WaitP50Millis int64 `json:"waitP50Millis" known:"waits"`
 	WaitP95Millis int64 `json:"waitP95Millis" known:"waits"`
 	WaitCount     int64 `json:"waitCount" known:"rates"`
-	// EstimateMillis is the expected wait of one who joins now.
+	// EstimateMillis is the expected wait of a visitor who joins now.
 	EstimateMillis int64 `json:"estimateMillis"`
-	// EstimateLowMillis and EstimateHighMillis hold that four times of five.
+	// EstimateLowMillis and EstimateHighMillis are the range that holds the real wait four times out of five.
 	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range"`
 	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range"`
-	// EstimateError is the median of |estimate - real| / real, EstimateCoverage the share of
-	// ranges that held the real wait, of EstimateErrorCount that this server told some of
-	// those who were admitted in the last ten minutes.
+	// EstimateError is the median of |estimate - real| / real. EstimateCoverage is the share of ranges that held the
+	// real wait. Both are over the EstimateErrorCount estimates that this server told some of the visitors who were
+	// admitted in the last ten minutes.
 	EstimateError      float64 `json:"estimateError" known:"judged" kept:"1000"`
 	EstimateCoverage   float64 `json:"estimateCoverage" known:"judged" kept:"1000"`
 	EstimateErrorCount int64   `json:"estimateErrorCount"`
 
-	// Stalled: for a minute nobody was let in, and at each second of it people waited who might have been. It is of
-	// Latest alone, and in no JSON.
+	// Stalled: for a minute nobody was let in, although in each of its seconds somebody waited who might have been. Only
+	// Latest sets it, and it is in no JSON.
 	Stalled bool `json:"-"`
 }
 
 // Known reports whether the store answered, and so the sample has figures.
 func (s *Sample) Known() bool { return s.Store == StoreOK }
 
-// Judged reports whether so many estimates were judged that it is said how good they were.
+// Judged reports whether enough estimates were judged to say how good they were.
 func (s *Sample) Judged() bool { return s.Known() && s.EstimateErrorCount >= enoughJudged }
 
 // MarshalJSON writes all fields, null for what is not known.
@@ -112,7 +109,7 @@ type column struct {
 	name  string // in JSON
 	field int
 	known func(*Sample) bool
-	// scale is by what it is multiplied to be kept; 0 is not kept.
+	// scale is the factor by which the figure is multiplied before it is stored; 0 is not stored.
 	scale float64
 }
 

@@ -28,7 +28,7 @@ const (
 	// workers is how many zones are asked at a time: enough that a dead node's
 	// zones do not keep those of others out, few enough to be no load.
 	workers = 16
-	// enoughJudged is of how many estimates it is said how good they were.
+	// enoughJudged is how many estimates must have been judged before samples say how good they were.
 	enoughJudged = 50
 	// MaxZones is how many zones are watched. Those that are known first stay;
 	// of the others there is no sample until some are gone.
@@ -38,8 +38,8 @@ const (
 // ErrStopped: the watch was stopped, and no further round will come.
 var ErrStopped = errors.New("watch: stopped")
 
-// Estimates says how good this server's estimates were in the last ten minutes: the share of
-// ranges that held, and the median relative error, of so many.
+// Estimates says how good this server's estimates were in the last ten minutes: the share of ranges that held the real
+// wait, the median relative error, and over how many estimates these are.
 type Estimates interface {
 	Estimates(zoneID string) (coverage, median float64, of int64)
 }
@@ -83,13 +83,14 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
-	// enterableSince is since when, at each second, somebody who waits might have been let in: 0 for not now; Unix milliseconds.
+	// enterableSince is since when, in each second, somebody waited who might have been let in, in Unix milliseconds; 0
+	// if nobody does now.
 	enterableSince int64
 	// asked is the round in which the store was asked last.
 	asked int64
 	// seen is what the latest sample was made of, unless the store is failing.
 	seen seen
-	// ahead is by how much the zone's clock was before this server's then.
+	// ahead is by how much the zone's clock was ahead of this server's when it was last heard.
 	ahead time.Duration
 }
 
@@ -161,9 +162,8 @@ func (w *Watch) History(zoneID string) []Sample {
 	return nil
 }
 
-// Clock is what the clock of a zone's store says now, as far as the store has told it: up to
-// half of that answer's time off. While the store is away it goes on by this server's clock. ok is
-// false for a zone of which there is no answer yet.
+// Clock returns what the clock of a zone says now, reckoned from the latest answer: it may be off by as long as that
+// answer took. While the store is away it goes on by this server's clock. ok is false if there was no answer yet.
 func (w *Watch) Clock(zoneID string) (now time.Time, ok bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -241,9 +241,8 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.next = make(chan struct{})
 }
 
-// order returns the zones to ask: those that answered last time first, of these and of the others
-// those first that were not asked for longest, as a round may have no time for all; and no more
-// than MaxZones.
+// order returns the zones to ask, in order and at most MaxZones: first those that answered last time, then new ones, then
+// failing ones. In each group, the zones that were not asked for longest come first: a round may not have time for all.
 func (w *Watch) order(list []zone.Settings) []result {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

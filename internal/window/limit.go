@@ -7,26 +7,24 @@ import (
 )
 
 const (
-	// MinuteMillis is the span of the second limit.
+	// MinuteMillis is the span of the limit of the minute.
 	MinuteMillis = 60_000
-	// SecondMillis is the span of the third, which holds while there is a line.
+	// SecondMillis is the span of the limit of the second, which holds while there is a line.
 	SecondMillis = 1_000
-	// GraceMillis is how late a visitor may poll and still count as live:
-	// Retry-After is in whole seconds, so an honest client may be up to one late.
+	// GraceMillis is how late a visitor may poll and still count as live: Retry-After is rounded up to whole seconds,
+	// so an honest client may be up to one second late.
 	GraceMillis = 1_000
-	// StepBatch bounds how many tokens one call moves the edge over, and how
-	// many late ones it takes off the live, so that no call's work depends on
-	// the length of the line (G8).
+	// StepBatch is over how many visitors one call moves the edge at most, and how many late ones it takes off the
+	// live, so that no call's work depends on the length of the line (G8).
 	StepBatch = 100
 	// HealMillis is how long after a loss places are put back: ten times the
 	// default idle timeout, for phones that come out of a long tunnel.
 	HealMillis = 600_000
-	// LostMicros is for how long at most arrivals were given out that a fail-over loses: a second, as a rule.
+	// LostMicros bounds the arrivals that a fail-over loses: those of the last 5 s at most, and usually of one second.
 	LostMicros = 5_000_000
-	// FreezeMillis is how long after the loss of a whole line the edge moves
-	// no further than Rates.Back allows, and newcomers line up, so that those
-	// from the front are back before others pass them: the longest polling
-	// period, jitter and grace included.
+	// FreezeMillis is for how long after the loss of a whole line the edge moves no further than Rates.Back allows,
+	// and newcomers line up. So visitors near the front are back before others pass them. It is the longest polling
+	// period near the front, jitter and grace included.
 	FreezeMillis = 24_000
 )
 
@@ -37,10 +35,9 @@ func Limit(perMinute, windowMillis int64) int64 {
 	return max(1, (perMinute*windowMillis+MinuteMillis-1)/MinuteMillis)
 }
 
-// PerSecond is how many may enter in any 1,000 ms while there is a line: what the
-// operator set, at least 1. PerSecondAuto is 1.25 times the mean, rounded up, so that a
-// window that fills at once does not come back as a clump every window; what is left
-// above the mean makes up for slots that lay idle.
+// PerSecond is how many may enter in any 1,000 ms while there is a line, at least 1. For PerSecondAuto it is 1.25 times
+// the mean of perMinute, rounded up. So a window that filled at once does not come back as a clump every window, and the
+// quarter above the mean makes up for slots that lay idle.
 func PerSecond(s zone.Settings) int64 {
 	switch s.MaxPerSecond {
 	case zone.PerSecondAuto:
@@ -58,18 +55,15 @@ type Rates struct {
 	PerMinute int64
 	// WindowMillis is the length of the window, Limit the most admissions in it.
 	WindowMillis, Limit int64
-	// PerSecond is the most admissions in any 1,000 ms while there is a line. It is
-	// Limit where that holds it anyway.
+	// PerSecond is the most admissions in any 1,000 ms while there is a line, never more than Limit.
 	PerSecond int64
-	// Pace is how many a minute enter from a line: PerMinute, or what PerSecond lets
-	// through.
+	// Pace is how many a minute enter from a line: PerMinute, or less if PerSecond lets fewer through.
 	Pace int64
-	// Target is how many live visitors are kept released: 2.5 windows' worth,
-	// at least 3. Fewer, and a window runs dry when some do not come; more,
-	// and appointments reach further ahead than they can be kept.
+	// Target is how many live visitors are kept released: 2.5 windows' worth, at least 3. With fewer, a window runs
+	// dry when some do not come. With more, appointments reach further ahead than they can be kept.
 	Target int64
-	// Trust is how many appointments make a judgement: a window's worth, at
-	// least 32, lest a small zone judges by a handful.
+	// Trust is how many appointments Shows are based on: a window's worth, at least 32, so that a small zone does not
+	// judge by a handful.
 	Trust int64
 	// PeriodCapMillis is the longest period ever told: 60 s, or a third of
 	// the idle timeout, so that one lost poll costs nobody the place.
@@ -98,11 +92,10 @@ func (r Rates) Room(inWindow, inMinute int64) int64 {
 	return min(r.Limit-inWindow, r.PerMinute-inMinute)
 }
 
-// Reach is how many live released visitors are within reach of the front when
-// there is room for some, in the second, too: the visitor with n live ones ahead may
-// enter if n < Reach(room). Nobody may when there is no room. The slack beyond the room
-// is a tenth of a window: no absence idles a slot, and by no more than that
-// can one who is on time be overtaken, but for those whose own slot it was.
+// Reach is how many live released visitors from the front on may enter when there is that much room in the window, the
+// minute and the second: a visitor with n live ones ahead may enter if n < Reach(room). It is 0 without room. The slack
+// beyond the room is a tenth of a window, so that one absence idles no slot. A visitor who is on time is overtaken by no
+// more than that slack, apart from overdue visitors who return.
 func (r Rates) Reach(room int64) int64 {
 	if room <= 0 {
 		return 0
@@ -110,22 +103,21 @@ func (r Rates) Reach(room int64) int64 {
 	return room + r.Limit/10
 }
 
-// Shows tell how many of the live released keep their appointments: of those
-// whose turn came lately, Kept were there and Missed were not. They are what
-// holds the use of capacity when most of a crowd walks away: somebody who has
-// left looks live until the next poll is missed.
+// Shows tell how many of the live released keep their appointments: of those whose turn came lately, Kept were there and
+// Missed were not. They keep capacity used when most of a crowd walks away: a visitor who has left looks live until the
+// next poll is missed.
 type Shows struct{ Kept, Missed int64 }
 
-// Keep counts one who was admitted from among the live released.
+// Keep counts a visitor who was admitted from among the live released.
 func (s Shows) Keep(r Rates) Shows { s.Kept++; return s.age(r) }
 
-// Miss counts one who missed the appointment.
+// Miss counts a visitor who missed the appointment.
 func (s Shows) Miss(r Rates) Shows { s.Missed++; return s.age(r) }
 
-// Return takes back the miss of one who was only late.
+// Return takes back the miss of a visitor who was only late.
 func (s Shows) Return() Shows { s.Missed = max(0, s.Missed-1); return s }
 
-// age halves what is known when it is two windows' worth.
+// age halves the counts when together they reach twice Trust.
 func (s Shows) age(r Rates) Shows {
 	if s.Kept+s.Missed >= 2*r.Trust {
 		s.Kept, s.Missed = s.Kept/2, s.Missed/2
@@ -133,30 +125,28 @@ func (s Shows) age(r Rates) Shows {
 	return s
 }
 
-// Expect is how many of n live released will come. It starts from all of them,
-// and a window's worth of experience changes that by half: some miss before
-// anybody could be kept.
+// Expect is how many of n live released will come. Without experience it is n: the counts begin as if half of Trust had
+// been kept, since some may miss before anybody can be kept.
 func (s Shows) Expect(n int64, r Rates) int64 {
 	all, of := s.Share(n, r)
 	return all / of
 }
 
-// Coming is the share that is expected to come, 0 to 1.
+// Coming is the share of the live released that is expected to come, 0 to 1.
 func (s Shows) Coming(r Rates) float64 {
 	all, of := s.Share(1, r)
 	return float64(all) / float64(of)
 }
 
-// Share is Expect before it is divided.
+// Share returns the two numbers of which Expect is the quotient.
 func (s Shows) Share(n int64, r Rates) (all, of int64) {
 	return n * (s.Kept + r.Trust/2), s.Kept + s.Missed + r.Trust/2
 }
 
-// Back is how many of the front of a lost line have polled by so many
-// milliseconds after the loss, whatever they had been told: nobody whose slot was
-// w away is told to come later than after w, or w/2 if that is more than
-// SoonMillis (AppointmentPeriod, FarPeriod), and has GraceMillis more. A slot is
-// at most a window further away than the visitors ahead take to enter.
+// Back is how many visitors from the front of a lost line must have polled by sinceMillis after the loss, whatever they
+// had been told. A visitor whose slot was w away was told to come after w at most, or after w/2 where w/2 is more than
+// SoonMillis (AppointmentPeriod, FarPeriod), and has GraceMillis more. A slot is at most one window further away than
+// the time that the visitors ahead take to enter.
 func (r Rates) Back(sinceMillis int64) int64 {
 	wait := sinceMillis - GraceMillis
 	if wait >= SoonMillis {
@@ -165,17 +155,15 @@ func (r Rates) Back(sinceMillis int64) int64 {
 	return max(0, wait-r.WindowMillis) * r.Pace / MinuteMillis
 }
 
-// Phantoms stand for the admissions that a store may have made and lost. They
-// are the latest ones the limits allowed: Limit at the moment of the loss,
-// Limit a window and a millisecond earlier, and so on until PerMinute. Whatever
-// the lost log held, no interval that ends after the loss held more, so counting
-// them keeps both limits exact; and they expire a window's worth at a time, so
-// that without a burst full speed resumes one window after the loss.
+// Phantoms stand for the admissions that a store may have made and lost. They are the latest that the limits allowed:
+// Limit at the moment of the loss, Limit a window and a millisecond earlier, and so on up to PerMinute. Whatever the
+// lost log held, no interval that ends after the loss holds more lost admissions than phantoms. So counting them keeps
+// both limits exact. They expire a window's worth at a time, so that without a burst full speed resumes one window after
+// the loss.
 type Phantoms struct {
 	// AtMillis is when the loss was noticed; 0 for none.
 	AtMillis int64 `json:"atMillis"`
-	// WindowMillis and PerMinute are the rates at that time, Limit the most
-	// that a window could hold: the burst included.
+	// WindowMillis and PerMinute are the rates at that time. Limit is the most that a window could hold, burst included.
 	WindowMillis int64 `json:"windowMillis"`
 	Limit        int64 `json:"limit"`
 	PerMinute    int64 `json:"perMinute"`
@@ -189,11 +177,10 @@ func (p Phantoms) Since(t int64) int64 {
 	return min(p.PerMinute, ((p.AtMillis-t)/p.apart()+1)*p.Limit)
 }
 
-// Beside says what counts of the admissions at or after t where the log holds
-// some of them: all of them since t, after of those since the loss. Phantoms
-// stand for everything up to the loss, so for what the log still holds of that
-// time, too; unless it holds more, as of a time without a limit. Returned are how
-// many phantoms count, and how many of the latest in the log.
+// Beside returns how many phantoms count at or after t, and how many of the latest entries of the log. The log holds all
+// entries at or after t, after of them since the loss. Phantoms stand for everything up to the loss, so the entries from
+// before it do not count besides. But if those entries are more than the phantoms, as in a zone that was open, they
+// count and no phantoms do.
 func (p Phantoms) Beside(t, all, after int64) (phantoms, logged int64) {
 	if n := p.Since(t); n > all-after {
 		return n, after
@@ -201,11 +188,9 @@ func (p Phantoms) Beside(t, all, after int64) (phantoms, logged int64) {
 	return 0, all
 }
 
-// Remains are what stands for the log of a zone that is deleted, should it be
-// made anew within the minute: as after a loss, but of that much is known. The
-// newest admission was at the time newest (0 for none). So many of the last minute
-// were in the window that ended then, and in all, which may be more than the limits
-// allow: these may have been higher, or the zone open.
+// Remains returns the phantoms that stand for the log of a deleted zone, should the zone be made anew within the minute.
+// The newest admission was at the time newest (0 for none). inWindow admissions were in the window that ended then, and
+// inMinute in that minute. Both may be more than the limits allow: the limits may have been higher, or the zone open.
 func (r Rates) Remains(burst, newest, inWindow, inMinute int64) Phantoms {
 	return Phantoms{
 		AtMillis: newest, WindowMillis: r.WindowMillis,
@@ -213,29 +198,26 @@ func (r Rates) Remains(burst, newest, inWindow, inMinute int64) Phantoms {
 	}
 }
 
-// at is the time of the i-th oldest phantom of those at or after t. It may err
-// by one window where PerMinute cuts the oldest batch short; it only ever
-// feeds an appointment.
+// at is the time of the i-th oldest phantom of those at or after t. It may be off by one window where PerMinute cuts the
+// oldest batch short. It is used for appointments only.
 func (p Phantoms) at(i, t int64) int64 {
 	oldest := (p.AtMillis - t) / p.apart()
 	return p.AtMillis - max(0, oldest-i/p.Limit)*p.apart()
 }
 
-// apart is how far the batches are from each other: as near as no closed
-// interval of a window's length holds two.
+// apart is the time between two batches: the shortest with which no closed interval of a window's length holds two.
 func (p Phantoms) apart() int64 { return p.WindowMillis + 1 }
 
-// Clock is a zone's time, in Unix microseconds. It never runs backwards: when
-// the store's clock is set back (or a replica whose clock is behind takes over)
-// it goes on from where it was and runs a tenth slower until the two agree, as
-// NTP slews. A slow clock can only make the limits stricter.
+// Clock is a zone's time, in Unix microseconds. It never runs backwards. When the store's clock is set back (or a replica
+// whose clock is behind takes over), the zone's clock goes on from where it was, and runs a tenth slower until the two
+// agree, as NTP slews. A slow clock can only make the limits stricter.
 type Clock struct {
 	// RawMicros is what the store's clock last said.
 	RawMicros int64 `json:"rawMicros"`
 	// NowMicros is the zone's time; never less than RawMicros.
 	NowMicros int64 `json:"nowMicros"`
-	// SetMicros is the zone's time when the store's clock was last set back, and
-	// AheadMicros by how much the zone's was ahead of it from then on. 0: never.
+	// SetMicros is the zone's time when the store's clock was last set back; 0 if it never was. AheadMicros is by how
+	// much the zone's clock was ahead of the store's at that time.
 	SetMicros   int64 `json:"setMicros,omitempty"`
 	AheadMicros int64 `json:"aheadMicros,omitempty"`
 }
@@ -247,7 +229,7 @@ func (c Clock) Tick(raw int64) Clock {
 	}
 	c.RawMicros = min(c.RawMicros, raw)
 	if c.NowMicros > c.at(c.RawMicros) {
-		// Set back. Or an older version, which does not know when, moved the clock.
+		// The store's clock was set back; or an older version, which does not write SetMicros, moved the clock.
 		c.SetMicros, c.AheadMicros = c.NowMicros, c.NowMicros-c.RawMicros
 	}
 	c.RawMicros, c.NowMicros = raw, max(c.NowMicros, c.at(raw))
@@ -260,29 +242,27 @@ func (c Clock) at(raw int64) int64 {
 	return c.SetMicros + since - min(c.AheadMicros, max(0, since)/10)
 }
 
-// AheadMillis is by how much the zone's clock was ahead of the store's when it said
-// atMillis, in milliseconds, rounded up. It follows from that moment and from where the
-// clock was last set back: whoever asks, and whenever, is told the same until the
-// clock is set back anew. From before it was set, it had been ahead by as much.
+// AheadMillis is by how many milliseconds, rounded up, the zone's clock was ahead of the store's when the zone's clock
+// said atMillis. It depends only on atMillis and on when the clock was last set back, so the result for a moment stays
+// the same until the clock is set back anew. A moment before that is taken to have been ahead by AheadMicros.
 func (c Clock) AheadMillis(atMillis int64) int64 {
 	ahead := c.AheadMicros - max(0, atMillis*1000-c.SetMicros)/9
 	return max(0, ahead+999) / 1000
 }
 
-// Silent reports whether a visitor who was told to poll again at a time had fallen
-// silent by the time until which the line is known to have stood: such a one may have
-// been swept. All in Unix milliseconds of the zone's clock.
+// Silent reports whether a visitor who was told to poll again at dueMillis had been missing for longer than the idle
+// timeout at stoodMillis, until when the line is known to have stood. Such a visitor may have been swept. Both times are
+// Unix milliseconds of the zone's clock.
 func Silent(dueMillis, stoodMillis int64, s zone.Settings) bool {
 	return dueMillis+s.IdleTimeoutSeconds*1000 < stoodMillis
 }
 
-// DepartureMatters is for how long it matters that a place is no more: as long as a token
-// of it may pass for fresh, to whom knows the line as it stood so long ago; and as long as
-// the pass is good.
+// DepartureMatters is for how long a departure has to be remembered: as long as the pass is good, and as long as a token
+// of the place may pass for fresh for a server that last heard of the line ago before.
 func DepartureMatters(s zone.Settings, ago time.Duration) time.Duration {
 	return max(s.IdleTimeout()+MaxPeriodMillis*time.Millisecond+ago, s.PassTTL())
 }
 
-// Epoch names the data of a zone that begin at a time, in Unix microseconds: the
-// Unix second, 1 at least. 32 bits last until the year 2106.
+// Epoch is the epoch of a zone's data that begin at nowMicros, in Unix microseconds: the Unix second, at least 1. 32 bits
+// last until the year 2106.
 func Epoch(nowMicros int64) uint32 { return uint32(max(1, nowMicros/1_000_000)) }

@@ -4,29 +4,28 @@ const (
 	// MaxEstimateMillis is the longest wait ever told: a day. A zone that
 	// admits nobody tells it to everyone.
 	MaxEstimateMillis = 86_400_000
-	// MinPeriodMillis is the shortest period told to one beyond the edge.
+	// MinPeriodMillis is the shortest period, before jitter, told to a visitor beyond the edge.
 	MinPeriodMillis = 1_000
-	// FirstPeriodMillis is the longest told to a newcomer.
+	// FirstPeriodMillis is the longest period told to a newcomer.
 	FirstPeriodMillis = 4_000
-	// NearPeriodMillis is the longest told to one whose wait is within
-	// NearMillis, FarPeriodMillis to others, and MaxPeriodMillis to one who has FarAway or more
-	// ahead beyond the edge: at 600,000 a minute they take 20 s.
+	// NearPeriodMillis is the longest period told to a visitor whose wait is within NearMillis, FarPeriodMillis to
+	// others, and MaxPeriodMillis to a visitor with FarAway or more visitors ahead beyond the edge: at 600,000 a minute
+	// those take 20 s to enter.
 	NearPeriodMillis = 10_000
 	NearMillis       = 35_000
 	FarPeriodMillis  = 20_000
 	MaxPeriodMillis  = 60_000
 	FarAway          = 200_000
-	// SoonMillis is how far ahead an appointment is taken at its word.
+	// SoonMillis: a visitor whose slot opens within SoonMillis is told to poll when it opens.
 	SoonMillis = 4_000
-	// MinAppointmentMillis keeps a released visitor from polling in a tight
-	// loop: at 250 ms a slot idles for an eighth of a second on average.
+	// MinAppointmentMillis keeps a released visitor from polling in a tight loop: with 250 ms, a slot idles for an
+	// eighth of a second on average.
 	MinAppointmentMillis = 250
 )
 
-// Estimate is the expected wait in milliseconds of one who has live released
-// visitors and then far ones ahead, given the room now. Of the far ones, only
-// the share that the edge lately found there will take a slot: edgeLive of
-// edgePassed. At most MaxEstimateMillis.
+// Estimate is the expected wait, in milliseconds, of a visitor with so many live released and so many far visitors ahead,
+// given the room now. Of the far ones, only the share that was live when the edge lately reached them counts: edgeLive
+// of edgePassed. The result is at most MaxEstimateMillis.
 func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
 	if r.Pace == 0 {
 		return MaxEstimateMillis
@@ -37,11 +36,10 @@ func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
 	return min(MaxEstimateMillis, max(0, live+far+1-room)*MinuteMillis/r.Pace)
 }
 
-// FarPeriod is when one beyond the edge polls next who has so many ahead there: after 5/14 of the
-// expected wait, at least 1 s. At most 4 s and half of what the visitor has
-// waited already, for most who leave do so early, and are only missed when
-// they fail to poll; 10 s near the front; 20 s elsewhere, but 60 s far away. Never more than a third of
-// the idle timeout. A jitter of an eighth either way keeps a crowd from polling in step.
+// FarPeriod is in how many milliseconds a visitor beyond the edge, with far visitors ahead there, polls next: after 5/14
+// of the expected wait, at least 1 s. It is at most 4 s plus half of what the visitor has waited already: most who leave
+// do so early, and are missed only when they fail to poll. It is at most 10 s near the front, 60 s far away and 20 s
+// elsewhere, and never more than PeriodCapMillis. A jitter of an eighth either way keeps a crowd from polling in step.
 func (r Rates) FarPeriod(far, estimate, waited, jitter int64) int64 {
 	top, longest := FirstPeriodMillis+max(0, waited)/2, int64(FarPeriodMillis)
 	switch {
@@ -54,29 +52,26 @@ func (r Rates) FarPeriod(far, estimate, waited, jitter int64) int64 {
 	return min(p*(896+jitter)/1024, longest, r.PeriodCapMillis)
 }
 
-// FarPart is after how much of an expected wait one polls next: should so many leave that
-// the wait takes a third of that, it is still in time.
+// FarPart is after how much of an expected wait a far visitor polls next, in milliseconds. Even if so many leave that
+// the wait takes only 36 % of what was expected, that is in time.
 func FarPart(estimate int64) int64 { return max(0, estimate*5/14) }
 
-// GatherPeriod is when one polls next while people gather: after 12.5 to 20 s, or as much of
-// the longest period of the zone. The spread is wide, so that those who came in one moment
-// are soon not in step.
+// GatherPeriod is in how many milliseconds a visitor polls next while people gather: after 5/8 to 8/8 of 20 s, or of
+// PeriodCapMillis if that is less. The spread is wide, so that visitors who came in one moment are soon out of step.
 func (r Rates) GatherPeriod(jitter int64) int64 {
 	return min(r.PeriodCapMillis, FarPeriodMillis) * (640 + jitter*3/2) / 1024
 }
 
-// Jitter spreads the polls of visitors who were told the same period: 0..255,
-// from the last byte of the visitor's id and the time, so that the same
-// question has the same answer in every store.
+// Jitter spreads the polls of visitors who were told the same period. It is 0..255, from the last byte of the visitor's
+// id and the time, so that every store gives the same answer.
 func Jitter(lastIDByte byte, nowMillis int64) int64 {
 	return (int64(lastIDByte) + nowMillis) % 256
 }
 
-// Opens is when the j-th next slot (0 for the first) of a span opens, in Unix
-// milliseconds: when the j-th oldest of the admissions that now fill it is
-// older than the span. So many lost and logged ones fill it (Phantoms.Beside):
-// real(i) is the time of the i-th oldest of the logged ones; phantoms are older
-// than those. Past the last, slots open evenly, perSpan in every span.
+// Opens is when the j-th next slot (0 for the first) of a span opens, in Unix milliseconds: when the j-th oldest of the
+// admissions that now fill the span is older than the span. The span is filled by lost phantoms and logged entries of
+// the log (Phantoms.Beside). real(i) is the time of the i-th oldest of those entries; the phantoms are older. Slots
+// after all these open evenly, perSpan in every span.
 func Opens(j, now, span, perSpan int64, ph Phantoms, lost, logged int64, real func(i int64) int64) int64 {
 	switch {
 	case j < lost:
@@ -88,9 +83,8 @@ func Opens(j, now, span, perSpan int64, ph Phantoms, lost, logged int64, real fu
 	}
 }
 
-// Slot is when the slot of one with so many ahead opens by all limits, in Unix
-// milliseconds; opens says when it does by one of them, as Opens, and at once where
-// there is room.
+// Slot is when the slot of a visitor with so many ahead opens by all limits, in Unix milliseconds. opens says when it
+// opens by one limit: as Opens does, or at once where there is room.
 func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) int64 {
 	at := max(opens(ahead, r.WindowMillis, r.Limit), opens(ahead, MinuteMillis, r.PerMinute))
 	if r.PerSecond < r.Limit {
@@ -99,12 +93,10 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 	return at
 }
 
-// AppointmentPeriod is when a released visitor polls next whose slot opens in
-// that many milliseconds: then, if it is soon; half-way, if later, and the
-// earlier the more of the others fail to come, for then the slot may open long
-// before. Simulated with 90 % leaving: 87 % of capacity used when all wait for
-// the slot as predicted, 98 % so. The least period shrinks with them, to a
-// half at least: where slots open one by one, each waits for somebody to come.
+// AppointmentPeriod is in how many milliseconds a released visitor polls next whose slot opens in opensIn milliseconds:
+// when the slot opens if that is within SoonMillis, else half-way. The more of the others fail to come, the shorter the
+// period, since the slot may open long before. Simulated with 90 % leaving, 87 % of capacity is used if all wait for the
+// predicted slot, and 98 % so. The least period shrinks with that share, too, to MinAppointmentMillis/2 at least.
 func (r Rates) AppointmentPeriod(opensIn int64, s Shows) int64 {
 	p := opensIn
 	if p > SoonMillis {

@@ -1,9 +1,9 @@
 package window
 
-// Peak is the most admissions in any 1,000 ms that ended in a minute, and in the minute
-// before it. The zero value is that of a zone that let nobody in.
+// Peak is the most admissions in any 1,000 ms that ended in a minute, and in the minute before it. The zero value is
+// right for a zone that let nobody in.
 type Peak struct {
-	// Minute is which, in minutes since 1970, Most of it, Before of the one before.
+	// Minute is the minute, counted since 1970. Most is the most in it, Before the most in the minute before.
 	Minute, Most, Before int64
 }
 
@@ -20,7 +20,7 @@ func (p Peak) Latest(nowMillis int64) int64 {
 	return max(p.Most, p.Before)
 }
 
-// at goes on to the minute of that time.
+// at returns the peak moved on to the minute of nowMillis.
 func (p Peak) at(nowMillis int64) Peak {
 	switch minute := nowMillis / MinuteMillis; minute - p.Minute {
 	case 0:

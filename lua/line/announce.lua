@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- announce: a server says that it is here and which secrets it has, unless servers that
--- are here have others.
+-- announce: a server says that it is here and which secrets it has. It is refused if
+-- another server that is here has other secrets.
 --
 -- KEYS[1]  hash  servers  a server's name -> when it was here last, in ms, and the
 --                         fingerprints of its secrets, the one that signs first
@@ -30,7 +30,7 @@ end
 local all, gone = redis.call('HGETALL', SERVERS), {}
 for i = 1, #all, 2 do
   local at, theirs = string.match(all[i + 1], '^(%d+) (.+)$')
-  -- One that was here in the future was so before the clock was set back.
+  -- A time in the future was written before the clock was set back.
   if not at or math.abs(now - at) > tonumber(ARGV[3]) then
     gone[#gone + 1] = all[i]
   elseif all[i] ~= ARGV[2] and not (has(ARGV[4], first(theirs)) and has(theirs, first(ARGV[4]))) then

@@ -4,9 +4,9 @@
 --@include wait
 
 -- answer returns the status (+16 if the place was put back), then position, estimate and
--- period, or when admitted, when that expires, and 0. The rank is nil for one who is not
--- in the line. What its token says of its freshness is nil where that does not matter; the
--- score is where it stands, or is to.
+-- period; or when the visitor was admitted, when that expires, and 0. rank is nil for a
+-- visitor who is not in the line. says is what the token says of its freshness, nil where
+-- that does not matter. score is where the visitor stands, or is to stand if put back.
 local function answer(z, r, t, id, arrived, score, rank, says)
   local restored = 0
   if not rank then

@@ -8,7 +8,7 @@ local function stands(id, nth, moved)
   return arrived
 end
 
--- score_of is where one stands, or is to, who arrived then: as says has it, or the line.
+-- score_of is where a visitor who arrived then stands, or is to stand: from says, or the line.
 local function score_of(z, id, arrived, rank, says)
   if #says > 10 then
     return struct.unpack('>I8', says, 11)
@@ -17,7 +17,7 @@ local function score_of(z, id, arrived, rank, says)
     and tonumber(redis.call('ZSCORE', LINE, id)) or arrived
 end
 
--- gathers answers one who waits while people gather: without a look at the line.
+-- gathers answers a waiting visitor while people gather, without a look at the line.
 local function gathers(r, t, id, key, seen)
   local period = gather_period(r, (string.byte(id, 8) + t.now) % 256)
   redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. string.sub(seen, 9))

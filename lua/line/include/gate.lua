@@ -11,29 +11,29 @@ local function hold(z, t)
   end
 end
 
--- draws reports whether who joins then is drawn.
+-- draws reports whether a visitor who joins then takes part in a draw.
 local function draws(z, now)
   return z.draw_upto > 0 and z.gather_at <= now and now < math.min(z.settles_at, z.opens_at)
 end
 
--- behind is when one arrives who is not drawn, and would arrive then: behind all who are.
+-- behind is the arrival of a visitor without a draw: that time, but behind all who were drawn.
 local function behind(z, arrived)
   arrived = math.max(arrived, z.draw_behind)
   return math.max(arrived, arrived >= z.gather_at * 1000 and z.draw_upto or 0)
 end
 
--- scores reports whether it is a score of the draw.
+-- scores reports whether score is one of the draw's.
 local function scores(z, score)
   return score and z.draw_from <= score and score < z.draw_upto
 end
 
--- drew reports whether one who arrived then is drawn.
+-- drew reports whether a visitor with that arrival takes part in the draw.
 local function drew(z, arrived)
   local millis = math.floor(arrived / 1000)
   return z.draw_upto > 0 and millis >= z.gather_at and millis < z.settles_at
 end
 
--- space is how much room there is for those who are next: at the opening, a window's.
+-- space is how much room there is for those who are next: before the opening, a window's worth.
 local function space(r, t)
   return t.hold > 0 and r.limit or t.room
 end

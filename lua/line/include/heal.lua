@@ -2,8 +2,8 @@
 --@include loss
 
 -- fresh reports whether a token is of these data, and its visitor had not fallen
--- silent when the line was last known to stand. Tokens of version 1 do not say so;
--- they are believed while the line goes on that was begun with them.
+-- silent when the line was last known to stand. Tokens of version 1 do not say when
+-- the visitor was due; they are believed in a line that was begun with such tokens.
 local function fresh(z, t, says)
   local due, epoch = struct.unpack('>I6I4', says)
   return z.epoch == 0 or same_data(z, t, epoch) and due + z.idle >= z.alive
@@ -15,7 +15,7 @@ local function heals(z, r, t, id, arrived, says)
     return false
   end
   if arrived > z.last_micros then
-    -- Newer than anything this store has given out, and signed.
+    -- The signed arrival is newer than any that this store knows: so it has lost data.
     lose(z, r, t.now, t.before, arrived)
     return true
   end

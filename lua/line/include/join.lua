@@ -38,7 +38,7 @@ local function newcomer(z, r, t, id, score, places, line_up)
     return FULL, 0, 0, 0, 0, 0
   end
   z.last_micros, z.joined = arrived, z.joined + 1
-  -- The newest arrival of all is the last in the line, unless it is drawn.
+  -- The newest arrival stands last in the line, unless a draw gave it a score.
   score = drawn and score or arrived
   local text = string.format('%.0f', score)
   places[#places + 1], places[#places + 2] = text, id
@@ -54,9 +54,9 @@ local function newcomer(z, r, t, id, score, places, line_up)
   return status, position, est, period, arrived, 0
 end
 
--- join returns the answer to one who joins and is known: as answer does, then its arrival
--- and which of its ids it is. The ids are those that it may have a place under, its own
--- first. Whose admission has expired is a newcomer.
+-- join returns the answer to a visitor who joins and may be known: as answer does, then the
+-- arrival and which of the ids it is known under. ids are those under which it may have a
+-- place, its own first. A visitor whose admission has expired is a newcomer.
 local function join(z, r, t, ids, score, places, line_up)
   for i = 1, #ids, 8 do
     local id = string.sub(ids, i, i + 7)
@@ -75,7 +75,7 @@ local function join(z, r, t, ids, score, places, line_up)
   return newcomer(z, r, t, string.sub(ids, 1, 8), score, places, line_up)
 end
 
--- leave gives up the place that one has, if it has one.
+-- leave gives up the visitor's place, if it has one.
 local function leave(z, t, id, arrived)
   local rank = redis.call('ZRANK', LINE, id)
   if forget(z, t, id, arrived, rank and rank < t.released) then

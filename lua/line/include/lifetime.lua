@@ -1,7 +1,7 @@
--- lifetime: the passes' times to live that an operator has replaced, for a
--- change does not reach back to those who are in. The zone's field ttls holds
--- "before ttl" pairs in milliseconds, the oldest first, at most 16: who was
--- admitted before the one has a pass for the other.
+-- lifetime: the times to live of passes that an operator has replaced. A change
+-- does not concern visitors who are in already. The zone's field ttls holds pairs
+-- "before ttl" in milliseconds, oldest first, at most 16: the pass of a visitor who
+-- was admitted before the first number lives as long as the second says.
 
 local LIFETIMES = 16
 
@@ -30,8 +30,8 @@ local function longest_ttl(z)
   return longest
 end
 
--- prune_ttls forgets what can matter no more: an old one only when no admission
--- of its time would be good under any younger one.
+-- prune_ttls forgets times to live that no longer matter: those of whose time no
+-- admission would still be good under any later one.
 local function prune_ttls(z, now)
   local first = string.match(z.ttls, '^(%d+) ')
   while first and first + longest_ttl(z) <= now do

@@ -3,8 +3,8 @@
 --@include keys
 --@include gate
 
--- newest_lost is what arrivals that were lost are not beyond, where those up to the newest are known. They are up to
--- now; unless the clock is behind what it was, on another node, or places behind a draw are of a time to come.
+-- newest_lost is an upper bound of the lost arrivals; newest is the newest one known. The bound is now, or more if
+-- the clock is behind what it was, as on another node, or if places behind a draw have arrivals in the future.
 local function newest_lost(z, now, newest)
   newest = max(newest, z.last_micros, z.now_micros)
   if draws(z, now) then
@@ -19,12 +19,12 @@ end
 local function lose(z, r, now, alive, newest)
   z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
   if z.heal_until <= now then
-    -- Who left in an earlier healing may have come back since.
+    -- A visitor who left in an earlier healing may have joined again since.
     z.heal_after, z.heal_any = z.last_micros, 0
     redis.call('UNLINK', DEPARTED)
   end
   if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
-    -- Not all who waited before the loss before have had the time to come back.
+    -- Not all who waited before the earlier loss have had the time to come back.
     alive = min(alive, z.alive)
   end
   z.alive = alive
@@ -39,9 +39,8 @@ local function same_data(z, t, epoch)
   return z.epoch == 0 or epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
 end
 
--- since counts admissions: how many phantoms, and how many of the latest in the
--- log. Phantoms stand for all up to the loss, so for what the log still holds of
--- that time, too; unless it holds more, as of a time without a limit.
+-- since returns how many phantoms count from a time on, and how many of the latest
+-- entries of the log. See window.Phantoms.Beside.
 local function since(z, from)
   local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
   if lost > 0 then

@@ -13,7 +13,7 @@ local function note_poll(z, t, id, period, arrived, score)
   redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
 end
 
--- joined_at is the arrival of one who waits.
+-- joined_at is the arrival of a waiting visitor.
 local function joined_at(id, stands)
   local seen = redis.call('HGET', bucket(id), id)
   return seen and #seen > 8 and struct.unpack('>I8', seen, 9) or tonumber(stands)
@@ -26,15 +26,14 @@ local function enliven(t, id, arrived, due)
   t.live = t.live + 1
 end
 
--- stays_live has one who is live be expected then, while people gather.
+-- stays_live sets when a live visitor is due next, while people gather.
 local function stays_live(t, id, due)
   if t.live > 0 and redis.call('ZSCORE', LIVE, id) then
     redis.call('ZADD', DUE, due, id)
   end
 end
 
--- bury notes that a place must not be put back. The arrival is the one that its
--- token names.
+-- bury notes that a place must not be put back. arrived is the token's arrival.
 local function bury(z, t, id, arrived)
   if z.heal_until > t.now and arrived > z.heal_after and arrived <= z.heal_upto then
     redis.call('ZADD', DEPARTED, 'GT', string.format('%.0f', arrived), id)

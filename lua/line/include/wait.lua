@@ -3,7 +3,7 @@
 --@include position
 --@include gate
 
--- wait returns the answer to one who arrived then and stands at the score.
+-- wait returns the answer to a waiting visitor who arrived then and stands at the score.
 local function wait(z, r, t, id, arrived, score, rank, live_rank)
   local est, period
   local position = rank + 1
