@@ -138,7 +138,8 @@ func (s *Store) remember() {
 		case <-s.stop:
 			return
 		case written := <-s.asked:
-			s.saveAll()
+			_ = s.save(false, false)
+			s.disk.note("", nil)
 			close(written)
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
@@ -150,7 +151,7 @@ func (s *Store) remember() {
 // saveAll writes what the files do not hold yet. The disk logs and remembers what
 // went wrong.
 func (s *Store) saveAll() {
-	_ = s.save(false)
+	_ = s.save(false, true)
 	s.disk.note("", nil)
 }
 
@@ -178,16 +179,18 @@ func (s *Store) flush() {
 }
 
 // save writes what is in force, or what is to be remembered of it when the store is
-// closed. No lock is held meanwhile that a visitor's or an operator's call needs.
-func (s *Store) save(closing bool) error {
+// closed. With record, changes.json is written, too, if the zones could be: nobody waits
+// for that, as zones.json has the newest changes until then. No lock is held meanwhile
+// that a visitor's or an operator's call needs.
+func (s *Store) save(closing, record bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, record, more := s.keep(closing), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
+	zones, all, more := s.keep(closing), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
 	s.changing.Unlock()
 	err := s.zonesFile.store(zones)
-	if err == nil && len(more) > 0 {
-		err = s.saveRecord(record, more)
+	if err == nil && record && len(more) > 0 {
+		err = s.saveRecord(all, more)
 	}
 	if p := s.policies.Load(); p != s.policiesKept {
 		errPolicies := s.policiesFile.store(p)

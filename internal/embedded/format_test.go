@@ -97,6 +97,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	if err := s.PutPolicies(t.Context(), aBook(), 3, ""); err != nil {
 		t.Fatal(err)
 	}
+	s.saveAll() // as it does once a second
 	stop(t, s)
 	for name, want := range map[string]float64{zonesName: zonesFormat, recordName: recordFormat, policiesName: policiesFormat} {
 		text, err := os.ReadFile(filepath.Join(dir, name))

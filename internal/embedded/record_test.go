@@ -37,6 +37,7 @@ func TestRecordIsWrittenWhenItChanges(t *testing.T) {
 	clock, dir := conformance.NewClock(), t.TempDir()
 	s := reopen(t, dir, clock.Now)
 	changeOften(t, s, clock)
+	s.saveAll() // as it does once a second
 	s.saveAll()
 	written := make(map[string]int)
 	s.writing.Lock()
@@ -86,6 +87,7 @@ func TestRecordAndCrash(t *testing.T) {
 			if _, err := s.PutZone(t.Context(), z, nil, "a"); err != nil {
 				t.Fatal(err)
 			}
+			s.saveAll()
 			first := true
 			s.writing.Lock()
 			s.disk.replace = func(path string, b []byte) error {
@@ -102,6 +104,7 @@ func TestRecordAndCrash(t *testing.T) {
 			if _, err := s.PutZone(t.Context(), z, nil, "b"); err != nil {
 				t.Fatal(err)
 			}
+			s.saveAll() // as it does once a second
 			if err := s.NotKept(); (tt.fails == recordName || tt.fails == zonesName) && !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("NotKept = %v", err)
 			}

@@ -137,7 +137,7 @@ func (s *Store) load() error {
 	s.takeRecord(had)
 	s.take(had, departed)
 	// From here on nothing says that the store was closed.
-	if s.save(false) != nil {
+	if s.save(false, false) != nil {
 		// The file still says so, and may be older than what another run of the
 		// server did, which could not write either. So nothing is made of it.
 		for i := range had.Zones {
@@ -155,7 +155,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(true), s.journal.close(), s.disk.close())
+	return errors.Join(s.save(true, false), s.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
