@@ -46,7 +46,7 @@ func openDisk(dir string, logger *slog.Logger) (*disk, error) {
 	if err := d.claim(); err != nil && !unwritable(err) {
 		return nil, err
 	}
-	for _, name := range []string{zonesName, policiesName} {
+	for _, name := range []string{zonesName, recordName, policiesName} {
 		// What cannot be removed stands in the way of the next writing, which says so.
 		_ = os.Remove(filepath.Join(dir, name+unfinished))
 	}
@@ -150,7 +150,7 @@ func (d *disk) note(name string, err error) {
 func (d *disk) trouble() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return errors.Join(d.failed[""], d.failed[zonesName], d.failed[policiesName])
+	return errors.Join(d.failed[""], d.failed[zonesName], d.failed[recordName], d.failed[policiesName])
 }
 
 // replace writes a file, so that a crash at any moment leaves the old or the new

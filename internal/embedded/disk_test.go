@@ -252,7 +252,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	z := zone.Defaults("z")
 	put(t, s, z)
 	kill(t, s)
-	for _, name := range []string{zonesName, policiesName} {
+	for _, name := range []string{zonesName, recordName, policiesName} {
 		if err := os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,8 @@ type kept struct {
 	// ClosedAtMillis is the zone's time when the store was closed: nobody was
 	// let in after it. 0 while a server runs, and so after it was killed.
 	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
-	// Changes are the zone's record, the newest first.
+	// Changes are the newest of the zone's record, the newest first: those that
+	// changes.json may not have yet. Versions before that file kept all here.
 	Changes []zone.Change `json:"changes,omitempty"`
 }
 
@@ -136,7 +138,8 @@ func (s *Store) remember() {
 		case <-s.stop:
 			return
 		case written := <-s.asked:
-			s.saveAll()
+			_ = s.save(false, false)
+			s.disk.note("", nil)
 			close(written)
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
@@ -148,7 +151,7 @@ func (s *Store) remember() {
 // saveAll writes what the files do not hold yet. The disk logs and remembers what
 // went wrong.
 func (s *Store) saveAll() {
-	_ = s.save(false)
+	_ = s.save(false, true)
 	s.disk.note("", nil)
 }
 
@@ -176,14 +179,27 @@ func (s *Store) flush() {
 }
 
 // save writes what is in force, or what is to be remembered of it when the store is
-// closed. No lock is held meanwhile that a visitor's or an operator's call needs.
-func (s *Store) save(closing bool) error {
+// closed. With record, changes.json is written, too, if the zones could be: nobody waits
+// for that, as zones.json has the newest changes until then. No lock is held meanwhile
+// that a visitor's or an operator's call needs.
+func (s *Store) save(closing, record bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones := s.keep(closing)
+	zones, all, more := s.keep(closing), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
 	s.changing.Unlock()
-	return errors.Join(s.zonesFile.store(zones), s.policiesFile.store(s.policies.Load()))
+	err := s.zonesFile.store(zones)
+	if err == nil && record && len(more) > 0 {
+		err = s.saveRecord(all, more)
+	}
+	if p := s.policies.Load(); p != s.policiesKept {
+		errPolicies := s.policiesFile.store(p)
+		if errPolicies == nil {
+			s.policiesKept = p
+		}
+		err = errors.Join(err, errPolicies)
+	}
+	return err
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it
@@ -202,7 +218,7 @@ func (s *Store) keep(closing bool) contents {
 	defer s.mu.RUnlock()
 	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues))}
 	for id, q := range s.queues {
-		k := kept{Settings: q.read(), Memory: q.memory(), Changes: s.record[id]}
+		k := kept{Settings: q.read(), Memory: q.memory(), Changes: s.notRecorded(id)}
 		if closing {
 			k.ClosedAtMillis = q.closedAt(s.now().UnixMicro())
 			if q.behind() == 0 {
@@ -213,8 +229,8 @@ func (s *Store) keep(closing bool) contents {
 	}
 	now := s.now().UnixMilli()
 	for id, d := range s.deleted {
-		if d.AtMillis+keepRecord.Milliseconds() > now {
-			all.Deleted = append(all.Deleted, keptDeleted{d, s.record[id]})
+		if d.AtMillis+recordLife.Milliseconds() > now {
+			all.Deleted = append(all.Deleted, keptDeleted{d, s.notRecorded(id)})
 		}
 	}
 	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
@@ -273,7 +289,6 @@ func (s *Store) take(had contents, departed []entryOf) {
 			q.phantoms.AtMillis = min(k.ClosedAtMillis, q.phantoms.AtMillis)
 		}
 		s.queues[k.Settings.ZoneID] = q
-		s.record[k.Settings.ZoneID] = k.Changes
 	}
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {
@@ -287,6 +302,6 @@ func (s *Store) take(had contents, departed []entryOf) {
 		}
 	}
 	for _, d := range had.Deleted {
-		s.deleted[d.ZoneID], s.record[d.ZoneID] = d.deleted, d.Changes
+		s.deleted[d.ZoneID] = d.deleted
 	}
 }

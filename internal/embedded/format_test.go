@@ -97,8 +97,9 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	if err := s.PutPolicies(t.Context(), aBook(), 3, ""); err != nil {
 		t.Fatal(err)
 	}
+	s.saveAll() // as it does once a second
 	stop(t, s)
-	for name, want := range map[string]float64{zonesName: zonesFormat, policiesName: policiesFormat} {
+	for name, want := range map[string]float64{zonesName: zonesFormat, recordName: recordFormat, policiesName: policiesFormat} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +122,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 // leaves the files as they are.
 func TestNewerFiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{zonesName, policiesName} {
+	for _, name := range []string{zonesName, recordName, policiesName} {
 		dir := copied(t, formerFiles)
 		text := `{"format": 7, "zones": "in another form", "book": 3}`
 		write(t, dir, name, text)

@@ -2,9 +2,7 @@ package embedded
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -32,7 +30,7 @@ const (
 
 // Options of a store.
 type Options struct {
-	// Dir holds zones.json and limits.json. Empty: nothing is kept (tests, the simulator).
+	// Dir holds zones.json, changes.json and limits.json. Empty: nothing is kept (tests, the simulator).
 	Dir string
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
@@ -48,12 +46,14 @@ type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
 	// disk, journal and files are nil without a directory.
-	disk                    *disk
-	journal                 *journal
-	zonesFile, policiesFile *file
+	disk                                *disk
+	journal                             *journal
+	zonesFile, recordFile, policiesFile *file
 
 	// writing is held by whoever writes the files.
 	writing sync.Mutex
+	// policiesKept are what limits.json holds.
+	policiesKept *keptPolicies
 	// changing is held by what changes zones or policies; it is taken within writing. A change
 	// is in force before it is on the disk, and whether or not it gets there.
 	changing sync.Mutex
@@ -64,6 +64,9 @@ type Store struct {
 	deleted map[string]deleted
 	// record holds the changes of each zone, deleted ones too, newest first.
 	record map[string][]zone.Change
+	// unrecorded is how many of a zone's newest changes changes.json may not have.
+	// It is guarded by changing.
+	unrecorded map[string]int
 
 	policies atomic.Pointer[keptPolicies]
 	draws    draws
@@ -81,7 +84,8 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
 		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
-		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		unrecorded: make(map[string]int),
+		asked:      make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.policies.Store(new(keptPolicies))
 	if s.now == nil {
@@ -108,6 +112,7 @@ func Open(o Options) (*Store, error) {
 // load takes in what the directory holds.
 func (s *Store) load() error {
 	s.zonesFile = &file{disk: s.disk, name: zonesName, format: zonesFormat, of: "zones"}
+	s.recordFile = &file{disk: s.disk, name: recordName, format: recordFormat, of: "record of changes"}
 	s.policiesFile = &file{disk: s.disk, name: policiesName, format: policiesFormat, of: "policies"}
 	var had contents
 	err := s.zonesFile.load(func(b []byte) (err error) {
@@ -115,22 +120,24 @@ func (s *Store) load() error {
 		return err
 	})
 	if err == nil {
+		err = s.recordFile.load(s.readRecord)
+	}
+	if err == nil {
 		err = s.policiesFile.load(s.readPolicies)
 	}
 	if err != nil {
 		return err
 	}
 	// The policies are written when they change; the zones at once.
-	if s.policiesFile.last, err = json.MarshalIndent(s.policies.Load(), "", "  "); err != nil {
-		return fmt.Errorf("embedded: %w", err)
-	}
+	s.policiesKept = s.policies.Load()
 	var departed []entryOf
 	if s.journal, departed, err = openJournal(s.disk.dir, s.logger, s.now); err != nil {
 		return err
 	}
+	s.takeRecord(had)
 	s.take(had, departed)
 	// From here on nothing says that the store was closed.
-	if s.save(false) != nil {
+	if s.save(false, false) != nil {
 		// The file still says so, and may be older than what another run of the
 		// server did, which could not write either. So nothing is made of it.
 		for i := range had.Zones {
@@ -148,7 +155,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(true), s.journal.close(), s.disk.close())
+	return errors.Join(s.save(true, false), s.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.

@@ -13,9 +13,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// keepRecord is how long the record of a deleted zone is kept: a year, and some,
+// recordLife is how long the record of a deleted zone is kept: a year, and some,
 // so that last year's event can still be compared.
-const keepRecord = 400 * 24 * time.Hour
+const recordLife = 400 * 24 * time.Hour
 
 // deleted is what is known of a zone that an operator deleted.
 type deleted struct {
@@ -73,9 +73,11 @@ func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error)
 	return zone.NewestFirst(records...), nil
 }
 
-// noted is the zone's record with one more change. The caller holds changing.
+// noted is the zone's record with one more change. The caller holds changing,
+// and puts it into the record.
 func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change {
 	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
+	s.unrecorded[zoneID]++
 	old := s.record[zoneID]
 	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
 }

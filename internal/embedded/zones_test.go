@@ -57,7 +57,7 @@ func TestRecordSurvives(t *testing.T) {
 				}
 				end(t, s)
 			}
-			clock.Add(keepRecord + time.Second)
+			clock.Add(recordLife + time.Second)
 			stop(t, reopen(t, dir, clock.Now)) // which drops what is too old
 			if got := brief(t, reopen(t, dir, clock.Now)); got != "b false>true by 1" {
 				t.Errorf("more than a year later: %s", got)

@@ -1,0 +1,140 @@
+package embedded
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// often is how many changes changeOften makes: enough for a record of 600 KB.
+const often = 20
+
+// changeOften changes a zone with a large logo.
+func changeOften(t *testing.T, s *Store, clock *conformance.Clock) {
+	t.Helper()
+	z := zone.Defaults("z")
+	z.PageLogo = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte("<svg/>"+strings.Repeat(" ", 11<<10)))
+	for i := range often {
+		clock.Add(time.Second)
+		z.PerMinute = int64(i + 1)
+		put(t, s, z)
+	}
+}
+
+// TestRecordIsWrittenWhenItChanges: what is written each second while people wait does
+// not grow with the record.
+func TestRecordIsWrittenWhenItChanges(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	s := reopen(t, dir, clock.Now)
+	changeOften(t, s, clock)
+	s.saveAll() // as it does once a second
+	s.saveAll()
+	written := make(map[string]int)
+	s.writing.Lock()
+	s.disk.replace = func(path string, b []byte) error {
+		written[filepath.Base(path)] += len(b)
+		return replace(path, b)
+	}
+	s.writing.Unlock()
+	for i := range 3 {
+		clock.Add(time.Minute)
+		if _, err := s.Join(t.Context(), "z", testID(i)); err != nil {
+			t.Fatal(err)
+		}
+		s.saveAll() // as it does once a second
+	}
+	s.writing.Lock()
+	if n := written[zonesName]; n == 0 || n > 3*20<<10 || len(written) != 1 {
+		t.Errorf("bytes written: %v, want zones.json with one logo each time", written)
+	}
+	s.writing.Unlock()
+	kill(t, s)
+	changes, err := reopen(t, dir, clock.Now).Changes(t.Context(), "z")
+	if err != nil || len(changes) != often || changes[0].Now.PerMinute != often {
+		t.Errorf("%d changes after a restart, %v", len(changes), err)
+	}
+}
+
+// TestRecordAndCrash: whichever of the two files the crash or the full disk keeps from
+// being written, each change is there once, and no change that is not in force.
+func TestRecordAndCrash(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		fails, want string
+		perMinute   int64
+	}{
+		"the record is not written":             {recordName, "z true>true by b, z false>true by a", 7},
+		"the zones are not":                     {zonesName, "z false>true by a", 600},
+		"the zones are not written once more":   {"", "z true>true by b, z false>true by a", 7},
+		"the zones are as an older version has": {"older", "z true>true by b, z false>true by a", 7},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			z := zone.Defaults("z")
+			if _, err := s.PutZone(t.Context(), z, nil, "a"); err != nil {
+				t.Fatal(err)
+			}
+			s.saveAll()
+			first := true
+			s.writing.Lock()
+			s.disk.replace = func(path string, b []byte) error {
+				base := filepath.Base(path)
+				if base == tt.fails || tt.fails == "" && base == zonesName && !first {
+					return fmt.Errorf("%s: %w", base, syscall.ENOSPC)
+				}
+				first = first && base != zonesName
+				return replace(path, b)
+			}
+			s.writing.Unlock()
+			clock.Add(time.Second)
+			z.PerMinute = 7
+			if _, err := s.PutZone(t.Context(), z, nil, "b"); err != nil {
+				t.Fatal(err)
+			}
+			s.saveAll() // as it does once a second
+			if err := s.NotKept(); (tt.fails == recordName || tt.fails == zonesName) && !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("NotKept = %v", err)
+			}
+			if tt.fails == "older" {
+				// An older version keeps the whole record in zones.json, and has left
+				// the file that it does not know.
+				s.writing.Lock()
+				s.changing.Lock()
+				s.unrecorded["z"] = 2
+				err := s.zonesFile.store(s.keep(false))
+				s.changing.Unlock()
+				s.writing.Unlock()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			kill(t, s)
+			for range 2 { // what was read is written again
+				s = reopen(t, dir, clock.Now)
+				if got := brief(t, s); got != tt.want {
+					t.Errorf("the record is %s, want %s", got, tt.want)
+				}
+				if got := zones(t, s); len(got) != 1 || got[0].PerMinute != tt.perMinute {
+					t.Errorf("zones %+v, want %d a minute", got, tt.perMinute)
+				}
+				stop(t, s)
+			}
+			if _, err := os.Stat(filepath.Join(dir, recordName)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
