@@ -35,6 +35,9 @@ type exitCode func() int
 // Run is what goleak calls.
 func (run exitCode) Run() int { return run() }
 
+// seenKey is where the beginning of the seen buckets' names is among a zone's keys.
+const seenKey = 6
+
 // redisServer is the one Redis of this package's tests. Each test has keys with
 // a prefix of its own there.
 var redisServer server

@@ -287,6 +287,27 @@ func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 	})
 }
 
+// TestALateDeletionSparesTheNextZone: whoever deletes a zone is still removing its seen buckets when somebody makes it anew.
+func TestALateDeletionSparesTheNextZone(t *testing.T) {
+	t.Parallel()
+	sc := newScene(t)
+	sc.fails(sc.store.DeleteZone(t.Context(), "Z", ""), nil)
+	if another, err := sc.store.unlinkSeen(t.Context(), "Z"); err != nil || another {
+		t.Errorf("of a deleted zone: %t, %v", another, err)
+	}
+	put(t, sc.store, sc.zone)
+	for _, letter := range []byte("de") { // one may be let in at once
+		_, err := sc.store.Join(t.Context(), "Z", visitor(letter))
+		sc.fails(err, nil)
+	}
+	if another, err := sc.store.unlinkSeen(t.Context(), "Z"); err != nil || !another {
+		t.Errorf("of the next: %t, %v", another, err)
+	}
+	if seen := sc.store.allKeys(t, "{Z}:seen"); len(seen) == 0 {
+		t.Error("the polls of its visitors are gone")
+	}
+}
+
 // twice sends every script twice and hands on the second reply, as a client does
 // that has lost the first.
 type twice struct{}

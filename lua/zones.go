@@ -25,11 +25,9 @@ const (
 	keepRecord = 400 * 24 * time.Hour
 	// buckets is how many seen buckets a zone has; see keys.lua.
 	buckets = 16_384
-	// seenKey is where the beginning of their names is among a zone's keys.
-	seenKey = 6
 	// lineKey is where that of the line is.
 	lineKey = 1
-	// unlinkBatch bounds one UNLINK.
+	// unlinkBatch is how many seen buckets one call removes.
 	unlinkBatch = 512
 )
 
@@ -157,31 +155,51 @@ func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
-	reply, err := s.run(ctx, deleteZoneScript, keys,
-		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), quoted(by))
+	again, err := s.deleteOnce(ctx, zoneID, by, "")
 	if err != nil {
 		return err
 	}
 	// Deleted before: perhaps by a call that got no further.
-	again := zoneError(reply)
 	if again != nil && !errors.Is(again, line.ErrZoneDeleted) {
 		return again
 	}
-	for from := 0; from < buckets; from += unlinkBatch {
-		names := make([]string, unlinkBatch)
-		for i := range names {
-			names[i] = keys[seenKey] + strconv.Itoa(from+i)
-		}
-		if err := s.client.Unlink(ctx, names...).Err(); err != nil {
-			return s.failed(ctx, deleteZoneScript.name, err)
-		}
+	another, err := s.unlinkSeen(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	if another {
+		return again
 	}
 	s.list(ctx, zoneID, s.recordsKey())
 	if err := s.client.SRem(ctx, s.zonesKey(), zoneID).Err(); err != nil {
 		return s.failed(ctx, deleteZoneScript.name, err)
 	}
 	return again
+}
+
+// deleteOnce deletes the zone, or, from a seen bucket on, unlinkBatch of those that a deleted zone has left. was is
+// what the zone was before: nil if it was there.
+func (s *Store) deleteOnce(ctx context.Context, zoneID, by, bucket string) (was, err error) {
+	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
+	reply, err := s.run(ctx, deleteZoneScript, keys,
+		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), quoted(by), bucket, unlinkBatch)
+	if err != nil {
+		return nil, err
+	}
+	return zoneError(reply), nil
+}
+
+// unlinkSeen removes the seen buckets of a deleted zone. another: somebody made a zone of that name meanwhile, whose
+// visitors' polls lie there, and it stopped.
+func (s *Store) unlinkSeen(ctx context.Context, zoneID string) (another bool, err error) {
+	for bucket := 0; bucket < buckets && !another; bucket += unlinkBatch {
+		was, err := s.deleteOnce(ctx, zoneID, "", strconv.Itoa(bucket))
+		if err != nil {
+			return false, err
+		}
+		another = was == nil
+	}
+	return another, nil
 }
 
 // Zone implements store.Viewer.

@@ -8,19 +8,31 @@
 -- ARGV[2]     how long to remember that it was deleted, ms
 -- ARGV[3]     how long to keep the record of its changes, ms
 -- ARGV[4]     who deletes it, a JSON string
+-- ARGV[5]     '' to delete the zone; else the first of the seen buckets to remove
+-- ARGV[6]     of how many
 --
--- Returns  0 deleted, 1 unknown, 2 deleted before, 4 data of a newer format
+-- Returns  0 deleted or, with buckets, there is a zone; 1 unknown, 2 deleted before,
+--          4 data of a newer format
 --
--- The seen buckets are removed afterwards, by the caller: 16,384 names are
--- too many for one call. Run twice, the second changes nothing.
+-- The seen buckets are removed by further calls: 16,384 names are too many for one. They
+-- are removed only while the zone is still the deleted one: a zone of that name may be
+-- made in between, and the polls of its visitors lie there. Run twice, the second changes
+-- nothing.
 
 --@include zone
 --@include loss
 --@include record
 
 local z, missing = load_zone(ZONE)
-if not z then
-  return missing
+if ARGV[5] ~= '' and missing == 2 then
+  local names = {}
+  for i = 1, tonumber(ARGV[6]) do
+    names[i] = SEEN .. string.format('%d', ARGV[5] + i - 1)
+  end
+  redis.call('UNLINK', unpack(names))
+end
+if not z or ARGV[5] ~= '' then
+  return missing or 0
 end
 local settings = redis.call('HGET', ZONE, 'json')
 -- What is left, for a zone of that name that is made within the minute: where its
