@@ -288,8 +288,9 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 		out.Examined++
 		last = r.arrived
 		// Polls before the time told may have been answered without the store. Who
-		// was told a longer period had the timeout of that time.
-		if r.lastPoll()+r.period()+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
+		// was told a longer period had the timeout of that time. A loss may have taken the last poll along.
+		missed := max(r.lastPoll()+r.period(), q.heal.until-window.HealMillis)
+		if missed+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
 			p := r.place()
 			p.ArrivedAtMicros, _ = q.arrival(p.ID)
 			idle = append(idle, p)

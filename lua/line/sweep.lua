@@ -20,7 +20,8 @@
 -- A visitor is missed from the time on that it was told to come back at: a server
 -- may have answered polls before then by itself. Whoever was told to come back
 -- after more than a third of the timeout, which was longer then, is missed for
--- twice as long as that.
+-- twice as long as that. Nobody counts as missed before the latest loss: the last poll
+-- may have been lost with it.
 --
 -- Bounded by its arguments, whatever the length of the line. Run twice, the
 -- second finds less to do.
@@ -69,7 +70,7 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   for i = 1, #all, 2 do
     examined = examined + 1
     local polled, period = struct.unpack('>I6I2', all[i + 1])
-    if polled + period + max(z.idle, 2 * period) < t.now and #idle < room then
+    if max(polled + period, z.heal_until - HEAL) + max(z.idle, 2 * period) < t.now and #idle < room then
       idle[#idle + 1] = all[i]
     end
   end

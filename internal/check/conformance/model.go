@@ -402,7 +402,8 @@ func (m *model) forget(token line.Place) bool {
 func (m *model) sweep(rawMicros int64) (removed int64) {
 	m.tick(rawMicros)
 	for v := range filter(slices.Clone(m.waiting), func(v *visitor) bool {
-		return v.due+max(m.settings.IdleTimeoutSeconds*1000, 2*(v.due-v.polled)) < m.now
+		missed := max(v.due, m.healUntil-window.HealMillis) // the last poll may have been lost
+		return missed+max(m.settings.IdleTimeoutSeconds*1000, 2*(v.due-v.polled)) < m.now
 	}) {
 		m.forget(v.Place)
 		removed++
