@@ -42,9 +42,9 @@ type tally struct {
 	// took is that time.
 	done int64
 	took time.Duration
-	// refused is how many answers had another status or did not come within patience, and entered how many said so, of all
-	// that were sent.
-	refused, entered, sent int64
+	// refused is how many answers had another status or did not come within patience, unanswered how many of them did
+	// not come, and entered how many said so, of all that were sent.
+	refused, unanswered, entered, sent int64
 	// latencies are sorted; of a load with pauses only.
 	latencies []time.Duration
 }
@@ -118,6 +118,7 @@ func (l load) run(ctx context.Context) (sum tally, err error) {
 	sum.took = time.Since(counts)
 	for _, t := range tallies {
 		sum.done, sum.refused, sum.entered, sum.sent = sum.done+t.done, sum.refused+t.refused, sum.entered+t.entered, sum.sent+t.sent
+		sum.unanswered += t.unanswered
 		sum.latencies = append(sum.latencies, t.latencies...)
 	}
 	slices.Sort(sum.latencies)
@@ -132,6 +133,7 @@ func (l load) ask(c *client, rng *rand.Rand, sent, counts time.Time, t *tally) e
 	status, body, err := c.do()
 	if l.every > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil // asked at its time, and not answered at all: a refusal
+		t.unanswered++
 	}
 	if err != nil {
 		return fmt.Errorf("load: %w", err)

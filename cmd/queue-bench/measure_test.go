@@ -63,7 +63,7 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
-	if len(out.Bench.Overload) != 4 || slices.ContainsFunc(out.Bench.Overload, func(o overloadCost) bool { return o.Ratio <= 0 }) {
+	if len(out.Bench.Overload) != 6 || slices.ContainsFunc(out.Bench.Overload, func(o overloadCost) bool { return o.Ratio <= 0 }) {
 		t.Errorf("overload: %+v", out.Bench.Overload)
 	}
 	// And the longest calls, of which such short ones are not noted.

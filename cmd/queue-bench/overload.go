@@ -22,15 +22,16 @@ type overloadCost struct {
 	Peak    float64 `json:"peak"`
 	Goodput float64 `json:"goodput"`
 	Ratio   float64 `json:"ratio"`
-	// Refused is the share of other answers under overload.
-	Refused float64 `json:"refused"`
+	// Refused is the share of other answers under overload, Unanswered that of requests for which no time was left.
+	Refused    float64 `json:"refused"`
+	Unanswered float64 `json:"unanswered"`
 }
 
-// overload offers each store's server its peak, which is what it answers to as many
+// overload offers the baseline and each store's server its peak, which is what it answers to as many
 // connections as elsewhere, and then three times of that from thousands of connections,
 // which ask at fixed times whether answers come or not.
 func (b *bench) overload(ctx context.Context) error {
-	for _, c := range b.those(onEmbedded, onRedis) {
+	for _, c := range b.those(bareEcho, onEmbedded, onRedis) {
 		for _, asked := range []string{"polls", "joins"} {
 			s, err := interleave(ctx, b.plan.Rounds, []turn{{asked, func(ctx context.Context) (sample, error) {
 				return b.peakAndOverload(ctx, c, asked)
@@ -42,7 +43,7 @@ func (b *bench) overload(ctx context.Context) error {
 			b.out.Overload = append(b.out.Overload, overloadCost{
 				Server: c.name, Asked: asked, Peak: of(func(s sample) float64 { return s.peak }), Goodput: of(perSecond),
 				Ratio:   of(func(s sample) float64 { return s.PerSecond / s.peak }),
-				Refused: of(func(s sample) float64 { return s.Refused }),
+				Refused: of(func(s sample) float64 { return s.Refused }), Unanswered: of(func(s sample) float64 { return s.unanswered }),
 			})
 			if err := b.leaveAgain(ctx); err != nil {
 				return err
@@ -79,7 +80,10 @@ func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string)
 	if t, err = above.run(ctx); err != nil {
 		return s, fmt.Errorf("overload: %w", err)
 	}
-	c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
-	s.PerSecond, s.Refused = float64(t.done)/t.took.Seconds(), float64(t.refused)/float64(max(1, t.sent))
+	if !c.lineless() {
+		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	}
+	sent := float64(max(1, t.sent))
+	s.PerSecond, s.Refused, s.unanswered = float64(t.done)/t.took.Seconds(), float64(t.refused-t.unanswered)/sent, float64(t.unanswered)/sent
 	return s, nil
 }

@@ -47,7 +47,7 @@ func found() report {
 		Scripts: []scriptCost{{10_000, "minimal", 2, 1}, {10_000, "ours", 4, 2}, {1_000_000, "minimal", 4.5, 1}, {1_000_000, "ours", 5, 1.11}},
 		Growth:  1.25, MinimalBytes: 190, Sweeps: []sweepCost{sweep},
 		Longest:  []longestCall{{"polls", 2 * time.Millisecond}, {"notes of polls", 11 * time.Millisecond}},
-		Overload: []overloadCost{{onRedis, "joins", 30_000, 29_000, 0.97, 0.02}},
+		Overload: []overloadCost{{onRedis, "joins", 30_000, 29_000, 0.97, 0.02, 0}},
 	}, Million: &millionReport{
 		Waiting: 10_000_000, PerMinute: 60_000, Leave: .35, Span: 3 * time.Minute, Polls: 400_000, FromMemory: .95, LeftOut: .2,
 		RedisShare: .4, PollMicros: 1, OwnShare: 1.2, Bytes: 140, Peak: 1_700_000_000, Longest: []longestCall{{"polls", 5 * time.Millisecond}},

@@ -20,8 +20,9 @@ type sample struct {
 	P99 time.Duration `json:"p99Nanos,omitzero"`
 	// peak is what the rate is compared with under overload.
 	peak float64
-	// Refused is the share of answers that were not 200.
-	Refused float64 `json:"refused,omitzero"`
+	// Refused is the share of answers that were not 200; unanswered that of no answer at all, under overload.
+	Refused    float64 `json:"refused,omitzero"`
+	unanswered float64
 }
 
 // The figures of a sample by which contenders are compared.
