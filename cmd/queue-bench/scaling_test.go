@@ -145,7 +145,7 @@ func TestLinesAreTheFormula(t *testing.T) {
 	}
 }
 
-// The examples grow at what was measured, and their tables were computed of something near.
+// The examples plan with what was measured, or more cautiously: by up to three times, for a machine may be twice as fast as the next.
 func TestExamplesAreWhatTheyCarry(t *testing.T) {
 	t.Parallel()
 	r, err := readReport("../../docs")
@@ -176,19 +176,19 @@ func TestExamplesAreWhatTheyCarry(t *testing.T) {
 		}
 		// A quarter of all processors: half is left free, and half of that again.
 		perServer := .25 * cores[kind] * 1e6 / cost.ServerPoll
-		if kind != servers || target != roundDown(60*perServer) {
-			t.Errorf("%s: servers of type %s grow at %d requests a minute, should at %d", example, kind, target, roundDown(60*perServer))
+		if most := roundDown(60 * perServer); kind != servers || target > most || 3*target < most {
+			t.Errorf("%s: servers of type %s grow at %d requests a minute, should at %d at the most", example, kind, target, most)
 		}
 		rows := tables(t, filepath.Join(dir, "README.md"))[10]
 		if len(rows) != 12 {
 			t.Errorf("%s: %d crowds", example, len(rows))
 		}
 		for _, r := range rows {
-			if redis := (r[3]*cost.RedisPoll + r[2]*cost.RedisJoin) / 1e4; !near(r[5], redis, .25) {
+			if redis := (r[3]*cost.RedisPoll + r[2]*cost.RedisJoin) / 1e4; r[5] < .75*redis || r[5] > 3*redis {
 				t.Errorf("%s: %.0f within %.0f s take %.0f %% of Redis, by what was measured %.0f", example, r[0], r[1], r[5], redis)
 			}
 			need := (r[3]*cost.ServerPoll + r[2]*cost.ServerJoin) / 1e6 * 4 / cores[kind]
-			if need > 1.25*r[4] || r[4] > 3 && need < .6*r[4] {
+			if need > 1.25*r[4] || r[4] > 3 && 3*need < r[4] {
 				t.Errorf("%s: %.0f within %.0f s take %.0f servers, by what was measured %.1f", example, r[0], r[1], r[4], need)
 			}
 		}
