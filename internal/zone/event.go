@@ -261,15 +261,15 @@ func (s Settings) sayEventState() string {
 	if p == nil {
 		return "none"
 	}
-	text := p.Event.Name + ", " + string(p.Phase)
+	parts := []string{p.Event.Name, string(p.Phase)}
 	for _, step := range event.Steps {
 		switch at, made := p.Step(step); {
 		case made, at == 0:
 		case at == event.Never:
-			text += ", " + string(step) + " held"
+			parts = append(parts, string(step)+" held")
 		default:
-			text += ", " + string(step) + " at " + time.UnixMilli(at).UTC().Format(time.RFC3339)
+			parts = append(parts, string(step)+" at "+time.UnixMilli(at).UTC().Format(time.RFC3339))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
