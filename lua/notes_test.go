@@ -146,7 +146,7 @@ func TestNotesComeLater(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s, asked := n.servers[0], n.servers[1]
-	n.clock.Add(time.Second)
+	n.clock.Add(time.Second / 4)
 	n.knows(s)
 	polled, before := n.polled(), s.snapshot(t)
 	a := n.poll(s, 0, true)

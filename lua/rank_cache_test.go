@@ -265,6 +265,8 @@ func TestRecoversFromSlowness(t *testing.T) {
 	}
 	all := f.arrived()
 	far := all[exactUpTo+markEvery:]
+	// They are released, and keep the edge away from those who are far: behind the edge of a paused zone many ask.
+	live := all[100:120]
 	next := make(map[int][]int) // who polls when
 	for i, who := range far {
 		next[i%(20*second)] = append(next[i%(20*second)], who)
@@ -278,7 +280,7 @@ func TestRecoversFromSlowness(t *testing.T) {
 			for _, s := range f.servers {
 				s.flush(s.batch("Z"))
 			}
-			for _, who := range all[:20] {
+			for _, who := range live {
 				if _, err := front.Poll(t.Context(), "Z", f.places[who]); err != nil {
 					t.Fatal(err)
 				}

@@ -325,6 +325,7 @@ func TestExitStatuses(t *testing.T) {
 		{"zones", nil, cli.ExitUsage, "queue-server zones --help"},
 		{"zones lst", nil, cli.ExitUsage, `unknown command "lst"; did you mean "list"?`},
 		{"zones set TICKETS", nil, cli.ExitUsage, "queue-server zones set --help"},
+		{"zones pause", nil, cli.ExitUsage, "0 arguments were given; it takes ZONE"},
 		{"zones set TICKETS perminute=5", nil, cli.ExitUsage, `"perminute" is no setting; did you mean "perMinute"?`},
 		{"zones set TICKETS perMinute", nil, cli.ExitUsage, "perMinute: give it a value: perMinute=..."},
 		{"zones set TICKETS 600", nil, cli.ExitUsage, `"600" is no setting; write name=value`},

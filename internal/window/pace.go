@@ -18,6 +18,10 @@ const (
 	FarAway          = 200_000
 	// SoonMillis: a visitor whose slot opens within SoonMillis is told to poll when it opens.
 	SoonMillis = 4_000
+	// PausedApartMillis is how far apart the visitors of a paused zone are supposed to enter once it goes on, since nobody
+	// knows the limit that it will have then. Up to 6,720 a minute, all have polled by their turn, or within SoonMillis.
+	// It costs at most 300 polls a second, whatever the length of the line.
+	PausedApartMillis = 25
 	// MinAppointmentMillis keeps a released visitor from polling in a tight loop: with 250 ms, a slot idles for an
 	// eighth of a second on average.
 	MinAppointmentMillis = 250
@@ -40,7 +44,13 @@ func (r Rates) Estimate(live, far, room, edgeLive, edgePassed int64) int64 {
 // of the expected wait, at least 1 s. It is at most 4 s plus half of what the visitor has waited already: most who leave
 // do so early, and are missed only when they fail to poll. It is at most 10 s near the front, 60 s far away and 20 s
 // elsewhere, and never more than PeriodCapMillis. A jitter of an eighth either way keeps a crowd from polling in step.
+//
+// In a paused zone the period follows from the place (PausedApartMillis), and is at least SoonMillis. Otherwise those in
+// front would poll every 20 s, as everybody does whose wait is a day, and the first 15 s after a resume would be lost.
 func (r Rates) FarPeriod(far, estimate, waited, jitter int64) int64 {
+	if r.Pace == 0 {
+		estimate = max(far*PausedApartMillis, SoonMillis*14/5)
+	}
 	top, longest := FirstPeriodMillis+max(0, waited)/2, int64(FarPeriodMillis)
 	switch {
 	case estimate <= NearMillis:
@@ -96,8 +106,12 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 // AppointmentPeriod is in how many milliseconds a released visitor polls next whose slot opens in opensIn milliseconds:
 // when the slot opens if that is within SoonMillis, else half-way. The more of the others fail to come, the shorter the
 // period, since the slot may open long before. Simulated with 90 % leaving, 87 % of capacity is used if all wait for the
-// predicted slot, and 98 % so. The least period shrinks with that share, too, to MinAppointmentMillis/2 at least.
+// predicted slot, and 98 % so. The least period shrinks with that share, too, to MinAppointmentMillis/2 at least. In a
+// paused zone the period is SoonMillis, so that the line goes on soon after a resume.
 func (r Rates) AppointmentPeriod(opensIn int64, s Shows) int64 {
+	if r.Pace == 0 {
+		return min(SoonMillis, r.PeriodCapMillis)
+	}
 	p := opensIn
 	if p > SoonMillis {
 		p = max(SoonMillis, p/2)

@@ -66,6 +66,12 @@ func TestFarPeriod(t *testing.T) {
 			t.Errorf("%s: %d ms, want %d", name, got, tt.want)
 		}
 	}
+	paused := rates(0)
+	for far, want := range map[int64]int64{0: 4_000, 448: 4_000, 1_120: 10_000, 1_600: 14_285, 2_240: 20_000, 50_000: 20_000} {
+		if got := paused.FarPeriod(far, MaxEstimateMillis, 600_000, none); got != want {
+			t.Errorf("while the zone is paused, with %d ahead: %d ms, want %d", far, got, want)
+		}
+	}
 	impatient := rates(600)
 	impatient.PeriodCapMillis = 1_666
 	if got := impatient.FarPeriod(FarAway, 600_000, 600_000, none); got != 1_666 {
@@ -197,5 +203,8 @@ func TestAppointmentPeriod(t *testing.T) {
 	impatient.PeriodCapMillis = 1_666
 	if got := impatient.AppointmentPeriod(60_000, all); got != 1_666 {
 		t.Errorf("under an idle timeout of 5 s: %d ms, want a third of it", got)
+	}
+	if got := rates(0).AppointmentPeriod(MaxEstimateMillis, half); got != SoonMillis {
+		t.Errorf("while the zone is paused: %d ms, want %d", got, SoonMillis)
 	}
 }

@@ -255,18 +255,21 @@ func (s Settings) sayEvents() string {
 	return strings.Join(names, "; ")
 }
 
-// sayEventState is the occurrence in a few words.
+// sayEventState is the occurrence in a few words, with all steps that are to come: any of them can be moved, held or skipped.
 func (s Settings) sayEventState() string {
 	p := s.EventState.Now
 	if p == nil {
 		return "none"
 	}
-	text := p.Event.Name + ", " + string(p.Phase)
-	switch step, at := p.Next(); {
-	case p.Held != "":
-		text += ", " + string(p.Held) + " held"
-	case step != "":
-		text += ", " + string(step) + " at " + time.UnixMilli(at).UTC().Format(time.RFC3339)
+	parts := []string{p.Event.Name, string(p.Phase)}
+	for _, step := range event.Steps {
+		switch at, made := p.Step(step); {
+		case made, at == 0:
+		case at == event.Never:
+			parts = append(parts, string(step)+" held")
+		default:
+			parts = append(parts, string(step)+" at "+time.UnixMilli(at).UTC().Format(time.RFC3339))
+		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

@@ -52,9 +52,11 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 			least++
 		}
 	}
-	takes := cobra.RangeArgs(least, len(names))
-	if strings.Contains(use, "...") {
-		takes = cobra.MinimumNArgs(least)
+	takes := func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > len(names) && !strings.Contains(use, "...") {
+			return Usage("%d arguments were given; it takes %s", len(args), strings.Join(names, " "))
+		}
+		return nil
 	}
 	command := &cobra.Command{
 		Use: use, Short: short, Args: takes,

@@ -26,6 +26,9 @@ func (c *connection) stats() *cobra.Command {
 	})
 }
 
+// onHold reports whether a zone lets nobody in. What its window would hold, and what it told before, then say nothing.
+func onHold(s *adminclient.Stats) bool { return s.Mode != zone.ModeOpen && s.PerMinute == 0 }
+
 // mean is how many a second a limit is.
 func mean(perMinute int64) string { return strconv.FormatFloat(float64(perMinute)/60, 'f', 1, 64) }
 
@@ -43,10 +46,18 @@ func statsText(s *adminclient.Stats) string {
 	if r := s.EstimatedWaitRange; r != nil {
 		expected += fmt.Sprintf("; %s to %s four times of five", millis(r.Low), millis(r.High))
 	}
-	figure("one who joins now", millis(s.EstimatedWait), expected)
+	if onHold(s) {
+		figure("one who joins now", "on hold", "nobody is let in at a limit of 0")
+	} else {
+		figure("one who joins now", millis(s.EstimatedWait), expected)
+	}
 	section("Let in")
 	window, minute, second := "", "", "" // an open zone counts, and limits nothing
-	if s.Mode != zone.ModeOpen {
+	switch {
+	case s.Mode == zone.ModeOpen:
+	case onHold(s):
+		window, minute = "of 0", "of 0"
+	default:
 		window = fmt.Sprintf("of %s, %s in use", grouped(s.WindowLimit), percent(s.WindowUse))
 		minute = "of " + grouped(s.PerMinute)
 		second = fmt.Sprintf("at most %s in a line; the mean is %s", grouped(s.SecondLimit), mean(s.PerMinute))

@@ -38,3 +38,23 @@ func TestStatsOfOpenZone(t *testing.T) {
 		}
 	}
 }
+
+// TestStatsOfPausedZone: it lets nobody in, so no limit of its window is there to be passed, and no wait is expected.
+func TestStatsOfPausedZone(t *testing.T) {
+	t.Parallel()
+	s := adminclient.Stats{
+		ZoneID: "SALE", Mode: zone.ModeQueue, WindowLimit: 1, WindowUse: 1, AdmittedInWindow: 30, AdmittedInMinute: 646,
+		SecondLimit: 1, EstimatedWait: 193_000,
+	}
+	row := strings.Join(watchTable([]zoneView{{zoneID: "SALE", stats: adminclient.Reply[adminclient.Stats]{Value: s}}}).rows[0], " ")
+	for said, of := range map[string]string{statsText(&s): "on hold", row: "30/0 646/0 - on hold"} {
+		if !strings.Contains(said, of) {
+			t.Errorf("%s\ndoes not have %q", said, of)
+		}
+		for _, wrong := range []string{"of 1", "30/1", "100 %", "3 m", "at most 1"} {
+			if strings.Contains(said, wrong) {
+				t.Errorf("%s\nhas %q", said, wrong)
+			}
+		}
+	}
+}

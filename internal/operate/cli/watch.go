@@ -195,9 +195,13 @@ func watchTable(zones []zoneView) *table {
 			continue
 		}
 		s := z.stats.Value
+		limit, use, estimate := s.WindowLimit, percent(s.WindowUse), millis(s.EstimatedWait)
+		if onHold(&s) {
+			limit, use, estimate = 0, "-", "on hold"
+		}
 		t.add(z.zoneID, state(s.Mode, s.PerMinute), grouped(s.Waiting), grouped(s.Overdue),
-			grouped(s.AdmittedInWindow)+"/"+grouped(s.WindowLimit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
-			percent(s.WindowUse), millis(s.EstimatedWait), rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
+			grouped(s.AdmittedInWindow)+"/"+grouped(limit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
+			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
 	}
 	return t
 }

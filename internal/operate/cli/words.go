@@ -124,7 +124,11 @@ func (d difference) String() string {
 func differences(was, now zone.Settings) []difference {
 	var all []difference
 	for _, x := range zone.Table.Differences(was, now) {
-		all = append(all, difference{x.Name, x.Value(was), x.Value(now), x.Text(was), x.Text(now)})
+		text := x.Text
+		if x.Own { // nobody types it
+			text = x.Words
+		}
+		all = append(all, difference{x.Name, x.Value(was), x.Value(now), text(was), text(now)})
 	}
 	return all
 }

@@ -101,3 +101,41 @@ func TestTheyGoWhenTheyAreSaidTo(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLineGoesOnAfterAPause: once an operator lets people in again, or opens a door at noon that was paused until then,
+// the limit is used from the first seconds on. Nobody could tell those who wait when that would be.
+func TestTheLineGoesOnAfterAPause(t *testing.T) {
+	t.Parallel()
+	const resumed = 3 * time.Minute
+	for name, tt := range map[string]struct {
+		paused    time.Duration
+		perMinute int64
+		within    time.Duration
+		least     float64
+	}{
+		"a door":               {0, 600, 10 * time.Second, 0.7},
+		"a door, a large zone": {0, 6_000, 10 * time.Second, 0.7},
+		"a pause of 14 s":      {166 * time.Second, 600, 5 * time.Second, 0.55},
+		"a pause of 25 s":      {155 * time.Second, 600, 5 * time.Second, 0.55},
+		"a pause of 63 s":      {117 * time.Second, 600, 5 * time.Second, 0.55},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(0.1)
+			cfg.Visitors, cfg.Zone.PerMinute, cfg.Dark = 3_000, tt.perMinute, 0
+			cfg.Arrive, cfg.LeaveWithin = 20*time.Second, time.Minute
+			cfg.Changes = []simulate.Change{{At: tt.paused}, {At: resumed, PerMinute: tt.perMinute}}
+			var before, after int
+			cfg.Progress = func(m simulate.Moment) {
+				if m.At <= resumed {
+					before = m.Admitted
+				}
+				if m.At <= resumed+tt.within {
+					after = m.Admitted
+				}
+			}
+			run(t, cfg)
+			atLeast(t, "of the limit used", float64(after-before)/(float64(tt.perMinute)*tt.within.Minutes()), tt.least)
+		})
+	}
+}

@@ -63,6 +63,7 @@ end
 
 -- far_period: when one beyond the edge polls next who has so many ahead there.
 local function far_period(r, far, est, waited, jitter)
+  est = r.pace == 0 and max(25 * far, 11200) or est
   local top, longest = 4000 + floor(max(0, waited) / 2), far >= 200000 and 60000 or 20000
   if est <= 35000 then
     top, longest = min(top, 10000), 20000
@@ -84,6 +85,9 @@ end
 
 -- appointment_period: when a released visitor polls next.
 local function appointment_period(z, r, opens_in)
+  if r.pace == 0 then
+    return min(4000, r.cap)
+  end
   local period = opens_in
   if period > 4000 then
     period = max(4000, floor(period / 2))
