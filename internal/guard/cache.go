@@ -142,7 +142,7 @@ func (e *entry) worth(now int64) int64 {
 }
 
 // early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
-// ask the store at once.
+// ask the store at once, unless the visitor polls too often for another place than it is gone from (entry.another).
 func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, early bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
@@ -151,8 +151,8 @@ func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, 
 	if e == nil || e.zone != z.generation.Load() {
 		return entry{}, false
 	}
-	if e.kind == gone && e.arrived() != p.ArrivedAtMicros {
-		return entry{}, false // joined anew since
+	if e.another(p) {
+		return *e, false // joined anew since, or shows the token of an older place
 	}
 	if e.passes(z, p, now) {
 		known = *e
@@ -299,6 +299,9 @@ func nearer(a, b uint32) uint32 {
 	}
 	return min(a, b)
 }
+
+// another reports whether the visitor is known to be gone from another place than this.
+func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived() != p.ArrivedAtMicros }
 
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
