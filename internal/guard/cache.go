@@ -315,14 +315,17 @@ func (c *pollCache) leave(z *cachedZone, p line.Place, now int64) {
 	e.setArrived(p.ArrivedAtMicros)
 }
 
-// left reports whether the visitor is known to have given up this place just now.
-func (c *pollCache) left(z *cachedZone, p line.Place, now int64) bool {
+// left reports whether the visitor is known to have given up this place just now; another, whether it is known to be gone
+// from another.
+func (c *pollCache) left(z *cachedZone, p line.Place, now int64) (left, another bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)
-	return e != nil && e.kind == gone && e.zone == z.generation.Load() &&
-		e.arrived() == p.ArrivedAtMicros && now-e.asked < admittedEvery
+	if e == nil || e.zone != z.generation.Load() {
+		return false, false
+	}
+	return e.kind == gone && e.arrived() == p.ArrivedAtMicros && now-e.asked < admittedEvery, e.another(p)
 }
 
 // short cuts a span to what an entry holds.

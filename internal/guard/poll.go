@@ -51,11 +51,20 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	return a, nil
 }
 
-// Leave gives a place up. A repetition within a second is answered from memory.
+// Leave gives a place up. A repetition within a second is answered from memory. Whoever gives up several places in turn
+// too often gets a *RefusedError.
 func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z := g.zones.of(zoneID, g.millis())
-	if z != nil && g.polls.left(z, p, g.millis()) {
-		return nil
+	if z != nil {
+		left, another := g.polls.left(z, p, g.millis())
+		if left {
+			return nil
+		}
+		if another {
+			if err := g.flood(ctx, p, &line.Answer{}); err != nil {
+				return err
+			}
+		}
 	}
 	if err := g.visitors.Leave(ctx, zoneID, p); err != nil {
 		g.zones.failed(zoneID, err)

@@ -340,6 +340,12 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 	if asked := r.store.count(); asked > 33 || refused < 167 {
 		t.Errorf("the store was asked %d times, and %d polls refused", asked, refused)
 	}
+	for i := range 200 {
+		_ = r.guard.Leave(t.Context(), zoneID, []line.Place{anew, v}[i%2])
+	}
+	if r.store.left > 1 {
+		t.Errorf("the store was told %d times that the visitor leaves", r.store.left)
+	}
 }
 
 // TestPollsDoNotAllocate: neither those in time nor those that are early.
