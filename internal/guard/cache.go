@@ -142,7 +142,7 @@ func (e *entry) worth(now int64) int64 {
 }
 
 // early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
-// ask the store at once.
+// ask the store at once, unless the visitor polls too often for another place than it is gone from (entry.another).
 func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, early bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
@@ -151,8 +151,8 @@ func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, 
 	if e == nil || e.zone != z.generation.Load() {
 		return entry{}, false
 	}
-	if e.kind == gone && e.arrived() != p.ArrivedAtMicros {
-		return entry{}, false // joined anew since
+	if e.another(p) {
+		return *e, false // joined anew since, or shows the token of an older place
 	}
 	if e.passes(z, p, now) {
 		known = *e
@@ -300,6 +300,9 @@ func nearer(a, b uint32) uint32 {
 	return min(a, b)
 }
 
+// another reports whether the visitor is known to be gone from another place than this.
+func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived() != p.ArrivedAtMicros }
+
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
 // leave remembers that the visitor has given the place up.
@@ -312,14 +315,17 @@ func (c *pollCache) leave(z *cachedZone, p line.Place, now int64) {
 	e.setArrived(p.ArrivedAtMicros)
 }
 
-// left reports whether the visitor is known to have given up this place just now.
-func (c *pollCache) left(z *cachedZone, p line.Place, now int64) bool {
+// left reports whether the visitor is known to have given up this place just now; another, whether it is known to be gone
+// from another.
+func (c *pollCache) left(z *cachedZone, p line.Place, now int64) (left, another bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)
-	return e != nil && e.kind == gone && e.zone == z.generation.Load() &&
-		e.arrived() == p.ArrivedAtMicros && now-e.asked < admittedEvery
+	if e == nil || e.zone != z.generation.Load() {
+		return false, false
+	}
+	return e.kind == gone && e.arrived() == p.ArrivedAtMicros && now-e.asked < admittedEvery, e.another(p)
 }
 
 // short cuts a span to what an entry holds.

@@ -24,7 +24,8 @@ func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...l
 }
 
 // Poll passes on a poll whose time has come, and answers an early one from memory. A visitor who sends too many early
-// polls gets a *RefusedError.
+// polls gets a *RefusedError. So does one who shows the tokens of several places in turn: after one is known to be gone, a
+// poll for another goes to the store, and counts as early.
 func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	now := g.millis()
 	z := g.zones.of(zoneID, now)
@@ -33,6 +34,11 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 		if early {
 			a := e.answer(p, now, z.ahead.Load())
 			return a, g.flood(ctx, p, &a)
+		}
+		if e.another(p) {
+			if err := g.flood(ctx, p, &line.Answer{}); err != nil {
+				return line.Answer{}, err
+			}
 		}
 		p = e.vouch(z, p)
 	}
@@ -45,11 +51,20 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	return a, nil
 }
 
-// Leave gives a place up. A repetition within a second is answered from memory.
+// Leave gives a place up. A repetition within a second is answered from memory. Whoever gives up several places in turn
+// too often gets a *RefusedError.
 func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z := g.zones.of(zoneID, g.millis())
-	if z != nil && g.polls.left(z, p, g.millis()) {
-		return nil
+	if z != nil {
+		left, another := g.polls.left(z, p, g.millis())
+		if left {
+			return nil
+		}
+		if another {
+			if err := g.flood(ctx, p, &line.Answer{}); err != nil {
+				return err
+			}
+		}
 	}
 	if err := g.visitors.Leave(ctx, zoneID, p); err != nil {
 		g.zones.failed(zoneID, err)

@@ -320,6 +320,34 @@ func TestAFloodIsRefused(t *testing.T) {
 	}
 }
 
+// TestAFloodWithTwoPlacesIsRefused: whoever has given up two places must not reach the store with each poll by showing
+// their tokens in turn.
+func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t, guard.Policies()...), visitor(1)
+	anew := v
+	anew.ArrivedAtMicros++
+	r.store.says.Status = line.Gone
+	r.passes("", 0, v)
+	refused := 0
+	for i := range 200 {
+		r.clock.forward(5 * milli)
+		if _, err := r.guard.Poll(t.Context(), zoneID, []line.Place{anew, v}[i%2]); errors.Is(err, guard.ErrRefused) {
+			refused++
+		}
+	}
+	// The bucket holds 30, and 2 come back meanwhile.
+	if asked := r.store.count(); asked > 33 || refused < 167 {
+		t.Errorf("the store was asked %d times, and %d polls refused", asked, refused)
+	}
+	for i := range 200 {
+		_ = r.guard.Leave(t.Context(), zoneID, []line.Place{anew, v}[i%2])
+	}
+	if r.store.left > 1 {
+		t.Errorf("the store was told %d times that the visitor leaves", r.store.left)
+	}
+}
+
 // TestPollsDoNotAllocate: neither those in time nor those that are early.
 func TestPollsDoNotAllocate(t *testing.T) {
 	r, v := newRoom(t), visitor(1)

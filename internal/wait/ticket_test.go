@@ -84,6 +84,8 @@ func TestJoinByInvitation(t *testing.T) {
 	in := r.show("phone", "spring/first")
 	if w := r.show("tablet", "spring/first"); !read(t, in).CanEnter || read(t, w).Admission.Pass != read(t, in).Admission.Pass {
 		t.Errorf("got %s, then %s", in.Body, w.Body)
+	} else if r.place(t, read(t, w).Token).ID != r.place(t, read(t, in).Token).ID {
+		t.Errorf("the tokens of one admission are of two visitors: %s, then %s", in.Body, w.Body)
 	}
 	bob := r.place(t, other.Token)
 	d.Use(t.Context(), zoneID, "spring", bob.ID) // as the room of polls does

@@ -10,6 +10,8 @@
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms); of one whom a draw has given a place, the arrival
 --                         (8 bytes, microseconds); all big-endian
+--            No key has that name. So while Redis Cluster moves the zone's slot it answers
+--            every call with TRYAGAIN, and none finds half of the buckets.
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
 --   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
 --                         and score; see position.lua
