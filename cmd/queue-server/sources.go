@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // The tags of a setting, and under the same names the annotations of its flag.
@@ -33,6 +35,9 @@ const (
 // everybodyReads says why.
 const everybodyReads = "what is on a command line, everybody on the machine can read"
 
+// prefix is that of all our variables.
+const prefix = "QUEUE_"
+
 const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
 // configFlag names the file; a file cannot name itself.
@@ -40,7 +45,7 @@ const configFlag = "config"
 
 // flagOf returns the name of the flag, and the key in the file, of a variable.
 func flagOf(variable string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, "QUEUE_")), "_", "-")
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, prefix)), "_", "-")
 }
 
 // settingNames are the settings that a file may hold.
@@ -52,6 +57,25 @@ func settingNames() []string {
 		}
 	}
 	return names
+}
+
+// misspelt are the variables of an environment, each as NAME=value, that no setting has and one of which a
+// setting's name is nearly that, with the variable that may be meant. Others with our prefix are not ours: Kubernetes
+// makes QUEUE_PORT for a service that is named queue.
+func misspelt(environment []string) map[string]string {
+	known := append(settingNames(), configFlag)
+	meant := make(map[string]string)
+	for _, entry := range environment {
+		variable, _, _ := strings.Cut(entry, "=")
+		name := flagOf(variable)
+		if !strings.HasPrefix(variable, prefix) || slices.Contains(known, name) || slices.Contains(cli.Variables, variable) {
+			continue
+		}
+		if nearest := strictyaml.Nearest(name, known); nearest != "" {
+			meant[variable] = prefix + strings.ReplaceAll(strings.ToUpper(nearest), "-", "_")
+		}
+	}
+	return meant
 }
 
 // addFlags gives a command a flag for each field of the struct that settings points to.
