@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Hold has a step wait until it is moved. It returns what is wrong, a sentence.
+// Hold has a step wait until it is moved. fault says in a sentence why that cannot be; "" if it can.
 func (s State) Hold(step Step, now time.Time) (next State, fault string) {
 	if fault := s.open(step, now); fault != "" {
 		return s, fault
@@ -24,8 +24,8 @@ func (s State) Hold(step Step, now time.Time) (next State, fault string) {
 	return next, ""
 }
 
-// Move has a step be made at a time, which must be to come, and frees it if it was held.
-// The opening takes the time at which people settle with it, unless they have settled.
+// Move sets the time of a step, which must be after now, and ends a hold of that step. The time at which people settle
+// moves with the opening, unless they have settled. fault says in a sentence why that cannot be; "" if it can.
 func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	if fault := s.open(step, now); fault != "" {
 		return s, fault
@@ -52,8 +52,8 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	return next, ""
 }
 
-// Misses says which event of the list would never take place after a step was moved: it opens while the occurrence is still
-// under way; "" for none. was is the state before.
+// Misses says which event of the list would not take place because a step was moved, in a sentence: it would open
+// while Now is still under way; "" for none. was is the state before the move.
 func (s State) Misses(list []Event, was State, now time.Time) string {
 	over := s.Now.over()
 	for _, e := range list {
@@ -69,7 +69,7 @@ func (s State) Misses(list []Event, was State, now time.Time) string {
 	return ""
 }
 
-// over is when the last step is that has a time, Unix milliseconds.
+// over is the time of the last step that has a time, in Unix milliseconds.
 func (p *Progress) over() (last int64) {
 	for _, step := range Steps {
 		if at := *p.at(step); at != Never {
@@ -79,15 +79,14 @@ func (p *Progress) over() (last int64) {
 	return last
 }
 
-// settle has people settle as long before the opening as the event says; not while the
-// opening is held.
+// settle sets the time at which people settle from the opening: Never while the opening is held.
 func (p *Progress) settle() {
 	if p.SettlesAtMillis = Never; p.OpensAtMillis != Never {
 		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-p.Event.drawCloses()*1000)
 	}
 }
 
-// inOrder says which step is not after the one before.
+// inOrder says which step would not be after the one before it, in a sentence; "" for none.
 func (p *Progress) inOrder() string {
 	last, name := int64(0), Step("")
 	for _, step := range Steps {
@@ -106,9 +105,9 @@ func (p *Progress) inOrder() string {
 	return ""
 }
 
-// Skip has a step not be made. Without preQueue nobody gathers; without opens the
-// occurrence is over (see Over); without closes newcomers come on, without ends the
-// settings stay.
+// Skip leaves out a step. Without preQueue nobody gathers. Without opens the occurrence is over (see Over). Without
+// closes newcomers still come in. Without ends the event's settings stay. fault says in a sentence why that cannot be;
+// "" if it can.
 func (s State) Skip(step Step, now time.Time) (next State, over bool, fault string) {
 	if fault := s.open(step, now); fault != "" {
 		return s, false, fault
@@ -133,7 +132,7 @@ func (s State) Skip(step Step, now time.Time) (next State, over bool, fault stri
 	return next, false, ""
 }
 
-// open says why a step cannot be held, moved or skipped; "" if it can.
+// open says in a sentence why a step cannot be held, moved or skipped; "" if it can.
 func (s State) open(step Step, now time.Time) string {
 	switch p := s.Now; {
 	case p == nil:

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Seed is what a draw follows from. It is nobody's before the opening.
+// Seed is the secret that a draw follows from. It is published at the opening.
 type Seed [32]byte
 
 // Commitment is the SHA-256 of the seed, in hexadecimal.
@@ -17,11 +17,11 @@ func (s Seed) Commitment() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Ticket stands for a visitor in the published list.
+// Ticket is what the published list of a draw has for a visitor.
 type Ticket [16]byte
 
-// TicketOf is that of the visitor with the id. It names the visitor to nobody who does not
-// know the id, which is in the visitor's token.
+// TicketOf is the ticket of the visitor with the id. The id is in the visitor's token; without the id, a ticket says
+// nothing of whose it is.
 func TicketOf(zoneID, event string, id [8]byte) (t Ticket) {
 	b := append(append([]byte(zoneID), 0), event...)
 	b = append(append(b, 0), id[:]...)
@@ -30,29 +30,29 @@ func TicketOf(zoneID, event string, id [8]byte) (t Ticket) {
 	return t
 }
 
-// Draw is all of a draw that is public before it opens.
+// Draw is what is public of a draw before the opening.
 type Draw struct {
 	Event string `json:"event"`
 	// OpensAtMillis is when its occurrence opens, Unix milliseconds.
 	OpensAtMillis int64 `json:"opensAt"`
-	// Nonce is 32 hexadecimal digits from which, and from the servers' secret, the seed
-	// is made. Commitment is the seed's.
+	// Nonce has 32 hexadecimal digits. The seed is made of it and of the servers' secret. Commitment is the
+	// commitment of that seed.
 	Nonce      string `json:"nonce"`
 	Commitment string `json:"commitment"`
-	// FromMicros up to UptoMicros is where the drawn places lie in the line. They are
-	// those of who joined from GathersAtMillis on and before SettlesAtMillis.
+	// The drawn places have scores from FromMicros on and before UptoMicros. They are the places of visitors who
+	// joined from GathersAtMillis on and before SettlesAtMillis.
 	FromMicros      int64 `json:"fromMicros"`
 	UptoMicros      int64 `json:"uptoMicros"`
 	GathersAtMillis int64 `json:"gathersAt"`
 	SettlesAtMillis int64 `json:"settlesAt"`
 }
 
-// Holds reports whether one who arrived then is drawn.
+// Holds reports whether a visitor with that arrival is drawn.
 func (d *Draw) Holds(arrivedAtMicros int64) bool {
 	return arrivedAtMicros/1000 >= d.GathersAtMillis && arrivedAtMicros/1000 < d.SettlesAtMillis
 }
 
-// Score is where the visitor with that ticket stands. See the package's formula.
+// Score is the score of the place of the visitor with that ticket, by the formula in the package's documentation.
 func (d *Draw) Score(seed Seed, t Ticket) int64 {
 	mac := hmac.New(sha256.New, seed[:])
 	mac.Write(t[:])

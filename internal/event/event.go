@@ -13,14 +13,14 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Order is in which order those go in who gathered.
+// Order is the order in which the people who gathered are let in.
 type Order string
 
 // The two orders.
 const (
-	// OrderArrival: who came first goes first.
+	// OrderArrival: first come, first served.
 	OrderArrival Order = "arrival"
-	// OrderDraw: as the draw says.
+	// OrderDraw: by lot.
 	OrderDraw Order = "draw"
 )
 
@@ -29,55 +29,55 @@ const (
 	MaxEvents = 20
 	// MaxNameLength is in bytes: "event NAME" signs in the record of changes.
 	MaxNameLength = 40
-	// DefaultDrawClosesSeconds leaves everybody who gathered one poll, of 20 s at most,
-	// and some time to spare before the opening.
+	// DefaultDrawClosesSeconds is long enough for everybody who gathered to poll once more before the opening: polls
+	// are 20 s apart at most.
 	DefaultDrawClosesSeconds = 30
-	// MinDrawClosesSeconds is the longest polling period and a late poll: below it, some
-	// would not hear in time that they are first.
+	// MinDrawClosesSeconds is the longest polling period, 20 s, and 5 s for a late poll. Below it, some would not hear
+	// in time that they are first.
 	MinDrawClosesSeconds = 25
 	// MaxDrawClosesSeconds is an hour.
 	MaxDrawClosesSeconds = 3_600
 	// MaxTextLength is that of each text, in bytes.
 	MaxTextLength = 1_000
-	// looked is how many occurrences of a recurring event are looked at for overlaps.
+	// looked is how many occurrences of an event that recurs are searched for overlaps.
 	looked = 20
 )
 
 // Event is one entry of a zone's list. Times are RFC 3339.
 type Event struct {
-	// Name is 1 to 40 of A-Z a-z 0-9 . _ -
+	// Name has 1 to 40 of the characters A-Z a-z 0-9 . _ -
 	Name string `json:"name" yaml:"name"`
-	// PreQueueAt is from when on people gather; empty: nobody does.
+	// PreQueueAt is when people begin to gather; empty: nobody gathers.
 	PreQueueAt string `json:"preQueueAt,omitempty" yaml:"preQueueAt"`
-	// OpensAt is when they are let in.
+	// OpensAt is when the first are let in.
 	OpensAt string `json:"opensAt" yaml:"opensAt"`
-	// ClosesAt is from when on there are no newcomers, EndsAt when the zone gets its
-	// settings of before again. Either may be empty.
+	// ClosesAt is when newcomers begin to be refused. At EndsAt the zone gets back the settings that it had before
+	// the event. Either may be empty.
 	ClosesAt string `json:"closesAt,omitempty" yaml:"closesAt"`
 	EndsAt   string `json:"endsAt,omitempty" yaml:"endsAt"`
-	// Recurs says in cron's syntax when it opens again, after OpensAt; the other times
-	// are as far from the opening as they are the first time. It may begin with
-	// CRON_TZ=Europe/Berlin and a blank; without, it is UTC. Empty: it does not recur.
+	// Recurs says in cron's syntax when the event opens again, after OpensAt. The other times are as far from that
+	// opening as they are from OpensAt. It may begin with CRON_TZ=Europe/Berlin and a blank; without, it is in UTC.
+	// Empty: the event does not recur.
 	Recurs string `json:"recurs,omitempty" yaml:"recurs"`
-	// Order is arrival, if it is empty, or draw.
+	// Order is arrival or draw; empty: arrival.
 	Order Order `json:"order,omitempty" yaml:"order"`
 	// DrawClosesSeconds is how long before the opening people settle; 0: 30 s.
 	DrawClosesSeconds int64 `json:"drawClosesSeconds,omitempty" yaml:"drawClosesSeconds"`
-	// Settings are those of the zone that hold from PreQueueAt to EndsAt, by name.
+	// Settings are settings of the zone, by name, as they are from PreQueueAt to EndsAt.
 	Settings Values `json:"settings,omitempty" yaml:"settings"`
-	// Texts are for those who come.
+	// Texts are shown to visitors.
 	Texts Texts `json:"texts,omitzero" yaml:"texts"`
 }
 
-// Texts are in several languages each: by language tag, as en or pt-BR.
+// Texts are what visitors are told before, during and after the event, each by language tag, such as en or pt-BR.
 type Texts struct {
 	Before map[string]string `json:"before,omitempty" yaml:"before"`
 	During map[string]string `json:"during,omitempty" yaml:"during"`
 	After  map[string]string `json:"after,omitempty" yaml:"after"`
 }
 
-// Values are settings by name, each as it is typed on a command line. JSON may have
-// numbers, truth values and lists of strings besides.
+// Values are settings by name, each as it is typed on a command line. In JSON, numbers, truth values and lists of
+// strings may stand for such texts.
 type Values map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -102,7 +102,7 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 // Occurrence is one time that an event takes place.
 type Occurrence struct {
 	Event Event
-	// PreQueue is Opens if nobody gathers. Closes and Ends are zero where there is none.
+	// PreQueue is Opens if nobody gathers. Closes and Ends are zero if the event has no such step.
 	PreQueue, Settles, Opens, Closes, Ends time.Time
 }
 
@@ -132,17 +132,17 @@ func (e Event) first() (o Occurrence, err error) {
 	return o, errors.Join(errs...)
 }
 
-// drawCloses is how long before the opening people settle, in seconds.
+// drawCloses is how many seconds before the opening people settle.
 func (e Event) drawCloses() int64 { return cmp.Or(e.DrawClosesSeconds, DefaultDrawClosesSeconds) }
 
-// settle works out when people settle.
+// settle sets Settles from Opens.
 func (o *Occurrence) settle() {
 	if o.Settles = o.Opens.Add(-time.Duration(o.Event.drawCloses()) * time.Second); o.Settles.Before(o.PreQueue) {
 		o.Settles = o.PreQueue
 	}
 }
 
-// at is the occurrence that opens then.
+// at is the occurrence with all times shifted so that it opens then.
 func (o Occurrence) at(opens time.Time) Occurrence {
 	by := opens.Sub(o.Opens)
 	for _, t := range []*time.Time{&o.PreQueue, &o.Settles, &o.Opens, &o.Closes, &o.Ends} {
@@ -165,14 +165,13 @@ func (e Event) Next(after time.Time) (o Occurrence, ok bool) {
 		return o, false
 	}
 	opens := s.Next(after)
-	if d, every := s.(cron.ConstantDelaySchedule); every { // by itself it counts from whenever it is asked
+	if d, every := s.(cron.ConstantDelaySchedule); every { // its own Next counts from the time it is given, not from the opening
 		opens = after.Add(d.Delay - after.Sub(o.Opens)%d.Delay)
 	}
 	return o.at(opens), !opens.IsZero()
 }
 
-// Location is where the event's times are at home: that of its schedule, or else the offset of
-// its opening.
+// Location is the time zone in which the event's times are shown: that of its schedule, else the offset of its opening.
 func (e Event) Location() *time.Location {
 	if zone, _, found := strings.Cut(e.Recurs, " "); found && strings.Contains(zone, "TZ=") {
 		if l, err := time.LoadLocation(zone[strings.Index(zone, "=")+1:]); err == nil {
@@ -185,18 +184,18 @@ func (e Event) Location() *time.Location {
 	return time.UTC
 }
 
-// schedule reads cron's syntax.
+// schedule parses Recurs.
 func schedule(text string) (cron.Schedule, error) {
 	switch in := strings.HasPrefix(text, "CRON_TZ=") || strings.HasPrefix(text, "TZ="); {
 	case !in:
 		text = "CRON_TZ=UTC " + text
-	case !strings.Contains(text, " "): // cron's parser panics
+	case !strings.Contains(text, " "): // cron's parser would panic
 		return nil, errors.New("a time zone, and no times")
 	}
 	return cron.ParseStandard(text)
 }
 
-// faults are all that is wrong with an event by itself.
+// faults lists what is wrong with an event, whatever else is on the list.
 func (e Event) faults() (faults []string) {
 	add := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
 	if !ValidName(e.Name) {
@@ -247,8 +246,8 @@ func (e Event) faults() (faults []string) {
 	return faults
 }
 
-// Fault says what is wrong with a list, a sentence without its subject; "" for one that may
-// be. What speaks against a change it does not say: see ChangeFault.
+// Fault says what is wrong with a list, in a sentence that lacks its subject; "" for nothing. ChangeFault says what
+// speaks against replacing another list by it.
 func Fault(list []Event) string {
 	if len(list) > MaxEvents {
 		return fmt.Sprintf("has %d events, must have at most %d", len(list), MaxEvents)
@@ -266,7 +265,7 @@ func Fault(list []Event) string {
 	return overlap(list)
 }
 
-// overlap says which two occurrences of a list are in each other's way.
+// overlap says which two occurrences of a list overlap; "" for none.
 func overlap(list []Event) string {
 	var all []Occurrence
 	for _, e := range list {
@@ -294,7 +293,7 @@ func (o Occurrence) overlaps(other Occurrence) bool {
 	return !other.PreQueue.After(o.last()) && !o.PreQueue.After(other.last())
 }
 
-// inTheWayOf says so of two that overlap.
+// inTheWayOf says in a sentence that two occurrences overlap.
 func (o Occurrence) inTheWayOf(other Occurrence) string {
 	if other.Opens.Before(o.Opens) {
 		o, other = other, o
@@ -303,7 +302,7 @@ func (o Occurrence) inTheWayOf(other Occurrence) string {
 		o.Event.Name, other.Event.Name, other.PreQueue.Format(time.RFC3339), o.last().Format(time.RFC3339))
 }
 
-// from is the first occurrence of an event that is not over before the time.
+// from is the first occurrence of an event that is not over at the time.
 func (e Event) from(t time.Time) (o Occurrence, ok bool) {
 	first, err := e.first()
 	if err != nil {
@@ -312,7 +311,7 @@ func (e Event) from(t time.Time) (o Occurrence, ok bool) {
 	return e.Next(t.Add(first.Opens.Sub(first.last()) - 1))
 }
 
-// last is when the last step is.
+// last is the time of the last step.
 func (o Occurrence) last() time.Time {
 	last := o.Opens
 	for _, t := range []time.Time{o.Closes, o.Ends} {
@@ -323,9 +322,9 @@ func (o Occurrence) last() time.Time {
 	return last
 }
 
-// ChangeFault says which event of a list that is to take the place of another is new, or has other times, and may not be; "" for
-// none. It is over or has begun; or it is in the way of another, however long ago either was listed. Events that are as
-// they were are let be.
+// ChangeFault says why a list may not take the place of another, in a sentence; "" if it may. It looks at events that
+// are new or have other times: such an event must open after now, and must not overlap with any other of the list.
+// Events whose times have not changed are not looked at.
 func ChangeFault(was, list []Event, now time.Time) string {
 	var changed []Event
 	for _, e := range list {
@@ -342,7 +341,7 @@ func ChangeFault(was, list []Event, now time.Time) string {
 			if e.Name == other.Name {
 				continue
 			}
-			// Of the one that is seldom, the occurrences looked at may reach farther.
+			// Only a number of occurrences is searched. Those of the event that recurs more seldom reach farther into the future.
 			if fault := cmp.Or(e.meets(other, now), other.meets(e, now)); fault != "" {
 				return fault
 			}
@@ -351,7 +350,7 @@ func ChangeFault(was, list []Event, now time.Time) string {
 	return ""
 }
 
-// meets says which of the next occurrences of an event is in the way of another's; "" for none.
+// meets says which of the next occurrences of an event overlaps with one of another event; "" for none.
 func (e Event) meets(other Event, now time.Time) string {
 	o, ok := e.Next(now)
 	for n := 0; ok && n < looked; n++ {

@@ -2,8 +2,8 @@ package event
 
 import "time"
 
-// ListedAt is when a step was listed to be made, Unix milliseconds, whatever was done to it
-// since; 0 for a step that was not listed.
+// ListedAt is when a step was due by the list, in Unix milliseconds, whatever an operator did to it since; 0 for a step
+// that the list does not have.
 func (p *Progress) ListedAt(step Step) int64 {
 	o, err := p.Event.first()
 	if err != nil {
@@ -17,8 +17,7 @@ func (p *Progress) ListedAt(step Step) int64 {
 	return *listed.at(step)
 }
 
-// NextMillis is when the next step is due, Unix milliseconds; 0 if there is none, or it is
-// held.
+// NextMillis is when the next step is due, in Unix milliseconds; 0 if there is none, or if it is held.
 func (s State) NextMillis() int64 {
 	if s.Now == nil {
 		return 0
@@ -30,7 +29,7 @@ func (s State) NextMillis() int64 {
 	return at
 }
 
-// LateMillis is for how long the next step has been due and was not made.
+// LateMillis is for how many milliseconds the next step has been overdue; 0 if it is not.
 func (s State) LateMillis(nowMillis int64) int64 {
 	at := s.NextMillis()
 	if at == 0 {
@@ -39,7 +38,7 @@ func (s State) LateMillis(nowMillis int64) int64 {
 	return max(0, nowMillis-at)
 }
 
-// HeldMillis is for how long a step that is held would have been due by the list.
+// HeldMillis is how many milliseconds ago a step that is held was due by the list; 0 if none is held, or it was not due.
 func (s State) HeldMillis(nowMillis int64) int64 {
 	if s.Now == nil || s.Now.Held == "" {
 		return 0

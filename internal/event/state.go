@@ -33,19 +33,17 @@ const (
 	PhaseClosed    Phase = "closed"
 )
 
-// Never is a time that does not come, in Unix milliseconds: a step is held. It is exact as
-// a double.
+// Never, in Unix milliseconds, is the time of a step that is held. A double holds it exactly.
 const Never = 1<<53 - 1
 
-// maxDraws is how many draws a zone remembers: those whose visitors may still wait.
+// maxDraws is how many draws a zone remembers. Visitors of the earlier ones may still wait.
 const maxDraws = 3
 
-// State is what a zone knows of its events beside the list: the servers' own, which no
-// operator sets. It holds nothing that is secret.
+// State is how far a zone's events are. The servers keep it; no operator sets it. It holds no secret.
 type State struct {
 	// Now is the occurrence that is next, or under way; nil for none.
 	Now *Progress `json:"now,omitempty"`
-	// Draws are the latest, that of Now last.
+	// Draws are the latest draws. That of Now, if it has one, is the last.
 	Draws []Draw `json:"draws,omitempty"`
 	// Done are the latest occurrences of the events in the list that are over, or were
 	// skipped.
@@ -55,16 +53,16 @@ type State struct {
 // Done is an occurrence that is over.
 type Done struct {
 	Event string `json:"event"`
-	// AtMillis is when it was listed to open.
+	// AtMillis is when it was listed to open, in Unix milliseconds.
 	AtMillis int64 `json:"at"`
 }
 
 // Progress is one occurrence. Its times are Unix milliseconds on the store's clock; 0 for
 // a step that there is not, Never for one that is held.
 type Progress struct {
-	// Event is as it was listed when its times were last taken from there.
+	// Event is the entry of the list from which the times were last taken.
 	Event Event `json:"event"`
-	// ListedMillis is when it was listed to open.
+	// ListedMillis is when it was listed to open, whatever an operator did to the opening since.
 	ListedMillis int64 `json:"listed"`
 	Phase        Phase `json:"phase"`
 	// Order is the event's, as it was when people began to gather.
@@ -77,7 +75,7 @@ type Progress struct {
 	EndsAtMillis     int64 `json:"endsAt,omitempty"`
 	// Held is the step that waits for an operator; its time is Never.
 	Held Step `json:"held,omitempty"`
-	// Before are the settings that it changed, as they were.
+	// Before are the settings that the occurrence has changed, as they were before.
 	Before Values `json:"before,omitempty"`
 }
 
@@ -88,7 +86,7 @@ type Gate struct {
 	GatherAtMillis, SettlesAtMillis, OpensAtMillis int64
 	// FromMicros and UptoMicros are those of the draw; 0 without one.
 	FromMicros, UptoMicros int64
-	// BehindMicros is the end of the draws before.
+	// BehindMicros is the end of the earlier draws' ranges of scores. Newcomers stand behind it.
 	BehindMicros int64
 }
 
@@ -102,18 +100,19 @@ func (g Gate) Gathers(nowMillis int64) bool {
 	return g.Holds(nowMillis) && nowMillis < g.SettlesAtMillis
 }
 
-// Draws reports whether who joins at the time is drawn.
+// Draws reports whether a visitor who joins at the time gets a place by the draw.
 func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers(nowMillis) }
 
-// Drew reports whether one who arrived then is drawn, as far as the gate goes.
+// Drew reports whether a visitor with that arrival got a place by the draw that the gate is of.
 func (g Gate) Drew(arrivedAtMicros int64) bool {
 	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
 }
 
-// Scores reports whether it is a score of the draw.
+// Scores reports whether the draw gives such scores.
 func (g Gate) Scores(micros int64) bool { return g.FromMicros <= micros && micros < g.UptoMicros }
 
-// Behind is when one arrives who is not drawn, and would arrive then: behind all who are.
+// Behind is the arrival of a visitor whom no draw gives a place: the time itself, or later, so that the visitor
+// stands behind all who were drawn.
 func (g Gate) Behind(arrivesAtMicros int64) int64 {
 	arrivesAtMicros = max(arrivesAtMicros, g.BehindMicros)
 	if g.UptoMicros > 0 && arrivesAtMicros/1000 >= g.GatherAtMillis {
@@ -122,8 +121,8 @@ func (g Gate) Behind(arrivesAtMicros int64) int64 {
 	return arrivesAtMicros
 }
 
-// WaitsSince is from when on one has waited who is let in now: from the arrival, or from
-// the opening if that was later. All in Unix milliseconds.
+// WaitsSince is when the wait of a visitor began who is let in now: at the arrival, or at the opening if that was
+// later. All times are in Unix milliseconds.
 func (g Gate) WaitsSince(arrivedAtMillis, nowMillis int64) int64 {
 	if g.OpensAtMillis <= nowMillis {
 		return max(arrivedAtMillis, g.OpensAtMillis)
@@ -150,7 +149,7 @@ func (s State) Gate() Gate {
 	return g
 }
 
-// Draw is that of the occurrence that is next or under way; nil if there is none.
+// Draw is the draw of the occurrence that is next or under way; nil if there is none.
 func (s State) Draw() *Draw {
 	if n := len(s.Draws); s.Now != nil && s.Now.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
 		return &s.Draws[n-1]
@@ -168,7 +167,7 @@ func (s State) Unopened(nowMillis int64) bool {
 // IsZero reports whether nothing is known.
 func (s State) IsZero() bool { return s.Now == nil && len(s.Draws) == 0 && len(s.Done) == 0 }
 
-// clone is a state whose parts are the caller's own.
+// clone is a copy that shares nothing with s.
 func (s State) clone() State {
 	if s.Now != nil {
 		s.Now = new(*s.Now)
@@ -177,8 +176,8 @@ func (s State) clone() State {
 	return s
 }
 
-// Announce has the next occurrence of the list be the one that comes. commit makes a new
-// nonce, and says the commitment that follows. ok is false if there is none.
+// Announce returns the state with the next occurrence of the list as Now; ok is false if there is none. commit makes
+// the nonce of a new draw, and the commitment that follows from it.
 func (s State) Announce(list []Event, now time.Time, commit func(event string) (nonce, commitment string)) (next State, ok bool) {
 	var first *Occurrence
 	for _, e := range list {
@@ -192,7 +191,7 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 	next = s.clone()
 	p := first.announced()
 	next.Now = p
-	// Who came before this is known stands by arrival.
+	// Visitors who came before the announcement stand by arrival.
 	if p.PreQueueAtMillis < p.OpensAtMillis {
 		p.PreQueueAtMillis = max(p.PreQueueAtMillis, now.UnixMilli()+1)
 		p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
@@ -207,7 +206,7 @@ func (s State) Announce(list []Event, now time.Time, commit func(event string) (
 	return next, true
 }
 
-// coming is the first occurrence of an event that is to come and is not over already.
+// coming is the first occurrence of an event that opens after the time and is not done.
 func (s State) coming(e Event, now time.Time) (o Occurrence, ok bool) {
 	after := now
 	for _, d := range s.Done {
@@ -218,7 +217,7 @@ func (s State) coming(e Event, now time.Time) (o Occurrence, ok bool) {
 	return e.Next(after)
 }
 
-// Of is the occurrence of a listed event that is next or under way or, of another, the first
+// Of is the occurrence of a listed event that an operator means now: Now, if that is of this event, else the first
 // that is to come; nil if there is none.
 func (s State) Of(e Event, now time.Time) *Progress {
 	if s.Now != nil && s.Now.Event.Name == e.Name {
@@ -240,7 +239,7 @@ func (o Occurrence) announced() *Progress {
 	return p
 }
 
-// take takes over times.
+// take takes over the times of an occurrence.
 func (p *Progress) take(o Occurrence) {
 	millis := func(t time.Time) int64 {
 		if t.IsZero() {
@@ -252,8 +251,8 @@ func (p *Progress) take(o Occurrence) {
 	p.ClosesAtMillis, p.EndsAtMillis = millis(o.Closes), millis(o.Ends)
 }
 
-// fit has the draw be what the times say, as far as that may still be: once people gather
-// the range of scores stays, and once it is closed it is not opened again.
+// fit takes over the times of Now into its draw, as far as they may still change. Once people gather, the range of
+// scores stays as it is. Once the draw has closed, it does not open again.
 func (s *State) fit(nowMillis int64) {
 	d := s.Draw()
 	if d == nil {
@@ -262,8 +261,8 @@ func (s *State) fit(nowMillis int64) {
 	p := s.Now
 	coming := nowMillis < d.GathersAtMillis || d.FromMicros == 0
 	if coming && p.PreQueueAtMillis < p.OpensAtMillis {
-		// Who is not drawn stands behind an earlier draw, whose opening was skipped, until its
-		// range has ended.
+		// The opening of an earlier draw may have been skipped. Visitors who are not drawn stand behind that
+		// draw's range until the range has ended, and people gather for this one after it.
 		for _, before := range s.Draws[:len(s.Draws)-1] {
 			p.PreQueueAtMillis = max(p.PreQueueAtMillis, (before.UptoMicros+leastRange)/1000)
 		}
@@ -279,7 +278,7 @@ func (s *State) fit(nowMillis int64) {
 		return
 	}
 	d.GathersAtMillis = p.PreQueueAtMillis
-	// A step that is held has no time: the range stays what it was.
+	// A step that is held has no time. The range stays what it was.
 	if p.PreQueueAtMillis != Never {
 		d.FromMicros = p.PreQueueAtMillis * 1000
 	}
@@ -292,7 +291,7 @@ func (s *State) fit(nowMillis int64) {
 // leastRange is how wide a draw's range of scores is at least, in microseconds.
 const leastRange = 1_000_000
 
-// begun reports whether people gather already, or will before a change of it is made.
+// begun reports whether people gather, or will by the time at which a change takes effect.
 func (p *Progress) begun(now time.Time) bool {
 	return p.Phase != PhaseAnnounced || p.PreQueueAtMillis <= now.UnixMilli()+settleMargin
 }
@@ -319,15 +318,15 @@ func (p *Progress) Next() (step Step, atMillis int64) {
 	return "", Never
 }
 
-// at is where the time of a step is kept.
+// at points to the time of a step.
 func (p *Progress) at(step Step) *int64 {
 	return map[Step]*int64{
 		StepPreQueue: &p.PreQueueAtMillis, StepOpens: &p.OpensAtMillis, StepCloses: &p.ClosesAtMillis, StepEnds: &p.EndsAtMillis,
 	}[step]
 }
 
-// Step is when a step is made, in Unix milliseconds: 0 for one that there is not, Never for
-// one that is held; and whether it was made.
+// Step returns when a step is due, in Unix milliseconds, and whether it was made. The time is 0 if the occurrence has
+// no such step, and Never while the step is held.
 func (p *Progress) Step(step Step) (atMillis int64, made bool) {
 	if step == StepPreQueue && p.Held != step && p.PreQueueAtMillis >= p.OpensAtMillis {
 		return 0, false
@@ -351,16 +350,16 @@ func (p *Progress) made(step Step) bool {
 	return after != "" && slices.Index(order, p.Phase) >= slices.Index(order, after)
 }
 
-// Made is the state after the next step, but for ends: see Over.
+// Made is the state after a step other than ends, for which see Over.
 func (s State) Made(step Step) State {
 	next := s.clone()
 	next.Now.Phase = map[Step]Phase{StepPreQueue: PhaseGathering, StepOpens: PhaseOpen, StepCloses: PhaseClosed}[step]
 	return next
 }
 
-// Over is the state after the occurrence: it is not announced again, unless it was taken off the
-// list before it opened, and is listed anew. A draw into which
-// nobody came is none: newcomers must not stand behind a time that is to come.
+// Over is the state after the occurrence. The occurrence is not announced again, unless it was taken off the list
+// before it opened, and is listed anew. A draw into which nobody came is dropped, since newcomers must not stand behind
+// a time that is to come.
 func (s State) Over(list []Event, now time.Time) State {
 	next := s.clone()
 	p := next.Now
@@ -369,7 +368,7 @@ func (s State) Over(list []Event, now time.Time) State {
 	case nowMillis < d.GathersAtMillis:
 		next.Draws = slices.Delete(next.Draws, len(next.Draws)-1, len(next.Draws))
 	default:
-		// Newcomers stand at the end of its range, or come after that: none of them is drawn.
+		// No newcomer is drawn: each arrives at the end of the range, or after it.
 		d.SettlesAtMillis = min(d.SettlesAtMillis, max(nowMillis, d.UptoMicros/1000))
 	}
 	if next.Now = nil; len(next.Draws) == 0 {
@@ -383,12 +382,12 @@ func (s State) Over(list []Event, now time.Time) State {
 	return next
 }
 
-// settleMargin is how long before people settle the draw counts as closed for who moves its
-// opening, in milliseconds: the store's clock goes on while the move is on its way.
+// settleMargin, in milliseconds, is how long before people settle an operator can no longer move that time: the store's
+// clock goes on while the change is on its way.
 const settleMargin = 2_000
 
-// Listed takes over what the list says now of the occurrence. ok is false if the list says
-// what it said.
+// Listed takes over changes of the list into Now. ok is false if nothing has changed. listed is false if the event is
+// not on the list any more.
 func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool) {
 	i := slices.IndexFunc(list, func(e Event) bool { return e.Name == s.Now.Event.Name })
 	if i < 0 {
@@ -403,7 +402,7 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	was := *p
 	begun := was.begun(now)
 	if !begun && cmp.Or(e.Order, OrderArrival) != was.Order {
-		// Announced anew, with a draw or without.
+		// The occurrence will be announced anew, with a draw or without.
 		if next.Now = nil; was.Order == OrderDraw {
 			next.Draws = next.Draws[:len(next.Draws)-1]
 		}
@@ -428,8 +427,8 @@ func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool)
 	return next, true, true
 }
 
-// keep takes over from the occurrence as it was what a new list does not change: the times of
-// steps that were made, moved, held or skipped, and of those who have settled.
+// keep restores, from the occurrence as it was, the times that a new list does not change: those of steps that were
+// made, moved, held or skipped, and the time at which people have settled.
 func (p *Progress) keep(was *Progress, now time.Time) {
 	for _, step := range Steps[1:] {
 		if was.made(step) || was.Held == step || was.ListedAt(step) == p.ListedAt(step) {
@@ -446,12 +445,12 @@ func (p *Progress) keep(was *Progress, now time.Time) {
 	nowMillis := now.UnixMilli() + settleMargin
 	switch {
 	case !begun:
-		if p.PreQueueAtMillis < p.OpensAtMillis { // who came before this is known stands by arrival
+		if p.PreQueueAtMillis < p.OpensAtMillis { // visitors who came before stand by arrival
 			p.PreQueueAtMillis = max(p.PreQueueAtMillis, nowMillis)
 		}
 		p.settle()
 	case nowMillis < was.SettlesAtMillis:
-		// Who has joined stays among those who gathered.
+		// Visitors who have joined stay among those who gathered.
 		p.settle()
 		p.SettlesAtMillis = max(p.SettlesAtMillis, nowMillis)
 	default:
@@ -460,7 +459,7 @@ func (p *Progress) keep(was *Progress, now time.Time) {
 	p.SettlesAtMillis = min(p.SettlesAtMillis, p.OpensAtMillis)
 }
 
-// same reports whether two events are the same to an occurrence.
+// same reports whether two entries of a list make the same occurrence.
 func (e Event) same(other Event) bool {
 	return e.sameTimes(other) && e.Order == other.Order && e.DrawClosesSeconds == other.DrawClosesSeconds &&
 		fmt.Sprint(e.Settings, e.Texts) == fmt.Sprint(other.Settings, other.Texts)
