@@ -7,8 +7,8 @@
 // be exact at its time does not wait for a step: the stores let nobody in before the opening
 // and somebody from then on by themselves (event.Gate).
 //
-// The list of a draw is written when people have settled, by one server, beside the steps: the others see that
-// it is at it, and begin themselves if it does not go on. What fails goes on where it was. Its parts have a name of their own;
-// what is known of the draw is part 0 under the event's name, and says where they are. From then
-// on each server remembers the list, and writes it anew where the store loses it.
+// When people have settled, one server writes the list of the draw, beside the steps. The other servers see that it is
+// being written, and begin to write it themselves if that does not go on. A write that fails goes on where it was. The
+// parts of a list have a name that only their writer uses. The head of the list is part 0 under the event's name, and
+// names the writer. From then on each server remembers the list, and writes it again if the store loses it.
 package schedule

@@ -42,8 +42,8 @@ type Part struct {
 	Tickets []string `json:"tickets"`
 }
 
-// Draw returns the latest draw of an event: of one that recurs, not the next one before people gather for that. It returns a *serve.FieldError, ErrNoDraw or an
-// error of the store.
+// Draw returns the latest draw of an event. Of an event that recurs, that is the next draw only once people gather for
+// it. The error is a *serve.FieldError, ErrNoDraw or one of the store's.
 func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) {
 	d, h, err := s.find(ctx, zoneID, name)
 	if err != nil {
@@ -55,8 +55,7 @@ func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) 
 	return d, nil
 }
 
-// find returns the latest draw of an event, and what is kept of its list; nil if that is not
-// there.
+// find returns the latest draw of an event, and the head of its list; nil while there is no list.
 func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return Draw{}, nil, err
@@ -95,8 +94,8 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	return d, h, nil
 }
 
-// latest is the latest draw of an event in which people gathered, or gather; else the one that is to come, -1 for none. So a
-// draw of an event that recurs can be checked until people gather for the next one.
+// latest is the index of the latest draw of an event for which people have begun to gather, else of the one that is to
+// come; -1 for none. So a draw of an event that recurs can be checked until people gather for the next one.
 func latest(s *event.State, name string) int {
 	i := lastIndex(s.Draws, name)
 	if now := s.Draw(); now != nil && i == len(s.Draws)-1 && s.Now.Phase == event.PhaseAnnounced {
@@ -116,8 +115,7 @@ func lastIndex(draws []event.Draw, name string) int {
 	return -1
 }
 
-// Part returns a part of the list of an event's latest draw, from 1 on. It returns what Draw
-// does.
+// Part returns a part of the list of the draw that Draw returns, counted from 1. Its errors are those of Draw.
 func (s *Schedule) Part(ctx context.Context, zoneID, name, part string) (Part, error) {
 	_, h, err := s.find(ctx, zoneID, name)
 	if err != nil {

@@ -12,41 +12,42 @@ import (
 )
 
 const (
-	// aTurn is how many parts of a list are read or written in one go, and turnLasts for how long at most, where the store
-	// is slow. Then it is the turn of the next list.
+	// aTurn is how many parts of a list are read or written before it is the turn of the next list. A turn ends after
+	// turnLasts, too, if the store is slow.
 	aTurn     = 32
 	turnLasts = 250 * time.Millisecond
-	// leaveOut is for how long a zone is not asked that failed, while other lists are under way.
+	// leaveOut is for how long a zone is left out after a failure, while other lists are being written.
 	leaveOut = 5 * time.Second
 	// partBytes is how long each part of a list is, but for the last.
 	partBytes = store.DrawnBatch * len(event.Ticket{})
 )
 
-// list is what this server knows of the list of a draw. It has 16 bytes a ticket, so that a store which loses the list
-// gets the same one back: who was let in meanwhile comes back to no line.
+// list is what this server knows of the list of a draw. It keeps the tickets, 16 bytes each, so that a store that loses
+// the list gets the same one back. The line could not give it back: visitors who were let in are not in it any more.
 type list struct {
-	// head is that of a list which is done; nil as long as the list is not known.
+	// head is the head of the list once that is complete; nil before.
 	head    *head
 	tickets []byte
-	// work is what is under way; nil for nothing.
+	// work is the list while it is being read or written; nil otherwise.
 	work *work
-	// lookMillis is when to look for it again.
+	// lookMillis is when to look again whether the store has the list.
 	lookMillis int64
 }
 
-// work is a list of which a part is read or written.
+// work is a list that is being read or written.
 type work struct {
 	head    head
 	tickets []byte
-	// parts are those that were written, or read of another server's.
+	// parts is how many parts were written, or read of another server's list.
 	parts int
-	// after is who was read last of the line, lostMillis when that was lost last. whole: all were read.
+	// after is the last place that was read from the line. lostMillis is when the line had been lost last. whole: all
+	// places were read.
 	after      line.Place
 	lostMillis int64
 	whole      bool
 }
 
-// list returns what is known of a draw's list. One goroutine, that of the lists, uses it.
+// list returns what is known of the list of the draw with the nonce. Only the goroutine of publishAll uses it.
 func (s *Schedule) list(nonce string) *list {
 	if s.lists[nonce] == nil {
 		s.lists[nonce] = new(list)
@@ -75,9 +76,9 @@ func (s *Schedule) remember(ctx context.Context, zoneID string, l *list, h *head
 	return true, nil
 }
 
-// write goes on with a list, from the line or from memory. Its parts have a name of this server's own, and the head is written
-// last: there is never half a list that looks whole. What failed is tried again by the next call. more: there
-// is more to write.
+// write goes on with writing a list, from the line or from memory. Its parts have a name that only this server uses, and
+// the head says Done last, so half a list never looks complete. The next call tries again what failed. more: there is
+// more to write.
 func (s *Schedule) write(ctx context.Context, zoneID string, l *list, nowMillis int64) (more bool, err error) {
 	w := l.work
 	w.head.ClaimedMillis = nowMillis
@@ -102,7 +103,7 @@ func (s *Schedule) write(ctx context.Context, zoneID string, l *list, nowMillis 
 	return true, nil
 }
 
-// read reads on in the line.
+// read reads the next tickets from the line.
 func (s *Schedule) read(ctx context.Context, zoneID string, w *work) error {
 	if w.whole {
 		return nil
@@ -120,7 +121,7 @@ func (s *Schedule) read(ctx context.Context, zoneID string, w *work) error {
 	return nil
 }
 
-// finish writes the head of a list whose parts are all there.
+// finish writes the head of a list all parts of which are written.
 func (s *Schedule) finish(ctx context.Context, zoneID string, l *list) error {
 	h, sum := l.work.head, sha256.Sum256(l.work.tickets)
 	h.Done, h.Parts, h.Tickets, h.ListHash = true, l.work.parts, len(l.work.tickets)/len(event.Ticket{}), hex.EncodeToString(sum[:])
@@ -136,10 +137,10 @@ func (s *Schedule) finish(ctx context.Context, zoneID string, l *list) error {
 	return nil
 }
 
-// inTurn reports whether a turn goes on that began then, after so many parts.
+// inTurn reports whether a turn that began at that time, and has done n parts, goes on.
 func inTurn(began time.Time, n int) bool {
 	return n == 0 || n < aTurn && time.Since(began) < turnLasts
 }
 
-// partName is that of the parts of a list.
+// partName is the name under which the parts of a list are kept.
 func partName(h *head) string { return h.Event + "." + h.By }

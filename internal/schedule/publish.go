@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// publishAfter is how long after people have settled the list is begun, in
-	// milliseconds: joins that were on their way have ended.
+	// publishAfter is how many milliseconds after people have settled the list is begun. By then, joins that were on
+	// their way have ended.
 	publishAfter = 1_000
-	// claimLife is after how long another server begins a list anew, in milliseconds. A
-	// million take some 5 s.
+	// claimLife is after how many milliseconds without progress another server begins the list anew. A list of a
+	// million tickets takes some 5 s.
 	claimLife = 8_000
-	// lookEvery is how often it is looked whether a list is still there, in milliseconds.
+	// lookEvery is how many milliseconds apart a server looks whether the store still has a list.
 	lookEvery = 2_000
 )
 
-// head is what is kept of a draw, as part 0.
+// head is part 0 of the list of a draw: the draw itself, and what is known of the list.
 type head struct {
 	event.Draw
-	// By is who writes the list, and the name under which its parts are, 1 to Parts.
+	// By names the server that writes the list. Its parts, 1 to Parts, are kept under that name, too.
 	By string `json:"by"`
-	// ClaimedMillis is when that was begun. Done: the list is there, of so many Tickets.
+	// ClaimedMillis is when that server last went on with it. Done: the list is complete, and has so many Tickets.
 	ClaimedMillis int64 `json:"claimed"`
 	Done          bool  `json:"done"`
 	Parts         int   `json:"parts"`
 	Tickets       int   `json:"tickets"`
-	// ListHash is Draw's.
+	// ListHash is described at Draw.
 	ListHash string `json:"listHash,omitempty"`
 }
 
-// readHead returns what is kept of the latest draw of an event; nil for none.
+// readHead returns the head of the list of the latest draw of an event; nil for none.
 func (s *Schedule) readHead(ctx context.Context, zoneID, name string) (*head, error) {
 	text, err := s.Zones.Draw(ctx, zoneID, name, 0)
 	if err != nil || text == nil {
@@ -58,7 +58,8 @@ func (s *Schedule) keepHead(ctx context.Context, zoneID string, h *head) error {
 	return s.Zones.KeepDraw(ctx, zoneID, h.Event, 0, text)
 }
 
-// publish has the lists of the zone's draws be there. more: one of them is under way.
+// publish goes on with those lists of a zone's draws that the store should have, and has not. more: one of them is not
+// complete yet.
 func (s *Schedule) publish(ctx context.Context, z zone.Settings) (more bool, err error) {
 	if len(z.EventState.Draws) == 0 {
 		return false, nil
@@ -86,8 +87,9 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings) (more bool, err
 	return more, nil
 }
 
-// see looks for the list of a draw. Where it is not there, it is written from what this server remembers, or, if
-// that may be, from the line. more: it is under way.
+// see looks for the list of a draw. If the store does not have it, see goes on with writing it: from what this server
+// remembers or, with fromLine, from the line. If this server does not know it, see goes on with reading it. more: the list is
+// not complete yet.
 func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now line.State, fromLine bool) (more bool, err error) {
 	l := s.list(d.Nonce)
 	if l.work == nil && now.NowMillis < l.lookMillis {
@@ -104,7 +106,7 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now li
 	case there && h.Done:
 		l.work = nil
 	case there && h.By != s.writer && now.NowMillis < h.ClaimedMillis+claimLife:
-		return false, nil // another server is at it
+		return false, nil // another server is writing it
 	case l.head != nil:
 		if l.work == nil {
 			l.work = &work{head: head{Draw: *d, By: s.writer}, tickets: l.tickets, whole: true}
@@ -116,7 +118,7 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now li
 		l.work = &work{head: head{Draw: *d, By: s.writer}, lostMillis: now.LostAtMillis}
 		more, err = s.write(ctx, zoneID, l, now.NowMillis)
 	default:
-		l.work = nil // nobody can tell any more who stood there
+		l.work = nil // the line does not say any more who stood in it
 	}
 	if err == nil && !more {
 		l.lookMillis = now.NowMillis + lookEvery

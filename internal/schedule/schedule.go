@@ -14,11 +14,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// every is how often it is looked what is due: four times in the second in which a step
-// must be made.
+// every is how often a server looks which steps are due. A step must be made within a second of its time.
 const every = 250 * time.Millisecond
 
-// Zones is what is asked of the registry.
+// Zones is what a Schedule needs of the registry.
 type Zones interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
@@ -37,9 +36,9 @@ type Seeds interface {
 	Seed(zoneID string, d event.Draw) (seed event.Seed, ok bool)
 }
 
-// Meter counts what is done here.
+// Meter counts steps.
 type Meter interface {
-	// Step counts a step of an event that this server made so late.
+	// Step counts a step that this server made, and takes how late it was.
 	Step(zoneID string, late time.Duration)
 }
 
@@ -54,16 +53,16 @@ type Options struct {
 // Schedule makes the steps of events. It is safe for concurrent use.
 type Schedule struct {
 	Options
-	// writer names this server's lists.
+	// writer names this server in the lists that it writes.
 	writer string
 
 	// lists are what this server knows of the lists of draws, by nonce.
 	lists map[string]*list
 
 	mu sync.Mutex
-	// troubled is what the log says already, by the zone and what fails there.
+	// troubled has, by the zone and what fails there, what the log has said already.
 	troubled map[string]bool
-	// looking are the zones that the background looks at.
+	// looking has the zones whose steps are being looked at in the background.
 	looking map[string]bool
 
 	background background.Group
@@ -78,8 +77,8 @@ func New(o Options) *Schedule {
 	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool), looking: make(map[string]bool)}
 }
 
-// Start makes steps in the background until Stop, and beside them writes lists, one at a time:
-// a million tickets take seconds, in which steps are due.
+// Start makes steps in the background until Stop. Lists are written beside the steps, since a list of a million tickets
+// takes seconds, and one at a time.
 func (s *Schedule) Start(ctx context.Context) {
 	s.background.Start(ctx, background.Every(every, s.makeAll), background.Every(every, s.publishAll))
 }
@@ -87,14 +86,14 @@ func (s *Schedule) Start(ctx context.Context) {
 // Stop ends that, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
-// RunOnce makes what is due, a step a zone, and writes what lists are not there: what Start has
-// done every so often.
+// RunOnce does once what Start has done again and again: it makes one step in each zone in which one is due, and writes
+// the lists that the store should have.
 func (s *Schedule) RunOnce(ctx context.Context) {
 	s.makeSteps(ctx)
 	s.publishAll(ctx)
 }
 
-// zones are those that have events.
+// zones are the zones that have events.
 func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
 	zones, err := s.Zones.Zones(ctx) // the registry's log says why not
 	for _, z := range zones {
@@ -140,8 +139,8 @@ func (s *Schedule) makeSteps(ctx context.Context) {
 	}
 }
 
-// publishAll goes on with all lists in turn until none is under way. A zone that fails is left out for
-// a while: its node may hang, and each try hold up the others.
+// publishAll goes on with all lists in turn until all are complete. A zone that fails is left out for a while: its Redis
+// node may hang, and each attempt would hold up the other lists.
 func (s *Schedule) publishAll(ctx context.Context) {
 	failed := make(map[string]time.Time)
 	for more := true; more && ctx.Err() == nil; {
@@ -183,7 +182,7 @@ func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
 	}
 }
 
-// look makes what is due in a zone.
+// look makes the step that is due in a zone, if there is one.
 func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 	stats, err := s.Zones.Stats(ctx, z.ZoneID)
 	if err != nil {
@@ -195,7 +194,7 @@ func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
 		return nil
 	}
 	if _, err := s.Zones.PutZone(ctx, next, &z, zone.By(name)); errors.Is(err, line.ErrZoneChanged) {
-		return nil // by another server, or an operator: looked at again
+		return nil // by another server, or an operator; the next look sees that
 	} else if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// Published is a draw with the whole of its list: all that anybody needs to check it.
+// Published is a draw with its whole list: all that it takes to check the draw.
 type Published struct {
 	Draw
 	List []Part
@@ -42,8 +42,8 @@ func ReadPublished(r io.Reader) (p Published, err error) {
 	}
 }
 
-// OwnTicket is the ticket that the visitor with a token has in the draw of an event. The
-// token is not verified; ok is false for what is none.
+// OwnTicket is the ticket that the visitor with the token has in the draw of an event. The token's signature is not
+// verified; ok is false for a text that is no token.
 func OwnTicket(zoneID, name, tok string) (ticket string, ok bool) {
 	id, ok := token.VisitorID(tok)
 	t := event.TicketOf(zoneID, name, id)
@@ -62,9 +62,8 @@ func (p *Published) Number(ticket string) int {
 	return 0
 }
 
-// Fault says by what is published alone why the list is not what the seed makes of it, in a
-// sentence; "" if it is. The seed must be published. earlier is what somebody has kept of
-// the draw from before the opening; nil for nothing.
+// Fault says in a sentence why the list is not what the seed makes of it; "" if it is. It goes by what is published, of
+// which the seed must be a part. earlier is the draw as somebody kept it before the opening; nil for nothing.
 func (p *Published) Fault(earlier *Draw) string {
 	seed, fault := p.seed(earlier)
 	if fault != "" {
@@ -77,7 +76,7 @@ func (p *Published) Fault(earlier *Draw) string {
 	return p.misplaced(seed, tickets)
 }
 
-// seed is the one that was committed to.
+// seed is the seed, if it is the one of the commitment.
 func (p *Published) seed(earlier *Draw) (seed event.Seed, fault string) {
 	text, err := hex.DecodeString(p.Seed)
 	if err != nil || len(text) != len(seed) {
@@ -95,7 +94,7 @@ func (p *Published) seed(earlier *Draw) (seed event.Seed, fault string) {
 	return seed, ""
 }
 
-// tickets are those of a list that is complete, each once.
+// tickets are the tickets of the list, if that is complete and has each of them once.
 func (p *Published) tickets(earlier *Draw) (tickets []event.Ticket, fault string) {
 	sum := sha256.New()
 	numbers := make(map[event.Ticket]int, max(0, min(p.Tickets, 1<<20)))
@@ -145,11 +144,11 @@ func (p *Published) misplaced(seed event.Seed, tickets []event.Ticket) string {
 	if backwards == 0 {
 		return ""
 	}
-	// In a list that has nothing to do with the seed it is every other one.
+	// In a list that has nothing to do with the seed, every other ticket is.
 	if n := len(tickets); n >= 10 && backwards >= n/4 {
 		return fmt.Sprintf("the order is not that of the seed: %d of %d stand before one whom they should follow, as with the seed of another draw", backwards, n)
 	}
-	// Of all who are not where they belong, who was moved is the farthest from there.
+	// Of all tickets that are out of place, the one that was moved is the farthest from its place.
 	right := slices.Sorted(slices.Values(scores))
 	moved, to, farthest := 0, 0, -1
 	for i, score := range scores {

@@ -20,9 +20,8 @@ const (
 // Gate is what a store goes by while an event is to come or under way.
 func (s Settings) Gate() event.Gate { return s.EventState.Gate() }
 
-// Unopened is the event that has begun and not opened yet, as far as the settings tell, and
-// when it opens; "" for none, 0 while that is held. gathers: the store says that people
-// gather.
+// Unopened is the event that has begun and has not opened yet, and when it opens, in Unix milliseconds; "" for none, 0
+// while the opening is held. The settings may not have the first step yet: gathers says that people gather by the store.
 func (s *Settings) Unopened(gathers bool) (name string, opensAtMillis int64) {
 	p := s.EventState.Now
 	switch {
@@ -37,12 +36,12 @@ func (s *Settings) Unopened(gathers bool) (name string, opensAtMillis int64) {
 // invitationKey is the setting that says who may join.
 const invitationKey = "invitation"
 
-// invitedBefore is how long before the step that sets it an event's invitation holds: servers hear of a step up to a
+// invitedBefore is how long before the event's first step its invitation begins to hold: servers hear of a step up to a
 // second after it was made, and their clocks differ from the store's.
 const invitedBefore = 2 * time.Second
 
-// InvitationAt is what one must be invited to in order to join at a time: the setting, or that of an event whose
-// first step is due, also where nobody has made the step yet, or this server has not heard of it.
+// InvitationAt is the invitation that a visitor must have to join at a time: that of the zone, or that of an event whose
+// first step is due, even if no server has made the step yet, or this one has not heard of it.
 func (s *Settings) InvitationAt(now time.Time) string {
 	p := s.EventState.Now
 	if p == nil || p.Phase != event.PhaseAnnounced {
@@ -58,9 +57,8 @@ func (s *Settings) InvitationAt(now time.Time) string {
 // By is how a step signs in the record of changes.
 func By(eventName string) string { return "event " + eventName }
 
-// Due is the zone after what is due of its events at a time of the store's clock, and
-// whose event it was; ok is false if nothing is due. It is one step: there may be another
-// due after it. commit is described at event.State.Announce.
+// Due is the zone after the next change that is due of its events at a time of the store's clock, and the name of the
+// event; ok is false if nothing is due. Another change may be due after it. commit is described at event.State.Announce.
 func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitment string)) (next Settings, of string, ok bool) {
 	next = s
 	p := s.EventState.Now
@@ -110,8 +108,8 @@ func (s Settings) made(step event.Step, now time.Time) Settings {
 	return next
 }
 
-// apply sets settings by name, and keeps what they were. Those that are out of range are
-// let be: Fault has looked.
+// apply sets settings by name, and keeps what they were in Before. It ignores values that are out of range, which
+// Validate has refused.
 func (s *Settings) apply(values event.Values) {
 	p := s.EventState.Now
 	before := maps.Clone(p.Before)
@@ -133,8 +131,8 @@ func (s *Settings) apply(values event.Values) {
 	}
 }
 
-// over is the zone when the occurrence has ended: what it set is as before, but for what
-// somebody has set otherwise since.
+// over is the zone when the occurrence has ended. The settings that the event had changed are as before, except those
+// that somebody has changed since.
 func (s Settings) over(now time.Time) Settings {
 	next, p := s, s.EventState.Now
 	set := maps.Clone(p.Event.Settings)
@@ -155,8 +153,8 @@ func (s Settings) over(now time.Time) Settings {
 	return next
 }
 
-// During is the settings, which are those between events, as they are while an event of what is in force is under
-// way: what that has changed is let be.
+// During is s, the settings between events, as they are while the event is under way that is in is, the settings in
+// force: where the event has changed a setting, and s has the value of before, is has the say.
 func (s Settings) During(is Settings) Settings {
 	next := s
 	next.EventState = is.EventState
@@ -171,8 +169,8 @@ func (s Settings) During(is Settings) Settings {
 	return next
 }
 
-// Overridden are the settings that a change from was has made and that the event which is announced sets otherwise when it begins,
-// as they are then: all in then. step begins it.
+// Overridden are the settings that a change from was to s has made and that the announced event sets otherwise when it
+// begins. then has all settings as they are then. The event begins with step, at a time in Unix milliseconds.
 func (s Settings) Overridden(was Settings) (then Settings, all []*Setting, step event.Step, atMillis int64) {
 	p := s.EventState.Now
 	if then = s; p == nil || p.Phase != event.PhaseAnnounced {
@@ -187,8 +185,8 @@ func (s Settings) Overridden(was Settings) (then Settings, all []*Setting, step 
 	return then, all, step, atMillis
 }
 
-// PausedFrom is the limit that a change of the zone set to 0, as far as that is one to go back to; else 0. That of an event
-// is not, once the event is over: then it is the one from before that.
+// PausedFrom is the limit to go back to after a change that set it to 0; 0 if the change did not. If the limit was that
+// of an event which is over, it is the limit from before that event.
 func (s *Settings) PausedFrom(was, now *Settings) int64 {
 	p := was.EventState.Now
 	switch {
