@@ -9,21 +9,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxInFlight is how many calls of one batch are under way: one that Redis works
-// on, and one on the wire; or one whose reply seems lost, and one that goes on
-// without it.
+// maxInFlight is how many calls of one batch may be under way: one that Redis works on and one on the wire, or one
+// whose reply seems lost and one for those who came after.
 const maxInFlight = 2
 
-// laterCalls is how many calls' worth of those who are later wait for one: some 50 ms of
-// Redis.
+// laterCalls is how many calls' worth of later requests may wait for a call: some 50 ms of Redis.
 const laterCalls = 8
 
 // caller waits for the answer to its request. It is part of each request.
 type caller struct {
-	ctx  context.Context // to drop those that went away
+	ctx  context.Context // to drop callers that went away
 	done chan struct{}
 	err  error
-	// later: the others go first. While Redis has too much to do, who is later is refused at once.
+	// later: all other requests go first. While Redis is overloaded, a later request is refused at once.
 	later bool
 }
 
@@ -40,15 +38,15 @@ type batch[R interface{ waits() *caller }] struct {
 	send func(ctx context.Context, requests []R) error
 	// most is how many travel in one call.
 	most int
-	// maxPending is how many wait for a call. Whoever comes on top would time out,
-	// and is better told so at once, with the error full.
+	// maxPending is how many requests may wait for a call. One more would time out, and gets the error full at once
+	// instead.
 	maxPending int
 	full       error
 	// sizes and seconds get how many travelled, and how long it took.
 	sizes, seconds prometheus.Observer
 
 	mu sync.Mutex
-	// pending wait for a call, and then those who are later.
+	// pending wait for a call. Requests in later wait until none are pending.
 	pending, later []R
 	inFlight       int
 	sent           time.Time // when the latest call was
@@ -114,9 +112,8 @@ func finish[R interface{ waits() *caller }](requests []R, err error) {
 // stuck reports whether all calls under way take too long. The caller holds mu.
 func (b *batch[R]) stuck() bool { return time.Since(b.sent) > patience }
 
-// abandon removes everybody from the queue, unless another call makes progress:
-// they have waited for one that timed out, and one more is more than they were
-// promised to wait.
+// abandon removes all requests from the queue, unless another call makes progress. They have waited for a call that
+// timed out, and to wait for another would take longer than callers were promised.
 func (b *batch[R]) abandon() (requests []R) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

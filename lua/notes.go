@@ -15,53 +15,51 @@ import (
 )
 
 const (
-	// noteAfter is how long Redis may not know of a poll that a server has answered by
-	// itself. The longer, the more notes of one seen bucket travel in one command. The
-	// bound is noteLife.
+	// noteAfter is how long a server keeps notes before it sends them. The longer, the more notes of one seen bucket
+	// travel in one command. noteLife bounds it.
 	noteAfter = 2 * time.Second
-	// noteLife is how old notes get that Redis did not take. It is less than
-	// minTouchPeriodMillis, the shortest period that comes with one: a note is never of an
-	// earlier time to come back than the poll that follows it, on whichever server, and who
-	// is gone is known to be so before the next poll.
+	// noteLife is how old a note gets that Redis did not take. It is less than minTouchPeriodMillis, the shortest
+	// period that a visitor is told with a note. So a note always arrives, if at all, before its visitor's next poll,
+	// on whichever server: two notes of one visitor cannot do harm in the wrong order, and a visitor who is gone is known
+	// to be so by the next poll.
 	noteLife = 2 * noteAfter
-	// noteBatch is how many notes travel in one call: some 1 ms of Redis, three where ten million wait.
+	// noteBatch is how many notes travel in one call. It takes Redis some 1 ms, and 3 ms where ten million wait.
 	noteBatch = 1_000
-	// maxNotes is how many notes a zone may have in hand, 24 bytes each: more than a server
-	// takes in noteLife. While there are more, everybody has to ask.
+	// maxNotes is how many notes of a zone a server keeps, 24 bytes each: more than it makes within noteLife. While
+	// there are as many, Redis is asked for everybody.
 	maxNotes = 1_500_000
-	// mostMarks are looked up in one call: some 0.5 ms of Redis.
+	// mostMarks is how many marks are looked up in one call. It takes Redis some 0.5 ms.
 	mostMarks = 250
 )
 
-// note says that a visitor was there, and what period it was told: the id, what lies in
-// its seen bucket (see keys.lua), both big-endian, and where it stands.
+// note says that a visitor polled, and what period it was told: the id and what is written into its seen bucket (see
+// keys.lua), both big-endian, and the score of its place.
 type note struct {
 	id, told     uint64
 	standsMicros int64
 }
 
-// notes are polls of one zone that this server has answered by itself, or that Redis did
-// not answer, and that it has to hear of within noteAfter.
+// notes are polls of one zone of which Redis has to hear within noteAfter: those that this
+// server has answered by itself, and those that Redis did not answer.
 //
-// A server that is killed takes its notes with it. Nobody loses a place by that. A poll
-// is answered so only while the visitor's token is late by less than a quarter of the idle
-// timeout. The visitor is missed for a whole one from the time on at which the token is late,
-// and comes again within a third of it.
+// The notes of a server that is killed are lost. Nobody loses a place by that: a server
+// answers a poll by itself only while the visitor's token is late by less than a quarter
+// of the idle timeout. The visitor may be silent for a whole idle timeout from the time on
+// at which the token is due, and polls again within a third of it.
 type notes struct {
 	mu      sync.Mutex
 	pending []note
 	epoch   uint32 // of the line in which all of them wait
 	// flushing: somebody will send them.
 	flushing bool
-	// sending is held while they are sent, so that one call is under way at a time. It guards
-	// when it was last worked out how many marks the calls look up, and from which one on.
+	// sending is held while notes are sent, so that one call is under way at a time. It guards marked, which is when it
+	// was last worked out how many marks to look up, and mark, the mark from which on to look up.
 	sending sync.Mutex
 	marked  time.Time
 	mark    int64
 }
 
-// add takes a note, unless there are too many. Whoever adds the first is to start
-// sending.
+// add takes a note, unless there are too many. first: the caller has to start sending.
 func (n *notes) add(epoch uint32, one note) (taken, first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,7 +82,7 @@ func (n *notes) take() (all []note, epoch uint32) {
 	return all, n.epoch
 }
 
-// putBack takes notes again that Redis did not take, of those who polled after a time.
+// putBack takes notes again that Redis did not take, as far as their polls were after a time.
 func (n *notes) putBack(some []note, epoch uint32, afterMillis int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,7 +91,7 @@ func (n *notes) putBack(some []note, epoch uint32, afterMillis int64) {
 	}
 }
 
-// done reports whether nothing is left. Then whoever adds a note starts sending anew.
+// done reports whether no note is left. Then the next add says first again.
 func (n *notes) done() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -101,8 +99,8 @@ func (n *notes) done() bool {
 	return !n.flushing
 }
 
-// pollFar answers a poll from far away by what is remembered of the line, if that is
-// possible. Redis hears of it later.
+// pollFar answers a poll from far away by what is remembered of the line; false if Redis has to be asked. Redis hears
+// of the poll later.
 func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	now := s.wall()
 	a, ok := b.ranks.answer(now, p)
@@ -112,7 +110,7 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	return a, b.note(p, uint64(a.State.NowMillis)<<16|uint64(a.PeriodMillis))
 }
 
-// note has Redis hear of one who was there, unless there are too many.
+// note has Redis hear later that a visitor polled; false if there are too many notes.
 func (b *zoneBatch) note(p line.Place, told uint64) bool {
 	taken, first := b.notes.add(p.Epoch, note{id: binary.BigEndian.Uint64(p.ID[:]), told: told, standsMicros: p.StandsAtMicros()})
 	if first {
@@ -121,16 +119,15 @@ func (b *zoneBatch) note(p line.Place, told uint64) bool {
 	return taken
 }
 
-// missed has Redis hear later of one whose poll it did not answer now: whoever tries keeps
-// the place.
+// missed has Redis hear later of a visitor whose poll it did not answer: a visitor who tries keeps the place.
 func (b *zoneBatch) missed(p line.Place) {
 	if told, ok := b.ranks.tried(b.store.wall(), p); ok {
 		b.note(p, told)
 	}
 }
 
-// keepFlushing sends the zone's notes when they are due, until there are none. When the
-// store closes it sends them once more.
+// keepFlushing sends the zone's notes every noteAfter until none are left. When the store closes, it sends them a last
+// time.
 func (b *zoneBatch) keepFlushing() {
 	s := b.store
 	due := time.NewTicker(s.noteAfter)
@@ -156,12 +153,12 @@ func (s *Store) flush(b *zoneBatch) {
 	now := s.wall()
 	marks, old := b.ranks.due(now, now.Sub(b.notes.marked))
 	b.notes.marked = now
-	// Those of one seen bucket lie together, and those of one visitor in their order.
+	// Notes of one seen bucket lie together then, and notes of one visitor lie in the order of time.
 	slices.SortFunc(all, func(a, b note) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.told, b.told)) })
 	for len(all) > 0 {
 		n := min(noteBatch, len(all))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
-		// Where there are fewer notes than that, it is cheaper to look up what is asked for.
+		// With few notes it is cheaper to look up a mark when a visitor's poll needs it.
 		look := min(marks, mostMarks, n/4)
 		known, err := s.touch(ctx, b, all[:n], epoch, look)
 		cancel()
@@ -175,8 +172,8 @@ func (s *Store) flush(b *zoneBatch) {
 	}
 }
 
-// touch makes one call of touch.lua, which also looks up so many marks. With an error, known
-// says that Redis answered: notes of this zone are of no use then.
+// touch makes one call of touch.lua, which also looks up so many marks. If there is an error, and known is true, Redis
+// has answered: the notes are of no use then.
 func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint32, marks int) (known bool, err error) {
 	const fixed = 5
 	now, start, least := s.wall(), time.Now(), some[0].standsMicros
@@ -208,7 +205,7 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 	return true, nil
 }
 
-// readTouch reads the reply of touch.lua: which visitors have to ask the next time.
+// readTouch reads the reply of touch.lua. It returns the visitors for whom Redis has to be asked the next time.
 func (s *Store) readTouch(b *zoneBatch, sent time.Time, reply any, some []note) ([]line.ID, error) {
 	var state, which, pace, rounded []int64
 	if err := readParts(reply, &state, &which, &pace, &rounded); err != nil {

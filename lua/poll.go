@@ -28,8 +28,7 @@ const (
 	restoredFlag = 16
 )
 
-// What a visitor asks for, as poll.lua names it. Those who poll have no letter there;
-// they come first.
+// What a visitor asks for, as poll.lua names it. A poll has no letter there: polls come first.
 type op string
 
 const (
@@ -39,7 +38,7 @@ const (
 	opStats op = "s"
 )
 
-// joinDrawn is opJoin of one who knows of a draw.
+// joinDrawn is opJoin with the score that a draw gives.
 const joinDrawn = "d"
 
 // request is what one visitor asks for, and the answer to it.
@@ -47,8 +46,8 @@ type request struct {
 	caller
 	op    op
 	place line.Place // of one who polls or leaves
-	ids   string     // of one who joins: those that it may have a place under
-	score int64      // of one who joins and knows of a draw
+	ids   string     // of one who joins: the ids under which it may have a place, its own first
+	score int64      // of one who joins: what a draw gives, 0 without a draw
 
 	answer line.Answer
 	totals line.Totals
@@ -88,8 +87,8 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 	return b
 }
 
-// forget drops the batch of a zone that is not there, so that names that
-// attackers invent take no memory. Whoever waits in it is still served.
+// forget drops the batch of a zone that does not exist, so that names that attackers invent take no memory. Requests
+// that wait in it are still served.
 func (s *Store) forget(b *zoneBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +120,8 @@ func (s *Store) JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64,
 	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids), score: scoreMicros})
 }
 
-// Poll implements store.Visitors. From far away it may be answered by what this server
-// remembers, and Redis hears of it later: see notes.
+// Poll implements store.Visitors. A poll from far away may be answered by what this server remembers. Redis hears of it
+// later: see notes.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	b := s.batch(zoneID)
 	a, ok := s.pollFar(b, p)
@@ -174,10 +173,9 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 	return nil
 }
 
-// sendBatch makes one call; or two, when Redis has no memory left. Only who
-// joins takes memory. The others go on then, for each who enters, leaves or is swept
-// gives some back. So a call without joins is allowed when memory is out. One that was
-// refused for its joins did nothing, and is sent again without them.
+// sendBatch makes one call, or two when Redis has no memory left. Only joins take memory, and each visitor who enters,
+// leaves or is swept gives some back. So a call without joins is allowed when memory is out. A call that was refused
+// for its joins has done nothing, and is sent again without them.
 func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
 	slices.SortStableFunc(requests, func(a, b *request) int { return cmp.Compare(a.order(), b.order()) })
 	joins := slices.IndexFunc(requests, func(q *request) bool { return q.op == opJoin })
@@ -263,8 +261,8 @@ func seenBucket(id line.ID) string {
 
 func bucketOf(id uint64) int { return int(id >> 50) }
 
-// freshness is what a token says of how fresh it is: time to be due and epoch; and of a place
-// that a draw has given, the score.
+// freshness is what poll.lua has to know of a token: when its visitor is due, the epoch and, if a draw gave the place,
+// the score.
 func freshness(p line.Place) string {
 	due := binary.BigEndian.AppendUint64(nil, uint64(p.DueMillis))
 	says := binary.BigEndian.AppendUint32(due[2:], p.Epoch)
@@ -274,7 +272,7 @@ func freshness(p line.Place) string {
 	return string(says)
 }
 
-// pollReply is the reply of poll.lua; see its header.
+// pollReply is the reply of poll.lua, whose header describes it.
 type pollReply struct {
 	state line.State
 	// clock has what AheadMillis needs.
@@ -283,7 +281,7 @@ type pollReply struct {
 	waits                         []int64 // by window.WaitBucket
 }
 
-// readPolls reads a reply. The error of a zone that is not there is line's.
+// readPolls reads the reply of poll.lua. For a zone that does not exist it returns an error of package line.
 func readPolls(reply any) (r pollReply, err error) {
 	var state, waits []int64
 	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved, &waits); err != nil {
@@ -303,8 +301,8 @@ func readPolls(reply any) (r pollReply, err error) {
 	return r, nil
 }
 
-// readParts reads a reply of a status and lists of numbers. The error of a zone that is not
-// there is line's.
+// readParts reads a reply that has a status and lists of numbers. For a zone that does not exist it returns an error of
+// package line.
 func readParts(reply any, parts ...*[]int64) (err error) {
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {
@@ -324,7 +322,7 @@ func readParts(reply any, parts ...*[]int64) (err error) {
 	return nil
 }
 
-// readState reads a zone as include/reply.lua has it, and what AheadMillis needs.
+// readState reads a zone's state as include/reply.lua has it, and its clock.
 func readState(list []int64) (line.State, window.Clock, error) {
 	st := reader{left: list}
 	state := line.State{

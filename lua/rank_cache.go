@@ -14,78 +14,75 @@ import (
 )
 
 const (
-	// spanAge is how long the position of those between two marks is good for anybody:
-	// shorter than the time between two polls of whoever it is told to, so that what a
-	// visitor heard before is never newer. Far away it is good for half the
-	// visitor's period: see fresh.
+	// spanAge is for how long the position between two marks may be told to anybody. It is less than
+	// minTouchPeriodMillis, so no visitor has heard a newer position before. Far from the front the position may be
+	// told for half of the visitor's period: see fresh.
 	spanAge = 2 * time.Second
-	// spanRefresh is in which time a server looks up all positions anew, together with its notes.
+	// spanRefresh is the time within which a server looks up all positions anew, along with sending its notes.
 	spanRefresh = 5 * time.Second
-	// ageMargin is how many times as far somebody is as the line moved on since it was looked
-	// up: for more than spanAge that takes a minute.
+	// ageMargin: a position that is older than spanAge is told only to a visitor with ageMargin times as many ahead
+	// as the line has moved on since the position was looked up. So it is wrong by a thirtieth at most.
 	ageMargin = 30
-	// minTouchPeriodMillis is the shortest period that is told without asking
-	// for a position: above noteLife, and above spanAge.
+	// minTouchPeriodMillis is the shortest period that is told without asking Redis. It is longer than noteLife, and
+	// than spanAge.
 	minTouchPeriodMillis = 5_000
-	// maxDoubted is of how many visitors it is remembered that they have to ask. While
-	// there are more, everybody has to.
+	// maxDoubted is how many visitors are remembered for whom Redis has to be asked. While there are as many, Redis
+	// is asked for everybody.
 	maxDoubted = 50_000
-	// stateAge is how old the zone's state may be to work out an estimate of. With notes to
-	// send, it is asked for every noteAfter. It is several of those, for on a server that is offered more
-	// than it can answer, replies of Redis are seen late, and calls fail for that.
+	// stateAge is how old the zone's state may be when an answer is made from it. A server with notes to send asks for
+	// the state every noteAfter. stateAge is several times that, since an overloaded server sees the replies of Redis
+	// late, and some calls fail.
 	stateAge = 10 * time.Second
-	// edgeMargin is how many windows' worth of visitors lie between the edge and
-	// those whose position is remembered, for each second of the state's age: more
-	// than it moves in that time.
+	// edgeMargin is how many windows' worth of visitors lie between the edge and the first visitor who is answered
+	// from memory, for each second of the state's age. The edge moves less than that.
 	edgeMargin = 2
-	// exactUpTo is EXACT of position.lua: from so many on a server answers by itself.
+	// exactUpTo is EXACT of position.lua. Behind so many visitors a server answers by itself.
 	exactUpTo = 51_200
 	// markEvery is MARK_EVERY of position.lua.
 	markEvery = 512
-	// spanLife is when spans that nobody asks for are forgotten, and who has to ask:
-	// by then the token of such a one is late.
+	// spanLife is after how long a span is forgotten that was not looked up again, and after how long a doubted visitor
+	// is forgotten, whose token is late by then.
 	spanLife = time.Minute
-	// lossMillis and the longest period are for how long after a loss everybody has to ask: until
-	// who is in time has done so once. So it is known of each who comes in time later that it was
-	// not lost.
+	// lossMillis, added to the longest period, is for how long after a loss Redis is asked for everybody. By then every
+	// visitor who polls in time has polled once. So a visitor who polls in time later is known not to be lost.
 	lossMillis = 5_000
 )
 
-// rankCache is what a server remembers of a zone to answer those who are far from the
-// door without asking Redis: a position is looked up for one of those between two marks,
-// and good for all of them for spanAge. See position.lua. That they were there, Redis
-// hears later: see notes.
+// rankCache is what a server remembers of a zone to answer visitors far from the front
+// without asking Redis. A position that was looked up for one visitor between two marks
+// is good for all visitors between them, for spanAge: see position.lua. Redis hears
+// later that they polled: see notes.
 //
-// At a million waiting this is what nineteen polls of twenty come to
+// With a million waiting, nineteen polls of twenty are answered so
 // (docs/decisions/0010-marks.md).
 type rankCache struct {
 	mu    sync.Mutex
 	state line.State
 	at    time.Time // when the state was asked for
-	// expect of the live released will come, and there is room for so many.
+	// expect is how many live released visitors will come, and room how many may enter now.
 	expect, room int64
 	rates        window.Rates
-	// speeds are how many places the line moved on in a minute, at most, since the time, and in a
-	// span before it that is longer than the longest period: those of visitors who have gone count.
+	// speeds are the most places by which the line moved on in a minute, those of visitors who had gone included: since
+	// speedsFrom, and in the time before it, which was longer than the longest period.
 	speeds     [2]float64
 	speedsFrom time.Time
-	// wait: in an open zone nobody does.
+	// wait is false for an open zone, in which nobody waits.
 	wait bool
-	// doubted have to ask, and since when.
+	// doubted has the visitors for whom Redis has to be asked, and since when.
 	doubted map[line.ID]time.Time
 	// spans lie in the order of arrivals, and do not overlap.
 	spans  []span
 	pruned time.Time
 }
 
-// span is the part of the line between two marks: all who arrived after the
-// one and not after the other have the position.
+// span is the part of the line between two marks. Visitors who arrived after the one, and not after the other, are told
+// the position.
 type span struct {
 	after, upto, position int64
 	at                    time.Time
 }
 
-// answer works out the answer to one who polls from far away.
+// answer works out the answer to a visitor far from the front; false if Redis has to be asked.
 func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -100,12 +97,12 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 		return line.Answer{}, false
 	}
 	if p.DueMillis < nowMillis-v.rates.PeriodCapMillis*3/4 {
-		return line.Answer{}, false // it may be of an earlier place, or swept: Redis knows
+		return line.Answer{}, false // the token may be of an earlier place, or the visitor was swept: Redis knows
 	}
 	hold := max(0, v.state.OpensAtMillis-nowMillis)
 	if jitter := window.Jitter(p.ID[len(p.ID)-1], nowMillis); nowMillis < v.state.SettlesAtMillis {
 		if v.state.Waiting < exactUpTo {
-			return line.Answer{}, false // Redis has time for so many
+			return line.Answer{}, false // for so few, Redis has the time
 		}
 		return v.said(p, nowMillis, 0, min(hold, window.MaxEstimateMillis), v.rates.GatherPeriod(jitter))
 	}
@@ -131,20 +128,20 @@ func (v *rankCache) millis(now time.Time) int64 {
 	return v.state.NowMillis + now.Sub(v.at).Milliseconds()
 }
 
-// fresh reports whether a position of that age is newer than what one who is so far was told before, and
-// nearly that of now. Where the wait was longer than a minute even then, that was longer ago than
-// since: the period does not depend on the wait there, and was half of what it is now at the
-// least, for it grows by half of what passes until the next poll, and by the jitter.
+// fresh reports whether a position of that age may be told to a visitor with far ahead beyond the edge: it must be newer
+// than what that visitor was told before, and nearly what it is now. since is the least time since the visitor was
+// told a position before, if the wait was longer than a minute even then: there the period does not depend on the wait,
+// and the last period was at least half of the next one, since periods grow by half of what has been waited.
 func (v *rankCache) fresh(far int64, age, since time.Duration) bool {
 	return age <= spanAge || age <= since && float64(far) >= ageMargin*age.Minutes()*max(v.speeds[0], v.speeds[1])
 }
 
-// sped takes in how fast the line moves on at a time, by a state and rates.
+// sped takes in how fast the line moves on at a time.
 func (v *rankCache) sped(at time.Time, s line.State, r window.Rates) {
 	speed := float64(r.Pace)
 	switch {
 	case v.rates.PeriodCapMillis > 0 && r.PeriodCapMillis > v.rates.PeriodCapMillis:
-		speed = math.Inf(1) // periods were shorter whatever the wait
+		speed = math.Inf(1) // all periods were shorter before, so since is not true
 	case s.EdgePassed > 0 && speed > 0:
 		speed *= float64(s.EdgePassed) / float64(s.EdgeLive)
 	}
@@ -154,8 +151,7 @@ func (v *rankCache) sped(at time.Time, s line.State, r window.Rates) {
 	v.speeds[0] = max(v.speeds[0], speed)
 }
 
-// far reports whether somebody is far from the front, and can come again a little later if
-// Redis has too much to do.
+// far reports whether a visitor is far from the front, and so can come again a little later if Redis is overloaded.
 func (v *rankCache) far(now time.Time, p line.Place) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,15 +161,15 @@ func (v *rankCache) far(now time.Time, p line.Place) bool {
 	return v.millis(now) < v.state.SettlesAtMillis || len(v.spans) > 0 && p.StandsAtMicros() > v.spans[0].upto
 }
 
-// tried is what Redis is told of one whose poll it did not answer; false where nothing is known.
+// tried is what Redis is told of a visitor whose poll it did not answer; false if the zone's state is not known.
 func (v *rankCache) tried(now time.Time, p line.Place) (told uint64, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return uint64(v.millis(now))<<16 | minTouchPeriodMillis, p.Epoch == v.state.Epoch && v.rates.PeriodCapMillis >= minTouchPeriodMillis
 }
 
-// due returns how many marks are to be looked up after so much time, so that all are in
-// spanRefresh; and until when notes were taken that are too old by now, in ms of the zone's clock.
+// due returns how many marks to look up when so much time has passed since the last call, so that all are looked up
+// within spanRefresh. Notes of polls up to old, in milliseconds of the zone's clock, are too old to be sent.
 func (v *rankCache) due(now time.Time, passed time.Duration) (marks int, old int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -181,7 +177,7 @@ func (v *rankCache) due(now time.Time, passed time.Duration) (marks int, old int
 	return marks, v.millis(now) - noteLife.Milliseconds()
 }
 
-// said is the answer to one who waits, if the period is long enough for it.
+// said is the answer to a waiting visitor; false if the period is too short to be told without asking Redis.
 func (v *rankCache) said(p line.Place, nowMillis, position, estimate, period int64) (line.Answer, bool) {
 	a := line.Answer{
 		Status: line.Waiting, Place: p, Remembered: true, State: v.state,
@@ -192,7 +188,7 @@ func (v *rankCache) said(p line.Place, nowMillis, position, estimate, period int
 	return a, period >= minTouchPeriodMillis
 }
 
-// doubt has visitors ask the next time.
+// doubt has Redis be asked when one of these visitors polls next.
 func (v *rankCache) doubt(now time.Time, ids []line.ID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -204,7 +200,7 @@ func (v *rankCache) doubt(now time.Time, ids []line.ID) {
 	}
 }
 
-// forget has everybody ask, until Redis has said how the zone is from now on.
+// forget has Redis be asked for everybody, until it has said how the zone is from now on.
 func (v *rankCache) forget(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -217,7 +213,7 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	expect, room, now, wait := rates.next(), rates.next(), window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}, rates.next() != 0
-	if !sent.Before(v.at) { // not overtaken
+	if !sent.Before(v.at) { // no later call was answered before this one
 		v.sped(sent, state, now)
 		v.state, v.at, v.expect, v.room, v.rates, v.wait = state, sent, expect, room, now, wait
 	}
@@ -232,8 +228,8 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	return errors.Join(marks.end("poll", "marks"), rates.end("poll", "the pace"))
 }
 
-// remember puts a span in its place, unless a newer one is there. Others that it overlaps
-// are of marks that were lost.
+// remember puts a span in its place, unless a newer one is there. Older spans that it overlaps are removed: one of their
+// marks was lost.
 func (v *rankCache) remember(s span) {
 	first, _ := slices.BinarySearchFunc(v.spans, s.after+1, func(have span, arrived int64) int {
 		return cmp.Compare(have.upto, arrived)
