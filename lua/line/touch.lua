@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- touch: note visitors whom a server has told by itself that they wait, far from the
--- front (rank_cache.go, notes.go). What is left to do is to write that they were there.
+-- touch: note that visitors polled whom a server has answered by itself, far from the front
+-- (rank_cache.go, notes.go).
 --
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
@@ -16,8 +16,8 @@
 --          {0, state, doubted, pace, rounded}
 --   state, pace  see include/reply.lua
 --   rounded      as of poll.lua, and at the end the mark to go on with, 0 after the last
---   doubted      which of them, from 1, have to ask the next time: those who are not in
---                the line, of whom nothing is noted, and those whom the edge has reached
+--   doubted      for which of them, from 1, Redis is to be asked the next time: visitors who are
+--                not in the line, of whom nothing is noted, or whom the edge has reached
 --
 -- O(1) a visitor, unless the edge is near one of them or one is not in the line; then
 -- O(log n), as for each mark. Run twice, it leaves the same.
@@ -34,8 +34,8 @@ end
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1])
 
--- reached counts one among the live whom the edge reached before the note came: it
--- was there in time.
+-- reached reports whether the edge has passed a visitor before the note came, and then counts
+-- the visitor among the live, if it polled in time.
 local function reached(id, stamp)
   local arrived, polled, period = tonumber(redis.call('ZSCORE', LINE, id)), struct.unpack('>I6I2', stamp)
   if arrived > z.edge_micros then
@@ -55,8 +55,8 @@ end
 local doubted, call = {}, redis.call
 local near, same = tonumber(ARGV[3]) <= z.edge_micros, tonumber(ARGV[2]) == z.epoch
 
--- with_arrivals returns what is to be noted, each of those whom a draw has given a place
--- with its arrival.
+-- with_arrivals returns the fields to write. For visitors whose place a draw gave, each keeps the
+-- arrival that it has.
 local function with_arrivals(key, first, last)
   local ids, fields = {}, {}
   for i = first, last, 2 do
@@ -68,9 +68,9 @@ local function with_arrivals(key, first, last)
   return fields
 end
 
--- note writes what a bucket's visitors, from ARGV[first] to ARGV[last], were told. Whoever
--- waits has a last poll, and nobody else: so if one of the fields is new, its visitor is
--- not in the line. The visitors before them are counted in before.
+-- note writes the notes of a bucket, which are ARGV[first] to ARGV[last]. Exactly the visitors
+-- in the line have a field in their bucket. So if a field is new, a visitor is not in the line.
+-- before is how many visitors the buckets before had.
 local function note(key, first, last, before)
   local new
   if z.draw_upto + z.draw_behind > 0 then

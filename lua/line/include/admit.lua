@@ -45,7 +45,7 @@ local function admit(z, r, t, id, arrived, released)
   return ADMITTED, t.now, expires(z, t.now), 0
 end
 
--- slot: when the slot of one with so many ahead opens, in one of the spans.
+-- slot: when the slot of a visitor with so many ahead opens, by the limit of one span.
 local function slot(z, t, ahead, span, limit, lost, logged)
   if t.hold > 0 then -- a span's worth at the opening, the next a span later
     return t.now + min(DAY, t.hold + floor(ahead / limit) * (span + 1))
@@ -66,7 +66,7 @@ local function slot(z, t, ahead, span, limit, lost, logged)
   return t.now + span + 1 + floor((j - logged) * span / max(1, limit))
 end
 
--- opens: when the slot of one with so many expected ahead opens.
+-- opens: when the slot of a visitor opens before whom so many are expected to come.
 local function opens(z, r, t, ahead)
   if r.per_minute == 0 then
     return t.now + DAY

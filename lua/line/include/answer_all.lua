@@ -1,14 +1,14 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
 
--- stands returns when the nth of a call arrived, and notes it.
+-- stands returns the arrival of a visitor in the line, the nth of the call, and notes it in moved.
 local function stands(id, nth, moved)
   local arrived = joined_at(id, redis.call('ZSCORE', LINE, id))
   moved[#moved + 1], moved[#moved + 2] = nth, arrived
   return arrived
 end
 
--- score_of is where a visitor who arrived then stands, or is to stand: from says, or the line.
+-- score_of is the score at which a visitor stands, or is to stand: that of the token, else of the line.
 local function score_of(z, id, arrived, rank, says)
   if #says > 10 then
     return struct.unpack('>I8', says, 11)
@@ -25,9 +25,9 @@ local function gathers(r, t, id, key, seen)
   return WAITING, 0, min(t.hold, DAY), period
 end
 
--- answer_all answers those who poll, of whom args has four strings each: see poll.lua. It
--- returns the answers, and of those whose token is late which they are and when they
--- arrived: a late token may be of an earlier place, and is renewed as that of this one.
+-- answer_all answers the visitors who poll, for each of whom args has four strings: see
+-- poll.lua. It returns the answers, and moved: the numbers and arrivals of visitors whose token is
+-- late. A late token may be of an earlier place; the answer's token is of the present one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with answer's arithmetic

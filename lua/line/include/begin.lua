@@ -5,8 +5,8 @@
 --@include loss
 --@include gate
 
--- refill counts the admissions in the window and the minute: an entry leaves
--- when it is older than the span, not when it is as old.
+-- refill counts the admissions in the window and the minute. An admission that is exactly as
+-- old as the span still counts.
 local function refill(z, r, t)
   t.lost_window, t.logged_window = since(z, t.now - r.window)
   t.lost_minute, t.logged_minute = since(z, t.now - MINUTE)
@@ -22,7 +22,7 @@ local function count_second(z, t)
   end
 end
 
--- room_in_line is the room for those who line up: the limit of a second holds, too.
+-- room_in_line is how many visitors of the line may enter now: the limit of a second holds, too.
 local function room_in_line(z, r, t)
   if t.room <= 0 or r.per_second == r.limit then
     return t.room
@@ -64,9 +64,9 @@ local function release(z, r, t, id, arrived)
   end
 end
 
--- move_edge releases until enough are live. Those whose arrival is that of the
--- one before are released with it, unseen: the clock was set back between two
--- lines that were lost.
+-- move_edge releases visitors until enough are live. A visitor whose arrival equals that of
+-- the one before is released along with it, without a look at its last poll. Equal arrivals
+-- come about when the clock is set back between two lines that are lost.
 local function move_edge(z, r, t, target)
   if t.released == t.waiting then
     return
@@ -92,7 +92,7 @@ local function move_edge(z, r, t, target)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
 end
 
--- look moves the clock on. It returns what the call knows.
+-- look moves the clock on. It returns t, what the rest of the call knows of this moment.
 local function look(z, r, override)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now, t.before)
@@ -103,7 +103,7 @@ local function look(z, r, override)
   return t
 end
 
--- begin moves the clock and the edge on. It returns what the call knows.
+-- begin moves the clock and the edge on. It returns t, as look does.
 local function begin(z, r, override)
   local t = look(z, r, override)
   if t.gathers then

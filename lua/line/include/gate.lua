@@ -1,7 +1,7 @@
--- gate: what an event has a zone do, as event.Gate has it: from gather_at on nobody is let
--- in before opens_at, and nobody hears of a position before settles_at. Who joins until
--- then stands where a draw says, if there is one: between draw_from and draw_upto. The
--- draws before end at draw_behind.
+-- gate: what an event has a zone do, as event.Gate has it. From gather_at on nobody is let in
+-- before opens_at, and nobody is told a position before settles_at. If there is a draw, it
+-- gives visitors who join before settles_at a score from draw_from to draw_upto. The ranges
+-- of earlier draws end at draw_behind.
 
 -- hold works out how long nobody is let in yet, and whether people gather.
 local function hold(z, t)
@@ -33,7 +33,7 @@ local function drew(z, arrived)
   return z.draw_upto > 0 and millis >= z.gather_at and millis < z.settles_at
 end
 
--- space is how much room there is for those who are next: before the opening, a window's worth.
+-- space is how many visitors may enter next: before the opening, a window's worth.
 local function space(r, t)
   return t.hold > 0 and r.limit or t.room
 end

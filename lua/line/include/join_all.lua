@@ -1,7 +1,7 @@
 -- join_all: the answers to those of a call who join.
 --@include join
 
--- known_of returns which of the ids that are joined under have a place or were admitted.
+-- known_of returns the set of those ids of all joins that have a place or were admitted.
 local function known_of(args, first)
   local ids = {}
   for i = first, #args, 2 do
@@ -24,11 +24,11 @@ local function known_of(args, first)
   return known
 end
 
--- join_all answers those who join, of whom args has two strings each from the first on:
--- see poll.lua. It adds what it answers to the answers.
+-- join_all answers the visitors who join, for each of whom args has two strings from the first
+-- on: see poll.lua. It adds the answers to answers.
 --
--- Of a crowd that comes nearly nobody is known. Those who line up one after the other
--- take their places together, before anybody else looks at the line.
+-- In a rush nearly nobody is known. Newcomers who follow one another take their places in one
+-- ZADD, before anything else looks at the line.
 local function join_all(z, r, t, args, first, answers)
   local n, places = #answers, { 'ZADD', LINE }
   local known = first <= #args and known_of(args, first)

@@ -33,14 +33,14 @@ local function lose(z, r, now, alive, newest)
   z.heal_until = now + HEAL
 end
 
--- same_data reports whether a place was taken in these data. While nobody remembers
--- the epoch of what was lost, any will do.
+-- same_data reports whether a place was taken in these data, by its epoch. While nobody
+-- remembers the epoch of the lost data, every epoch counts as the same.
 local function same_data(z, t, epoch)
   return z.epoch == 0 or epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
 end
 
--- since returns how many phantoms count from a time on, and how many of the latest
--- entries of the log. See window.Phantoms.Beside.
+-- since returns how many phantoms count from a time on, and how many of the latest entries of
+-- the log count beside them. See window.Phantoms.Beside.
 local function since(z, from)
   local logged, lost = redis.call('ZCOUNT', LOG, from, '+inf'), phantoms(z, from)
   if lost > 0 then

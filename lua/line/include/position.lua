@@ -1,17 +1,16 @@
--- position: what position that is told to one who is far from the front. Whoever lies
--- between the same two marks is told the same: how many there are up to the mark
--- beyond. So a server can remember it for all of them, and since marks stay where
--- they are and nobody goes before them, it never rises. It is at most 511 too
--- high, and exact for the first 51,200, also for those of them who lie between the
--- same two marks as others behind: see docs/decisions/0010.
+-- position: the position that a visitor far from the front is told. All visitors between
+-- the same two marks are told the same: how many there are up to the mark beyond them. So
+-- a server can remember it for all of them. It never rises, since marks stay where they are
+-- and nobody takes a place before them. It is at most 511 too high. The first 51,200 are told
+-- their exact position, even if others between the same two marks are not: see docs/decisions/0010.
 --@include keys
 
--- How many line up from one mark to the next, and up to where marks do not matter.
+-- How many visitors line up from one mark to the next, and how many at the front are told exact positions.
 local MARK_EVERY, EXACT = 512, 51200
 
--- between returns the marks before and beyond an arrival, if there are such, and
--- how many wait up to the one and up to the other. Beyond the last mark there is
--- room up to the next.
+-- between returns the marks before and beyond an arrival, nil if there is none, and how
+-- many visitors wait up to each of them. Beyond the last mark, the second number is that of
+-- the mark which is to come.
 local function between(text)
   local call = redis.call
   local below = call('ZREVRANGEBYSCORE', MARKS, '(' .. text, '-inf', 'LIMIT', 0, 1)[1]
@@ -20,10 +19,10 @@ local function between(text)
   return below, beyond, low, beyond and call('ZCOUNT', LINE, '-inf', beyond) or low + MARK_EVERY
 end
 
--- divide makes marks about a rank, where more than MARK_EVERY lie between two:
--- places that were lost with their mark, and put back, or a draw. Parts of half that size
--- leave room for more. The numbers up to new marks are below what was told there: beyond
--- the last mark, that is where there is room up to.
+-- divide makes marks around a rank where more than MARK_EVERY visitors lie between two
+-- marks: after places and their mark were lost and put back, or by a draw. Parts of half that
+-- size leave room for more visitors. The numbers up to new marks are below what was told
+-- there before.
 local function divide(low, high, rank, part)
   local first = rank - (rank - low) % part
   for at = first - 1, first - 1 + part, part do
@@ -34,7 +33,7 @@ local function divide(low, high, rank, part)
   end
 end
 
--- round_up returns the position, and notes what the caller may remember.
+-- round_up returns the position to tell, and notes what a server may remember of it.
 local function round_up(t, arrived, rank)
   if rank < EXACT then
     return rank + 1
@@ -50,13 +49,13 @@ local function round_up(t, arrived, rank)
     below, beyond, low, high = between(text)
     last = beyond and high or t.waiting
   end
-  -- Still too many, if they have one arrival.
+  -- Still too many: they have the same arrival, and no mark can part them.
   if last - low > MARK_EVERY then
     return rank + 1
   end
   if not beyond then
-    -- Beyond the last mark are all newcomers of this call, as far as there is room: behind a
-    -- draw, marks do not lie where newcomers count to.
+    -- All newcomers of this call lie beyond the last mark, up to the one that is to come. Behind
+    -- a draw the marks do not lie at every 512th newcomer.
     t.open, t.open_after = high, tonumber(below)
   elseif low >= EXACT then
     local n = #t.rounded
@@ -65,8 +64,8 @@ local function round_up(t, arrived, rank)
   return high
 end
 
--- tell_spans notes what the caller may remember of so many marks from one on, and returns
--- the last of them; 0 when there are no more.
+-- tell_spans notes what a server may remember of so many marks, from a given one on. It returns
+-- the last of these marks, or 0 if no more marks follow.
 local function tell_spans(t, from, most)
   local marks, n = redis.call('ZRANGEBYSCORE', MARKS, from, '+inf', 'LIMIT', 0, most), #t.rounded
   local below, low

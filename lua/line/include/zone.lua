@@ -1,19 +1,19 @@
 -- zone: a zone's settings and state, in one hash: reading and writing them.
 --@include clock
 
--- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when
--- a version from before the change must not touch them. A zone without a number is one
--- from before there were numbers. NEWER is the status of one whose number is higher.
+-- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
+-- versions must not touch the keys any more. A zone without a number is from before there
+-- were numbers. NEWER is the status of a zone whose number is higher.
 local FORMAT, NEWER = 2, 4
--- A zone without an event is one that versions before events may touch. EVE is for how long,
--- in ms, before people gather they must not any more.
+-- Versions from before events may touch a zone that has no event. EVE is how many ms before
+-- people gather they must stop doing so.
 local WITHOUT_EVENT, EVE = 1, 60000
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
 local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
 
--- Settings, then state, then totals. All are integers; milliseconds and counts, but for
--- the *_micros. An absent one is 0. Behind them, words.
+-- Settings, then state, then totals: integers, in milliseconds or counts, but the *_micros are
+-- in microseconds. An absent field is 0. WORDS, which are texts, follow them.
 local FIELDS = {
   'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting', 'max_per_second',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
@@ -76,8 +76,8 @@ local function save_zone(key, z)
   end
 end
 
--- tick moves the zone's clock on to the store's time: never backwards, and a
--- tenth slower while it is ahead. As window.Clock has it.
+-- tick moves the zone's clock on to the store's time, as window.Clock does: never backwards, and
+-- a tenth slower while it is ahead.
 local function tick(z, override)
   local raw = time(override)
   local function at(micros)
