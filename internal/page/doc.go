@@ -18,10 +18,10 @@
 // # Where it leads
 //
 // When it is the visitor's turn, the page leads to the address in `to`, with the pass in
-// the query (PassParameter). A path is taken as one of the site that the zone's settings
-// name first, or of the page's own origin; another origin counts only if the zone's
-// settings name it. Anything else leads to the first site's front page: there is no way to
-// have the page lead elsewhere.
+// the query (PassParameter). A path belongs to the first site of the zone's settings, or to
+// the page's own origin if the settings have no site. A whole address is used only if its
+// origin is among those sites. Anything else leads to the front page of the first site: there
+// is no way to have the page lead elsewhere.
 //
 // # What it loads
 //

@@ -12,17 +12,19 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// When a page without a place looks again, in milliseconds. It is asked for seldom while the
-// time at which people gather is far, and never by all at once.
+// The bounds of lookMillis, in milliseconds: when a page without a place looks again. Pages look
+// seldom while the time at which people gather is far, and never all at once.
 const (
-	// leastLook and mostLook bound a quarter of the time that is left.
+	// leastLook and mostLook bound the time until the next look, which is a quarter of the time
+	// that is left until people gather.
 	leastLook, mostLook = 30_000, 300_000
-	// drawSpread and arrivalSpread are the time within which pages join when people gather: for
-	// a draw it makes no difference when.
+	// drawSpread and arrivalSpread are how long after people begin to gather the last page
+	// joins. A draw has the longer one, since its order does not depend on when a visitor joins.
 	drawSpread, arrivalSpread = 60_000, 5_000
 )
 
-// checkSize is what a check of one's number loads, mostly: one part of the list, compressed.
+// checkSize is about what a browser loads to check its visitor's number in a draw: most of it
+// is one part of the list, compressed.
 const checkSize = "40 kB"
 
 // happening is what the page knows of an event. Times are Unix milliseconds on the store's
@@ -37,7 +39,8 @@ type happening struct {
 	at *time.Location
 }
 
-// happeningOf is the zone's event as it is then; nil for none.
+// happeningOf returns the zone's event as it is at nowMillis; nil for none. accept is the
+// browser's Accept-Language.
 func happeningOf(s zone.Settings, nowMillis int64, accept string) *happening {
 	e, texts := wait.EventOf(s, nowMillis)
 	if e == nil {
@@ -52,8 +55,8 @@ func happeningOf(s zone.Settings, nowMillis int64, accept string) *happening {
 	return h
 }
 
-// lookMillis is when a page that waits for people to gather looks again, and whether it can join
-// then. r is random, from 0 up to 1. page.js does the same.
+// lookMillis returns in how many milliseconds a page that waits for people to gather looks
+// again, and whether it can join then. r is random, from 0 up to 1. page.js does the same.
 func (h *happening) lookMillis(r float64) (millis int64, joins bool) {
 	left := h.PreQueueAt - h.Now
 	spread := min(arrivalSpread, (h.SettlesAt-h.PreQueueAt)/2)
@@ -67,7 +70,7 @@ func (h *happening) lookMillis(r float64) (millis int64, joins bool) {
 	return look, false
 }
 
-// shut has a page that may not join say what the zone's event has to do with it.
+// shut puts the zone's event on a page whose visitor may not join, since the zone is closed.
 func (h *HTTP) shut(ctx context.Context, v *view, l *locale, settings zone.Settings, accept string) {
 	if settings.EventState.IsZero() {
 		return
@@ -90,7 +93,7 @@ func (h *HTTP) shut(ctx context.Context, v *view, l *locale, settings zone.Setti
 		}
 		look, _ := e.lookMillis(rand.Float64())
 		v.RefreshSeconds = max(1, (look+999)/1000)
-	case event.PhaseGathering, event.PhaseOpen: // it was closed by somebody
+	case event.PhaseGathering, event.PhaseOpen: // an operator closed the zone during the event
 	case event.PhaseClosed:
 		v.News = e.After
 	case wait.PhaseEnded:
@@ -99,7 +102,7 @@ func (h *HTTP) shut(ctx context.Context, v *view, l *locale, settings zone.Setti
 	}
 }
 
-// opening tells when it opens.
+// opening fills in when the event opens, if that is to come.
 func (v *view) opening(l *locale) {
 	e := v.Data.Event
 	if e.OpensAt > e.Now {
@@ -108,7 +111,7 @@ func (v *view) opening(l *locale) {
 	}
 }
 
-// gathered has the page of one who waits say what the zone's event has to do with it.
+// gathered puts the zone's event on the page of a visitor who has a place.
 func (v *view) gathered(l *locale, settings zone.Settings, a *answer.Answer, accept string) {
 	e := happeningOf(settings, a.Line.State.NowMillis, accept)
 	if e == nil || a.Line.State.NowMillis == 0 {

@@ -12,16 +12,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// commitment is that of the seed of zeros.
+// commitment is the commitment to the seed of which all bytes are 0.
 const commitment = "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
 
 // opening is when the event of these tests opens.
 var opening = time.Date(2027, 7, 9, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 
-// reloads is when a browser without scripts loads the page again.
+// reloads finds in how many seconds a browser without scripts loads the page again.
 var reloads = regexp.MustCompile(`http-equiv="refresh" content="(\d+)[";]`)
 
-// lists has the zone, which is closed but for its event, list that one.
+// lists puts an event of that order on the zone's list. Without the event the zone is closed.
 func (r *room) lists(order event.Order) {
 	r.t.Helper()
 	at := func(d time.Duration) string { return opening.Add(d).Format(time.RFC3339) }
@@ -37,7 +37,7 @@ func (r *room) lists(order event.Order) {
 	r.at(-80 * time.Hour)
 }
 
-// at sets the clock, from the opening on, and has done what is due.
+// at sets the clock to a time after the opening, and makes the steps of the event that are due.
 func (r *room) at(after time.Duration) {
 	r.t.Helper()
 	r.now = opening.Add(after)
@@ -113,7 +113,7 @@ func TestAnEvent(t *testing.T) {
 	}
 }
 
-// TestAnOpeningThatIsHeld has no time, and nobody is told one.
+// TestAnOpeningThatIsHeld: an opening that is held has no time, and the page tells none.
 func TestAnOpeningThatIsHeld(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 1)
@@ -131,8 +131,8 @@ func TestAnOpeningThatIsHeld(t *testing.T) {
 	}
 }
 
-// TestAPauseThatIsAnnounced: who waits in a paused zone hears when it goes on, in the language that
-// the event has of it; an event that is far away is nothing to those in a line that moves.
+// TestAPauseThatIsAnnounced: visitors who wait in a paused zone are told when it goes on, by the event's
+// text in their language. Visitors in a line that moves are told nothing of an event that is far away.
 func TestAPauseThatIsAnnounced(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 1)

@@ -6,19 +6,21 @@ import (
 	"time"
 )
 
-// interval is what a wait lies in. Both ends are milliseconds.
+// interval is a range in which a wait lies, in milliseconds.
 type interval struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`
 }
 
-// rounded is a range in figures that people read: so many minutes, or hours. A low of 0 is "up to".
+// rounded is a range in figures that people read, counted in unit: minutes or hours. A low of 0 is
+// shown as "up to".
 type rounded struct {
 	low, high float64
 	unit      time.Duration
 }
 
-// round is roundRange of clients/js, where nothing was shown before. false where a wait may be a day and more.
+// round does what roundRange of clients/js does if no range was shown before. ok is false if the wait may be
+// a day or more.
 func (i *interval) round() (r rounded, ok bool) {
 	const few = 90_000
 	unit, fine, coarse, border := time.Minute, 1.0, 5.0, 10.0
@@ -42,8 +44,8 @@ func (i *interval) round() (r rounded, ok bool) {
 	return rounded{end(-1, i.Low), end(1, i.High), unit}, true
 }
 
-// wait writes how long somebody will wait: "4 to 6 minutes", or "about 5 minutes" where no
-// range is known (nil). A day is the longest that the room tells.
+// wait writes how long a visitor will wait: "4 to 6 minutes", or "about 5 minutes" if no
+// range is known (nil). An estimate of a day or more is written as "more than a day".
 func (l *locale) wait(estimateMillis int64, i *interval) string {
 	if i != nil {
 		if r, ok := i.round(); ok {
@@ -60,7 +62,6 @@ func (l *locale) wait(estimateMillis int64, i *interval) string {
 	}
 }
 
-// ranged writes a range.
 func (l *locale) ranged(r rounded) string {
 	forms := l.texts.Minutes
 	if r.unit == time.Hour {
@@ -76,7 +77,7 @@ func (l *locale) ranged(r rounded) string {
 	}
 	form := l.form(forms, r.high)
 	if !strings.Contains(form, "{n}") {
-		// A form without a figure, such as Arabic's of two, cannot stand beside another figure.
+		// A form that has no {n}, such as the Arabic one for two, cannot end a range.
 		form = forms["other"]
 	}
 	return fill(l.texts.Range, "low", l.number(r.low), "high", fill(form, "n", l.number(r.high)))

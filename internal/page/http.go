@@ -27,7 +27,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Zones knows how a zone is set.
+// Zones knows the settings of zones.
 type Zones interface {
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 }
@@ -50,7 +50,8 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// New returns the page over these rooms.
+// New returns the page, which joins by w and polls by e. An error means that the program's own
+// texts or template are broken.
 func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
@@ -63,12 +64,13 @@ func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
 	return &HTTP{wait: w, entry: e, zones: zones, locales: l, page: t}, nil
 }
 
-// Get is GET /wait/:zoneId. It joins, or polls the place of the cookie.
+// Get answers GET /wait/:zoneId. It polls the place in the cookie, or joins if there is none.
 func (h *HTTP) Get(c echo.Context) error {
-	// A page that is only fetched in advance must take nobody's place; nor must one that another
-	// site has as an image or in a frame, which its readers do not see: cors.Policy.Check is for POST.
+	// A page that a browser fetches in advance must not take a place. Neither must one that another
+	// site loads as an image or in a frame, which nobody sees. cors.Policy.Check does not stop these:
+	// it looks at POST alone.
 	if !opened(c.Request().Header) {
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs answer visitors with a 503 of before
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs serve a 503 from their cache
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
@@ -87,7 +89,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	to := target(c.QueryParam("to"), settings.Sites)
 	v.Data.Target = to
 	seat := readCookie(c, zoneID)
-	v.Reloaded = with(c, reloadedParameter) // it has a cookie from now on
+	v.Reloaded = with(c, reloadedParameter) // every answer from here on sets the cookie
 	v.Cookieless = seat.client == "" && c.QueryParam(reloadedParameter) != ""
 	a, err := h.ask(ctx, c, zoneID, &seat)
 	if err != nil {
@@ -102,7 +104,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if seat.token = a.Token; a.CanEnter() {
 		there = withPass(to, a.Pass)
 	}
-	seat.used = there != "" // who comes back finds the admission, or a new place
+	seat.used = there != "" // a visitor who comes back gets the admission again, or a new place
 	seat.write(c, zoneID)
 	if a.CanEnter() {
 		if there != "" {
@@ -129,15 +131,15 @@ func (h *HTTP) Get(c echo.Context) error {
 	return h.show(c, l, v, settings)
 }
 
-// opened reports whether somebody opens the page, and sees it. What a site's service worker fetches for
-// one who does is empty, and yet navigates.
+// opened reports whether a visitor opens the page and sees it. Where a service worker of the site fetches the
+// page for the visitor, the browser says the destination "empty", and yet the mode "navigate".
 func opened(header http.Header) bool {
 	dest := header.Get("Sec-Fetch-Dest")
 	return !strings.Contains(header.Get("Sec-Purpose"), "prefetch") &&
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
-// Leave is POST /wait/:zoneId: the button for browsers without the script.
+// Leave answers POST /wait/:zoneId, which the button sends in browsers without the script.
 func (h *HTTP) Leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c, zoneID)
@@ -156,8 +158,9 @@ func (h *HTTP) Leave(c echo.Context) error {
 	return h.show(c, l, &view{State: left, Again: with(c, AgainParameter)}, settings)
 }
 
-// Refuse shows one for whom nothing can be done now a page that browsers load again by themselves. It has no
-// script: what the address asks for, such as again=1, is still to be done.
+// Refuse answers a request that cannot be served now with a page that says why. If it helps to come again, the
+// browser loads the address again by itself. The page has no script, since the script would poll, and so never do what
+// the address asks for, such as again=1.
 func (h *HTTP) Refuse(c echo.Context, err error) error {
 	l, v := h.locales.choose(accepted(c.Request())), &view{}
 	if v.refuse(err, accepted(c.Request())); v.RefreshSeconds > 0 {
@@ -169,14 +172,15 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	return h.show(c, l, v, zone.Settings{ZoneID: c.Param("zoneId")})
 }
 
-// ask polls the place of the cookie, or joins where there is none.
+// ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) (answer.Answer, error) {
 	if s.token != "" {
 		a, err := h.entry.Poll(ctx, zoneID, s.token)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
-		s.token, s.used = "", false // of another installation, or of an old secret; or an admission that is over
+		// The token is another installation's, or signed with an old secret; or its admission has expired.
+		s.token, s.used = "", false
 	}
 	if s.client == "" {
 		*s = newSeat()
@@ -192,7 +196,7 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	v.prepare(header, l, settings, accepted(c.Request()), "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
-	header.Set("Referrer-Policy", "same-origin") // with none, some browsers say of the form no more than that its origin is null
+	header.Set("Referrer-Policy", "same-origin") // under no-referrer, some browsers send the form with Origin: null
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	header.Set("X-Robots-Tag", "noindex")
 	if v.status == 0 {
@@ -205,7 +209,8 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	return h.page.Execute(c.Response(), v)
 }
 
-// prepare fills in what all pages have, and says in the header what this one is and may do.
+// prepare fills in what all pages have, and sets the header's content type, language and policy. may is the rest of
+// the Content-Security-Policy.
 func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
 	nonce := make([]byte, clientBytes)
 	_, _ = rand.Read(nonce) // never fails
@@ -228,8 +233,8 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 		"'; img-src data:; base-uri 'none'; "+may)
 }
 
-// Preview shows how the page looks with these settings, to an operator's console alone:
-// it has no script, and nothing on it can be used.
+// Preview shows an operator how the page looks with these settings, in a frame of the console.
+// It has no script, and nothing on it can be used.
 func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
 	const place, low, high = 1_234, 10 * time.Minute, 15 * time.Minute
 	l := h.locales.choose(accepted(r))
@@ -242,13 +247,13 @@ func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Set
 	return h.page.Execute(w, v)
 }
 
-// accepted are the languages that a browser wants.
+// accepted returns the languages that a browser wants.
 func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 
-// script is the client, which is a module of its own for others, and the page's.
+// script is the page's script: the client of clients/js, with its exports made plain functions, and page.js.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
-// with is the page's own address with a parameter.
+// with returns the page's own address with a parameter set to 1.
 func with(c echo.Context, parameter string) string {
 	q := c.Request().URL.Query()
 	q.Set(parameter, "1")
@@ -256,44 +261,45 @@ func with(c echo.Context, parameter string) string {
 }
 
 const (
-	// cookiePrefix is before the zone in the cookie's name.
+	// cookiePrefix begins the name of the place's cookie; the zone follows.
 	cookiePrefix = "waitingroom-"
 	// cookieSeconds is how long a browser keeps it: longer than any line.
 	cookieSeconds = 7 * 86_400
-	// clientBytes is the length of a clientId that the page makes.
+	// clientBytes is how many random bytes a clientId has that the page makes. It is written as hexadecimal digits.
 	clientBytes = 16
 )
 
-// seat is what the cookie keeps: the clientId, and the newest token or "". used: the visitor was led on with
-// the pass. The token still finds the admission; the clientId does not, where the place was handed over.
+// seat is what the cookie keeps: the clientId, and the newest token or "". used says that the visitor was led on with
+// the pass. The token is kept then, since it still finds the admission; the clientId does not if the place was handed
+// over (see TokenParameter).
 type seat struct {
 	client, token string
 	used          bool
 }
 
-// waits reports whether there may be a place in line.
+// waits reports whether the cookie has a token that was not used yet, so that the visitor may be in the line.
 func (s *seat) waits() bool { return s.token != "" && !s.used }
 
-// The query parameters with which somebody leads to the page, besides `to`. The page acts
-// on them once, and then shows itself at an address without them.
+// The query parameters of links to the page, besides `to`. The page acts on the first three
+// once, and then redirects to its address without them.
 const (
-	// AgainParameter asks for a new place instead of the one that the cookie has.
+	// AgainParameter asks for a new place. It replaces the one in the cookie, unless that may still be in the line.
 	AgainParameter = "again"
-	// TokenParameter hands a place over that was taken for the visitor: a token of the zone.
-	// Who has a place already keeps it, since it is the older one.
+	// TokenParameter hands over a place that was taken for the visitor: a token of the zone. A
+	// visitor who has a place already keeps that one, since it is older.
 	TokenParameter = "token"
-	// TicketParameter hands a ticket over, which then is in a cookie of its own: see package ticket.
+	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
-	// reloadedParameter is in the address that a browser without scripts loads the page at again: one that comes
-	// without the cookie then keeps none.
+	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
+	// then comes without the cookie keeps no cookies.
 	reloadedParameter = "reloaded"
-	// handover is how old such a place may be: a redirect on a slow network, with clocks that
-	// differ. A link that is posted leads nobody to the place of who posted it.
+	// handover is how old a place may be that is handed over: enough for a redirect on a slow network,
+	// with clocks that differ, and too short for others to use the place of a visitor who posts the link.
 	handover = time.Minute
 )
 
-// ticketPrefix is before the zone in the name of the ticket's cookie. It is longer than a zone's, and
-// so no other cookie's of the page.
+// ticketPrefix begins the name of the ticket's cookie; the zone follows. It differs from cookiePrefix
+// in a character before the zone, so no zone's name makes the two names equal.
 const ticketPrefix = "waitingroom_ticket-"
 
 // readTicket returns the visitor's invitation, "" for none.
@@ -305,15 +311,15 @@ func readTicket(c echo.Context, zoneID string) string {
 	return cookie.Value
 }
 
-// newSeat is that of a browser which has none.
+// newSeat returns the seat of a browser that has no cookie: a new clientId, and no token.
 func newSeat() seat {
 	id := make([]byte, clientBytes)
 	_, _ = rand.Read(id) // never fails
 	return seat{client: hex.EncodeToString(id)}
 }
 
-// reseat does what the parameters ask for. A link to it, which anybody can post, takes
-// nobody's place away.
+// reseat does what AgainParameter, TokenParameter and TicketParameter ask for. Anybody can post a link
+// with these, so none of them takes away a place that waits.
 func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	s := readCookie(c, zoneID)
 	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
@@ -339,7 +345,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	return c.Redirect(http.StatusSeeOther, "?"+q.Encode())
 }
 
-// waits reports whether the place may still stand: also where nobody can tell now.
+// waits reports whether the visitor of the seat may still be in the line. It says so, too, if the store cannot be asked.
 func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
 	if !s.waits() {
 		return false
@@ -351,8 +357,8 @@ func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
 	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
-// readCookie reads the zone's cookie; one that is not as the page wrote it counts as
-// none.
+// readCookie reads the place's cookie. A cookie that has another form than write gives it counts
+// as none.
 func readCookie(c echo.Context, zoneID string) (s seat) {
 	cookie, err := c.Cookie(cookiePrefix + zoneID)
 	if err != nil {
@@ -366,7 +372,7 @@ func readCookie(c echo.Context, zoneID string) (s seat) {
 	return seat{client: client, token: token, used: used}
 }
 
-// write sets the cookie, on the page's own path. The script writes it, too.
+// write sets the cookie, on the page's own path. page.js writes it in the same form.
 func (s seat) write(c echo.Context, zoneID string) {
 	value := s.client + "." + s.token
 	if s.used {

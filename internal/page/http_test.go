@@ -35,13 +35,13 @@ import (
 
 const zoneID = "SALE"
 
-// room is a page over real rooms on the embedded store, whose clock the test moves.
+// room is a page over real services on the embedded store, whose clock the test moves.
 type room struct {
 	*embedded.Store
 	t    *testing.T
 	now  time.Time
 	away error // what the store answers polls and joins instead
-	// told has answers say more, as a registry does.
+	// told adds to an answer what a registry adds.
 	told  func(*line.Answer)
 	wait  *wait.Service
 	entry *entry.Service
@@ -143,7 +143,7 @@ func (r *room) set(change func(*zone.Settings)) {
 	must(r.t, err)
 }
 
-// waits is how many are in the line.
+// waits returns how many are in the line.
 func (r *room) waits() int64 {
 	r.t.Helper()
 	stats, err := r.Stats(r.t.Context(), zoneID)
@@ -208,10 +208,10 @@ func shows(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...stri
 	}
 }
 
-// refresh is after how many seconds a browser without the script asks again.
+// refresh returns in how many seconds a browser without the script loads the page again.
 const refresh = `<noscript><meta http-equiv="refresh" content="`
 
-// TestWithoutCookies: who keeps none keeps no place, and is told so.
+// TestWithoutCookies: a browser that keeps no cookies keeps no place, and the page says so.
 func TestWithoutCookies(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -318,7 +318,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestHowLongAndWhy: the page tells a range, and why it moved; on hold it tells neither.
+// TestHowLongAndWhy: the page tells the range of the wait, and why it changed. On hold it tells neither.
 func TestHowLongAndWhy(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -337,7 +337,7 @@ func TestHowLongAndWhy(t *testing.T) {
 	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, none)
 }
 
-// TestAgain: whose place is gone joins again when asked, and not before.
+// TestAgain: a visitor whose place is gone joins again only on request.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -359,7 +359,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestALinkTakesNobodysPlace: whoever waits keeps the place, whatever link leads to the page.
+// TestALinkTakesNobodysPlace: a visitor who waits keeps the place, whatever link leads to the page.
 func TestALinkTakesNobodysPlace(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -375,7 +375,7 @@ func TestALinkTakesNobodysPlace(t *testing.T) {
 	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
 }
 
-// TestWhoComesBackAnotherDay has no place that was lost: the last one was used.
+// TestWhoComesBackAnotherDay: a visitor whose last place was used is not told that a place was lost.
 func TestWhoComesBackAnotherDay(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -403,7 +403,7 @@ func TestAgainAfterThePassWasUsed(t *testing.T) {
 	}
 }
 
-// invites is a shop whose tickets are names.
+// invites is a shop in which a ticket is the name of its visitor.
 type invites struct{}
 
 func (invites) Claims(token string) (jwt.MapClaims, error) {
@@ -418,7 +418,7 @@ func (invites) Check(context.Context, limiter.Question) (limiter.Answer, error) 
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
 
-// TestATicketHandedOver is kept beside the place, out of the address, and known to the script.
+// TestATicketHandedOver: a ticket that is handed over is kept in a cookie, taken out of the address, and given to the script.
 func TestATicketHandedOver(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -462,8 +462,8 @@ func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
 	return zone.Settings{}, line.ErrStoreUnavailable
 }
 
-// TestALinkWhileTheStoreIsAway: what it hands over is kept, and what it asks for is not done again when
-// the page is loaded once more, which may be when it is the visitor's turn.
+// TestALinkWhileTheStoreIsAway: the page keeps what the link hands over. It does what the link asks for once, and not
+// again when it is loaded once more, which may be when it is the visitor's turn.
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -508,7 +508,7 @@ func TestAPlaceHandedOver(t *testing.T) {
 	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
 }
 
-// TestATurnThatWasHandedOver: who closes the browser on the way to the shop, and comes back, has the turn still.
+// TestATurnThatWasHandedOver: a visitor who closes the browser on the way to the shop, and comes back, still has the turn.
 func TestATurnThatWasHandedOver(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -597,8 +597,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestLook: what an operator sets is on the page, as text and as an image alone, and what
-// did not come from an operator is not.
+// TestLook: what an operator sets is on the page, only as text and as an image. A logo or colour that
+// no operator can have set is not.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)

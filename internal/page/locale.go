@@ -22,11 +22,11 @@ var localeFiles embed.FS
 // other; other is always there.
 type Forms map[string]string
 
-// Reasons are sentences that say why the wait is another one than before, by the API's codes: see
-// line.Reason. On hold the page has a state of its own.
+// Reasons are sentences that say why the estimated wait has changed, by the API's codes: see
+// line.Reason. line.OnHold has none, since the page then shows the state paused.
 type Reasons map[string]string
 
-// Texts are the page's, in one language. The keys are those of the files in locales.
+// Texts are all texts of the page, in one language. The YAML keys are those of the files in locales.
 type Texts struct {
 	Name        string `yaml:"name" json:"-"`
 	InLine      string `yaml:"inLine" json:"inLine"`
@@ -88,7 +88,7 @@ type Texts struct {
 	Held          string `yaml:"held" json:"held"`
 	Ended         string `yaml:"ended" json:"ended"`
 	EndedText     string `yaml:"endedText" json:"endedText"`
-	// The check of a number that was drawn.
+	// The visitor's check of the number that the draw gave.
 	Check         string `yaml:"check" json:"-"`
 	CheckText     string `yaml:"checkText" json:"-"`
 	CheckNow      string `yaml:"checkNow" json:"-"`
@@ -107,8 +107,8 @@ type Texts struct {
 
 // locale is a language of the page.
 type locale struct {
-	// tag is the language, with the digits 0-9 whatever its own are: the script formats
-	// with the same tag.
+	// tag is the language, with the digits 0-9 even if the language has others. The script
+	// formats with the same tag.
 	tag     language.Tag
 	code    string // BCP 47, without the digits: for the lang attribute
 	rtl     bool
@@ -116,17 +116,17 @@ type locale struct {
 	printer *message.Printer
 }
 
-// locales are all languages; the first is taken where none fits.
+// locales are all languages of the page. The first is used if none fits.
 type locales struct {
 	all     []*locale
 	matcher language.Matcher
 }
 
-// fallbackCode is the language of those whose browser names none that there is.
+// fallbackCode is the language for a browser that names none of the page's languages.
 const fallbackCode = "en"
 
-// readLocales reads the files. They are part of the program, so an error is a
-// programmer's.
+// readLocales reads the files. They are part of the program, so an error is a mistake in the
+// program.
 func readLocales(files fs.FS) (*locales, error) {
 	names, err := fs.Glob(files, "locales/*.yaml")
 	if err != nil {
@@ -173,7 +173,7 @@ func readLocale(files fs.FS, name string) (*locale, error) {
 	return one, f.Close()
 }
 
-// choose returns the language that fits what a browser says in Accept-Language best.
+// choose returns the language that best fits what a browser says in Accept-Language.
 func (l *locales) choose(accept string) *locale {
 	tags, _, err := language.ParseAcceptLanguage(accept)
 	if err != nil {
@@ -183,7 +183,7 @@ func (l *locales) choose(accept string) *locale {
 	return l.all[i]
 }
 
-// dir is the HTML attribute: which way the language is written.
+// dir returns the HTML attribute dir: ltr or rtl.
 func (l *locale) dir() string {
 	if l.rtl {
 		return "rtl"
@@ -194,8 +194,8 @@ func (l *locale) dir() string {
 // number writes a number as the language does.
 func (l *locale) number(n float64) string { return l.printer.Sprint(number.Decimal(n)) }
 
-// at writes a time as it is on the clocks of a place. The script writes it as its visitor's
-// language and place have it.
+// at writes a time in the zone that t has. The script then writes it anew, in the visitor's own
+// time zone and language.
 func (l *locale) at(t time.Time) string { return t.Format("2006-01-02 15:04 (UTC-07:00)") }
 
 // formNames are CLDR's names of the plural forms.
@@ -203,12 +203,12 @@ var formNames = map[plural.Form]string{
 	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
 }
 
-// count writes so many of something: a whole number, or one and a half.
+// count writes a number with its noun, as "5 minutes" or "1.5 hours".
 func (l *locale) count(forms Forms, n float64) string {
 	return fill(l.form(forms, n), "n", l.number(n))
 }
 
-// form is the plural form that a number takes.
+// form returns the plural form that a number takes. n has at most one decimal.
 func (l *locale) form(forms Forms, n float64) string {
 	const million = 1_000_000
 	whole, digits, tenths := int64(n), 0, int(10*n)%10
@@ -223,8 +223,8 @@ func (l *locale) form(forms Forms, n float64) string {
 
 const day = 24 * time.Hour
 
-// duration writes a time: whole minutes, rounded up; hours from 90 minutes on, days from
-// two on, rounded. page.js does the same.
+// duration writes a length of time: whole minutes, rounded up; from 90 minutes on whole hours,
+// and from two days on whole days, both rounded. page.js does the same.
 func (l *locale) duration(d time.Duration) string {
 	const hoursFrom, daysFrom = 90 * time.Minute, 2 * day
 	switch {
@@ -239,7 +239,7 @@ func (l *locale) duration(d time.Duration) string {
 	}
 }
 
-// fill puts values into a text: name, value, ...
+// fill puts values into the places of a text. values are pairs: "n", "5" replaces each {n} by 5.
 func fill(text string, values ...string) string {
 	for i := 0; i+1 < len(values); i += 2 {
 		text = strings.ReplaceAll(text, "{"+values[i]+"}", values[i+1])

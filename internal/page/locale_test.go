@@ -77,7 +77,7 @@ func TestEveryLanguageIsWhole(t *testing.T) {
 	}
 }
 
-// TestScriptSaysTheSame: the server and the script write each time to wait alike, in every
+// TestScriptSaysTheSame: the server and the script write each length of a wait alike, in every
 // language.
 func TestScriptSaysTheSame(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestScriptSaysTheSame(t *testing.T) {
 	}
 }
 
-// TestARange: it is rounded outward, to steps that are longer the longer the wait, in one unit.
+// TestARange: a range is rounded outward. Both ends have one unit, and longer waits have longer steps.
 func TestARange(t *testing.T) {
 	t.Parallel()
 	l := allLocales(t)

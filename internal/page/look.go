@@ -19,12 +19,12 @@ type Look struct {
 	Message string
 }
 
-// leastContrast is what WCAG 2.2 wants of what is no text.
+// leastContrast is the contrast that WCAG 2.2 asks for where there is no text (1.4.11), as of a button's edge.
 const leastContrast = 3
 
-// lookOf is how a zone's page looks. Logo and colour are looked at again: what is in a
-// store may not be from an operator, and html/template takes them as they are. accept is the
-// browser's Accept-Language.
+// lookOf returns how a zone's page looks. Logo and colour are checked once more, because
+// html/template does not escape them, and what is in a store may not come from an operator.
+// accept is the browser's Accept-Language.
 func lookOf(s zone.Settings, accept string) Look {
 	look := Look{Title: s.PageTitle, Logo: template.URL(zone.LogoOf(s)), Message: serve.TextFor(s.Message, accept)}
 	if accent := zone.ColorOf(s); accent != "" {

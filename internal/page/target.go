@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// PassParameter is the query parameter that the pass arrives in. The gate takes it out
-// again before the site sees it.
+// PassParameter is the query parameter in which a site gets the pass. The gate takes it out
+// before the site sees it.
 const PassParameter = "waiting_room_pass"
 
-// target is where a visitor goes when it is its turn. to is what the browser asks for;
-// sites are the origins that the zone allows, such as https://shop.example, the first of
-// which is where paths lead. It returns "" where there is no site and no path of the
-// page's own origin.
+// target returns where a visitor goes when it is its turn. to is what the browser asks for.
+// sites are the origins that the zone allows, such as https://shop.example. A path leads to the
+// first of them, or without sites to the page's own origin.
 //
-// What is not allowed leads to the first site's front page. No `to` leads to another
-// origin: a path that browsers take for a host (//host, /\host), a name with a user, a
-// control character or another scheme are all refused by comparing what is left whole.
+// What is not allowed leads to the front page of the first site, and is "" without sites. No `to`
+// leads to another origin. A path that browsers take for a host (//host, /\host), a user before
+// the host, a space and a control character are refused. Scheme and host are compared whole.
 func target(to string, sites []string) string {
 	front := ""
 	if len(sites) > 0 {
@@ -27,7 +26,7 @@ func target(to string, sites []string) string {
 		return front
 	}
 	if u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") {
-		// Written anew, a path may have another beginning: /%2fevil.example/é.
+		// url.URL.String may write another beginning than to has: //evil.example for /%2fevil.example/é.
 		if path := u.String(); !strings.HasPrefix(path, "//") {
 			return strings.TrimSuffix(front, "/") + path
 		}
@@ -41,16 +40,16 @@ func target(to string, sites []string) string {
 	return front
 }
 
-// Leads reports whether the page leads to a path of its own origin.
+// Leads reports whether the page, without sites, would lead to the path on its own origin.
 func Leads(path string) bool { return target(path, nil) != "" }
 
-// withPass adds the pass to the target's query.
+// withPass adds the pass to the target's query. It returns "" without a target.
 func withPass(target, pass string) string {
 	u, err := url.Parse(target)
 	if err != nil || target == "" {
 		return ""
 	}
-	// The site's own query stays as it is written.
+	// url.Values would write the site's own query anew; a site may need it as it is.
 	if u.RawQuery != "" {
 		u.RawQuery += "&"
 	}

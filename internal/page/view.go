@@ -15,7 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
-// state is what the page shows; each has a heading and a text of the same name.
+// state is what the page shows. Texts.of returns its heading and its text.
 type state string
 
 const (
@@ -37,21 +37,21 @@ const (
 	ended     state = "ended"
 )
 
-// view is one page.
+// view is what the template needs for one page.
 type view struct {
 	status  int
 	State   state
 	Heading string
 	Text    string
-	// What stands there until the script goes on, "" for none: the place, the expected wait, the
-	// time until an event opens and how many are there.
+	// Place, Wait, Opens and There are the figures: the position, the expected wait, the time until
+	// an event opens, and how many wait for it. "" for none. The script replaces them as it polls.
 	Place, Wait, Opens, There string
-	// When says when the event opens, News is the operator's text about it; "" for none.
+	// When says at what time the event opens. News is the operator's text about it. "" for none.
 	When, News string
 	// Seated: the visitor has a place.
 	Seated bool
-	// RefreshSeconds is when a browser without scripts is to load the page again; 0 for
-	// never.
+	// RefreshSeconds is in how many seconds a browser without scripts loads the page again; 0
+	// for never.
 	RefreshSeconds int64
 	Again          string // the address that joins again
 	Reloaded       string // the address that such a browser is to load, "" for the same
@@ -66,27 +66,27 @@ type view struct {
 	JS               template.JS
 }
 
-// data is what the script begins with.
+// data is what the page hands to its script, as JSON.
 type data struct {
 	Zone   string `json:"zone"`
 	Lang   string `json:"lang"`
 	State  state  `json:"state"`
 	Target string `json:"target"`
-	// PassParameter is the query parameter of the target that the pass goes into.
+	// PassParameter is the name of the target's query parameter that takes the pass.
 	PassParameter string `json:"passParameter"`
 	// Notice is the number of the message that is shown; see zone.Settings.Notice.
 	Notice int64 `json:"notice"`
-	// Reload: the page does not know where it leads. When it is the visitor's turn, it is
-	// loaded again.
+	// Reload says that the page does not know yet where it leads. So it is loaded again when it
+	// is the visitor's turn.
 	Reload bool `json:"reload,omitempty"`
-	// PollAfter is in how many milliseconds the room is to be asked first.
+	// PollAfter is in how many milliseconds the script polls for the first time.
 	PollAfter int64 `json:"pollAfter"`
 	Position  int64 `json:"position"`
 	Estimate  int64 `json:"estimate"`
-	// Range is what the wait lies in, nil where that is not known.
+	// Range is the range in which the wait lies, nil if it is not known. Estimate is in milliseconds.
 	Range *interval `json:"range,omitempty"`
-	// Event is what is known of the zone's event, Arrived when the place was taken, in Unix
-	// microseconds; nil and 0 for none.
+	// Event is the zone's event, nil for none. Arrived is when the place was taken, in Unix
+	// microseconds; 0 for no event.
 	Event   *happening `json:"event,omitempty"`
 	Arrived int64      `json:"arrived,omitempty"`
 	// Ticket is the visitor's invitation, "" for none.
@@ -95,7 +95,7 @@ type data struct {
 	Texts  *Texts `json:"texts"`
 }
 
-// refuse chooses what is shown for an error, and when the page is loaded again.
+// refuse chooses the state and the status for an error, and when the page is loaded again.
 func (v *view) refuse(err error, accept string) {
 	const soon, later = 5, 30
 	var refused *guard.RefusedError
@@ -126,10 +126,10 @@ func (v *view) refuse(err error, accept string) {
 	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
 }
 
-// Figures reports whether there are any.
+// Figures reports whether the page has at least one figure.
 func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens != "" || v.There != "" }
 
-// Scripted reports whether the script goes on.
+// Scripted reports whether the page has its script: only a page that is to be loaded again does.
 func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 
 // of returns the heading and the text of a state.

@@ -14,8 +14,8 @@ func (s silent) Header() http.Header         { return s.header }
 func (s silent) Write(b []byte) (int, error) { return len(b), nil }
 func (s silent) WriteHeader(int)             {}
 
-// BenchmarkSession is what each request of those inside costs, with the listener's own part
-// left out; BenchmarkBareEcho is what to compare it with.
+// BenchmarkSession measures a request of a visitor inside, without the listener's own part. Compare
+// it with BenchmarkBareEcho.
 func BenchmarkSession(b *testing.B) {
 	r := newRoom(b, 600)
 	req := httptest.NewRequest(http.MethodGet, "/site/SHOP", http.NoBody)

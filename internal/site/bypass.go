@@ -24,8 +24,8 @@ func bypasses(s zone.Settings, q *request) bool {
 	return ok && slices.ContainsFunc(s.BypassPaths, func(pattern string) bool { return matches(pattern, path) })
 }
 
-// plainPath returns the path of a URI, decoded. It is not ok for one that the site may take
-// for another than it looks: /assets/..;/checkout is no asset.
+// plainPath returns the path of a URI, decoded. ok is false for a path that the site may read
+// as another one: /assets/..;/checkout may be /checkout there.
 func plainPath(uri string) (decoded string, ok bool) {
 	raw, _, _ := strings.Cut(uri, "?")
 	lower := strings.ToLower(raw)
@@ -40,7 +40,7 @@ func plainPath(uri string) (decoded string, ok bool) {
 	return decoded, clean == decoded || clean+"/" == decoded
 }
 
-// matches reports whether the text is what the pattern says, in which each * is any text.
+// matches reports whether the whole text matches the pattern. Each * stands for any text, also none.
 func matches(pattern, text string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	text, ok := strings.CutPrefix(text, first)

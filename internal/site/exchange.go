@@ -14,18 +14,18 @@ import (
 	"github.com/openqueue/waitingroom/internal/pass"
 )
 
-// PassesPolicy is the policy that counts how often a pass was exchanged: once. Without it,
-// each server knows of the last seconds alone.
+// PassesPolicy is the policy that lets a pass be exchanged once. Without it, each server knows
+// only of its own exchanges of the last 30 s.
 const PassesPolicy = "site-passes"
 
-// tiers are how long a pass can be good, and so is remembered.
+// tiers are the tiers of PassesPolicy besides the default, and for how long each remembers a pass.
 var tiers = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour}
 
-// shortest is the default tier: twice the usual life of a pass.
+// shortest is for how long the default tier remembers a pass: twice the usual life of a pass.
 const shortest = 10 * time.Minute
 
-// Policies returns the gate's policy as it is made when absent. A log of one is exact: no pass
-// is good again before it has expired.
+// Policies returns PassesPolicy as it is made when absent. A sliding log is exact, so no pass can
+// be exchanged again before it has expired.
 func Policies() []limit.Policy {
 	once := func(d time.Duration) []limit.Rule {
 		return []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 1, WindowSeconds: int64(d / time.Second)}}
@@ -37,7 +37,8 @@ func Policies() []limit.Policy {
 	return []limit.Policy{p}
 }
 
-// tierOf is that of the pass's whole life, so that it is always the same one.
+// tierOf returns the tier that remembers a pass for its whole life, not for what is left of it. So all
+// exchanges of one pass are counted in one tier.
 func tierOf(g pass.Grant) string {
 	switch life := time.Duration(g.ExpiresAtMillis-g.AdmittedAtMillis) * time.Millisecond; {
 	case life < shortest:
@@ -49,14 +50,14 @@ func tierOf(g pass.Grant) string {
 	}
 }
 
-// first reports whether nobody has exchanged the pass before, on any server; or the same
-// browser did a moment ago on this one, and may not have got the answer. What the store does
-// not count in time, this server counts by itself.
+// first reports whether this exchange of the pass may be made: nobody has exchanged it before on
+// any server, or the same browser did less than repeatable ago on this server, and may not have
+// got the answer. If the store does not answer in time, this server's own count decides.
 func (s *Service) first(ctx context.Context, g pass.Grant, browser [sha256.Size]byte, now time.Time) (bool, error) {
 	a, err := s.limits.Check(ctx, limiter.Question{Policy: PassesPolicy, Once: true, Key: "pass:" + g.Admission.String(), Tier: tierOf(g)})
 	fresh := a.Allowed
 	if err != nil {
-		// A store that is slow costs nobody the turn, no more than one that is away.
+		// A slow store must not cost the visitor the turn, nor must one that is away.
 		if fresh = errors.Is(err, limiter.ErrPolicyUnknown) || ctx.Err() != nil; !fresh {
 			return false, err
 		}
@@ -65,18 +66,18 @@ func (s *Service) first(ctx context.Context, g pass.Grant, browser [sha256.Size]
 }
 
 const (
-	// repeatable is how long an exchange can be repeated by the same browser: while the gate
-	// is slow, deploy/site/nginx.conf has it come again every 5 s.
+	// repeatable is for how long the same browser can repeat an exchange. While the gate is slow,
+	// deploy/site/nginx.conf makes the browser come again every 5 s.
 	repeatable = 30 * time.Second
-	// mostRepeats is how often it can be repeated: more often than a gateway and its browser do
-	// in that time. Without a bound, one link would let in all browsers behind one address that
-	// call themselves alike.
+	// mostRepeats is how often the browser can repeat it: more often than a gateway and a browser
+	// do in that time. Without a bound, one link would let in all browsers behind one address that
+	// have the same User-Agent.
 	mostRepeats = 10
-	// maxRecent bounds how many exchanges are remembered for that.
+	// maxRecent bounds how many exchanges a server remembers for repeats.
 	maxRecent = 20_000
 )
 
-// recent remembers the exchanges of the last seconds.
+// recent remembers this server's exchanges of the last seconds: for repeatable to twice that.
 type recent struct {
 	mu      sync.Mutex
 	all     map[uuid.UUID]exchange
@@ -89,8 +90,8 @@ type exchange struct {
 	repeats int
 }
 
-// repeats reports whether this exchange may be made. fresh says that it is the first as far
-// as others know.
+// repeats reports whether this exchange may be made. fresh says that PassesPolicy has counted no
+// earlier exchange of the pass, or could not be asked.
 func (r *recent) repeats(id uuid.UUID, browser [sha256.Size]byte, now time.Time, fresh bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 )
 
-// Values of header fields, shared by all answers. They are full, so that an append by a
+// Values of header fields, shared by all answers. Their capacity is their length, so an append by a
 // middleware copies them.
 var (
 	problemType = []string{ratelimit.ContentType}
@@ -23,7 +23,7 @@ type HTTP struct{ service *Service }
 // NewHTTP returns the handler.
 func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 
-// Ask is any method of /site/:zoneId, and of whatever is below it. It does not read the body.
+// Ask answers any method of /site/:zoneId and of all paths below it. It does not read the body.
 func (h *HTTP) Ask(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
 	q, err := readRequest(r)
@@ -37,10 +37,10 @@ func (h *HTTP) Ask(c echo.Context) error {
 	v := h.service.ask(r.Context(), zoneID, &q, c)
 	res := c.Response()
 	header := res.Header()
-	// A gateway that caches answers without being told how long, as nginx does with
-	// proxy_cache_valid, would let in everybody who asks for the same page. Envoy caches none, and hands on to the
-	// visitor what it gets: with a session, which no cache before it may keep, and without, where caches keep what the
-	// shop allows.
+	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in
+	// everybody who asks for the same page. Envoy caches nothing, but adds the header to the shop's answer. No cache before
+	// Envoy may keep one with a session. One without a session stays without the header, as caches may keep what the shop
+	// allows.
 	switch {
 	case v.session != "":
 		header[echo.HeaderCacheControl] = private

@@ -27,7 +27,7 @@ func (r *room) server(roomURL string) http.Handler {
 	return e
 }
 
-// BenchmarkBareEcho is the least that an answer of echo costs.
+// BenchmarkBareEcho measures the least that an answer of echo costs.
 func BenchmarkBareEcho(b *testing.B) {
 	e := echo.New()
 	e.GET("/site/:zoneId", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })

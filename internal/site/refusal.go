@@ -2,10 +2,10 @@ package site
 
 import "github.com/openqueue/waitingroom/internal/limits/ratelimit"
 
-// ProblemHeader has the document of a refusal for nginx, which drops bodies.
+// ProblemHeader has the problem document of a refusal, for nginx, which drops the body.
 const ProblemHeader = "X-Waiting-Room-Problem"
 
-// The problem of one who is no browser that opens a page, as internal/serve/problem lists it.
+// The problem that a request gets which is not a browser opening a page. internal/serve/problem lists it.
 const (
 	// Code is what a program compares. It never changes its meaning.
 	Code   = "admission_required"
@@ -13,8 +13,8 @@ const (
 	Detail = "Join at the address in join, and send the pass as X-Waiting-Room-Pass."
 )
 
-// appendRefusal appends the document. Names of zones need no escaping, and an address of the
-// settings has been checked.
+// appendRefusal appends the problem document. It escapes nothing: names of zones need no escaping,
+// and the address of the room was checked when the settings were read.
 func (s *Service) appendRefusal(b []byte, zoneID string) []byte {
 	b = append(b, `{"type":"`+ratelimit.TypeBase+Code+`","title":"`+Title+`","status":429,"detail":"`+Detail+`","code":"`+Code+`","zoneId":"`...)
 	b = append(append(b, zoneID...), `","join":"`...)

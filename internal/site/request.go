@@ -9,23 +9,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// prefix is what the paths of the listener begin with, before the zone.
+// prefix begins the paths of the listener; the zone follows.
 const prefix = "/site/"
 
-// request is a visitor's, as the gateway tells of it.
+// request is the visitor's request, as the gateway describes it.
 type request struct {
-	// nginx: the answer is to be such that auth_request understands it.
+	// nginx says that auth_request must understand the answer.
 	nginx bool
-	// below: the visitor's path stands behind the zone, as Envoy asks.
+	// below says that the visitor's path follows the zone in the path, as Envoy has it.
 	below bool
 	// method, uri and host are the visitor's; uri is path and query as they were written.
 	method, uri, host string
-	// secure: the visitor came by TLS.
+	// secure says that the visitor came by TLS.
 	secure bool
 	header http.Header
 }
 
-// field is Header.Get for a name in its canonical form, which then is not looked for one.
+// field is Header.Get for a name that is in its canonical form already, which saves the conversion.
 func field(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]
@@ -33,7 +33,7 @@ func field(h http.Header, name string) string {
 	return ""
 }
 
-// readRequest returns a *serve.FieldError where it cannot tell what the visitor asked for.
+// readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
 	q := request{method: r.Method, host: r.Host, header: h}
@@ -55,7 +55,7 @@ func readRequest(r *http.Request) (request, error) {
 	default:
 		return q, &serve.FieldError{Field: "X-Original-URI or X-Forwarded-Uri", Reason: "is missing: the gateway must say what the visitor asks for"}
 	}
-	// Of a WebSocket, Traefik says wss.
+	// Traefik says wss for a WebSocket.
 	scheme := field(h, proto)
 	q.secure = scheme == "https" || scheme == "wss"
 	if !strings.HasPrefix(q.uri, "/") {
@@ -64,7 +64,7 @@ func readRequest(r *http.Request) (request, error) {
 	return q, nil
 }
 
-// take sets what a gateway tells of.
+// take sets the visitor's method and host, if the gateway says them.
 func (q *request) take(method, host string) {
 	if method != "" {
 		q.method = method
@@ -77,8 +77,8 @@ func (q *request) take(method, host string) {
 // reads reports whether the visitor's method only reads.
 func (q *request) reads() bool { return q.method == http.MethodGet || q.method == http.MethodHead }
 
-// navigates reports whether a browser opens a page: by what browsers say of themselves, else, as those do that are
-// older or have no TLS, by what is accepted.
+// navigates reports whether a browser opens a page. Sec-Fetch-Mode decides. Browsers that are older or came without TLS
+// do not send it: for them it is the header Accept.
 func (q *request) navigates() bool {
 	if mode := q.header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode == "navigate" && !q.framed()
@@ -87,33 +87,32 @@ func (q *request) navigates() bool {
 	return (q.reads() || q.method == http.MethodPost && own) && strings.Contains(q.header.Get("Accept"), "text/html")
 }
 
-// from returns the page of the site that the request was sent from, if the browser says so: a webhook has none.
+// from returns the page of the same site that sent the request, by Referer. ok is false if there is none, as for a webhook.
 func (q *request) from() (page *url.URL, ok bool) {
 	page, err := url.Parse(q.header.Get("Referer"))
 	return page, err == nil && page.Host == q.host && page.Path != ""
 }
 
-// framed reports whether a page of another site has it in a frame, where no cookie of ours is
-// kept: each reader of that page would be one more in line. What the site's service worker fetches
-// for one who follows a link of another site is empty.
+// framed reports whether a page of another site loads this one in a frame. No cookie of ours is kept
+// there, so each load would take one more place. The destination "empty" is no frame: with it the site's
+// service worker fetches the page for a visitor who follows a link of another site.
 func (q *request) framed() bool {
 	dest := q.header.Get("Sec-Fetch-Dest")
 	return dest != "" && dest != "document" && dest != "empty" && q.header.Get("Sec-Fetch-Site") == "cross-site"
 }
 
-// prefetches reports whether a browser only fetches in advance what its visitor may open.
+// prefetches reports whether a browser fetches in advance a page that its visitor may open later.
 func (q *request) prefetches() bool {
 	return strings.Contains(q.header.Get("Sec-Purpose"), "prefetch")
 }
 
-// preflight reports whether a browser asks, for a page of another site, whether it may ask:
-// such a request never has a cookie.
+// preflight reports whether the request is a CORS preflight, which never has a cookie.
 func (q *request) preflight() bool {
 	return q.method == http.MethodOptions && q.header.Get("Access-Control-Request-Method") != ""
 }
 
-// takeOut takes a parameter out of the query, and returns it; what else stands there stays as
-// it was written. Without it, it returns "".
+// takeOut takes a parameter out of the query, and returns its value as it is written; "" if it is not
+// there. All other parameters stay as they are written.
 func (q *request) takeOut(parameter string) (taken string) {
 	path, query, ok := strings.Cut(q.uri, "?")
 	if !ok || !strings.Contains(query, parameter) {
@@ -137,8 +136,8 @@ func (q *request) takeOut(parameter string) (taken string) {
 	return taken
 }
 
-// here is the address of the visitor's request on its own site. It is never that of another
-// site, as //host would be.
+// here returns the path and query of the visitor's request. They never lead to another site, as
+// //host would.
 func (q *request) here() string { return local(q.uri) }
 
 func local(uri string) string {
@@ -148,12 +147,12 @@ func local(uri string) string {
 	return uri
 }
 
-// maxTarget bounds where the waiting page is told to lead, in bytes: gateways take answers
+// maxTarget bounds the address to which the waiting page leads, in bytes: gateways accept answers
 // whose header has a few kilobytes.
 const maxTarget = 2048
 
-// target is where the visitor is to go after the wait: an address if the page is on a site
-// of its own, else a path. What a form has sent cannot be sent again after a wait: its
+// target returns where the visitor goes after the wait: a whole address if elsewhere, which says that the
+// waiting page is on a site of its own, else a path. A form cannot be sent again after a wait, so its
 // visitor goes back to the page with the form.
 func (q *request) target(elsewhere bool) string {
 	uri := q.uri
@@ -167,12 +166,12 @@ func (q *request) target(elsewhere bool) string {
 	if len(uri) > maxTarget {
 		uri, _, _ = strings.Cut(uri, "?")
 	}
-	// Where the page does not lead, its visitor would wait for nothing.
+	// If the page refused to lead there, the visitor would not get what the wait was for.
 	if len(uri) > maxTarget || !page.Leads(uri) {
 		uri = "/"
 	}
-	// A name that no site can have leads to the zone's first site. A longer one would make an
-	// answer that gateways cannot read, and some let everybody go on then.
+	// A host that is longer than any site's leads to the zone's first site. It would make an answer
+	// that gateways cannot read, and some gateways then let everybody go on.
 	const maxHost = 260
 	if !elsewhere || len(q.host) > maxHost {
 		return uri

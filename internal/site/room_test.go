@@ -33,14 +33,14 @@ const (
 	roomURL = "https://queue.shop.example"
 )
 
-// excused are described, and cannot be got here.
+// excused are answers of the description that these tests cannot get.
 var excused = map[string]string{
 	"GET /site/{zoneId} 503 store_unavailable":        "queue-server's TestOtherSecretsAtTheGate gets it",
 	"GET /site/{zoneId}/{path} 503 store_unavailable": "so, too",
 	"GET /site/{zoneId}/{path} 400 invalid_request":   "for a name that the description does not know; held by TestQuestionsThatAreWrong",
 }
 
-// TestMain wants the tests to have got every answer that is described.
+// TestMain fails if the tests did not get every answer of the API's description.
 func TestMain(m *testing.M) {
 	status := openapitest.Site.Main(m, excused, "/site/{zoneId}", "/site/{zoneId}/{path}")
 	if err := goleak.Find(); status == 0 && err != nil {
@@ -57,17 +57,17 @@ type room struct {
 	mu     sync.Mutex
 	now    time.Time
 	away   error // what the store answers instead
-	hangs  bool  // it answers only when its caller has gone
-	slow   bool  // the limits do
+	hangs  bool  // the store answers only when its caller has gone
+	slow   bool  // the limits answer only when their caller has gone
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
 	passes *pass.Signer
 	wait   *wait.Service
 	limits *limiter.Limiter
-	// counters are what the limits of all servers have counted.
+	// counters are the counts of limits that all servers share.
 	counters *local.Counters
-	// http is bare with each answer checked.
+	// http is bare, with each answer checked against the API's description.
 	http, bare http.Handler
 }
 
@@ -106,7 +106,7 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	return r
 }
 
-// sign has the servers that are made from now on sign with a secret, as others do or did with the others.
+// sign sets the secrets of the servers that are made from now on. They count under secret. They look under others, too.
 func (r *room) sign(secret string, others ...[]byte) {
 	r.limits = limiter.New(limiter.Dependencies{
 		Store: counted{r.counters, r}, Local: r.counters, Now: r.clock, Secret: []byte(secret), Others: others,
@@ -144,7 +144,7 @@ func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	return r.Store.Zone(ctx, zoneID)
 }
 
-// counted are the limits that all servers share.
+// counted returns limits over the counts that all servers share.
 type counted struct {
 	*local.Counters
 	*room
@@ -161,7 +161,7 @@ func (c counted) Allow(ctx context.Context, r limit.Request) (limit.Verdict, err
 	return c.Counters.Allow(ctx, r)
 }
 
-// meter counts for the room what wait is asked: its Join is not the store's.
+// meter is the room as the meter of package wait, whose Join is not the store's.
 type meter struct{ *room }
 
 func (meter) Join(string, string) {}
@@ -202,7 +202,7 @@ func (r *room) set(change func(*zone.Settings)) {
 	r.forward(2 * time.Second) // what State remembers is older now
 }
 
-// pass is one of an admission now.
+// pass returns the pass of an admission at this moment.
 func (r *room) pass(zone string, life time.Duration) string {
 	r.t.Helper()
 	now := r.clock().UnixMilli()
@@ -211,21 +211,21 @@ func (r *room) pass(zone string, life time.Duration) string {
 	return p
 }
 
-// session is one that begins now.
+// session returns a session that begins now.
 func (r *room) session(zone string, length time.Duration) string {
 	now := r.clock()
 	return r.keys.SignSession(zone, token.Session{Admission: [16]byte{1}, Begun: now, Issued: now, Length: length})
 }
 
-// gatewayNames are the four ways to ask.
+// gatewayNames are the four gateways, each of which asks in its own way.
 var gatewayNames = []string{"nginx", "traefik", "caddy", "envoy"}
 
-// ask is a visitor's request, as a gateway tells of it. header is name, value, name, value.
+// ask asks about a visitor's request as the gateway does. header is name, value, name, value.
 func (r *room) ask(gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	h := r.http
 	if path, _, _ := strings.Cut(uri, "?"); gateway == "envoy" && (strings.Count(path, "/") > 1 || path == "/") {
-		h = r.bare // a path of OpenAPI has neither slashes in it nor nothing
+		h = r.bare // a parameter in a path of OpenAPI is neither empty nor has slashes
 	}
 	return r.askAt(h, gateway, method, uri, header...)
 }
@@ -255,14 +255,14 @@ func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...stri
 	return w
 }
 
-// opens are the headers of a browser that opens a page.
+// opens are the headers that a browser sends when it opens a page.
 var opens = []string{"Sec-Fetch-Mode", "navigate"}
 
 func with(header []string, more ...string) []string {
 	return append(append([]string{}, header...), more...)
 }
 
-// cookie is what a browser sends after an answer.
+// cookie returns the cookie that a browser sends after this answer.
 func cookie(w *httptest.ResponseRecorder) string {
 	set, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
 	return set

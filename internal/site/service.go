@@ -19,50 +19,50 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TicketParameter has a ticket, in links to the site: see package ticket.
+// TicketParameter is the query parameter of a ticket in links to the site: see package ticket.
 const TicketParameter = "waiting_room_ticket"
 
-// AppHeader has a pass, for apps whose Authorization is another service's.
+// AppHeader is the header of a pass, for apps that need Authorization for another service.
 const AppHeader = "X-Waiting-Room-Pass"
 
-// warnEvery is how often the log may say that a zone is not there.
+// warnEvery is the least time between two warnings of a zone that does not exist.
 const warnEvery = 10 * time.Minute
 
-// Zones knows how a zone is set.
+// Zones knows the settings of zones.
 type Zones interface {
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 }
 
-// Limits count how often a pass was exchanged. *limiter.Limiter does.
+// Limits counts how often a pass was exchanged. *limiter.Limiter implements it.
 type Limits interface {
 	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
 }
 
-// Meter counts what becomes of requests. A zoneID may be invented.
+// Meter counts the outcomes of requests. A zoneID may be one that does not exist.
 type Meter interface {
 	// Site counts one request by its outcome, one of Outcomes.
 	Site(zoneID, outcome string)
-	// SessionBegun counts a visitor who was let in by a browser.
+	// SessionBegun counts a visitor who got a session in a browser.
 	SessionBegun(zoneID string)
 }
 
 // Outcomes of a request.
 const (
 	outSession     = "session"      // has a session
-	outRenewed     = "renewed"      // has one, and got a new one
-	outExchanged   = "exchanged"    // got one for a pass
+	outRenewed     = "renewed"      // has a session, and got a renewed one
+	outExchanged   = "exchanged"    // got a session for a pass
 	outPass        = "pass"         // an app showed a pass
-	outAdmitted    = "admitted"     // joined and was let in within the answer
+	outAdmitted    = "admitted"     // joined, and was admitted with the same answer
 	outOpen        = "open"         // the zone lets everybody through
 	outBypassed    = "bypassed"     // is never queued
-	outZoneUnknown = "zone_unknown" // let through
+	outZoneUnknown = "zone_unknown" // the zone does not exist, so the request goes on
 	outWait        = "sent_to_wait" // a browser was sent to the waiting page
-	outPassRefused = "pass_refused" // so, too, and its pass was no good
-	outRefused     = "refused"      // anything else was told to join
-	outUnreadable  = "unreadable"   // the gateway does not say what is asked for
+	outPassRefused = "pass_refused" // a browser was sent to the waiting page, because its pass is not good
+	outRefused     = "refused"      // anything but a browser was told to join
+	outUnreadable  = "unreadable"   // the gateway does not say what the visitor asks for
 )
 
-// Outcomes are all of them.
+// Outcomes are all outcomes of a request.
 var Outcomes = []string{
 	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
 	outUnreadable,
@@ -76,8 +76,8 @@ type Dependencies struct {
 	Passes *pass.Signer
 	Limits Limits
 	Meter  Meter
-	// RoomURL is where visitors reach the public listener: https://queue.shop.example. Empty
-	// where the gateway leads /wait/ and /traffic/ of the site itself there.
+	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
+	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
 	// Now defaults to time.Now.
 	Now func() time.Time
@@ -115,27 +115,27 @@ func New(d Dependencies) *Service {
 	return s
 }
 
-// verdict is what becomes of a request.
+// verdict is the decision about a request.
 type verdict struct {
 	outcome string
-	// location is where the browser is led; "" where the request goes on or is refused.
+	// location is where the browser is led; "" if the request goes on or is refused.
 	location string
 	refused  bool
-	// session is one to hand out, "" for none, and length how long it is good. An app gets it
-	// in a header.
+	// session is the session to hand out, "" for none. length is how long it is good. app says that
+	// it goes into a header, not into a cookie.
 	session string
 	length  time.Duration
 	app     bool
 }
 
-// origin finds the address that a visitor comes from. Who is inside is not asked for it.
+// origin finds the address that a visitor comes from. A request that goes on by its session is spared that.
 type origin interface{ RealIP() string }
 
-// within bounds what an answer waits for the store, in all: far below what the gateways of
-// deploy/site wait, one of which lets nobody go on then, not even those inside.
+// within bounds how long an answer waits for the store, in all. It is far less than the gateways
+// of deploy/site wait for an answer: one of these lets nobody go on without it, not even visitors inside.
 const within = 400 * time.Millisecond
 
-// ask decides. The zone's name is well-formed.
+// ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now := s.now()
 	held, inside := s.find(zoneID, q, now)
@@ -145,7 +145,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 	}
 	v := verdict{outcome: outSession}
 	if shown != "" || !inside || held.HalfOver(now) {
-		// Most requests end above, and are spared the timer.
+		// Most requests do not come here, and so do without the timer.
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		if inside && shown == "" {
@@ -161,7 +161,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 	return v
 }
 
-// decide decides about one who shows a pass or has no session.
+// decide decides about a request that shows a pass or has no session.
 func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, inside bool, now time.Time) verdict {
 	settings, err := s.zones.Zone(ctx, zoneID)
 	switch {
@@ -182,7 +182,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 		return v
 	}
 	switch {
-	case q.prefetches(): // nobody is there yet who could take a place
+	case q.prefetches(): // the visitor has not opened the page yet, and must not take a place
 		return verdict{outcome: outRefused, refused: true}
 	case q.navigates():
 		return s.admit(ctx, settings, q, from.RealIP(), now)
@@ -192,21 +192,21 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	return verdict{outcome: outRefused, refused: true}
 }
 
-// openTo reports whether the zone lets everybody through. While people gather for an event it lets nobody through, and
-// by invitation those alone who show a ticket.
+// openTo reports whether the zone lets everybody through now. It does not while people gather for an event, nor by
+// invitation.
 func openTo(settings zone.Settings, now time.Time) bool {
 	return settings.Mode == zone.ModeOpen && settings.InvitationAt(now) == "" && !settings.Gate().Holds(now.UnixMilli())
 }
 
-// maxSession is the longest that renewals make of a session, from its beginning: one that was begun on
-// a quiet day is no ticket for next week's sale.
+// maxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
+// quiet day does not last until next week's sale.
 const maxSession = 12 * time.Hour
 
-// renew lets one in whose session is half over, and renews it where the zone has it so.
+// renew lets a visitor in whose session is half over, and renews the session if the zone's settings say so.
 func (s *Service) renew(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
 	settings, err := s.zones.Zone(ctx, zoneID)
 	left := held.Begun.Add(maxSession).Sub(now)
-	// What is never queued may lie in caches, which must not keep a session.
+	// Caches may keep what is never queued, and must not keep a session with it.
 	if err != nil || settings.SessionRenewal != zone.RenewalUse || left < time.Second || bypasses(settings, q) {
 		return verdict{outcome: outSession}
 	}
@@ -216,13 +216,13 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, held tok
 	}
 }
 
-// begin makes the session of an admission.
+// begin returns a new session for an admission, and how long it is good.
 func (s *Service) begin(settings zone.Settings, g pass.Grant, now time.Time) (text string, length time.Duration) {
 	length = settings.Session()
 	return s.keys.SignSession(settings.ZoneID, token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: length}), length
 }
 
-// grant returns what a pass of the zone grants.
+// grant returns what a pass grants, and whether it is a good pass of the zone.
 func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) {
 	g, err := s.passes.Verify(shown, now)
 	return g, err == nil && g.ZoneID == zoneID
@@ -241,14 +241,14 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 			return verdict{outcome: outExchanged, location: q.here(), session: text, length: length}
 		}
 	}
-	if inside { // somebody came back to the address with the pass
+	if inside { // a visitor with a session came back to the address with the pass
 		return verdict{outcome: outSession, location: q.here()}
 	}
-	// The page must not lead here with the same pass again.
+	// Without a new place, the page would lead here with the same pass again.
 	return verdict{outcome: outPassRefused, location: s.page(settings.ZoneID, q) + "&" + page.AgainParameter + "=1"}
 }
 
-// app lets an app in that shows a pass in a header.
+// app lets an app in that shows a good pass in a header. ok is false for any other request.
 func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdict, bool) {
 	shown := q.header.Get(AppHeader)
 	if scheme, bearer, _ := strings.Cut(q.header.Get("Authorization"), " "); shown == "" && strings.EqualFold(scheme, "Bearer") {
@@ -265,15 +265,15 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 	return verdict{outcome: outPass, session: text, length: length, app: true}, true
 }
 
-// admit lets a browser in where there is room, and sends it to the waiting page where not.
+// admit lets a browser in if there is room, and else sends it to the waiting page.
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
 	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
 	open := openTo(settings, now)
 	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" {
 		return toPage()
 	}
-	// At most a second old, which spares the store the joins of a crowd. Some may have left the line without a word: where
-	// one who comes now need not wait, they are in nobody's way.
+	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
+	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
 	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && state.EstimatedWait > 0 && !open {
 		return toPage()
 	}
@@ -292,12 +292,12 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 		v.location += "&" + page.TokenParameter + "=" + a.Token // needs no escaping
 		return v
 	}
-	return toPage() // it says why: the line is full, the store is away, too many come from there
+	return toPage() // the page says why: the line is full, the store is away, or too many join from this address
 }
 
-// page is the address of the waiting page, with the ticket of one who came with it.
+// page returns the address of the waiting page. A ticket in the visitor's query goes along.
 func (s *Service) page(zoneID string, q *request) string {
-	const most = 2_048 // gateways take answers whose header has a few kilobytes
+	const most = 2_048 // bytes of a ticket; see maxTarget
 	ticket := q.takeOut(TicketParameter)
 	address := s.roomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.roomURL != ""))
 	if ticket != "" && len(ticket) <= most {
@@ -306,7 +306,7 @@ func (s *Service) page(zoneID string, q *request) string {
 	return address
 }
 
-// warn says that the gateway asks for a zone that there is not.
+// warn logs that the gateway asks about a zone that does not exist, once in warnEvery.
 func (s *Service) warn(zoneID string, now time.Time) {
 	last := s.warned.Load()
 	if now.Unix()-last >= int64(warnEvery/time.Second) && s.warned.CompareAndSwap(last, now.Unix()) {

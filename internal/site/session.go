@@ -9,18 +9,18 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// SessionHeader has a session without a cookie, for apps: in the answer to one that shows a
-// pass, and from then on in its requests.
+// SessionHeader is the header of a session, for apps without cookies. It is in the answer to an app
+// that shows a pass, and from then on in the app's requests.
 const SessionHeader = "X-Waiting-Room-Session"
 
-// What the cookie's name begins with, before the zone. Browsers take one with __Host- from
-// the site itself alone, by TLS, and for all its paths. The waiting page's begins otherwise.
+// The beginning of the cookie's name; the zone follows. Browsers accept a name with __Host- only
+// from the site itself, by TLS, and for all its paths. The waiting page's cookies begin otherwise.
 const (
 	secureCookie = "__Host-waitingroom-"
 	plainCookie  = "waitingroom_session-"
 )
 
-// find returns the session that the request has, if that is good.
+// find returns the first good session that the request has, in a cookie or in SessionHeader.
 func (s *Service) find(zoneID string, q *request, now time.Time) (token.Session, bool) {
 	name := plainCookie
 	if q.secure {

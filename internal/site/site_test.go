@@ -22,7 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// led is where an answer leads a browser, whatever the gateway; "" where it does not.
+// led returns where an answer leads a browser, whatever the gateway; "" if nowhere.
 func led(t *testing.T, gateway string, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	to := w.Header().Get("Location")
@@ -36,8 +36,8 @@ func led(t *testing.T, gateway string, w *httptest.ResponseRecorder) string {
 	return to
 }
 
-// TestANormalDay: where there is room, the first request goes on with a session, and the
-// next ones by it, whatever the store does.
+// TestANormalDay: if there is room, the first request goes on and gets a session. The next requests
+// go on by that session, whatever the store does.
 func TestANormalDay(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -64,7 +64,7 @@ func TestANormalDay(t *testing.T) {
 	}
 }
 
-// TestALine: a page leads to the waiting page, anything else is told where to join.
+// TestALine: a browser that opens a page is led to the waiting page, anything else is told where to join.
 func TestALine(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -113,7 +113,7 @@ func TestALine(t *testing.T) {
 	}
 }
 
-// TestWhoHasGoneIsInNobodysWay: a place in line that nobody comes back for makes nobody wait, long before it is swept.
+// TestWhoHasGoneIsInNobodysWay: a visitor who left without a word makes nobody wait, long before the place is swept.
 func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -130,7 +130,7 @@ func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// TestExchange: a pass in the URL becomes a session, is taken out of the URL, and does so once.
+// TestExchange: a pass in the URL is exchanged for a session, once, and taken out of the URL.
 func TestExchange(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -174,8 +174,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestOneLinkDoesNotServeACrowd: of many browsers behind one address that call themselves alike, a link lets in a
-// few. A gateway that asks again while the gate is slow is among these.
+// TestOneLinkDoesNotServeACrowd: of many browsers behind one address with the same User-Agent, one link lets in a few.
+// So it lets in a browser whose gateway asks again while the gate is slow.
 func TestOneLinkDoesNotServeACrowd(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -190,7 +190,7 @@ func TestOneLinkDoesNotServeACrowd(t *testing.T) {
 	}
 }
 
-// TestPassesOfAnyLifeAreExchangedOnce: a pass that is good for a day is remembered for one.
+// TestPassesOfAnyLifeAreExchangedOnce: a pass that is good for a day is remembered for a day.
 func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
 	t.Parallel()
 	for _, life := range []time.Duration{10 * time.Second, 9 * time.Minute, 10 * time.Minute, 59 * time.Minute, time.Hour, 24*time.Hour - time.Second} {
@@ -206,7 +206,7 @@ func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
 	}
 }
 
-// TestPassesAreExchangedOnceThroughARotation: also where the next server names what it counts by another secret.
+// TestPassesAreExchangedOnceThroughARotation: a pass is exchanged once, even if the next server names its counts by another secret.
 func TestPassesAreExchangedOnceThroughARotation(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -223,7 +223,7 @@ func TestPassesAreExchangedOnceThroughARotation(t *testing.T) {
 	}
 }
 
-// TestPassesThatAreNoGood lead to the page, and no further.
+// TestPassesThatAreNoGood: a pass that is not good leads to the waiting page, and no further.
 func TestPassesThatAreNoGood(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -247,7 +247,7 @@ func TestPassesThatAreNoGood(t *testing.T) {
 	}
 }
 
-// TestAnApp shows its pass in a header, and then the session that it got.
+// TestAnApp: an app shows its pass in a header, and then the session that it got for it.
 func TestAnApp(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -276,8 +276,8 @@ func TestAnApp(t *testing.T) {
 	}
 }
 
-// TestRenewal: who comes when half is over gets a new cookie of the same admission, where the
-// zone says so; the session ends where not.
+// TestRenewal: a visitor who comes when half of the session is over gets a new cookie for the same
+// admission, if the zone's settings say so. If not, the session ends.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	for _, renewal := range []zone.Renewal{zone.RenewalUse, zone.RenewalOff} {
@@ -309,8 +309,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRenewalEnds: a session of a quiet day is no ticket for a later sale, however often it is
-// used; and what is never queued, which caches may keep, renews none.
+// TestRenewalEnds: a session that begins on a quiet day ends before a later sale, however often it is
+// used. What is never queued renews no session, since caches may keep it.
 func TestRenewalEnds(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -346,7 +346,7 @@ func TestFetchedInAdvance(t *testing.T) {
 	}
 }
 
-// TestInAFrame: pages of other sites take no places by frames that their readers do not see.
+// TestInAFrame: a page of another site takes no place by loading the site in a frame that its readers do not see.
 func TestInAFrame(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string]int{"cross-site": 429, "same-origin": 200} {
@@ -358,7 +358,8 @@ func TestInAFrame(t *testing.T) {
 	}
 }
 
-// TestThroughAServiceWorker: who follows another site's link to a shop that has one opens a page, as Chromium tells of it.
+// TestThroughAServiceWorker: a visitor who follows another site's link to a shop with a service worker opens a page.
+// The headers are those that Chromium sends.
 func TestThroughAServiceWorker(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
@@ -392,7 +393,8 @@ func TestALongHost(t *testing.T) {
 	}
 }
 
-// TestWhatCachesKeep: nothing with a session, whatever the shop says; Envoy, which hands the header on to the visitor, gets none without.
+// TestWhatCachesKeep: caches keep no answer with a session, whatever the shop says. Envoy adds Cache-Control to the shop's
+// answer, and so gets none without a session.
 func TestWhatCachesKeep(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range gatewayNames {
@@ -420,7 +422,7 @@ func TestWhatCachesKeep(t *testing.T) {
 	}
 }
 
-// TestNoOtherCookie: nothing but a session of the zone, under its own name, that is not over.
+// TestNoOtherCookie: only a session of the zone, under the zone's own cookie name, that has not ended lets a visitor in.
 func TestNoOtherCookie(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -451,7 +453,7 @@ func TestNoOtherCookie(t *testing.T) {
 	}
 }
 
-// TestNoForgedCookie: whatever becomes of a good one, it is none.
+// TestNoForgedCookie: a good cookie that is changed in any way is not good.
 func TestNoForgedCookie(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -468,7 +470,7 @@ func TestNoForgedCookie(t *testing.T) {
 	})
 }
 
-// TestNeverQueued are paths, agents and preflights; and what only looks like them.
+// TestNeverQueued: paths and agents of the settings and preflights go on. What only looks like them does not.
 func TestNeverQueued(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -501,7 +503,7 @@ func TestNeverQueued(t *testing.T) {
 	}
 }
 
-// TestByInvitation: the ticket of a link is handed to the waiting page, and is no part of where that leads.
+// TestByInvitation: the ticket of a link is handed to the waiting page, and is not in the address to which that leads.
 func TestByInvitation(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
@@ -518,8 +520,8 @@ func TestByInvitation(t *testing.T) {
 	}
 }
 
-// TestModes: open lets all through, closed only those inside; a zone that is not there stops
-// nobody, and is counted.
+// TestModes: an open zone lets all through, a closed one only visitors inside. A zone that does not exist
+// stops nobody, and is counted.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -556,7 +558,7 @@ func TestOpenToTheInvited(t *testing.T) {
 	}
 }
 
-// TestOpenAndGathering: while people gather for an event nobody goes on, also where the zone is open on other days.
+// TestOpenAndGathering: while people gather for an event nobody goes on, even if the zone is open on other days.
 func TestOpenAndGathering(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
@@ -582,7 +584,7 @@ func TestOpenAndGathering(t *testing.T) {
 	}
 }
 
-// TestTheStoreIsAway: a newcomer goes to the page, which says so; a pass is still exchanged.
+// TestTheStoreIsAway: a newcomer is led to the waiting page, which says so. A pass is still exchanged.
 func TestTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]error{"away": fmt.Errorf("store: %w", line.ErrStoreUnavailable), "broken": errors.New("broken")} {
@@ -601,7 +603,7 @@ func TestTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestASlowStoreCostsNobodyTheTurn: where an exchange cannot be counted in time, this server counts
+// TestASlowStoreCostsNobodyTheTurn: if the store cannot count an exchange in time, this server counts
 // by itself.
 func TestASlowStoreCostsNobodyTheTurn(t *testing.T) {
 	t.Parallel()
@@ -616,8 +618,8 @@ func TestASlowStoreCostsNobodyTheTurn(t *testing.T) {
 	}
 }
 
-// TestInMidCheckout: a form that is sent when the session is over goes on where there is
-// room; in a line, its visitor comes back to the page with the form.
+// TestInMidCheckout: a form that is sent after the session has ended goes on if there is room. If
+// there is a line, its visitor comes back to the page with the form.
 func TestInMidCheckout(t *testing.T) {
 	t.Parallel()
 	form := with(opens, "Referer", "https://shop.example/checkout?step=2")
@@ -630,7 +632,7 @@ func TestInMidCheckout(t *testing.T) {
 	if w := r.ask("caddy", "POST", "/pay", older...); w.Code != 200 || cookie(w) == "" {
 		t.Errorf("room, an older browser: %d", w.Code)
 	}
-	// Some programs accept what browsers do; they come from no page.
+	// Some programs send the Accept of a browser; they come from no page.
 	if w := r.ask("caddy", "POST", "/hook", older[:2]...); w.Code != 429 {
 		t.Errorf("a webhook: %d", w.Code)
 	}
@@ -646,7 +648,7 @@ func TestInMidCheckout(t *testing.T) {
 	}
 }
 
-// TestTheRoomOnTheSite: the page and the site are one origin, and no address is told.
+// TestTheRoomOnTheSite: if the page and the site are one origin, the gate tells paths without an origin.
 func TestTheRoomOnTheSite(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
@@ -672,7 +674,7 @@ func TestTheRoomOnTheSite(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatAreWrong: nothing is guessed, so that no visitor chooses what is asked.
+// TestQuestionsThatAreWrong: the gate refuses to guess, so that no visitor chooses which path it is asked about.
 func TestQuestionsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
