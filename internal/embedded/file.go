@@ -282,8 +282,8 @@ func (s *Store) take(had contents, departed []entryOf) {
 			k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
 		}
 		if k.Memory.Epoch == 0 {
-		// The tokens of the version that wrote the file did not tell their age. With
-		// 0, restored would take the zone for one whose epoch nobody remembers.
+			// The tokens of the version that wrote the file did not tell their age. With
+			// 0, restored would take the zone for one whose epoch nobody remembers.
 			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
 		}
 		q := s.restored(k.Settings, k.Memory)

@@ -15,8 +15,8 @@ import (
 // The bounds of lookMillis, in milliseconds: when a page without a place looks again. Pages look
 // seldom while the time at which people gather is far, and never all at once.
 const (
-	// leastLook and mostLook bound the time until the next look, which is a quarter of the time
-	// that is left until people gather.
+	// leastLook and mostLook bound the time until the next look, which is the time until people
+	// gather, divided by four.
 	leastLook, mostLook = 30_000, 300_000
 	// drawSpread and arrivalSpread are how long after people begin to gather the last page
 	// joins. A draw has the longer one, since its order does not depend on when a visitor joins.
