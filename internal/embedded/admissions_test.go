@@ -40,8 +40,8 @@ func TestAdmissions(t *testing.T) {
 
 func TestLifetimes(t *testing.T) {
 	t.Parallel()
-	// A minute for who was let in until 1,000 ms, ten seconds until 2,000,
-	// five minutes since.
+	// Admissions up to 1,000 ms have a pass for a minute, those up to 2,000 ms for ten
+	// seconds, later ones for five minutes.
 	var l lifetimes
 	l = l.replace(60_000, 10_000, 1_000)
 	l = l.replace(10_000, 300_000, 2_000)
@@ -64,8 +64,8 @@ func TestLifetimes(t *testing.T) {
 		t.Errorf("the longest is %d", got)
 	}
 
-	// A pass of 1,000 expired at 61,000. Were its ttl forgotten then, it
-	// would come to life again under one of five minutes.
+	// A pass of 1,000 expired at 61,000. If its ttl were forgotten then, the pass
+	// would be good again with the ttl of five minutes.
 	l = l.prune(300_000, 61_001)
 	of(1_000, 60_000)
 	l = l.prune(300_000, 1_001+300_000)

@@ -7,7 +7,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// Most calls are polls from beyond the edge. One of them allocates nothing.
+// Most calls are polls of visitors beyond the edge. Such a poll allocates nothing.
 func TestAPollAllocatesNothing(t *testing.T) {
 	s, err := Open(Options{Now: conformance.NewClock().Now})
 	if err != nil {

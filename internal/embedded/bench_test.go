@@ -15,7 +15,7 @@ import (
 // million is how many wait in the benchmarks.
 const million = 1_000_000
 
-// slow is a zone that lets nobody near the front while a benchmark runs.
+// slow is a zone in which nobody comes near the front while a benchmark runs.
 func slow() zone.Settings {
 	z := zone.Defaults("z")
 	z.PerMinute, z.IdleTimeoutSeconds = 1, zone.MaxIdleTimeoutSeconds
@@ -45,7 +45,7 @@ func randomID() (id line.ID) {
 	return id
 }
 
-// fill has so many join, a microsecond apart, and returns their places.
+// fill makes n visitors join, a microsecond apart, and returns their places.
 func fill(b *testing.B, s *Store, clock *conformance.Clock, n int) []line.Place {
 	b.Helper()
 	places := make([]line.Place, n)
@@ -67,7 +67,7 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkJoin adds to a line of a million.
+// BenchmarkJoin adds visitors to a line of a million.
 func BenchmarkJoin(b *testing.B) {
 	s, clock := newStore(b, slow())
 	fill(b, s, clock, million)
@@ -81,7 +81,7 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkPoll is of a random one of a million.
+// BenchmarkPoll polls a random place in a line of a million.
 func BenchmarkPoll(b *testing.B) {
 	s, clock := newStore(b, slow())
 	places := fill(b, s, clock, million)
@@ -94,8 +94,8 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep is of one batch of a line of a million: nobody is idle, and
-// everybody of every other batch is.
+// BenchmarkSweep sweeps one batch of a line of a million: once with nobody idle, once with all
+// visitors of every other batch idle.
 func BenchmarkSweep(b *testing.B) {
 	batch := func(b *testing.B, s *Store, cursor uint64) line.Sweep {
 		b.Helper()
@@ -133,7 +133,7 @@ func BenchmarkSweep(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory is what a waiting visitor costs, with a million of them.
+// BenchmarkMemory measures the memory of one waiting visitor, with a million of them.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		s, clock := newStore(b, slow())

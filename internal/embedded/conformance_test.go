@@ -45,7 +45,7 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	}
 }
 
-// footprint counts what the zone's memory is made of.
+// footprint counts the parts of the zone's memory.
 func (s *Store) footprint(zoneID string) map[string]int {
 	q := s.queues[zoneID]
 	q.mu.Lock()

@@ -23,47 +23,47 @@ const (
 	unfinished = ".new"
 )
 
-// disk is the data directory, under a lock, and what cannot be written to it. Its
-// methods may be called from any goroutine, put for each file by one at a time.
+// disk is the data directory, under a lock, and why files of it could not be written.
+// Its methods may be called from any goroutine; put by one at a time for each file.
 type disk struct {
 	dir    string
 	logger *slog.Logger
-	// replace is the function of that name, but for tests.
+	// replace is the function replace, except in tests.
 	replace func(path string, b []byte) error
 
 	mu sync.Mutex
-	// locks are held until close. None where there is no directory yet.
+	// locks are held until close. There is none as long as there is no directory.
 	locks []*os.File
-	// failed is why the latest writing of a file did, by the file's name. That of no
-	// file is errLate: the disk has not answered in time, nor since.
+	// failed is why the latest writing of a file failed, by the file's name; nil if it did
+	// not. Under the name "" it is errLate while the disk does not answer.
 	failed map[string]error
 }
 
-// openDisk locks a directory, and makes it where there is none. It goes on without
-// where nothing can be written: that is made up for with the first file that can be.
+// openDisk locks a directory, and makes it if there is none. If nothing can be written
+// now, it returns a disk without a lock: put then makes and locks the directory.
 func openDisk(dir string, logger *slog.Logger) (*disk, error) {
 	d := &disk{dir: dir, logger: logger, replace: replace, failed: make(map[string]error)}
 	if err := d.claim(); err != nil && !unwritable(err) {
 		return nil, err
 	}
 	for _, name := range []string{zonesName, recordName, policiesName} {
-		// What cannot be removed stands in the way of the next writing, which says so.
+		// A file that cannot be removed makes the next writing fail, which is logged.
 		_ = os.Remove(filepath.Join(dir, name+unfinished))
 	}
 	return d, nil
 }
 
 // unwritable reports whether err says that nothing can be written now, rather than
-// that dir can be no directory.
+// that the path can never be a directory.
 func unwritable(err error) bool {
 	return slices.ContainsFunc([]error{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EIO,
 	}, func(one error) bool { return errors.Is(err, one) })
 }
 
-// claim locks the directory, unless that is done. Two locks are taken, and one is
-// enough: that of a file, which a full disk may not let be made, and that of the
-// directory itself, which some network file systems do not have.
+// claim locks the directory, unless it is locked. It tries two locks, and one is
+// enough. A full disk may not have room for the file of the one. Some network file
+// systems do not have the other, on the directory itself.
 func (d *disk) claim() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,8 +91,8 @@ func (d *disk) claim() error {
 	return nil
 }
 
-// locked locks what was opened, for this process alone. The kernel drops the lock
-// with the process, however that ends.
+// locked locks a file that was opened, for this process alone. The kernel drops the
+// lock when the process ends, however it ends.
 func locked(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (d *disk) close() error {
 	return nil
 }
 
-// put replaces a file of the directory whole, or not at all.
+// put replaces a file of the directory, as a whole or not at all.
 func (d *disk) put(name string, b []byte) error {
 	err := d.claim()
 	if err == nil {
@@ -131,8 +131,8 @@ func (d *disk) put(name string, b []byte) error {
 	return err
 }
 
-// note takes in how the writing of a file went; for no file, whether the disk answers.
-// The log says when that begins to fail and when it ends to.
+// note remembers how the writing of a file went, or under the name "" whether the disk
+// answers. It logs when that begins to fail, and when it works again.
 func (d *disk) note(name string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,8 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// fillDisk has all further writings fail as on a full disk, until the returned function
-// is called.
+// fillDisk makes all writing fail as on a full disk, until the returned function is called.
 func fillDisk(s *Store) (free func()) {
 	var has atomic.Bool
 	s.writing.Lock()
@@ -97,8 +96,8 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	}
 }
 
-// TestTheBrakeWorksWithADiskThatHangs: nobody waits for it longer than diskTimeout,
-// and not for the one before.
+// TestTheBrakeWorksWithADiskThatHangs: a change waits for the disk no longer than diskTimeout,
+// and not for the change before it.
 func TestTheBrakeWorksWithADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -148,8 +147,8 @@ func inTheWay(t *testing.T, path string) {
 	}
 }
 
-// TestStartsWithADiskThatCannotBeWrittenTo, with the zones that are there; and says
-// so, once when it begins and once when it ends.
+// TestStartsWithADiskThatCannotBeWrittenTo: the store starts with the zones that are there. It
+// logs once when it cannot write, and once when it can again.
 func TestStartsWithADiskThatCannotBeWrittenTo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +181,7 @@ func TestStartsWithADiskThatCannotBeWrittenTo(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatCannotBeMadeYet is made with the first file that can be written.
+// TestADirectoryThatCannotBeMadeYet: the directory is made with the first file that can be written.
 func TestADirectoryThatCannotBeMadeYet(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -205,8 +204,8 @@ func TestADirectoryThatCannotBeMadeYet(t *testing.T) {
 	}
 }
 
-// TestEitherLockIsEnough: the file's cannot be made on a full disk, and is all that
-// older servers take.
+// TestEitherLockIsEnough: the file for the one lock cannot be made on a full disk. Older
+// servers take only that lock.
 func TestEitherLockIsEnough(t *testing.T) {
 	t.Parallel()
 	for name, which := range map[string]string{"the directory's": ".", "the file's": lockName} {
@@ -244,7 +243,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestNothingHalfWrittenIsRead: what a crash left of a writing is ignored, and removed.
+// TestNothingHalfWrittenIsRead: a file that was half written at a crash is ignored, and removed.
 func TestNothingHalfWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -267,8 +266,8 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestWindowAfterARestartThatCouldNotWrite: the file says that the store was closed
-// long ago. What another run let in since, which could not write, it does not know.
+// TestWindowAfterARestartThatCouldNotWrite: the file says that the store was closed long ago.
+// It does not know of admissions by a later run that could not write.
 func TestWindowAfterARestartThatCouldNotWrite(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()

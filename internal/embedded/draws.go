@@ -14,11 +14,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// drawPrefix begins the names of files with parts of draws. What follows has only letters
-// that neither a zone's nor an event's name has between.
+// drawPrefix begins the names of files with parts of draws. Zone, event and number of the
+// part follow, with "=" between them, which no zone's and no event's name has.
 const drawPrefix = "draw="
 
-// draws are what is published of draws, where there is no directory for it.
+// draws are the published parts of draws in a store without a directory, by drawName.
 type draws struct {
 	mu    sync.Mutex
 	parts map[string][]byte
@@ -38,7 +38,7 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// Those with one score are looked at again, for they are in the order of their ids.
+	// The places with the score of after are looked at again: those with a greater id come next.
 	q.line.ascend(max(fromMicros, after.ScoreMicros)-1, func(r *record) bool {
 		if r.arrived >= uptoMicros || len(all) == store.DrawnBatch {
 			return false
@@ -67,7 +67,7 @@ func (s *Store) KeepDraw(_ context.Context, zoneID, event string, part int, text
 	return s.disk.put(name, text)
 }
 
-// dropDraws deletes the files of draws that have been looked at for long enough.
+// dropDraws deletes the files of draws that are older than store.DrawLife.
 func (s *Store) dropDraws() {
 	files, err := os.ReadDir(s.disk.dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TestLongestPeriod: who is told to come back after the longest period does not count as live
-// before the edge is there, and is not expected earlier. When those in front leave, the zone goes on.
+// TestLongestPeriod: a visitor who was told the longest period does not count as live before the edge
+// reaches it, and is not expected earlier. When the visitors in front leave, the zone goes on.
 func TestLongestPeriod(t *testing.T) {
 	t.Parallel()
 	clock := conformance.NewClock()

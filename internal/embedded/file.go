@@ -18,9 +18,9 @@ import (
 
 const (
 	zonesName = "zones.json"
-	// zonesFormat is the format of zones.json. A file without a number is one from
-	// before there were numbers. It is raised when a version from before the change
-	// must not use the file: fields that it does not know, it ignores.
+	// zonesFormat is the format of zones.json. A file without a number was written before
+	// there were numbers. The number is raised only when an older version must not use the
+	// file: it ignores fields that it does not know.
 	zonesFormat = 1
 )
 
@@ -36,10 +36,10 @@ type kept struct {
 	Settings zone.Settings `json:"settings"`
 	Memory   line.Memory   `json:"memory"`
 	// ClosedAtMillis is the zone's time when the store was closed: nobody was
-	// let in after it. 0 while a server runs, and so after it was killed.
+	// let in later. It is 0 while a server runs, and so after it was killed.
 	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
-	// Changes are the newest of the zone's record, the newest first: those that
-	// changes.json may not have yet. Versions before that file kept all here.
+	// Changes are those changes of the zone that changes.json may not have yet, the
+	// newest first. Versions without changes.json kept all changes here.
 	Changes []zone.Change `json:"changes,omitempty"`
 }
 
@@ -49,23 +49,24 @@ type keptDeleted struct {
 	Changes []zone.Change `json:"changes"`
 }
 
-// forgetClosing has the zone come back as after a crash of which nobody knows when it
-// was: only places whose visitors were due lately are put back.
+// forgetClosing makes the zone come back as after a crash at nowMillis: only visitors who
+// were due less than an idle timeout before that get their places back.
 func (k *kept) forgetClosing(nowMillis int64) {
 	k.ClosedAtMillis, k.Memory.SeenAtMillis = 0, max(k.Memory.SeenAtMillis, nowMillis)
 }
 
-// file is a JSON file of the data directory. One caller at a time.
+// file is a JSON file of the data directory. Only one goroutine may use it at a time.
 type file struct {
 	*disk
 	name string
-	// format is the newest that is known, and of what is to be said if it is damaged.
+	// format is the newest format that this version reads. of names the contents, for the
+	// error if they are damaged.
 	format int
 	of     string
-	last   []byte // what the file holds, as far as is known
+	last   []byte // what store wrote last
 }
 
-// load hands what the file holds to a decoder, if there is a file.
+// load hands the contents of the file to decode, if there is a file.
 func (f *file) load(decode func([]byte) error) error {
 	b, err := os.ReadFile(filepath.Join(f.dir, f.name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -109,10 +110,10 @@ func checkFormat(b []byte, name string, known int) error {
 			"start the version that wrote it or a later one, or move the file away to begin without it",
 			line.ErrFormat, name, head.Format, known)
 	}
-	return nil // what is damaged is found by who reads all of it
+	return nil // damage is found when all of the file is read
 }
 
-// readZones understands the form of before there was a record, too: a list of zones.
+// readZones also reads the form that the file had before there was a record: a list of zones.
 func readZones(b []byte) (had contents, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
 		err = json.Unmarshal(b, &had.Zones)
@@ -127,8 +128,8 @@ func readZones(b []byte) (had contents, err error) {
 	return had, err
 }
 
-// remember writes once a second what a restart needs, and what could not be written
-// before, until Close; and at once what flush asks for.
+// remember writes what a restart needs, until Close: once a second, and at once when flush
+// asks. What could not be written before is tried again each time.
 func (s *Store) remember() {
 	defer close(s.done)
 	tick := time.NewTicker(rememberEvery)
@@ -148,16 +149,16 @@ func (s *Store) remember() {
 	}
 }
 
-// saveAll writes what the files do not hold yet. The disk logs and remembers what
-// went wrong.
+// saveAll writes what the files do not hold yet. The disk logs errors and remembers
+// them.
 func (s *Store) saveAll() {
 	_ = s.save(false, true)
 	s.disk.note("", nil)
 }
 
-// flush has what is in force written, and waits for it, for diskTimeout at most: a
-// disk that hangs must not keep an operator from the next change. What is not
-// written then, NotKept tells.
+// flush makes remember write what is in force, and waits for that, for diskTimeout at
+// most: a disk that hangs must not keep an operator from the next change. If it is not
+// written by then, NotKept says so.
 func (s *Store) flush() {
 	if s.disk == nil {
 		return
@@ -178,10 +179,10 @@ func (s *Store) flush() {
 	}
 }
 
-// save writes what is in force, or what is to be remembered of it when the store is
-// closed. With record, changes.json is written, too, if the zones could be: nobody waits
-// for that, as zones.json has the newest changes until then. No lock is held meanwhile
-// that a visitor's or an operator's call needs.
+// save writes what is in force. closing says that the store is being closed, which
+// zones.json then says, too. With record it also writes changes.json, if zones.json could be
+// written. Nobody waits for changes.json, since zones.json has the newest changes until then.
+// While it writes, save holds no lock that a visitor's or an operator's call needs.
 func (s *Store) save(closing, record bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -203,8 +204,7 @@ func (s *Store) save(closing, record bool) error {
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it
-// says why not: the disk is full, say. What is not kept yet is written as soon as
-// that is possible.
+// says why not, such as a full disk. What is missing is written as soon as possible.
 func (s *Store) NotKept() error {
 	if s.disk == nil {
 		return nil
@@ -212,7 +212,7 @@ func (s *Store) NotKept() error {
 	return s.disk.trouble()
 }
 
-// keep collects what is to survive.
+// keep collects the contents of zones.json.
 func (s *Store) keep(closing bool) contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -252,7 +252,8 @@ func (q *zoneQueue) memory() line.Memory {
 	return line.Memory{Epoch: q.epoch, SeenAtMillis: max(1, seen), EdgeMicros: q.edge, LastArrivalMicros: q.last}
 }
 
-// behind is how long ago the line is taken to have stood last, if that is not now.
+// behind is how long before now the line was last known to stand, as long as less than an
+// idle timeout has passed since the latest loss; else 0.
 func (q *zoneQueue) behind() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -263,24 +264,26 @@ func (q *zoneQueue) behind() time.Duration {
 	return time.Duration(max(1, now-q.heal.alive)) * time.Millisecond
 }
 
-// closedAt is the zone's time now.
+// closedAt moves the zone's clock on and returns its time.
 func (q *zoneQueue) closedAt(rawMicros int64) (millis int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.tick(rawMicros)
 }
 
-// take brings in what the files held. The lines come back with the visitors'
-// tokens, but for those who had departed. If the server was stopped rather than
-// killed, a window counts as full from then on, not from now on.
+// take brings in what the files held. The lines come back with the visitors' tokens,
+// except those of visitors who had departed. A window counts as full from now on, or
+// from when the server was stopped, if it was not killed.
 func (s *Store) take(had contents, departed []entryOf) {
 	for _, k := range had.Zones {
 		if k.ClosedAtMillis == 0 {
-			// It was killed, and the line went on for up to so long after the file
-			// was written. One that says nothing is of before tokens told their age.
+			// The server was killed, and the line went on for up to rememberEvery after
+			// the file was written.
 			k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
 		}
 		if k.Memory.Epoch == 0 {
+			// The tokens of the version that wrote the file did not tell their age. With
+			// 0, restored would take the zone for one whose epoch nobody remembers.
 			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
 		}
 		q := s.restored(k.Settings, k.Memory)
@@ -293,8 +296,8 @@ func (s *Store) take(had contents, departed []entryOf) {
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {
 			if e.Place.Epoch == q.epoch {
-				// Newer than the file, if the server was killed; and than the clock, if
-				// that was set back.
+				// The departure may be newer than the file, if the server was killed, and
+				// newer than the clock, if that was set back.
 				q.last = max(q.last, e.Place.ArrivedAtMicros)
 				q.heal.upTo = q.last
 			}

@@ -39,7 +39,7 @@ func stop(t *testing.T, s *Store) {
 	}
 }
 
-// kill ends a store as kill -9 does: what it has not written is lost, the
+// kill ends a store as kill -9 does: what it has not written is lost, and the
 // kernel drops the lock.
 func kill(t *testing.T, s *Store) {
 	t.Helper()
@@ -92,8 +92,8 @@ func TestZonesSurvive(t *testing.T) {
 	}
 }
 
-// TestPlacesSurvive: the line is not written down. Its places come back with
-// the tokens, and nobody enters who could not have without the restart.
+// TestPlacesSurvive: the line is not written to disk. Its places come back with
+// the tokens, and nobody enters who could not have entered without the restart.
 func TestPlacesSurvive(t *testing.T) {
 	t.Parallel()
 	clock := conformance.NewClock()
@@ -140,8 +140,8 @@ func TestPlacesSurvive(t *testing.T) {
 	}
 }
 
-// TestWindowAfterARestart: a store that was closed knows when, and so how long
-// the window counts as full. One that was killed does not.
+// TestWindowAfterARestart: a store that was closed knows when, and counts the window as
+// full from then on. One that was killed counts it as full from its start on.
 func TestWindowAfterARestart(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -14,13 +14,13 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// formerFiles are those of the version before formats had numbers; stopped is when its
-// server had stopped.
+// formerFiles are files of the version before formats had numbers. stopped is when its
+// server stopped.
 const formerFiles = "testdata/8df832c"
 
 var stopped = time.UnixMilli(1_795_324_846_303)
 
-// formerPlaces are those of visitor-1 to -3, who waited then, as their tokens have them.
+// formerPlaces are the places of visitor-1 to visitor-3, who waited then, as their tokens have them.
 func formerPlaces(t *testing.T) []line.Place {
 	t.Helper()
 	places := []line.Place{
@@ -34,7 +34,7 @@ func formerPlaces(t *testing.T) []line.Place {
 	return places
 }
 
-// copied is a data folder with files of another.
+// copied returns a data directory with the files of another one.
 func copied(t *testing.T, from string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestFormerFiles: what the version before has kept is all there, and those who
+// TestFormerFiles: all that the version before has kept is there, and the visitors who
 // waited come back to their places.
 func TestFormerFiles(t *testing.T) {
 	t.Parallel()
@@ -88,8 +88,8 @@ func TestFormerFiles(t *testing.T) {
 	}
 }
 
-// TestFilesNameTheirFormat: so that a version that does not know it can say so; and a
-// version that does need not know every field.
+// TestFilesNameTheirFormat: each file has its format's number, so that a version that does not
+// know the format can say so. A version that knows it ignores fields that it does not know.
 func TestFilesNameTheirFormat(t *testing.T) {
 	t.Parallel()
 	dir := copied(t, formerFiles)

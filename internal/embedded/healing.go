@@ -6,39 +6,42 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// healing says whose unknown places are put back: those who arrived after and
-// up to before, until the time (microseconds and milliseconds).
+// healing says which unknown places are put back: those with an arrival greater than
+// after and up to upTo (microseconds), as long as it is before until (milliseconds).
 type healing struct {
 	after, upTo, until int64
-	// alive is until when the line is known to have stood, in milliseconds: who was
-	// due more than the idle timeout before that had fallen silent.
+	// alive is when the line was last known to stand, in milliseconds. A visitor who
+	// was due more than the idle timeout earlier had fallen silent, and is not put back.
 	alive int64
-	// anyEpoch: nobody remembers the epoch of what was lost.
+	// anyEpoch says that nobody remembers the epoch of the lost data.
 	anyEpoch bool
-	// freeze is until when the edge stays, if anybody was healed.
+	// freeze is until when the edge moves no further than window.Rates.Back allows, in
+	// milliseconds. any says that a place was put back. Without any, freeze holds for a
+	// window only.
 	freeze int64
 	any    bool
-	// gone are those in the range who left, were swept or were admitted, with the
-	// newest arrival of each.
+	// gone are the visitors of that range who departed, with the newest arrival of
+	// each.
 	gone map[line.ID]int64
 }
 
-// back reports whether the latest loss is less than an idle timeout ago: not all who
-// waited have had the time to come back.
+// back reports whether the latest loss is less than an idle timeout ago, so that not all
+// who waited have had the time to come back.
 func (h *healing) back(now int64, s zone.Settings) bool {
 	return h.until > 0 && now < h.until-window.HealMillis+s.IdleTimeoutSeconds*1000
 }
 
-// lose notes that admissions and places may have been lost: the window counts
-// as full, and places up to now and to the newest arrival are put back. The line is
-// known to have stood until alive.
+// lose notes that admissions and places may have been lost. The window then counts as
+// full, and unknown places are put back up to newestLost. now and alive, when the line was
+// last known to stand, are in milliseconds; newest, the newest known arrival, is in
+// microseconds.
 func (q *zoneQueue) lose(now, alive, newest int64) {
 	q.phantoms = window.Phantoms{
 		AtMillis: now, WindowMillis: q.rates.WindowMillis,
 		Limit: q.rates.Limit + q.settings.Burst, PerMinute: q.rates.PerMinute,
 	}
 	if q.heal.until <= now {
-		// Who left in an earlier healing may have come back since.
+		// The new range begins after all arrivals so far, so nobody in gone is in it.
 		q.heal.after, q.heal.gone, q.heal.anyEpoch = q.last, nil, false
 	}
 	if q.heal.back(now, q.settings) {
@@ -50,9 +53,10 @@ func (q *zoneQueue) lose(now, alive, newest int64) {
 	q.heal.until = now + window.HealMillis
 }
 
-// newestLost is what arrivals that were lost are not beyond, where those up to the newest are
-// known. They are up to now; unless the clock is behind what it was, or places behind a draw
-// are of a time to come.
+// newestLost is an upper bound of the arrivals that were lost, in microseconds, where newest is
+// the newest known one. Arrivals are not later than now, with two exceptions: the clock may be
+// behind what it was, and places behind a draw have arrivals that are still to come. In both
+// cases up to LostMicros of arrivals may be newer than the newest known one.
 func (q *zoneQueue) newestLost(now, newest int64) int64 {
 	newest = max(newest, q.last, q.clock.NowMicros)
 	if q.gate.Draws(now) {
@@ -74,14 +78,15 @@ func (q *zoneQueue) bury(p line.Place) {
 	}
 }
 
-// heals reports whether the unknown place was lost rather than given up.
+// heals reports whether an unknown place was lost rather than given up.
 func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
 	if !q.fresh(t, p) {
 		return false
 	}
 	if p.ArrivedAtMicros > q.last {
-		// Newer than anything this store has given out, and signed: there
-		// was a store that gave it out, and others up to now.
+		// The token is signed, and its arrival is newer than all that this store gave
+		// out. So these data are older than those in which the place was taken, and
+		// other places up to now are lost, too.
 		q.lose(t.now, t.before, p.ArrivedAtMicros)
 		return true
 	}
@@ -91,28 +96,28 @@ func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
 	return p.ArrivedAtMicros > q.heal.gone[p.ID]
 }
 
-// fresh reports whether the token is of these data, and its visitor had not fallen
-// silent when the line was last known to stand. Tokens of version 1 do not say so;
-// they are believed while the line goes on that was begun with them.
+// fresh reports whether the place was taken in these data, and its visitor had not fallen
+// silent when the line was last known to stand. Tokens of version 1 say neither. A line
+// that was begun with them has epoch 0, and believes them.
 func (q *zoneQueue) fresh(t *transaction, p line.Place) bool {
 	return q.epoch == 0 ||
 		q.sameData(t, p) && !window.Silent(p.DueMillis, q.heal.alive, q.settings)
 }
 
-// sameData reports whether the place was taken in these data. While nobody remembers
-// the epoch of what was lost, any will do.
+// sameData reports whether the place was taken in these data. If nobody remembers the
+// epoch of the lost data, any epoch counts while the healing lasts.
 func (q *zoneQueue) sameData(t *transaction, p line.Place) bool {
 	return q.epoch == 0 || p.Epoch == q.epoch || q.heal.anyEpoch && t.now < q.heal.until
 }
 
-// recall takes in that a visitor is gone, which this store may have lost: the place
-// does not come back, and an admission is known again while its pass is good.
+// recall notes a departure that this store may have lost: the place does not come back,
+// and an admission is known again while its pass is good.
 func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	if !q.sameData(t, d.Place) {
 		return
 	}
 	if at, waits := q.arrival(d.Place.ID); waits && at > d.Place.ArrivedAtMicros {
-		q.bury(d.Place) // joined anew since
+		q.bury(d.Place) // the visitor has joined again since
 	} else {
 		q.forget(d.Place)
 	}

@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// A part of the journal is named by when it was begun, in Unix milliseconds.
+	// The name of a part of the journal has when it was begun, in Unix milliseconds.
 	journalPrefix, journalSuffix = "departures-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
-	// complainEvery is how often the log may say that the journal cannot be written.
+	// complainEvery is the least time between two log entries that the journal cannot be written.
 	complainEvery = time.Minute
 )
 
-// journal is who was admitted and who left, as it happened. It is what keeps a token
-// from being used twice when the process ends, however it ends: each record is with
-// the kernel before the visitor is answered, and on the disk within a second. Its
-// parts are deleted when all in them has been of no use for long enough.
+// journal has the visitors who were admitted or left, in the order in which they did. It
+// keeps a token from being used twice after the process ended, however it ended: each
+// record is with the kernel before the visitor is answered, and on the disk within a
+// second. A part is deleted when none of its records matters any more.
 //
-// A record is a line: zone, id in hexadecimal, newest arrival of the zone in
-// microseconds, epoch, and when the visitor was admitted, in milliseconds, or 0.
+// A record is a line of text: zone, id in hexadecimal, newest arrival of the zone in
+// microseconds, epoch, when the visitor was admitted in milliseconds (0: it left), journalEnd.
 type journal struct {
 	dir    string
 	logger *slog.Logger
@@ -42,20 +42,21 @@ type journal struct {
 
 	mu   sync.Mutex
 	file *os.File
-	// began are the times of the parts, the newest, which is written, last.
+	// began is when each part was begun, the oldest first. The last one is written to.
 	began []int64
-	// torn: the last record may be cut short.
+	// torn says that the last record may be cut short.
 	torn       bool
 	complained time.Time
 }
 
-// entryOf is a record: a departure from a zone.
+// entryOf is a record of the journal: a departure from a zone.
 type entryOf struct {
 	zoneID string
 	line.Departure
 }
 
-// openJournal begins a new part, and returns what the others hold, the oldest first.
+// openJournal returns the journal, and the records of all its parts, the oldest first. The
+// first departure begins a new part.
 func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journal, []entryOf, error) {
 	j := &journal{dir: dir, logger: logger, now: now}
 	names, err := filepath.Glob(filepath.Join(dir, journalPrefix+"*"+journalSuffix))
@@ -121,8 +122,8 @@ func parseEntry(text string) (e entryOf, ok bool) {
 	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at}}, true
 }
 
-// add writes a departure down. If it cannot, the log says so: should the process end
-// now, the visitor's token might be good once more.
+// add writes a departure down. If it cannot, it logs that: if the process ended now, the
+// visitor's token might be good once more.
 func (j *journal) add(zoneID string, d line.Departure) {
 	if j == nil {
 		return
@@ -142,7 +143,7 @@ func (j *journal) add(zoneID string, d line.Departure) {
 	j.complain(err)
 }
 
-// begin opens the part that is written, if there is none. The caller holds mu.
+// begin opens a new part, if no part is open. The caller holds mu.
 func (j *journal) begin() error {
 	if j.file != nil {
 		return nil
@@ -160,7 +161,7 @@ func (j *journal) begin() error {
 	return nil
 }
 
-// complain says that the journal cannot be written, now and then. The caller holds mu.
+// complain logs an error, at most once in complainEvery. The caller holds mu.
 func (j *journal) complain(err error) {
 	if now := j.now(); err != nil && now.Sub(j.complained) >= complainEvery {
 		j.complained = now
@@ -168,9 +169,9 @@ func (j *journal) complain(err error) {
 	}
 }
 
-// rotate has what was written reach the disk, begins a new part when the last is as old
-// as records matter, and deletes those of which nothing matters any more. No admission
-// waits for the disk meanwhile. One caller at a time.
+// rotate makes what was written reach the disk, begins a new part when the last one is
+// older than keep, and deletes the parts whose records are all older. keep is how long a
+// record matters. No admission waits for the disk meanwhile. One caller at a time.
 func (j *journal) rotate(keep time.Duration) {
 	if j == nil {
 		return
@@ -207,7 +208,7 @@ func (j *journal) rotate(keep time.Duration) {
 	}
 }
 
-// close has all of it reach the disk.
+// close makes all records reach the disk, and closes the file.
 func (j *journal) close() error {
 	if j == nil || j.file == nil {
 		return nil
@@ -215,12 +216,12 @@ func (j *journal) close() error {
 	return errors.Join(j.file.Sync(), j.file.Close())
 }
 
-// rewrite keeps SeenAtMillis of an empty line as old as this at most: else a server to
-// which nobody comes would write to the disk each second.
+// rewrite is how old SeenAtMillis of an empty line may get. Were it always now, a server
+// to which nobody comes would write to the disk each second.
 const rewrite = time.Minute
 
-// keepFor is how long a departure matters in any zone. After a loss it is longer by as
-// much as the loss took.
+// keepFor is how long a departure matters at most, over all zones. After a loss it is
+// longer, by the time in which the line did not stand.
 func (s *Store) keepFor() (longest time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -230,8 +231,8 @@ func (s *Store) keepFor() (longest time.Duration) {
 	return longest + rewrite
 }
 
-// depart writes down that a visitor was admitted or left. Whatever token was shown,
-// no place of that id that was given out so far must come back.
+// depart writes down that a visitor was admitted or left. The record has the zone's newest
+// arrival, so that no place of that id comes back that was given out so far.
 func (s *Store) depart(zoneID string, id line.ID, state line.State, admittedAtMillis int64) {
 	p := line.Place{ID: id, ArrivedAtMicros: state.LastArrivalMicros, Epoch: state.Epoch}
 	s.journal.add(zoneID, line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis})

@@ -24,9 +24,9 @@ func parts(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestTheDeadStayDead: after a restart of either kind, no token of one who was
-// admitted, left or was swept has a place, whoever waited has the same one, and an
-// admission is still the same.
+// TestTheDeadStayDead: after a stop or a kill, no token of a visitor who was admitted, left or
+// was swept has a place. Visitors who waited have the same place, and admissions are the
+// same.
 func TestTheDeadStayDead(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
@@ -94,8 +94,8 @@ func TestTheDeadStayDead(t *testing.T) {
 	}
 }
 
-// TestJournalIsReadWhole: a record that was cut short, by a crash or a full disk, is
-// no record, and spoils none.
+// TestJournalIsReadWhole: a record that was cut short, by a crash or a full disk, is not read,
+// and spoils no other record.
 func TestJournalIsReadWhole(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
@@ -111,7 +111,7 @@ func TestJournalIsReadWhole(t *testing.T) {
 	if _, err := j.file.WriteString("a 0000000000000009 1795"); err != nil {
 		t.Fatal(err)
 	}
-	j.torn = true // as after the error of a write that did a part
+	j.torn = true // as after a write that failed half-way
 	j.add(want[1].zoneID, want[1].Departure)
 	if _, err := j.file.WriteString("a 0000000000000008 17952233731"); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestJournalIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestJournalIsBounded: parts of which nothing matters any more are deleted.
+// TestJournalIsBounded: parts of which no record matters any more are deleted.
 func TestJournalIsBounded(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()

@@ -1,18 +1,19 @@
 package embedded
 
 // lifetimes are the passes' times to live that an operator has replaced, the
-// oldest first: a change of passTtlSeconds does not reach back to those who are
-// in. At most maxLifetimes are known; beyond, the oldest passes take the next's.
+// oldest first: a change of passTtlSeconds does not affect earlier admissions. At
+// most maxLifetimes are kept. Older admissions get the oldest of these.
 type lifetimes []lifetime
 
-// lifetime: who was admitted before the time, and not before an older one's,
-// has a pass for that long. Milliseconds.
+// lifetime is the time to live, ttl, of passes of admissions earlier than before, but not
+// earlier than the before of an older lifetime. Both are in milliseconds.
 type lifetime struct{ before, ttl int64 }
 
-// maxLifetimes bounds what every answer to an admitted visitor looks through.
+// maxLifetimes bounds how many lifetimes each answer to an admitted visitor looks at.
 const maxLifetimes = 16
 
-// of is how long a pass of that moment lives, with the ttl that holds now.
+// of is how long the pass of an admission at the time lives, in milliseconds. ttl is the one
+// in force now.
 func (l lifetimes) of(atMillis, ttl int64) int64 {
 	for _, was := range l {
 		if atMillis < was.before {
@@ -22,7 +23,7 @@ func (l lifetimes) of(atMillis, ttl int64) int64 {
 	return ttl
 }
 
-// longest is the longest time to live of all, with the ttl that holds now.
+// longest is the longest time to live of all. ttl is the one in force now.
 func (l lifetimes) longest(ttl int64) int64 {
 	for _, was := range l {
 		ttl = max(ttl, was.ttl)
@@ -30,15 +31,15 @@ func (l lifetimes) longest(ttl int64) int64 {
 	return ttl
 }
 
-// replace notes that the ttl was another until now.
+// replace notes that the time to live was the one of was until now, and is ttl from then on.
 func (l lifetimes) replace(was, ttl, now int64) lifetimes {
 	l = append(l, lifetime{now + 1, was})
 	return l[max(0, len(l)-maxLifetimes):].prune(ttl, now)
 }
 
-// prune forgets what can matter no more, with the ttl that holds now: an old
-// one only when no admission of its time would be good under any younger one,
-// lest an expired pass come to life.
+// prune forgets the oldest lifetimes. One is forgotten only when its admissions would have
+// expired even with the longest of all: an expired pass must not be good again with a later
+// lifetime. ttl is the one in force now.
 func (l lifetimes) prune(ttl, now int64) lifetimes {
 	for len(l) > 0 && l[0].before+l.longest(ttl) <= now {
 		l = l[1:]

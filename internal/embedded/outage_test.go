@@ -11,9 +11,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TestStartsInARow: a server that was down for longer than the idle timeout, and ends
-// again as soon as it has started, loses nobody's place to that, and brings back
-// nobody who had departed before.
+// TestStartsInARow: a server was down for longer than the idle timeout, and ends again as soon
+// as it has started. No visitor loses the place, and nobody comes back who had departed
+// before.
 func TestStartsInARow(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
@@ -61,8 +61,8 @@ func TestStartsInARow(t *testing.T) {
 	}
 }
 
-// TestTheClockGoesBackWithAKill: what departed in the last second, of which only the
-// journal knows, does not come back because the clock is behind it.
+// TestTheClockGoesBackWithAKill: visitors who departed in the last second, of whom only the
+// journal knows, do not come back, even if the clock is behind their arrivals.
 func TestTheClockGoesBackWithAKill(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
@@ -99,8 +99,8 @@ func TestTheClockGoesBackWithAKill(t *testing.T) {
 	}
 }
 
-// TestADamagedJournal: a part with a run of zeros, as a power failure may leave it, does
-// not keep the server from starting, and spoils no other record.
+// TestADamagedJournal: zeros in a part, as a power failure may leave them, do not keep the
+// server from starting, and spoil no other record.
 func TestADamagedJournal(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
@@ -116,8 +116,8 @@ func TestADamagedJournal(t *testing.T) {
 	}
 }
 
-// TestStartsWithTheClockSetBack: a server that starts twice in a row on a clock that was set back
-// by more than the idle timeout knows the tokens again that it gave out in between.
+// TestStartsWithTheClockSetBack: a server starts twice in a row on a clock that was set back by more
+// than the idle timeout. It still knows the tokens that it gave out in between.
 func TestStartsWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {

@@ -17,16 +17,16 @@ const (
 )
 
 // keptPolicies is what limits.json holds: the policies of limits, and the record of
-// their changes. It is not changed, but replaced. What a client has taken is no part of
-// it: that lives as long as the process.
+// their changes. It is never changed, only replaced. What clients have taken is not part of
+// it: those counts end with the process.
 type keptPolicies struct {
 	Format int             `json:"format"`
 	Book   limit.PolicySet `json:"book"`
-	// Changes are the newest first.
+	// Changes is the record, the newest first.
 	Changes []limit.Change `json:"changes,omitempty"`
 }
 
-// readPolicies takes in what the file holds.
+// readPolicies reads the contents of limits.json.
 func (s *Store) readPolicies(b []byte) error {
 	var has keptPolicies
 	if err := json.Unmarshal(b, &has); err != nil {
@@ -36,8 +36,9 @@ func (s *Store) readPolicies(b []byte) error {
 	return has.Book.ValidateNames()
 }
 
-// putPolicies puts policies into force, unless they are there already or not to follow
-// those that are.
+// putPolicies puts policies into force, unless they are in force already. follow gets those
+// in force before, and returns the entries for the record, or an error if b must not replace
+// them.
 func (s *Store) putPolicies(b limit.PolicySet, follow func(before limit.PolicySet) (changes []limit.Change, err error)) error {
 	if err := b.ValidateNames(); err != nil {
 		return err
@@ -59,14 +60,14 @@ func (s *Store) putPolicies(b limit.PolicySet, follow func(before limit.PolicySe
 	})
 }
 
-// Policies returns the policies; one of version 0 where there are none.
+// Policies returns the policies in force; a set of version 0 if there are none.
 func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
 	return s.policies.Load().Book.Clone(), nil
 }
 
-// PutPolicies replaces the policies, if their version is still the one that was read:
-// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
-// name. It is in force at once; whether it is kept, NotKept tells.
+// PutPolicies replaces the policies, if their version is still was, the one that was read;
+// else it returns limit.ErrPoliciesChanged. by is who made the change, for the record. The
+// change is in force at once. NotKept says whether it is on the disk.
 func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, by string) error {
 	return s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
 		if before.Version != was {
@@ -80,8 +81,8 @@ func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, by 
 	})
 }
 
-// RestorePolicies puts back policies that the store has lost: if it has none, or an
-// older version. Else it changes nothing.
+// RestorePolicies puts back policies that the store has lost. It changes nothing if the
+// store has policies of this version or a newer one.
 func (s *Store) RestorePolicies(_ context.Context, b limit.PolicySet) error {
 	err := s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
 		if before.Version >= b.Version {

@@ -41,7 +41,7 @@ func (r *record) poll(now, period int64) {
 
 func (r *record) place() line.Place { return line.Place{ID: r.id, ArrivedAtMicros: r.arrived} }
 
-// before orders by arrival, then by id: as a sorted set does.
+// before orders by arrival, then by id, as a sorted set of Redis does.
 func (r *record) before(p line.Place) bool {
 	if r.arrived != p.ArrivedAtMicros {
 		return r.arrived < p.ArrivedAtMicros
@@ -51,11 +51,10 @@ func (r *record) before(p line.Place) bool {
 
 // ranking keeps records in order of arrival and knows everybody's rank.
 //
-// The records lie in blocks of at most blockSize, so that 24 bytes a visitor
-// are nearly all it needs; a Fenwick tree over the blocks' lengths gives ranks.
-// Find, rank and remove are O(log n + blockSize); an insertion at the end, which
-// is what an arrival is, is O(1) amortised; one in the middle, which only the
-// healing of a lost line makes, may split a block.
+// The records lie in blocks of at most blockSize, so that it needs little more
+// than 24 bytes a visitor. A Fenwick tree over the blocks' lengths gives ranks.
+// Find, rank and remove are O(log n + blockSize). An insertion at the end, as a
+// newcomer makes it, is O(1) amortised. One in the middle may split a block.
 type ranking struct {
 	blocks []*block
 	// sums is a Fenwick tree over len(blocks[i].records).
@@ -73,7 +72,7 @@ type block struct {
 
 func (q *ranking) len() int { return q.n }
 
-// first is the record that arrived before all others, or nil.
+// first returns the record with the earliest arrival, or nil.
 func (q *ranking) first() *record {
 	if q.n == 0 {
 		return nil
@@ -87,8 +86,8 @@ func (q *ranking) find(p line.Place) *record {
 	return r
 }
 
-// locate is where the place is or would be: a block and an index within it. Where it is,
-// there is its record.
+// locate returns where the place is or would be: a block and an index within it. r is its
+// record, or nil if it is not in.
 func (q *ranking) locate(p line.Place) (b, i int, r *record) {
 	// The first block whose last record is not before p.
 	b = sort.Search(len(q.blocks), func(b int) bool {
@@ -112,7 +111,7 @@ func (q *ranking) rank(p line.Place) int64 {
 	return int64(q.before(b)) + int64(i)
 }
 
-// at returns the record with so many before it: fewer than there are.
+// at returns the record with rank records before it. rank must be less than len.
 func (q *ranking) at(rank int64) *record {
 	b, left := 0, int32(rank)
 	for step := 1 << bits.Len(uint(len(q.sums))); step > 0; step >>= 1 {
@@ -133,7 +132,7 @@ func (q *ranking) upTo(micros int64) int64 {
 func (q *ranking) insert(r record) {
 	b, i, _ := q.locate(r.place())
 	q.n++
-	if b == len(q.blocks) { // behind all others
+	if b == len(q.blocks) { // after all others
 		if b == 0 || len(q.blocks[b-1].records) == blockSize {
 			q.blocks = append(q.blocks, &block{records: make([]record, 0, q.firstCap())})
 			q.rebuild()
@@ -154,7 +153,8 @@ func (q *ranking) insert(r record) {
 	q.add(b, 1)
 }
 
-// firstCap keeps the line of a quiet zone small; a long one gets whole blocks.
+// firstCap is the capacity of a new block: small for the first, so that a quiet zone needs
+// little memory, and else a whole block.
 func (q *ranking) firstCap() int {
 	if len(q.blocks) == 0 {
 		return 8
@@ -162,7 +162,7 @@ func (q *ranking) firstCap() int {
 	return blockSize
 }
 
-// remove takes the place out and reports whether it was in.
+// remove takes the place out, and reports whether it was in.
 func (q *ranking) remove(p line.Place) bool {
 	b, i, r := q.locate(p)
 	if r == nil {
@@ -181,8 +181,8 @@ func (q *ranking) remove(p line.Place) bool {
 	return true
 }
 
-// join makes one block of two sparse neighbours, so that a line that mostly
-// left gives its memory back.
+// join makes one block of b and the next one if both are sparse, so that a line most of
+// which has left gives its memory back. It reports whether it did.
 func (q *ranking) join(b int) bool {
 	if b+1 == len(q.blocks) {
 		return false
@@ -217,7 +217,7 @@ func (q *ranking) ascend(afterMicros int64, yield func(*record) bool) {
 	}
 }
 
-// before is the number of records in blocks[:b].
+// before returns the number of records in blocks[:b].
 func (q *ranking) before(b int) (sum int32) {
 	for ; b > 0; b &= b - 1 {
 		sum += q.sums[b-1]
@@ -231,8 +231,8 @@ func (q *ranking) add(b int, d int32) {
 	}
 }
 
-// rebuild sums all blocks anew: some microseconds for a million records, once in
-// hundreds of insertions or removals.
+// rebuild makes the Fenwick tree anew. It takes some microseconds for a million records,
+// and is needed once in hundreds of insertions or removals.
 func (q *ranking) rebuild() {
 	q.sums = q.sums[:0]
 	for i := range q.blocks {

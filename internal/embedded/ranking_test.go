@@ -12,8 +12,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// TestQueueIsASortedSlice drives a queue and a sorted slice alike. Runs of
-// insertions and removals make blocks split, shrink, merge and go.
+// TestQueueIsASortedSlice does the same to a ranking and to a sorted slice. Runs of
+// insertions and removals make blocks split, shrink, merge and end.
 func TestQueueIsASortedSlice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func compare(a, b line.Place) int {
 	return cmp.Or(cmp.Compare(a.ArrivedAtMicros, b.ArrivedAtMicros), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
-// alike compares all that a queue can be asked.
+// alike compares what all methods of the ranking return with the slice.
 func alike(t *rapid.T, q *ranking, all []line.Place, micros int64) {
 	if q.len() != len(all) {
 		t.Fatalf("len %d, want %d", q.len(), len(all))
@@ -109,7 +109,7 @@ func alike(t *rapid.T, q *ranking, all []line.Place, micros int64) {
 	}
 }
 
-// TestQueueShrinks: of a line that mostly left, few blocks stay.
+// TestQueueShrinks: when most of a line has left, few blocks are left.
 func TestQueueShrinks(t *testing.T) {
 	t.Parallel()
 	var q ranking

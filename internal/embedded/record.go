@@ -15,16 +15,16 @@ const (
 	recordFormat = 1
 )
 
-// keptRecord is what changes.json holds: the changes of each zone, deleted ones too, the
-// newest first. It may be megabytes, and is written only when it changes. A change is
-// first written to zones.json, with the zone that it changes: so a crash between the two
-// files leaves no change without its entry and no entry without its change.
+// keptRecord is what changes.json holds: the changes of each zone, the newest first, also
+// of deleted zones. It may have megabytes, and is written only when it changes. A change is
+// first written to zones.json, together with the zone that it changes. So a crash between
+// the two files leaves no change without its entry and no entry without its change.
 type keptRecord struct {
 	Format  int                      `json:"format"`
 	Changes map[string][]zone.Change `json:"changes"`
 }
 
-// readRecord takes in what the file holds.
+// readRecord reads the contents of changes.json.
 func (s *Store) readRecord(b []byte) error {
 	var has keptRecord
 	if err := json.Unmarshal(b, &has); err != nil {
@@ -37,8 +37,8 @@ func (s *Store) readRecord(b []byte) error {
 	return nil
 }
 
-// takeRecord puts the changes that zones.json has before those that changes.json had,
-// and drops the records of zones that were deleted too long ago.
+// takeRecord puts the changes of zones.json before those of changes.json, and drops the
+// records of zones that were deleted more than recordLife ago.
 func (s *Store) takeRecord(had contents) {
 	exists := make(map[string]bool, len(had.Zones))
 	for _, k := range had.Zones {
@@ -54,8 +54,8 @@ func (s *Store) takeRecord(had contents) {
 	})
 }
 
-// prepend puts changes before those of a zone's record, but for what the record has
-// already.
+// prepend puts changes before those of a zone's record. A change that the record has already
+// is in it once.
 func (s *Store) prepend(zoneID string, changes []zone.Change) {
 	if len(changes) == 0 {
 		return
@@ -69,7 +69,7 @@ func (s *Store) prepend(zoneID string, changes []zone.Change) {
 	s.record[zoneID], s.unrecorded[zoneID] = all[:min(len(all), zone.MaxChanges)], len(changes)
 }
 
-// same reports whether two entries of a zone's record are of one change.
+// same reports whether two entries of a zone's record describe one change.
 func same(a, b zone.Change) bool {
 	equal := func(x, y *zone.Settings) bool {
 		return x == y || x != nil && y != nil && x.Equal(*y)
@@ -77,15 +77,15 @@ func same(a, b zone.Change) bool {
 	return a.AtMillis == b.AtMillis && a.By == b.By && equal(a.Was, b.Was) && equal(a.Now, b.Now)
 }
 
-// notRecorded are the changes of a zone that changes.json may not have. The caller holds
+// notRecorded returns the changes of a zone that changes.json may not have. The caller holds
 // changing.
 func (s *Store) notRecorded(zoneID string) []zone.Change {
 	all := s.record[zoneID]
 	return all[:min(len(all), s.unrecorded[zoneID])]
 }
 
-// saveRecord writes the record, with so many more changes of zones than before. The
-// caller holds writing.
+// saveRecord writes the record. more is how many of each zone's changes it has that
+// changes.json may not have had. The caller holds writing.
 func (s *Store) saveRecord(record keptRecord, more map[string]int) error {
 	if err := s.recordFile.store(record); err != nil {
 		return err

@@ -65,8 +65,8 @@ func TestRecordIsWrittenWhenItChanges(t *testing.T) {
 	}
 }
 
-// TestRecordAndCrash: whichever of the two files the crash or the full disk keeps from
-// being written, each change is there once, and no change that is not in force.
+// TestRecordAndCrash: whichever of the two files a crash or a full disk keeps from being
+// written, the record has each change once, and no change that is not in force.
 func TestRecordAndCrash(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -109,8 +109,8 @@ func TestRecordAndCrash(t *testing.T) {
 				t.Errorf("NotKept = %v", err)
 			}
 			if tt.fails == "older" {
-				// An older version keeps the whole record in zones.json, and has left
-				// the file that it does not know.
+				// An older version keeps the whole record in zones.json, and leaves
+				// alone the file that it does not know.
 				s.writing.Lock()
 				s.changing.Lock()
 				s.unrecorded["z"] = 2

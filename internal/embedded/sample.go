@@ -24,14 +24,15 @@ func (s *Store) Sample(_ context.Context, zoneID string, most int) (line.Sample,
 	return out, nil
 }
 
-// sample looks at so many of those who wait, at most, one in each of as many parts of
-// equal length.
+// sample describes the line. It cuts the line into most parts of equal length, and looks at
+// one visitor in each; at all if fewer wait.
 func (q *zoneQueue) sample(t *transaction, most int) line.Sample {
 	out := line.Sample{
 		Pace: q.rates.Pace, Admitted: q.totals.Admitted, FrontMicros: q.edge,
 		FirstMillis: q.opens(t, 0), GraceMillis: window.GraceMillis,
 	}
-	// Between the slots of the two whole numbers about those who are expected to come.
+	// all/of, the number of live released who are expected to come, need not be whole. SlotMillis
+	// is interpolated between the slots behind the two whole numbers next to it.
 	out.Coming = q.shows.Coming(q.rates)
 	all, of := q.shows.Share(int64(q.live.len()), q.rates)
 	out.SlotMillis = q.opens(t, all/of)

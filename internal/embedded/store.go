@@ -16,32 +16,35 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// SweepBatch is how many tokens one call of Sweep examines.
+// SweepBatch is how many places one call of Sweep examines, and all that arrived in the same
+// microsecond as the last.
 const SweepBatch = 5000
 
 const (
-	// rememberEvery bounds how old the remembered edge is after a crash, and how
-	// soon what a full disk did not take is written when it has room again.
+	// rememberEvery bounds how old the remembered edge is after a crash, and how soon
+	// after a full disk has room again all is written.
 	rememberEvery = time.Second
-	// diskTimeout is how long a change waits for the disk: what is not kept by then
-	// is said, within the second in which the change must be answered.
+	// diskTimeout is how long a change waits for the disk. The answer then says that
+	// the change is not kept, within the second that a change may take.
 	diskTimeout = 500 * time.Millisecond
 )
 
-// Options of a store.
+// Options are the options of a store.
 type Options struct {
-	// Dir holds zones.json, changes.json and limits.json. Empty: nothing is kept (tests, the simulator).
+	// Dir is the data directory: zones.json, changes.json, limits.json, the journal and the
+	// draws. If it is empty, nothing is kept, as in tests and the simulator.
 	Dir string
-	// Logger gets what goes wrong in the background. Nil: slog.Default().
+	// Logger gets errors of the background. It defaults to slog.Default().
 	Logger *slog.Logger
-	// Now is the clock. Nil: time.Now.
+	// Now is the clock. It defaults to time.Now.
 	Now func() time.Time
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Store is the embedded store: what its methods promise, package store says. None
-// blocks for longer than its own work, so the contexts are not consulted.
+// Store is the embedded store. Package store says what its methods promise. None waits
+// for anything but its own work and, for a change, up to diskTimeout for the disk. So no
+// context is consulted.
 type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -50,19 +53,19 @@ type Store struct {
 	journal                             *journal
 	zonesFile, recordFile, policiesFile *file
 
-	// writing is held by whoever writes the files.
+	// writing is held while files are written.
 	writing sync.Mutex
-	// policiesKept are what limits.json holds.
+	// policiesKept is what limits.json holds. It is guarded by writing.
 	policiesKept *keptPolicies
-	// changing is held by what changes zones or policies; it is taken within writing. A change
-	// is in force before it is on the disk, and whether or not it gets there.
+	// changing is held while zones or policies change; it is taken within writing. A change is
+	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards what follows; it is taken within changing.
+	// mu guards queues, deleted and record; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
-	// record holds the changes of each zone, deleted ones too, newest first.
+	// record holds the changes of each zone, the newest first, also of deleted zones.
 	record map[string][]zone.Change
 	// unrecorded is how many of a zone's newest changes changes.json may not have.
 	// It is guarded by changing.
@@ -71,15 +74,18 @@ type Store struct {
 	policies atomic.Pointer[keptPolicies]
 	draws    draws
 
-	// asked has the zones and policies written now; what is sent is closed then.
+	// asked makes remember write zones and policies now, and then close the channel that was
+	// sent.
 	asked chan chan struct{}
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// Open loads the zones of a directory, or begins a new one. A zone that is
-// loaded was served before, so its window counts as full until one has passed.
-// A directory that cannot be written to fails it not: NotKept and the log say so.
+// Open loads the zones of a directory, or makes the directory. A zone that is
+// loaded was served before, so its window counts as full until one window has passed.
+// A directory that cannot be written to is no error: NotKept and the log say so.
+// The error is ErrInUse, line.ErrFormat for a file of a newer version, or says which
+// file cannot be read.
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
@@ -109,7 +115,7 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// load takes in what the directory holds.
+// load reads the files of the directory.
 func (s *Store) load() error {
 	s.zonesFile = &file{disk: s.disk, name: zonesName, format: zonesFormat, of: "zones"}
 	s.recordFile = &file{disk: s.disk, name: recordName, format: recordFormat, of: "record of changes"}
@@ -128,7 +134,7 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	// The policies are written when they change; the zones at once.
+	// The policies are written when they change next. The zones are written below.
 	s.policiesKept = s.policies.Load()
 	var departed []entryOf
 	if s.journal, departed, err = openJournal(s.disk.dir, s.logger, s.now); err != nil {
@@ -136,10 +142,10 @@ func (s *Store) load() error {
 	}
 	s.takeRecord(had)
 	s.take(had, departed)
-	// From here on nothing says that the store was closed.
+	// Once this is written, zones.json no longer says that the store was closed.
 	if s.save(false, false) != nil {
-		// The file still says so, and may be older than what another run of the
-		// server did, which could not write either. So nothing is made of it.
+		// The file still says so. Another run of the server may have come after it,
+		// which could not write either. So the closing is not believed.
 		for i := range had.Zones {
 			had.Zones[i].forgetClosing(s.now().UnixMilli())
 		}
@@ -148,7 +154,8 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Close writes what is to be remembered. The store must not be used after.
+// Close writes what a restart needs. The store must not be used afterwards. An error says
+// what could not be written.
 func (s *Store) Close() error {
 	close(s.stop)
 	<-s.done
@@ -216,7 +223,8 @@ func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
 	return err
 }
 
-// transact does something to a zone, alone, and tells how that left the zone.
+// transact makes one operation on a zone under the zone's lock. The answer's State is the
+// zone's after it. The error is line.ErrZoneUnknown or line.ErrZoneDeleted.
 func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.Answer) (line.Answer, error) {
 	q, err := s.queue(zoneID)
 	if err != nil {
@@ -256,8 +264,8 @@ func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err erro
 	return st, err
 }
 
-// Sweep implements store.Sweeper. It examines SweepBatch places. The owner does not
-// matter: a store in the process has one sweeper.
+// Sweep implements store.Sweeper. It examines SweepBatch places. The owner is ignored: a
+// store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {
 	q, err := s.queue(zoneID)
 	if err != nil {
@@ -268,7 +276,8 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 	return q.sweep(q.tick(s.now().UnixMicro()), cursor), nil
 }
 
-// HoldSweeps implements store.Sweeper: there is nobody to keep from it.
+// HoldSweeps implements store.Sweeper. It holds nothing: a store in the process has one
+// sweeper.
 func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
 	_, err := s.queue(zoneID)
 	return err
@@ -279,16 +288,18 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 	var idle []line.Place
 	last := int64(0)
 	q.line.ascend(int64(cursor), func(r *record) bool {
-		// Those who arrived in one microsecond are examined together, for
-		// the cursor cannot lie between them.
+		// Places of one microsecond are examined in one call, since the cursor
+		// cannot lie between them.
 		if out.Examined >= SweepBatch && r.arrived != last {
 			out.Next = uint64(last)
 			return false
 		}
 		out.Examined++
 		last = r.arrived
-		// Polls before the time told may have been answered without the store. Who
-		// was told a longer period had the timeout of that time. A loss may have taken the last poll along.
+		// Idle counts from the time that was told: the store may not have seen a poll before it. A
+		// period of more than half the timeout was told under a longer timeout: the visitor has twice
+		// the period instead. The last poll may have been lost, so none counts as missed before the
+		// latest loss.
 		missed := max(r.lastPoll()+r.period(), q.heal.until-window.HealMillis)
 		if missed+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
 			p := r.place()
@@ -297,7 +308,7 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 		}
 		return true
 	})
-	// From the back, where those who stay need not close up a gap each time.
+	// The last ones are removed first: then fewer records have to move up.
 	for _, p := range slices.Backward(idle) {
 		q.forget(p)
 	}
@@ -309,10 +320,10 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 	return out
 }
 
-// afterLine is the cursor behind the last token, where only tidying is left.
+// afterLine is the cursor after the last place, where only tidying is left.
 const afterLine = math.MaxInt64 - 1
 
-// tidy gives back what a gone crowd held, and reports whether there is more.
+// tidy gives back the memory of visitors who have departed, and reports whether there is more.
 func (q *zoneQueue) tidy(now int64) (more bool) {
 	ttl := q.settings.PassTTLSeconds * 1000
 	q.ttls = q.ttls.prune(ttl, now)

@@ -5,7 +5,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// wait tells a waiting visitor, whose token names p, how long, and when to poll.
+// wait tells a waiting visitor the position, the expected wait and when to poll. p is the place as
+// its token names it.
 func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	rank := q.line.rank(r.place())
 	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
@@ -33,7 +34,8 @@ func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	return a
 }
 
-// estimate is the wait behind the live and so many beyond the edge.
+// estimate is the expected wait, in milliseconds, of a visitor behind all live released and behind
+// far visitors beyond the edge.
 func (q *zoneQueue) estimate(t *transaction, far int64) int64 {
 	room := t.room
 	if t.hold > 0 {
@@ -42,13 +44,13 @@ func (q *zoneQueue) estimate(t *transaction, far int64) int64 {
 	return min(t.hold+q.rates.Estimate(q.shows.Expect(int64(q.live.len()), q.rates), far, room, q.present, q.passed), window.MaxEstimateMillis)
 }
 
-// opens is when the slot opens for one with that many live released ahead.
+// opens is when the slot opens for a visitor with that many live released ahead, in Unix milliseconds.
 func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 	if q.rates.PerMinute == 0 {
 		return t.now + window.MaxEstimateMillis
 	}
 	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
-		if t.hold > 0 { // a span's worth at the opening, the next a span later
+		if t.hold > 0 { // limit visitors enter at the opening, as many a span later, and so on
 			return t.now + min(t.hold+ahead/limit*(span+1), window.MaxEstimateMillis)
 		}
 		lost, logged := q.since(t.now - span)
@@ -62,9 +64,8 @@ func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 	})
 }
 
-// actual is where the visitor with that id stands. It differs from what its
-// token says only if it was swept and joined again under the same clientId and
-// shows the old token.
+// actual returns where the visitor of a place stands. That differs from what the token says
+// only if the visitor was swept, joined again with the same clientId, and shows the old token.
 func (q *zoneQueue) actual(p line.Place) line.Place {
 	if stands, ok := q.byID[p.ID]; ok {
 		return line.Place{ID: p.ID, ArrivedAtMicros: stands}
@@ -72,7 +73,7 @@ func (q *zoneQueue) actual(p line.Place) line.Place {
 	return standing(p)
 }
 
-// state is the zone as the transaction left it.
+// state returns the zone's state at the end of the transaction.
 func (q *zoneQueue) state(t *transaction) line.State {
 	return line.State{
 		NowMillis: t.now, EdgeMicros: q.edge, LastArrivalMicros: q.last,

@@ -13,56 +13,56 @@ import (
 // operation is one transaction under one lock; zones share nothing.
 type zoneQueue struct {
 	mu sync.Mutex
-	// ended: the zone was deleted.
+	// ended says that the zone was deleted.
 	ended    bool
 	settings zone.Settings
-	// mode and rates are those in force.
+	// mode, rates and gate are those in force.
 	mode  zone.Mode
 	rates window.Rates
 	gate  event.Gate
-	// ttls are those that held for earlier admissions.
+	// ttls are the passes' times to live that held for earlier admissions.
 	ttls lifetimes
 
 	clock window.Clock
 	epoch uint32
-	// seen is until when the line is kept to have stood, in milliseconds.
+	// seen is when the line was last known to stand, as zones.json has it, in milliseconds.
 	seen int64
 	line ranking
-	// byID finds where one stands who joins again; arrived has the arrival of those whom a
-	// draw has given another place.
+	// byID is where each visitor stands, in microseconds; a visitor who joins again is found by
+	// it. arrived is the arrival of those visitors whom a draw gave another place to stand.
 	byID    map[line.ID]int64
 	arrived map[line.ID]int64
-	// live are the live released, in order of arrival. due are the same, by when they
-	// are expected, in milliseconds, in place of their arrival.
+	// live are the live released, in order of arrival. due are the same visitors, in order of
+	// when they are expected: their arrived there is that time, in milliseconds.
 	live     ranking
 	due      ranking
 	log      admissions
 	edge     int64
 	last     int64 // newest arrival
-	passed   int64 // of those the edge reached lately ...
-	present  int64 // ... were there
+	passed   int64 // how many visitors the edge reached lately
+	present  int64 // how many of these were live
 	shows    window.Shows
 	totals   line.Totals
 	waits    []int64 // by window.WaitBucket
 	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
-	// doing is the transaction under way. It lies here so that a poll allocates nothing.
+	// doing is the transaction under way. It is part of the zone so that a poll allocates nothing.
 	doing transaction
 }
 
-// transaction is one operation on a zone: what is known of the zone at its time.
+// transaction is one operation on a zone, with what holds at its time.
 type transaction struct {
 	now      int64 // milliseconds
-	before   int64 // the time of the transaction before this one
+	before   int64 // the time of the previous transaction
 	room     int64
 	inWindow int64
 	inMinute int64
 	frozen   bool
-	// hold is how long nobody is let in yet, in milliseconds: people gather, or are settled.
+	// hold is for how long nobody is let in yet, in milliseconds: an event is to open. 0 for none.
 	hold           int64
 	settles, opens int64
-	// gathers: nobody hears of a position.
+	// gathers says that people gather, so that nobody is told a position.
 	gathers bool
 }
 
@@ -75,12 +75,12 @@ func (q *zoneQueue) set(s zone.Settings) {
 	q.settings, q.mode, q.rates, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
 }
 
-// expires is when an admission's pass expires, in Unix milliseconds.
+// expires is when the pass of an admission expires, in Unix milliseconds.
 func (q *zoneQueue) expires(atMillis int64) int64 {
 	return atMillis + q.ttls.of(atMillis, q.settings.PassTTLSeconds*1000)
 }
 
-// look moves the clock on.
+// look begins a transaction that only reads: it moves the clock on, but not the edge.
 func (q *zoneQueue) look(rawMicros int64) *transaction {
 	before := q.clock.NowMicros / 1000
 	t := &q.doing
@@ -93,7 +93,7 @@ func (q *zoneQueue) look(rawMicros int64) *transaction {
 	return t
 }
 
-// begin moves the clock and the edge on.
+// begin begins a transaction: it moves the clock on, takes off the late and moves the edge.
 func (q *zoneQueue) begin(rawMicros int64) *transaction {
 	t := q.look(rawMicros)
 	if t.gathers {
@@ -115,8 +115,8 @@ func (q *zoneQueue) tick(rawMicros int64) int64 {
 	return q.clock.NowMicros / 1000
 }
 
-// refill counts the slots. An entry leaves the window when it is older than
-// the window, not when it is as old: so even a closed interval holds the limit.
+// refill counts the admissions and the room. An admission leaves the window when it is
+// older than the window, not when it is just as old. So even a closed interval holds the limit.
 func (q *zoneQueue) refill(t *transaction) {
 	t.inWindow, t.inMinute = q.admittedSince(t.now-q.rates.WindowMillis), q.admittedSince(t.now-window.MinuteMillis)
 	if t.room = q.rates.Room(t.inWindow, t.inMinute); t.hold > 0 {
@@ -124,7 +124,7 @@ func (q *zoneQueue) refill(t *transaction) {
 	}
 }
 
-// roomInLine is the room for those who line up: the limit of a second holds, too.
+// roomInLine is the room for visitors in the line, for whom the limit of a second holds, too.
 func (q *zoneQueue) roomInLine(t *transaction) int64 {
 	if t.room <= 0 || q.rates.PerSecond == q.rates.Limit {
 		return t.room
@@ -132,19 +132,19 @@ func (q *zoneQueue) roomInLine(t *transaction) int64 {
 	return min(t.room, q.rates.PerSecond-q.admittedSince(t.now-window.SecondMillis))
 }
 
-// since counts the admissions at or after the time: how many phantoms, and how
-// many of the latest in the log.
+// since counts the admissions at or after the time: phantoms, and entries in the log. The
+// latter are the latest of the log.
 func (q *zoneQueue) since(millis int64) (phantoms, logged int64) {
 	return q.phantoms.Beside(millis, q.log.since(millis), q.log.since(max(millis, q.phantoms.AtMillis)))
 }
 
-// admittedSince counts both.
+// admittedSince counts the admissions at or after the time, phantoms included.
 func (q *zoneQueue) admittedSince(millis int64) int64 {
 	phantoms, logged := q.since(millis)
 	return phantoms + logged
 }
 
-// takeOffLate ends the liveness of those who missed their appointment.
+// takeOffLate makes those overdue who missed their appointment, at most StepBatch of them.
 func (q *zoneQueue) takeOffLate(now int64) {
 	for range window.StepBatch {
 		late := q.due.first()
@@ -157,13 +157,13 @@ func (q *zoneQueue) takeOffLate(now int64) {
 	}
 }
 
-// moveEdge releases until enough are live.
+// moveEdge releases visitors until target live ones are expected to come, at most StepBatch of them.
 func (q *zoneQueue) moveEdge(now, target int64) {
 	n := 0
 	q.line.ascend(q.edge, func(r *record) bool {
 		if r.arrived == q.edge {
-			// Released with the one before: places of two lost lines, the
-			// clock having been set back between them, may coincide.
+			// The place was released with one of the same arrival. Places of two
+			// lost lines may have one if the clock was set back in between.
 			return true
 		}
 		if n == window.StepBatch || q.shows.Expect(int64(q.live.len()), q.rates) >= target {
@@ -195,7 +195,7 @@ func (q *zoneQueue) deaden(r *record) {
 	r.setLive(false)
 }
 
-// admit lets the visitor in and counts it. The place is as its token names it.
+// admit lets the visitor in, and counts that. p is the place as its token names it.
 func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.forget(p)
 	q.log.add(p.ID, t.now)
@@ -211,7 +211,7 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	return q.admission(line.Admitted, p, t.now)
 }
 
-// admission answers one who is or was let in.
+// admission returns the answer to a visitor who is let in now, or was at the time.
 func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) line.Answer {
 	p.ScoreMicros = 0
 	return line.Answer{
@@ -220,7 +220,7 @@ func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) 
 	}
 }
 
-// forget takes the visitor out of the line, if it is in, for good.
+// forget takes the visitor out of the line for good, and reports whether it was in.
 func (q *zoneQueue) forget(p line.Place) bool {
 	q.bury(p)
 	r := q.line.find(q.actual(p))
@@ -236,7 +236,8 @@ func (q *zoneQueue) forget(p line.Place) bool {
 	return true
 }
 
-// before answers one who was admitted already.
+// before returns the answer to a visitor who was admitted before. ok is false if that is not
+// known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	at, ok := q.log.find(p.ID)
 	if !ok || q.expires(at) <= t.now {
@@ -251,8 +252,8 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 			return q.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
 		}
 		if a, ok := q.before(t, line.Place{ID: known}); ok {
-			// The log keeps no arrivals. Any will do that was given out:
-			// one newer than the newest would look like a loss.
+			// The log keeps no arrivals. Any will do, unless it is newer than the
+			// newest that was given out, which would look like a loss.
 			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, q.last)
 			return a
 		}
@@ -276,7 +277,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 	if draws {
 		p.ScoreMicros = score
 	} else {
-		// Behind all who were drawn, also where the opening was moved to an earlier time.
+		// A newcomer stands behind all who were drawn, even if the opening was moved to an earlier time.
 		q.last = q.gate.Behind(q.last)
 	}
 	p.ArrivedAtMicros = q.last
@@ -315,12 +316,12 @@ func (q *zoneQueue) put(p line.Place) *record {
 	return q.line.find(at)
 }
 
-// standing is where a place is in the ranking: its arrival there is where it stands.
+// standing returns the place as the ranking has it, in which the arrival is where it stands.
 func standing(p line.Place) line.Place {
 	return line.Place{ID: p.ID, ArrivedAtMicros: p.StandsAtMicros()}
 }
 
-// arrival is that of one who waits.
+// arrival returns the arrival of the visitor with that id, and whether it is in the line.
 func (q *zoneQueue) arrival(id line.ID) (micros int64, waits bool) {
 	at, waits := q.byID[id]
 	if arrived, drawn := q.arrived[id]; drawn {
@@ -329,9 +330,9 @@ func (q *zoneQueue) arrival(id line.ID) (micros int64, waits bool) {
 	return at, waits
 }
 
-// poll answers the visitor with that id. The arrival in its token only says
-// where to put back one who is unknown; whoever has a place has one place,
-// whichever token is shown.
+// poll answers the visitor with the id of p. A visitor in the line has one place, whichever
+// token is shown. The arrival in the token only says where to put back a visitor who is
+// unknown.
 func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 	r := q.line.find(standing(p))
 	if r == nil {
@@ -353,7 +354,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		q.heal.any = true
 		q.totals.Restored++
 	} else if p.DueMillis < t.now-window.GraceMillis {
-		// The token may be of an earlier place: it is renewed as that of this one.
+		// The token is old, and may name an earlier place. The answer names the present one.
 		p.ArrivedAtMicros, _ = q.arrival(p.ID)
 	}
 	var a line.Answer
@@ -366,7 +367,8 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 	return a
 }
 
-// itsTurn reports whether one in the line may enter, and takes in that it is there.
+// itsTurn reports whether a visitor in the line may enter. An overdue one counts as live from
+// then on.
 func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
 	if t.gathers || r.arrived > q.edge {
 		return false

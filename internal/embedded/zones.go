@@ -13,22 +13,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// recordLife is how long the record of a deleted zone is kept: a year, and some,
-// so that last year's event can still be compared.
+// recordLife is how long the record of a deleted zone is kept: a little over a year, so
+// that last year's event can still be compared.
 const recordLife = 400 * 24 * time.Hour
 
 // deleted is what is known of a zone that an operator deleted.
 type deleted struct {
 	ZoneID   string `json:"zoneId"`
 	AtMillis int64  `json:"deletedAtMillis"`
-	// Clock, LastArrivalMicros and Phantoms are where a zone of that name goes
-	// on, with an empty line. Without, two windows' worth could enter in one.
+	// Clock, LastArrivalMicros and Phantoms are where a zone of that name goes on if it is made
+	// again, with an empty line. Without them, two windows' worth could enter in one window.
 	Clock             window.Clock    `json:"clock"`
 	LastArrivalMicros int64           `json:"lastArrivalMicros"`
 	Phantoms          window.Phantoms `json:"phantoms"`
-	// Epoch was that of the deleted zone; the next one of the name gets another.
+	// Epoch is that of the deleted zone. The next zone of that name gets a greater one.
 	Epoch uint32 `json:"epoch,omitempty"`
-	// here: by this process, so that the servers' memory must not restore it.
+	// here says that this process deleted the zone. Then what servers remember must not
+	// restore it.
 	here bool
 }
 
@@ -73,8 +74,8 @@ func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error)
 	return zone.NewestFirst(records...), nil
 }
 
-// noted is the zone's record with one more change. The caller holds changing,
-// and puts it into the record.
+// noted returns the zone's record with one more change. The caller holds changing, and puts
+// the result into s.record.
 func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change {
 	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
 	s.unrecorded[zoneID]++
@@ -82,7 +83,8 @@ func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change 
 	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
 }
 
-// change changes zones or policies, alone, and has what is in force then written.
+// change makes one change of zones or policies at a time. If do changed something, it has
+// what is in force written.
 func (s *Store) change(do func() (changed bool, err error)) error {
 	changed, err := func() (bool, error) {
 		s.changing.Lock()
@@ -95,8 +97,8 @@ func (s *Store) change(do func() (changed bool, err error)) error {
 	return err
 }
 
-// PutZone implements store.Editor. The change is in force at once; whether it is kept,
-// NotKept tells.
+// PutZone implements store.Editor. The change is in force at once. NotKept says whether it is
+// on the disk.
 func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
@@ -130,7 +132,7 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 	return created, err
 }
 
-// enforce puts a zone into force. The caller holds changing.
+// enforce puts a zone and its record into force. The caller holds changing.
 func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +144,14 @@ func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
 	}
 }
 
-// made is a zone as an operator makes it.
+// made returns a new zone, as an operator makes it.
 func (s *Store) made(settings zone.Settings) *zoneQueue {
 	q := &zoneQueue{epoch: window.Epoch(s.now().UnixMicro())}
 	q.set(settings)
 	if d, ok := s.deleted[settings.ZoneID]; ok {
 		q.epoch = max(q.epoch, d.Epoch+1)
 		q.clock = d.Clock.Tick(s.now().UnixMicro())
-		// The line that was deleted with the zone stays deleted.
+		// No token of the deleted line has an arrival that is newer, so none looks like a loss.
 		q.last = max(d.LastArrivalMicros, q.clock.NowMicros)
 		q.phantoms = d.Phantoms
 	}
@@ -191,8 +193,8 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	return q
 }
 
-// DeleteZone implements store.Editor. Its id is remembered as deleted until the process
-// ends or the zone is made again. Whether the deletion is kept, NotKept tells.
+// DeleteZone implements store.Editor. The id is remembered as deleted until the process
+// ends or the zone is made again. NotKept says whether the deletion is on the disk.
 func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
 	return s.change(func() (bool, error) {
 		q, err := s.queue(zoneID)
@@ -208,8 +210,8 @@ func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
 	})
 }
 
-// remains ends the zone, and are what is known of it then: whoever is on the way to
-// it is not let in any more.
+// remains ends the zone, and returns what is known of it then. A call that has found the
+// zone already, and waits for its lock, lets nobody in.
 func (q *zoneQueue) remains(rawMicros int64) deleted {
 	q.mu.Lock()
 	defer q.mu.Unlock()

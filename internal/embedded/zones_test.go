@@ -15,7 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// brief is the record of all zones on one line, the newest first.
+// brief returns the record of all zones on one line, the newest first.
 func brief(t *testing.T, s *Store) string {
 	t.Helper()
 	all, err := s.Changes(t.Context(), "")
@@ -29,8 +29,8 @@ func brief(t *testing.T, s *Store) string {
 	return strings.Join(out, ", ")
 }
 
-// TestRecordSurvives: of zones that are there, and for a year of those that were
-// deleted.
+// TestRecordSurvives: the record of a zone survives restarts, that of a deleted zone for a
+// year.
 func TestRecordSurvives(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
@@ -66,7 +66,7 @@ func TestRecordSurvives(t *testing.T) {
 	}
 }
 
-// TestFileWithoutRecord: as it was written before there was one.
+// TestFileWithoutRecord: the store reads zones.json as it was before there was a record.
 func TestFileWithoutRecord(t *testing.T) {
 	t.Parallel()
 	dir, z := t.TempDir(), zone.Defaults("z")
@@ -88,8 +88,8 @@ func TestFileWithoutRecord(t *testing.T) {
 	}
 }
 
-// TestAnewAfterARestart: a zone that is deleted and made again lets in no more
-// than it would have, though the server was restarted between.
+// TestAnewAfterARestart: a zone that is deleted and made again lets in no more than without
+// that, even if the server was restarted in between.
 func TestAnewAfterARestart(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
@@ -123,7 +123,7 @@ func TestAnewAfterARestart(t *testing.T) {
 	}
 }
 
-// TestNobodyEntersADeletedZone: not even who was on the way to it.
+// TestNobodyEntersADeletedZone: not even a visitor whose call had found the zone before.
 func TestNobodyEntersADeletedZone(t *testing.T) {
 	t.Parallel()
 	s := reopen(t, t.TempDir(), nil)
@@ -136,7 +136,7 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
-	s.queues["z"] = q // as one sees it who looked it up before
+	s.queues["z"] = q // as a call has it that looked the zone up before
 	s.mu.Unlock()
 	if _, err := s.Join(t.Context(), "z", testID(1)); !errors.Is(err, line.ErrZoneDeleted) {
 		t.Errorf("error %v, want ErrZoneDeleted", err)
