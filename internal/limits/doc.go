@@ -1,14 +1,14 @@
 // Package limits has no code: it is the wing of rate limiting, a product of its own.
-// Its packages know nothing of waiting; what is in front of a visitor's way (package
-// guard) and package limit, for services of others, are made of them.
+// Its packages know nothing of waiting. Package guard, through which visitors' requests
+// pass, and the public package limit, for services of others, are made of them.
 //
-//	limit        rules, policies and what they are counted with: words and arithmetic, pure
-//	limit/local  the counts, in the server's own memory; the other counts are Redis's, in lua
-//	limiter      decides, for whoever asks; what holds while the store is away; what was seen
+//	limit        rules, policies and states: pure words and arithmetic
+//	limit/local  the counts in the server's own memory; package lua has those in Redis
+//	limiter      decides for all who ask, also while the store is away; counts decisions
 //	policyset    the policies in force; operators read and change them
 //	ratelimit    what a client is told: header fields, and the refusal
-//	checkapi     the limits' listener: other services and gateways ask there
-//	identity     who is counted, of what a gateway forwards: address, API key, token
+//	checkapi     the limits' listener, which other services and gateways ask
+//	identity     who is counted: address, API key or token of a request
 //	address      where a request came from, behind proxies
 //
 // They import one another downwards: checkapi, then identity and ratelimit, then limiter, then

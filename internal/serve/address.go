@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// CheckAddr refuses what cannot be listened on.
+// CheckAddr returns an error for an address that a server cannot listen on.
 func CheckAddr(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -19,8 +19,8 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
-// LocalAddr returns where a listener is reached from its own machine: one on all of
-// the machine's addresses, on a loopback address.
+// LocalAddr returns the address at which a listener is reached from its own machine: a
+// loopback address if it listens on all of the machine's addresses, else addr.
 func LocalAddr(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// ByHeader is the header in which whoever makes a change gives a name for the
-// record of changes. It proves nothing: all operators have one token.
+// ByHeader is the header in which an operator who makes a change gives a name for the
+// record of changes. It proves nothing: all operators share one token.
 const ByHeader = "X-Operator"
 
 // ReadBy returns the name that a request gives in ByHeader; "" if it gives none.
-// It returns a *FieldError for what can be no name.
+// It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
 func ReadBy(r *http.Request) (string, error) {
 	values := r.Header.Values(ByHeader)
 	if len(values) == 0 {
@@ -29,24 +29,24 @@ func ReadBy(r *http.Request) (string, error) {
 	return values[0], nil
 }
 
-// versionBytes of a SHA-256 name a text: 128 bits meet no other by chance.
+// versionBytes is how many bytes of a SHA-256 name a text: two texts do not have the same
+// 128 bits by chance.
 const versionBytes = 16
 
-// Version names a text: only the same text has the same version, on every server. It
-// is what an ETag holds, quotes included, as a strong validator (RFC 9110, section
-// 8.8.3).
+// Version returns the ETag of a text, quotes included, as a strong validator (RFC 9110,
+// section 8.8.3). The same text has the same version on every server, another text has
+// another.
 func Version(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:versionBytes]) + `"`
 }
 
-// Condition is when a change may be made: the fields If-Match and If-None-Match
-// of its request (RFC 9110, section 13.1). The zero value always allows it.
+// Condition says when a change may be made: the fields If-Match and If-None-Match of
+// its request (RFC 9110, section 13.1). The zero value allows every change.
 type Condition struct{ IfMatch, IfNoneMatch string }
 
-// ConditionOf reads when a change may be made. If-None-Match is by weak comparison
-// (section 13.1.2), so its marks of weakness are left out. No version here holds one,
-// nor a comma.
+// ConditionOf reads the condition of a request. If-None-Match is compared weakly (section
+// 13.1.2), so each W/ in it is left out. No Version has a W/ or a comma in it.
 func ConditionOf(h http.Header) Condition {
 	return Condition{
 		IfMatch:     strings.Join(h.Values("If-Match"), ","),
@@ -54,13 +54,13 @@ func ConditionOf(h http.Header) Condition {
 	}
 }
 
-// Allows reports whether what has this version may be changed; "" is what is not
-// there.
+// Allows reports whether a thing of this version may be changed; "" is the version of a
+// thing that does not exist.
 func (c Condition) Allows(version string) bool {
 	return (c.IfMatch == "" || named(c.IfMatch, version)) && (c.IfNoneMatch == "" || !named(c.IfNoneMatch, version))
 }
 
-// named reports whether a list of versions, or *, names this one.
+// named reports whether a list of versions, or *, names this one. * names all that exist.
 func named(list, version string) bool {
 	if version == "" {
 		return false

@@ -1,18 +1,20 @@
-// Package serve is what any server has, and a wing: it knows nothing of waiting.
+// Package serve is a wing: what any server has. Apart from metric and problem, it knows
+// nothing of waiting.
 //
-// This package itself is what handlers of all listeners share: reading a body of
+// This package itself has what the handlers of all listeners share: reading a body of
 // bounded length (http.go), what is wrong with a request (errors.go), who makes a
-// change and when it may be made (change.go), addresses of listeners (address.go).
+// change and when it may be made (change.go), addresses of listeners (address.go), texts
+// in the visitor's language (text.go).
 //
 //	metric      what is counted, for Prometheus
-//	openapi     the API, described: one document for each listener, and who sends it
-//	cors        which pages of other sites may ask (CORS)
+//	openapi     the API's description: one document for each listener, and its handler
+//	cors        which pages of other sites may send requests (CORS)
 //	problem     the one table from errors to documents of RFC 9457
-//	keyset      the public keys of those who sign, from a file or a URL
+//	keyset      the keys that verify signatures of others, from a file or a URL
 //	secret      secrets, read from files or the environment, and how strong they are
-//	strictyaml  settings, read from YAML or JSON with all faults told
+//	strictyaml  settings, read from YAML or JSON; the error tells all faults
 //	background  loops that begin and end with a part of the server, and calls that many share
 //
-// problem and metric name what the others return and do, so they import them; the
-// others import this package and the domain alone.
+// metric and problem name what other packages do and return, so they import these. The rest
+// import this package and the domain alone.
 package serve

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Errors of a request, before the store is asked. Compare with errors.Is.
+// Errors of a request that are found before the store is asked. Compare them with errors.Is.
 var (
-	// ErrInvalid: the request is not what the contract asks for. Every error
-	// that wraps it is, or holds, a *FieldError or a *InvalidError.
+	// ErrInvalid says that the request is not as the contract asks for. Every error
+	// that wraps it is, or wraps, a *FieldError or an *InvalidError.
 	ErrInvalid = errors.New("serve: invalid request")
-	// ErrTooSlow: the body did not come within the listener's time.
+	// ErrTooSlow says that the body did not come within the listener's timeout.
 	ErrTooSlow = errors.New("serve: body too slow")
-	// ErrTooLarge: the body is longer than MaxBody.
+	// ErrTooLarge says that the body is longer than MaxBody, or than MaxOperatorBody for an operator's.
 	ErrTooLarge = errors.New("serve: body too large")
 )
 
 // BodyField is the name that a FieldError gives to the body as a whole.
 const BodyField = "body"
 
-// FieldError says which field of a request is wrong, and why. It wraps
-// ErrInvalid. Both texts are for the client; neither repeats what was sent.
+// FieldError says which field of a request is wrong, and why. It wraps ErrInvalid.
+// Field and Reason are sent to the client. Neither repeats what the client sent.
 type FieldError struct {
 	// Field is the field's name in the contract, or BodyField.
 	Field string
@@ -40,8 +40,8 @@ func (e *FieldError) Detail() string { return e.Field + " " + e.Reason }
 // Unwrap returns ErrInvalid.
 func (e *FieldError) Unwrap() error { return ErrInvalid }
 
-// InvalidError lists all that is wrong with a change of settings. It wraps
-// ErrInvalid. The faults are sentences for the operator.
+// InvalidError lists all faults of a change of settings, as sentences for the
+// operator. It wraps ErrInvalid.
 type InvalidError struct{ Faults []string }
 
 // Error returns all faults in one line.

@@ -10,23 +10,23 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// MaxBody is the longest body of a request, in bytes. The longest that the
-// contract can make, every field at its bound, is well below half of it.
+// MaxBody is the longest body of a request, in bytes. The longest body that the contract
+// allows, with every field at its bound, has well below half of that.
 const MaxBody = 4 << 10
 
-// MaxOperatorBody is the longest body of an operator's request, in bytes: the settings of
-// a zone have a logo, of which each byte may be written as \u0041.
+// MaxOperatorBody is the longest body of an operator's request, in bytes. The settings of a
+// zone have a logo, and a client may write each character of it in six, as \u0041.
 const MaxOperatorBody = 128 << 10
 
-// buffer holds a body, and the byte that tells that it is too long. It is not
-// kept while the store is asked: a server needs as many as there are requests on
-// the wire, not as there are in flight.
+// buffer holds a body, and one byte more that tells that it is too long. It is given back
+// before the store is asked, so a server needs as many as it is reading bodies, not as many
+// as it has requests under way.
 type buffer [MaxBody + 1]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// ReceiveBody reads the body of a request and hands it to read, which must not keep
-// it. The errors are ErrTooLarge, ErrTooSlow, a *FieldError, and read's own.
+// ReceiveBody reads the body of a request, at most MaxBody, and hands it to read, which must
+// not keep it. The errors are ErrTooLarge, ErrTooSlow, a *FieldError, and those of read.
 func ReceiveBody(c echo.Context, read func(body []byte) error) error {
 	buf, ok := buffers.Get().(*buffer)
 	if !ok {
@@ -40,13 +40,13 @@ func ReceiveBody(c echo.Context, read func(body []byte) error) error {
 	return read(body)
 }
 
-// ReadBody returns the body of an operator's request. The errors are ErrTooLarge,
-// ErrTooSlow and a *FieldError.
+// ReadBody returns the body of an operator's request, at most MaxOperatorBody. The errors are
+// ErrTooLarge, ErrTooSlow and a *FieldError.
 func ReadBody(c echo.Context) ([]byte, error) {
 	return readBody(c.Request(), make([]byte, MaxOperatorBody+1))
 }
 
-// readBody reads a body into buf, which has room for one byte more than there may be.
+// readBody reads a body into buf, which has room for one byte more than the body may have.
 func readBody(r *http.Request, buf []byte) ([]byte, error) {
 	most := len(buf) - 1
 	if r.ContentLength > int64(most) {

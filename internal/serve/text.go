@@ -9,12 +9,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// matchers has one for each set of languages that an operator has used: to make one takes
-// 100 us.
+// matchers keeps a language.Matcher for each set of languages that an operator has used, since
+// it takes 100 us to make one.
 var matchers sync.Map
 
-// TextFor returns the text for one who reads the languages of this Accept-Language, best
-// first; the text for everybody where there is none in any of them; "" where there is none at all.
+// TextFor returns the text in the language that best fits this Accept-Language. If none fits, it
+// returns the text for everybody, or "" if there is none.
 func TextFor(texts zone.Texts, accept string) string {
 	codes := texts.Languages()
 	wanted, _, err := language.ParseAcceptLanguage(accept)
@@ -27,18 +27,18 @@ func TextFor(texts zone.Texts, accept string) string {
 	return texts[zone.DefaultText]
 }
 
-// matcherOf returns one that finds the index of the language that fits, plus one.
+// matcherOf returns a matcher that finds the index of the code that fits, plus one.
 func matcherOf(codes []string) language.Matcher {
 	key := strings.Join(codes, ",")
 	known, _ := matchers.Load(key)
 	if m, ok := known.(language.Matcher); ok {
 		return m
 	}
-	// The first is taken where none fits, and this one fits nobody.
+	// The matcher returns the first tag if none fits, and this one fits nobody.
 	tags := []language.Tag{language.MustParse("art-x-default")}
 	for _, code := range codes {
 		tag, err := language.Parse(code)
-		if err != nil { // well formed, and no language
+		if err != nil { // the code is well formed, but no language has it
 			tag = tags[0]
 		}
 		tags = append(tags, tag)

@@ -3,7 +3,7 @@
 --
 -- KEYS       one for each rule, a zset or a string: see the include of its algorithm
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
--- ARGV[2]    how long keys are kept beyond their use, ms
+-- ARGV[2]    how much longer than needed keys are kept, ms
 -- ARGV[3]    the cost: 1 to the permits of each rule; negative to look, and take nothing
 -- ARGV[4..]  four for each rule: the algorithm's letter, which is l (sliding_log),
 --            c (sliding_counter), t (token_bucket), q (leaky_bucket) or
@@ -12,17 +12,17 @@
 --
 -- Returns  {allowed, retry, delay, remaining, reset, remaining, reset, ...}
 --   allowed    1 or 0
---   retry      in how many ms it would be allowed; 0 if it is
---   delay      how many ms it should wait to leave a leaky_bucket evenly
+--   retry      in how many ms the request would be allowed; 0 if it is
+--   delay      how many ms the request should wait to leave a leaky_bucket evenly
 --   remaining  for each rule, how many permits are left
---   reset      and in how many ms all of them are there again
+--   reset      for each rule, in how many ms all permits are there again
 --
 -- The arithmetic is that of internal/limits/limit/state.go, under the same names. Numbers
 -- stay below 2^53.
 --
--- O(log n) in the permits of a log, and what leaves the log since the last permit:
--- at most 10,000. A refusal writes nothing, but after the clock was set back. Run
--- twice, it takes twice.
+-- O(log n) in the permits of a log, plus the permits that have left the log since it
+-- was last cleared: at most 10,000. A refusal writes nothing, unless the clock was set
+-- back. A script that runs twice takes the cost twice.
 
 --@include clock
 --@include arithmetic

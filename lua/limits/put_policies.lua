@@ -13,7 +13,7 @@
 --
 -- Returns  0 done, 1 the version is another, 2 the book is of a newer format
 --
--- Run twice, the second changes nothing and says that it is done.
+-- If the script runs twice, the second run changes nothing and returns 0.
 
 --@include clock
 

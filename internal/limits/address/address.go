@@ -1,5 +1,5 @@
-// Package address finds the address that a request came from, and makes of it the
-// key that counts its requests.
+// Package address finds the address that a request came from, and the key under which
+// requests from that address are counted.
 package address
 
 import (
@@ -10,21 +10,22 @@ import (
 	"strings"
 )
 
-// prefixIPv6 is how much of an IPv6 address is one subscriber: who has a line has
-// at least 2^64 addresses (RFC 6177), and could use another for every request.
+// prefixIPv6 is how many bits of an IPv6 address stand for one subscriber. A subscriber has
+// at least 2^64 addresses (RFC 6177), and could use another one for every request.
 const prefixIPv6 = 64
 
-// lineIPv6 is how much of it a line has at most that somebody rents for a home: 256
+// lineIPv6 is how many bits are common to a whole line for a home, which has at most 256
 // networks of 64 bits (RFC 6177).
 const lineIPv6 = 56
 
-// forwardedFor is the header in which each proxy adds whom it was asked by.
+// forwardedFor is the header to which each proxy adds the address that it was asked from.
 const forwardedFor = "X-Forwarded-For"
 
-// Finder returns how to find the client's address: that of the connection or,
-// where that is a trusted proxy's, the last in X-Forwarded-For that no trusted
-// proxy has, without the port that some add. What stands before it was written by the
-// client, who can write anything. Where an entry is no address, the connection's counts.
+// Finder returns a function that finds the client's address. That is the address of the
+// connection. If a trusted proxy has that one, it is the last address in X-Forwarded-For that
+// no trusted proxy has, or the first if trusted proxies have all, without the port that some
+// add. Entries before it do not count: the client may have written them. If an entry that
+// counts is no address, the result is the connection's.
 func Finder(trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		direct := r.RemoteAddr
@@ -70,12 +71,13 @@ func within(trusted []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Key is the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64".
-// All that is no address has one key.
+// Key returns the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64". All texts that
+// are no address share one key.
 func Key(address string) string { return key(address, prefixIPv6) }
 
-// Line is Key for what must not be had once more for each network of a line: of an IPv6
-// address it counts 56 bits, "ip:2001:db8:0:100::/56". To that, 256 phones are one.
+// Line does what Key does, but takes 56 bits of an IPv6 address, "ip:2001:db8:0:100::/56". It is
+// for a quota that a line must not get again with each of its networks. Up to 256 phones, each
+// of which has a network, share that key.
 func Line(address string) string { return key(address, lineIPv6) }
 
 func key(address string, bits int) string {
@@ -94,11 +96,11 @@ func key(address string, bits int) string {
 	return "ip:" + network.String()
 }
 
-// translated is where IPv4 addresses are seen by who has IPv6 alone (RFC 6052): all
-// of them lie in one network of 64 bits.
+// translated is the network in which a host that has only IPv6 sees IPv4 addresses (RFC
+// 6052). All of them lie in one network of 64 bits.
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
-// subscriber is the address without a zone and, where it stands for one of IPv4, that.
+// subscriber returns the address without a zone; the IPv4 address if it stands for one.
 func subscriber(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !translated.Contains(a) {

@@ -19,7 +19,7 @@ func TestKey(t *testing.T) {
 		"2001:db8:1:2:3:4:5:6": "ip:2001:db8:1:2::/64",
 		"2001:db8:1:2:ffff::1": "ip:2001:db8:1:2::/64",
 		"fe80::1%eth0":         "ip:fe80::/64",
-		// Behind a translator (RFC 6052) each IPv4 address is somebody else.
+		// Behind a translator (RFC 6052) each IPv4 address is another subscriber.
 		"64:ff9b::203.0.113.9":    "ip:203.0.113.9",
 		"64:ff9b::cb00:710a":      "ip:203.0.113.10",
 		"64:ff9b:1::203.0.113.9":  "ip:64:ff9b:1::/64",
@@ -34,8 +34,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestAddressIsNotChosenByTheClient: whatever the client writes, the entry that
-// the first trusted proxy added counts.
+// TestAddressIsNotChosenByTheClient: whatever the client writes, the entry counts that
+// the first trusted proxy added.
 func TestAddressIsNotChosenByTheClient(t *testing.T) {
 	t.Parallel()
 	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}

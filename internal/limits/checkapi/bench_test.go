@@ -16,8 +16,8 @@ func (s silent) Header() http.Header         { return s.header }
 func (s silent) Write(b []byte) (int, error) { return len(b), nil }
 func (s silent) WriteHeader(int)             {}
 
-// BenchmarkRefusedFromMemory is what a flood costs here, with the listener's own part
-// left out; BenchmarkBareEcho is what to compare it with.
+// BenchmarkRefusedFromMemory measures a request of a flood, without the listener's own part.
+// Compare it with BenchmarkBareEcho.
 func BenchmarkRefusedFromMemory(b *testing.B) {
 	r, err := makeRoom(keyFile(b))
 	must(b, err)

@@ -11,13 +11,13 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// buffer holds an answer that has the usual length: one of a policy with four rules.
+// buffer holds an answer of the usual length: that of a policy with four rules.
 type buffer [512]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// Values of header fields, shared by all answers. They are full, so that an append
-// by a middleware copies them.
+// Values of header fields, shared by all answers. Their capacity is their length, so an
+// append by a middleware copies them.
 var (
 	jsonType    = []string{echo.MIMEApplicationJSON}
 	problemType = []string{ratelimit.ContentType}
@@ -30,7 +30,7 @@ type HTTP struct{ service *Service }
 // NewHTTP returns the handlers of the room.
 func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 
-// Check is POST /limits/:policy/check.
+// Check answers POST /limits/:policy/check.
 func (h *HTTP) Check(c echo.Context) error {
 	var q limiter.Question
 	if err := serve.ReceiveBody(c, func(body []byte) (err error) {
@@ -46,8 +46,8 @@ func (h *HTTP) Check(c echo.Context) error {
 	return send(c, &a, true)
 }
 
-// Auth is any method of /limits/:policy/auth, and of whatever is below it. A permit
-// has no body: no gateway looks at it. It does not read the request's.
+// Auth answers any method of /limits/:policy/auth and of all paths below it. It does not read
+// the request's body. A permit has no body, since no gateway reads it.
 func (h *HTTP) Auth(c echo.Context) error {
 	a, err := h.service.Auth(c.Request().Context(), c.Param("policy"), c.Request())
 	if err != nil {
@@ -56,8 +56,8 @@ func (h *HTTP) Auth(c echo.Context) error {
 	return send(c, &a, false)
 }
 
-// send answers with the verdict. A refusal does not take the way of errors, since
-// there can be a flood of them.
+// send answers with the verdict. A refusal is not returned as an error, since there can be
+// a flood of refusals.
 func send(c echo.Context, a *limiter.Answer, describe bool) error {
 	res := c.Response()
 	h := res.Header()
@@ -78,7 +78,7 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 		h[echo.HeaderContentType] = jsonType
 		body = appendAnswer(body, a)
 	}
-	// net/http knows the length of what fits its buffer, and writes it itself.
+	// net/http writes Content-Length itself if the body fits its buffer.
 	res.WriteHeader(status)
 	if len(body) == 0 || c.Request().Method == http.MethodHead {
 		return nil

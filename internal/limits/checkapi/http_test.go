@@ -30,7 +30,7 @@ type noMeter struct{}
 
 func (noMeter) Refuse(string, string) {}
 
-// routes hangs the room as the server does.
+// routes adds the room's routes as the server does.
 func routes(h *checkapi.HTTP) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), noMeter{})
@@ -42,7 +42,7 @@ func routes(h *checkapi.HTTP) *echo.Echo {
 	return e
 }
 
-// fields are those of internal/limits/ratelimit, in order, - for none.
+// fields returns the values of ratelimit.Fields, in order, - for none.
 func fields(w *httptest.ResponseRecorder) string {
 	var all []string
 	for _, name := range ratelimit.Fields {
@@ -55,8 +55,8 @@ func fields(w *httptest.ResponseRecorder) string {
 	return fmt.Sprint(w.Code, " ", strings.Join(all, "|"))
 }
 
-// TestTheSixthOfFive: with the fields, the exact time, and no growth of the count;
-// and again from memory.
+// TestTheSixthOfFive: the sixth request is refused, with the fields and the exact time, and is
+// not counted. The next ones are refused from memory.
 func TestTheSixthOfFive(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -163,13 +163,13 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	req := httptest.NewRequestWithContext(ctx, "POST", "/limits/closed/check", strings.NewReader(`{"key":"a"}`))
 	w := httptest.NewRecorder()
 	r.store.fail(context.Canceled)
-	r.bare.ServeHTTP(w, req) // who hung up is told nothing that matters
+	r.bare.ServeHTTP(w, req) // a client that hung up does not read the answer
 	if w.Code != 503 {
 		t.Errorf("hung up: %d", w.Code)
 	}
 }
 
-// TestAuthIsAsGatewaysAsk: each in its own way, all with one count.
+// TestAuthIsAsGatewaysAsk: each gateway asks in its own way, and all share one count.
 func TestAuthIsAsGatewaysAsk(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -202,14 +202,14 @@ func TestAuthIsAsGatewaysAsk(t *testing.T) {
 			}
 		}
 	}
-	// The key is that of a check by the same name.
+	// A check that names the same key has the same count.
 	if w := r.send("POST", "/limits/api/check", `{"key":"ip:203.0.113.9"}`); w.Code != 429 {
 		t.Errorf("check: %s", fields(w))
 	}
 }
 
-// TestAClientChoosesNoKey: whatever a client writes, a gateway adds its address,
-// and that is the key.
+// TestAClientChoosesNoKey: whatever a client writes, the gateway adds the client's address, and
+// that is the key.
 func TestAClientChoosesNoKey(t *testing.T) {
 	t.Parallel()
 	keys := keyFile(t)
@@ -261,7 +261,7 @@ func TestAuthByKey(t *testing.T) {
 	}
 }
 
-// TestSeveralRules: each is told; a delay goes with a permit.
+// TestSeveralRules: the answer has all rules. A permit has its delay.
 func TestSeveralRules(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -275,7 +275,7 @@ func TestSeveralRules(t *testing.T) {
 	}
 }
 
-// TestWithoutTheStore: each policy's own way, told as it is.
+// TestWithoutTheStore: each policy answers in its own way, and the answer says which.
 func TestWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -329,8 +329,8 @@ func TestWhatShouldNotHappen(t *testing.T) {
 	}
 }
 
-// TestAddressIsEchos: echo's own extractor, which services have that use echolimit,
-// finds the same address in everything that proxies send, but a port.
+// TestAddressIsEchos: echo's own extractor, which services with echolimit use, finds the same
+// address in all that proxies send, except that it does not know ports.
 func TestAddressIsEchos(t *testing.T) {
 	t.Parallel()
 	trusted := netip.MustParsePrefix("10.0.0.0/8")
@@ -350,7 +350,7 @@ func TestAddressIsEchos(t *testing.T) {
 	})
 }
 
-// BenchmarkBareEcho is the least that an answer of echo costs.
+// BenchmarkBareEcho measures the least that an answer of echo costs.
 func BenchmarkBareEcho(b *testing.B) {
 	e := echo.New()
 	e.GET("/limits/:policy/auth", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })

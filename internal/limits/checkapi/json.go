@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// readQuestion reads {"key": "...", "tier": "...", "cost": 1}. Members that it does
-// not know are skipped; null is the same as absent. The error is a *serve.FieldError.
+// readQuestion reads {"key": "...", "tier": "...", "cost": 1}. Unknown members are skipped. A
+// member that is null counts as absent. The error is a *serve.FieldError.
 func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	wrong := func(field, reason string) (limiter.Question, error) {
 		return limiter.Question{}, &serve.FieldError{Field: field, Reason: reason}
@@ -19,7 +19,7 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	if !utf8.Valid(body) {
 		return wrong(serve.BodyField, "is not valid JSON")
 	}
-	// A body of just null leaves it as it is, and then the key is missing.
+	// A body that is null leaves q as it is, and then the key is missing.
 	var q struct {
 		Key  string `json:"key"`
 		Tier string `json:"tier"`
@@ -50,7 +50,7 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: *q.Cost}, nil
 }
 
-// appendAnswer appends what a permit is told. Names need no escaping.
+// appendAnswer appends the body of a permit. Names of policies and tiers need no escaping.
 func appendAnswer(b []byte, a *limiter.Answer) []byte {
 	text := func(name, value string) {
 		b = append(append(append(b, name...), value...), '"')

@@ -24,12 +24,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// excused are described, and cannot be got here.
+// excused are answers of the description that these tests cannot get.
 var excused = map[string]string{
 	"POST /limits/{policy}/check 408 request_timeout": "for a body that does not come; held by package answer",
 }
 
-// TestMain wants the tests to have got every answer that is described.
+// TestMain fails if the tests did not get every answer of the API's description.
 func TestMain(m *testing.M) {
 	status := openapitest.Limits.Main(m, excused,
 		"/limits/{policy}/check", "/limits/{policy}/auth", "/limits/{policy}/auth/{path}")
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// room is the whole of the room: real limits and real identities, behind echo.
+// room is the listener with real limits and real identities, behind echo.
 type room struct {
 	clock *clock
 	store *store
@@ -52,7 +52,7 @@ type room struct {
 
 const fiveASecond = "api"
 
-// policies are what the tests' room has.
+// policies are the policies of the tests' room.
 var policies = limit.PolicySet{}.
 	Put(limit.Policy{
 		Name: fiveASecond, Key: []limit.Source{limit.SourceJWT, limit.SourceAPIKey, limit.SourceIP},
@@ -106,7 +106,7 @@ func keyFile(tb testing.TB) string {
 	return name
 }
 
-// send is a request of 192.0.2.1, which is a trusted proxy; header is name, value,
+// send sends a request from 192.0.2.1, which is a trusted proxy. header is name, value,
 // name, value.
 func (r *room) send(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	return r.sendTo(r.http, method, path, body, header...)
@@ -140,7 +140,7 @@ func (c *clock) forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// store fails if told to.
+// store fails if the test says so.
 type store struct {
 	*local.Counters
 	mu  sync.Mutex
@@ -163,7 +163,7 @@ func (s *store) fail(err error) {
 	s.err = err
 }
 
-// value is a member of a JSON body.
+// value returns a member of a JSON body.
 func value(tb testing.TB, w *httptest.ResponseRecorder, name string) any {
 	tb.Helper()
 	var body map[string]any

@@ -12,11 +12,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// Limits decide. *limiter.Limiter does.
+// Limits decides questions. *limiter.Limiter implements it.
 type Limits interface {
 	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
-	// Sources are what the policy tells clients apart by; ok is false where there
-	// is no such policy.
+	// Sources returns what the policy tells clients apart by; ok is false if there is
+	// no such policy.
 	Sources(policy string) (sources []limit.Source, ok bool)
 }
 
@@ -26,13 +26,13 @@ type Service struct {
 	identities *identity.Finder
 }
 
-// New returns the room.
+// New returns the service.
 func New(limits Limits, identities *identity.Finder) *Service {
 	return &Service{limits: limits, identities: identities}
 }
 
-// Check decides a question whose key the one who asks has named. It returns a
-// *serve.FieldError or limiter.ErrPolicyUnknown. A refusal is no error.
+// Check decides a question in which the service has named the key. The error is a
+// *serve.FieldError or wraps limiter.ErrPolicyUnknown. A refusal is no error.
 func (s *Service) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
 	if q.Tier != "" && !limit.ValidName(q.Tier) {
 		return limiter.Answer{}, &serve.FieldError{Field: "tier", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
@@ -40,8 +40,8 @@ func (s *Service) Check(ctx context.Context, q limiter.Question) (limiter.Answer
 	return s.ask(ctx, q)
 }
 
-// Auth decides for the client whose request a gateway has forwarded, at a cost of
-// 1. The errors are those of Check.
+// Auth decides about the client whose request a gateway has forwarded. The cost is 1. The
+// errors are those of Check.
 func (s *Service) Auth(ctx context.Context, policy string, r *http.Request) (limiter.Answer, error) {
 	sources, ok := s.limits.Sources(policy)
 	if !ok {

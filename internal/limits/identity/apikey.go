@@ -14,9 +14,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// AnyAPIKey, in place of a file, believes every API key: for a gateway that has
-// checked it. Where clients are not checked before, each request can have a key
-// of its own, and there is no limit.
+// AnyAPIKey, in place of the name of a file, makes every API key count. It is for gateways
+// that check keys before they ask. Without that, a client can have another key in each
+// request, and no limit.
 const AnyAPIKey = "any"
 
 // keyHeader is the header that carries the key.
@@ -24,18 +24,19 @@ const keyHeader = "X-API-Key"
 
 // Bounds of API keys.
 const (
-	// maxAPIKey is above what anybody makes; longer ones are not hashed.
+	// maxAPIKey is the longest key in bytes. Keys in use are shorter; a longer one does not
+	// count, and is not hashed.
 	maxAPIKey = 512
-	// maxKeyFile bounds the list: some 200,000 keys.
+	// maxKeyFile bounds the list of keys, in bytes: some 200,000 keys.
 	maxKeyFile = 16 << 20
-	// hashChars of the key's hash tell it apart: 132 bits.
+	// hashChars is how many base64 characters of a key's hash tell it apart: 132 bits.
 	hashChars = 22
 )
 
-// ErrAPIKeys is wrapped by what is wrong with a list of API keys.
+// ErrAPIKeys is wrapped by every error of a list of API keys.
 var ErrAPIKeys = errors.New("identity: unusable list of API keys")
 
-// apiKeys are the known keys, as SHA-256, each with its tier or "".
+// apiKeys are the SHA-256 of the known keys, each with its tier or "".
 type apiKeys map[[sha256.Size]byte]string
 
 // parseAPIKeys reads a list: on each line the SHA-256 of a key in hexadecimal, and
@@ -68,7 +69,7 @@ func parseAPIKeys(text []byte) (apiKeys, error) {
 	return keys, nil
 }
 
-// byAPIKey finds who asks by the header, if that key is known.
+// byAPIKey returns the identity of the API key in the header, if that is known.
 func (f *Finder) byAPIKey(r *http.Request) (Identity, bool) {
 	key := r.Header.Get(keyHeader)
 	if key == "" || len(key) > maxAPIKey {

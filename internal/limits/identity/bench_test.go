@@ -9,8 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 )
 
-// BenchmarkFind is what it costs to know who asks, by the algorithm of the token, and
-// without one.
+// BenchmarkFind measures Find, by the algorithm of the token, and without a token.
 func BenchmarkFind(b *testing.B) {
 	s := signers()
 	f := finder(b, identity.FinderOptions{

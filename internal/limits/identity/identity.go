@@ -17,20 +17,20 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
-// The claims that are looked at, unless the operator names others.
+// The claims that are read, unless the operator names others.
 const (
 	DefaultClaim     = "sub"
 	DefaultTierClaim = "tier"
 )
 
-// ErrKeySet is wrapped by what is wrong with a key set.
+// ErrKeySet is wrapped by every error of a key set.
 var ErrKeySet = keyset.ErrKeySet
 
-// Identity is who asks.
+// Identity is the client that a request comes from.
 type Identity struct {
 	// Key counts the request: "member:<claim>", "apikey:<hash>", "ip:<address>".
 	Key string
-	// Tier is "" where nothing names one.
+	// Tier is "" if nothing names one.
 	Tier string
 }
 
@@ -38,45 +38,49 @@ type Identity struct {
 type FinderOptions struct {
 	// Address finds the client's address: see address.Finder.
 	Address func(*http.Request) string
-	// APIKeys is the file of the API keys that are known, or AnyAPIKey. Empty: none is.
+	// APIKeys is the file of the known API keys, or AnyAPIKey. Empty: no API key counts.
 	APIKeys string
-	// JWKS is the key set that signs tokens: a file, which may have shared secrets, or
-	// an https URL. Empty: no token is looked at.
+	// JWKS is the key set that verifies tokens: a file, which may have shared secrets, or
+	// an https URL. Empty: no token counts.
 	JWKS string
-	// Issuer and Audience are what iss must be and aud must have. Empty: not checked.
+	// Issuer is what the claim iss must be, Audience what aud must contain. Empty: not
+	// checked.
 	Issuer, Audience string
-	// Claim names the client, TierClaim the tier. Empty: DefaultClaim, DefaultTierClaim.
+	// Claim is the claim that names the client, TierClaim the one that names the tier. They
+	// default to DefaultClaim and DefaultTierClaim.
 	Claim, TierClaim string
-	// HTTP fetches the key set; nil: a client that trusts this machine's authorities.
+	// HTTP fetches the key set. It defaults to a client that trusts this machine's
+	// certificate authorities.
 	HTTP *http.Client
-	// Now is the clock that exp and nbf are compared with; nil: time.Now.
+	// Now is the clock that exp and nbf are compared with. It defaults to time.Now.
 	Now func() time.Time
-	// Logger is told when a key set or a list cannot be read anew. Nil: nothing is told.
+	// Logger gets an entry when a key set or a list cannot be read again. It defaults to one
+	// that discards.
 	Logger *slog.Logger
 }
 
-// Finder finds out who asks. It may be used by many goroutines.
+// Finder finds the identity of requests. It may be used by many goroutines.
 type Finder struct {
 	options FinderOptions
 	parser  *jwt.Parser
-	// keySet is where the keys of tokens are, and apiKeyFile the list of API keys: nil and "" where there is none.
+	// keySet is where the keys of tokens are; nil for none. apiKeyFile is the list of API keys; "" for none.
 	keySet     *keyset.Source
 	apiKeyFile string
 
 	apiKeys atomic.Pointer[apiKeys]
 	keys    atomic.Pointer[[]keyset.Key]
-	// skipped is what was last said of keys that cannot be used.
+	// skipped is the latest log entry about keys that cannot be used.
 	skipped string
 	proven  proven
-	// missed is told of a key that is not in the set.
+	// missed gets a value when a token names a key that is not in the set.
 	missed chan struct{}
 
 	running background.Group
 }
 
-// New returns a finder. A file that cannot be read is an error, which wraps
-// ErrKeySet or ErrAPIKeys; a URL is first fetched by Start, and until that has
-// succeeded no token counts.
+// New returns a finder. It reads the files. One that cannot be read is an error that wraps
+// ErrKeySet or ErrAPIKeys. Start fetches a URL; no token counts until that has succeeded
+// once.
 func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -104,9 +108,8 @@ func New(o FinderOptions) (*Finder, error) {
 	return f, nil
 }
 
-// Find returns who asks: by the first of the sources that the request has, else
-// by its address. Nothing that it reads of the request is trusted before it is
-// proven: see the package.
+// Find returns the identity of a request: by the first of the sources that the request has,
+// else by its address. Only what is proven counts: see the package.
 func (f *Finder) Find(r *http.Request, sources []limit.Source) Identity {
 	for _, source := range sources {
 		switch source {

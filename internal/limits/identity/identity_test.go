@@ -29,7 +29,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// request is one from 192.0.2.1 with these headers: name, value, name, value.
+// request returns a request from 192.0.2.1 with these headers: name, value, name, value.
 func request(header ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	for i := 0; i+1 < len(header); i += 2 {

@@ -8,12 +8,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
-// maxProven is how many tokens are remembered, at most twice as many, in some 3 MB.
+// maxProven is how many of the latest tokens are remembered at least. At most twice as many
+// are, in some 3 MB.
 const maxProven = 8192
 
-// proven remembers tokens that have verified, so that a flood of requests with one
-// token costs a signature once. What was asked for lately stays: when the young are
-// too many, they become the old, and the old are forgotten.
+// proven remembers tokens that have verified, so that of many requests with one token only
+// the first one costs the check of a signature. When there are maxProven young tokens, these
+// become the old ones, and the old ones are forgotten. A token that is asked for is young
+// again.
 type proven struct {
 	mu         sync.Mutex
 	young, old map[[sha256.Size]byte]proof
@@ -24,7 +26,8 @@ type proof struct {
 	identity Identity
 	// until is when the token expires, leeway included.
 	until time.Time
-	// keys are those that it was proven with: with others, it is to be proven anew.
+	// keys is the set that verified the token. When there is another set, the token must be
+	// verified again.
 	keys *[]keyset.Key
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
-// TestProvenIsBounded, keeps what is asked for, and forgets what other keys have
-// proven.
+// TestProvenIsBounded: what is remembered is bounded. A token that is asked for stays, one that
+// other keys have verified does not count.
 func TestProvenIsBounded(t *testing.T) {
 	t.Parallel()
 	var p proven

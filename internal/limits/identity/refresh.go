@@ -10,11 +10,11 @@ import (
 
 // How the keys are kept fresh.
 const (
-	// refreshEvery is how long a change of a file, or of the key set behind a URL,
-	// takes to be in force. Who rotates keys publishes the new one well before.
+	// refreshEvery is how long a change of a file, or of the key set behind a URL, takes
+	// at most to be in force. An issuer publishes a new key well before it signs with it.
 	refreshEvery = time.Minute
-	// refetchAfter is how soon after the last time a token with a new key has the
-	// set fetched again: invented keys must not become a flood to who signs.
+	// refetchAfter is the least time between two fetches for tokens that name an unknown
+	// key: invented names must not become a flood of requests to the issuer.
 	refetchAfter = 15 * time.Second
 )
 
@@ -38,7 +38,7 @@ func (f *Finder) run(ctx context.Context) {
 			return
 		case <-due.C:
 		case <-f.missed:
-			// A nudge comes early at most so often; until then it waits its turn.
+			// An unknown key brings the next refresh forward, to refetchAfter after the latest.
 			if wait := refetchAfter - time.Since(latest); wait > 0 {
 				due.Reset(wait)
 				continue
@@ -47,22 +47,23 @@ func (f *Finder) run(ctx context.Context) {
 		f.refresh(ctx)
 		latest = time.Now()
 		if f.options.JWKS != "" && f.keys.Load() == nil {
-			due.Reset(refetchAfter) // who signs may have been away when this server started
+			due.Reset(refetchAfter) // the issuer may have been away when this server started
 		} else {
 			due.Reset(refreshEvery)
 		}
 	}
 }
 
-// missKey has the key set fetched soon.
+// missKey makes run fetch the key set soon.
 func (f *Finder) missKey() {
 	select {
 	case f.missed <- struct{}{}:
-	default: // it has been told
+	default: // run will fetch it already
 	}
 }
 
-// refresh reads everything anew. What cannot be read stays as it is.
+// refresh reads the list and the key set again. If one cannot be read, the former stays in
+// force.
 func (f *Finder) refresh(ctx context.Context) {
 	if err := f.readAPIKeys(); err != nil {
 		f.options.Logger.WarnContext(ctx, "API keys could not be read anew: those read before stay in force", "error", err)
@@ -99,7 +100,7 @@ func (f *Finder) readKeySet(ctx context.Context) error {
 	}
 	f.keys.Store(&keys)
 	if said := fmt.Sprint(skipped); skipped != nil && said != f.skipped {
-		f.skipped = said // once, not every minute
+		f.skipped = said // so that it is logged once, not every minute
 		f.options.Logger.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.options.JWKS, "error", skipped)
 	}
 	return nil

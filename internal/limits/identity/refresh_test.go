@@ -17,7 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 )
 
-// issuer is who publishes a key set.
+// issuer serves a key set.
 type issuer struct {
 	mu    sync.Mutex
 	keys  string
@@ -50,7 +50,7 @@ func (i *issuer) times() int {
 	return i.asked
 }
 
-// TestSecretsAreNotFetched: a shared secret that a URL shows is none.
+// TestSecretsAreNotFetched: a shared secret that a URL serves verifies no token.
 func TestSecretsAreNotFetched(t *testing.T) {
 	secret := []byte(strings.Repeat("s", 32))
 	synctest.Test(t, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestSecretsAreNotFetched(t *testing.T) {
 	})
 }
 
-// TestKeySetIsFetched: in the background, again when a new key is met, but not as
-// often as one is invented; and what was fetched stays while nothing can be.
+// TestKeySetIsFetched: the key set is fetched in the background, and again when a token names an
+// unknown key, but not for each invented name. While it cannot be fetched, the former set stays.
 func TestKeySetIsFetched(t *testing.T) {
 	s := signers()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,13 +96,13 @@ func TestKeySetIsFetched(t *testing.T) {
 			t.Fatalf("before the issuer answers: asked %d times", i.times())
 		}
 		i.set(keySet(t, "ed"), nil)
-		<-time.After(15 * time.Second) // not a minute, with nothing to go by
+		<-time.After(15 * time.Second) // without any key, it does not wait for a minute
 		synctest.Wait()
 		if !known(token("ed", jwt.SigningMethodEdDSA)) || i.times() != 2 {
 			t.Fatalf("fetched, and not known; asked %d times", i.times())
 		}
 
-		// A new key: in force as soon as it is met, 15 s after the last time.
+		// A new key is in force as soon as a token names it, 15 s after the latest fetch.
 		i.set(keySet(t, "ed", "p256"), nil)
 		es := token("p256", jwt.SigningMethodES256)
 		for range 1000 {
@@ -113,7 +113,7 @@ func TestKeySetIsFetched(t *testing.T) {
 		if !known(es) || i.times() != 3 {
 			t.Fatalf("rotated; asked %d times", i.times())
 		}
-		// Invented keys: one question each 15 s.
+		// Invented keys cause one fetch in 15 s.
 		for range 60 {
 			known(token("stranger", jwt.SigningMethodES256))
 			<-time.After(time.Second)
@@ -128,7 +128,7 @@ func TestKeySetIsFetched(t *testing.T) {
 				t.Errorf("after %.10q the keys are gone", bad)
 			}
 		}
-		// A key that was withdrawn is no more.
+		// A key that was withdrawn does not count any more.
 		i.set(keySet(t, "ed"), nil)
 		<-time.After(time.Minute)
 		synctest.Wait()
@@ -138,8 +138,8 @@ func TestKeySetIsFetched(t *testing.T) {
 	})
 }
 
-// TestOneBrokenKeyCostsNoOther: an old key that is too short, or garbage, does not
-// turn everybody who has a token into one of those behind an address.
+// TestOneBrokenKeyCostsNoOther: because of an old key that is too short, or garbage, no client with
+// a good token is counted by its address.
 func TestOneBrokenKeyCostsNoOther(t *testing.T) {
 	t.Parallel()
 	short := `{"kty":"RSA","kid":"old","n":"` + strings.Repeat("_", 171) + `","e":"AQAB"},{"kty":"EC","crv":"P-256","x":"!"},`
@@ -186,7 +186,7 @@ func TestFilesAreReadAnew(t *testing.T) {
 	})
 }
 
-// TestOnlyTLS: no redirection leads to where others could change the keys.
+// TestOnlyTLS: no redirection is followed to a URL without TLS, where others could change the keys.
 func TestOnlyTLS(t *testing.T) {
 	plain := make(chan struct{}, 1)
 	moved := transport(func(r *http.Request) (*http.Response, error) {

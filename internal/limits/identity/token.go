@@ -17,15 +17,15 @@ import (
 
 // Bounds of tokens.
 const (
-	// maxToken is in bytes; with more a header is refused by most servers.
+	// maxToken is the longest token in bytes. Most servers refuse a header with more.
 	maxToken = 8 << 10
-	// maxMember bounds the claim that names the client, in bytes: a limiter takes keys of 256.
+	// maxMember is the longest claim that names a client, in bytes: a limiter takes keys of 256.
 	maxMember = 200
-	// leeway is how far the clock of who signed may be off.
+	// leeway is how far the issuer's clock may be off.
 	leeway = 30 * time.Second
 )
 
-// algorithms are all that a token may name; which of them, its key says.
+// algorithms are all algorithms that a token may name. Its key must be for the one it names.
 var algorithms = []string{
 	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 	"HS256", "HS384", "HS512",
@@ -36,7 +36,7 @@ var (
 	errCritical   = errors.New("an extension that must be understood, and is not")
 )
 
-// byToken finds who asks by a bearer token that verifies.
+// byToken returns the identity that a bearer token names, if the token verifies.
 func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	keys := f.keys.Load()
 	if keys == nil {
@@ -70,9 +70,9 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	return c, true
 }
 
-// Claims returns what a token says that a key of the set has signed; iss and aud, where
-// they are set, and the times are good. For those who ask with more than a key. The errors are those of
-// package jwt: jwt.ErrTokenExpired, say.
+// Claims returns the claims of a token that a key of the set has signed, and whose exp, nbf,
+// iss and aud are good. It is for callers that need more than an Identity. The errors are
+// those of package jwt, such as jwt.ErrTokenExpired.
 func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 	keys := f.keys.Load()
 	if keys == nil || len(token) > maxToken {
@@ -88,8 +88,8 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 	return claims, err
 }
 
-// keyOf finds the key that signed a token: the one that it names or, where it
-// names none, the only one that there is.
+// keyOf returns the key that a token names. A token that names none is verified with the only
+// key of the set.
 func keyOf(keys []keyset.Key, t *jwt.Token) (any, error) {
 	if _, critical := t.Header["crit"]; critical {
 		return nil, errCritical
@@ -106,7 +106,7 @@ func keyOf(keys []keyset.Key, t *jwt.Token) (any, error) {
 	return nil, errKeyUnknown
 }
 
-// text is a claim that is a string or a number, else "".
+// text returns a claim that is a string or a number as text, else "".
 func text(claim any) string {
 	switch v := claim.(type) {
 	case string:

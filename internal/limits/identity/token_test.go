@@ -52,7 +52,7 @@ var signers = sync.OnceValue(func() map[string]crypto.Signer {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// jwk is the public part of a key.
+// jwk returns the public part of a key.
 func jwk(tb testing.TB, id string, key crypto.PublicKey) map[string]string {
 	tb.Helper()
 	out := map[string]string{"kid": id, "use": "sig"}
@@ -174,8 +174,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestSharedSecrets: a token of one counts as its member where the secret is in a file,
-// long enough, and for the algorithm; never with a public key for the secret.
+// TestSharedSecrets: a token that a shared secret signed counts, if the secret is in a file, long
+// enough, and for the algorithm. A public key is never taken for a secret.
 func TestSharedSecrets(t *testing.T) {
 	t.Parallel()
 	secret, long := []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("l", 64))
@@ -222,7 +222,7 @@ func TestSharedSecrets(t *testing.T) {
 	}
 }
 
-// TestTheOnlyKeyNeedsNoName, and the claims can be others.
+// TestTheOnlyKeyNeedsNoName: a token need not name the only key of a set. An operator can name other claims.
 func TestTheOnlyKeyNeedsNoName(t *testing.T) {
 	t.Parallel()
 	f := finder(t, identity.FinderOptions{
@@ -236,8 +236,8 @@ func TestTheOnlyKeyNeedsNoName(t *testing.T) {
 	}
 }
 
-// TestProvenTokens: one that has verified is not verified again, but is good no longer
-// than it says, and not with other keys; however many others come between.
+// TestProvenTokens: a token that has verified is not verified again, however many others come in
+// between. It is good no longer than it says, and not with another key set.
 func TestProvenTokens(t *testing.T) {
 	t.Parallel()
 	at := now
@@ -275,7 +275,7 @@ func TestProvenTokens(t *testing.T) {
 	}
 }
 
-// FuzzTokens: no header panics, and none gets a key that is not the address's.
+// FuzzTokens: no header causes a panic, and none gets another key than that of the address.
 func FuzzTokens(f *testing.F) {
 	find := finder(f, identity.FinderOptions{JWKS: file(f, keySet(f, "ed", "p256", "rsa")), APIKeys: file(f, "")})
 	f.Add("Bearer a.b.c", "key")

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// MaxChanges is how many changes of policies are kept: the latest.
+// MaxChanges is how many changes of policies are kept: the latest ones.
 const MaxChanges = 200
 
-// Change is one entry of the record of changes. A change that changes nothing is
-// no entry, nor is putting back policies that a store has lost.
+// Change is one entry of the record of changes. There is no entry for a change that
+// changes nothing, nor for putting back policies that a store has lost.
 type Change struct {
-	// AtMillis is when, in Unix milliseconds on the store's clock.
+	// AtMillis is when the change was made, in Unix milliseconds on the store's clock.
 	AtMillis int64  `json:"at"`
 	Policy   string `json:"policy"`
 	// By is the name that the operator gave, at most 64 bytes; may be empty.
@@ -22,8 +22,8 @@ type Change struct {
 	Now *Policy `json:"now"`
 }
 
-// Changes are what it takes to make one set of another, by the policies' names.
-// When is left open.
+// Changes returns the entries that lead from one set of policies to another, in the order of the
+// policies' names. It leaves AtMillis at 0.
 func Changes(was, now PolicySet, by string) []Change {
 	var all []Change
 	for _, p := range was.Policies {

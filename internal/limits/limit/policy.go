@@ -13,33 +13,33 @@ type FailurePolicy string
 
 // The failure policies.
 const (
-	// FailureOpen allows everything: for what is better served than protected.
+	// FailureOpen allows everything: for a service that had better be used than protected.
 	FailureOpen FailurePolicy = "open"
-	// FailureClosed refuses everything: for what must not be exceeded.
+	// FailureClosed refuses everything: for a limit that must never be exceeded.
 	FailureClosed FailurePolicy = "closed"
-	// FailureLocal lets each server enforce its share of the limit from memory.
+	// FailureLocal makes each server enforce its share of the limit from memory.
 	FailureLocal FailurePolicy = "local"
 )
 
-// Scope says who counts.
+// Scope says where permits are counted.
 type Scope string
 
 // The scopes.
 const (
 	// ScopeShared counts in the store, for all servers together.
 	ScopeShared Scope = "shared"
-	// ScopeServer counts in each server's own memory: it costs the store nothing,
-	// and n servers together allow up to n times the limit.
+	// ScopeServer counts in each server's own memory. It costs the store nothing, and
+	// n servers together allow up to n times the limit.
 	ScopeServer Scope = "server"
 )
 
-// Source is what a client can be told apart by.
+// Source is something by which clients can be told apart.
 type Source string
 
 // The sources.
 const (
-	// SourceIP is the client's address, as QUEUE_TRUSTED_PROXIES finds it; of an
-	// IPv6 address the network of 64 bits, which is one subscriber's.
+	// SourceIP is the client's address, behind the proxies of QUEUE_TRUSTED_PROXIES. Of
+	// an IPv6 address it is the network of 64 bits, which one subscriber has.
 	SourceIP Source = "ip"
 	// SourceAPIKey is the header X-API-Key, hashed.
 	SourceAPIKey Source = "apiKey"
@@ -47,18 +47,18 @@ const (
 	SourceJWT Source = "jwt"
 )
 
-// DefaultTier is the tier of whoever has no other, in metrics and answers.
+// DefaultTier is the tier of a client who has no other, in metrics and answers.
 const DefaultTier = "default"
 
 // The bounds of a policy.
 const (
-	// MaxRules is how many rules are decided together.
+	// MaxRules is how many rules a tier may have.
 	MaxRules = 8
 	// MaxTiers bounds the tiers, each of which is a label of metrics.
 	MaxTiers = 16
-	// MaxPolicies bounds the policies of a server, for the same reason.
+	// MaxPolicies bounds the policies of a server, each of which is a label, too.
 	MaxPolicies = 100
-	// MaxShards bounds the parts that a policy is split in.
+	// MaxShards bounds the parts that a policy splits its keys into.
 	MaxShards = 64
 	// maxName bounds the names of policies and tiers.
 	maxName = 64
@@ -68,24 +68,24 @@ const (
 type Policy struct {
 	// Name is 1-64 of A-Z a-z 0-9 . _ -
 	Name string `json:"name" yaml:"name"`
-	// Key lists what clients are told apart by; the first that a request has
-	// counts. Empty: ip. A caller that names the key itself needs none.
+	// Key lists by what clients are told apart: the first source that a request has
+	// counts. Empty: ip. A service that names the key itself needs none.
 	Key []Source `json:"key,omitempty" yaml:"key,omitempty"`
-	// Rules are for whoever has no tier, or one that is not in Tiers.
+	// Rules are for clients without a tier, or with one that is not in Tiers.
 	Rules []Rule `json:"rules" yaml:"rules"`
-	// Tiers have rules of their own: guest, member, pro.
+	// Tiers are tiers with rules of their own, such as guest, member and pro.
 	Tiers map[string][]Rule `json:"tiers,omitempty" yaml:"tiers,omitempty"`
 	// Scope is shared or server. Empty: shared.
 	Scope Scope `json:"scope,omitempty" yaml:"scope,omitempty"`
-	// Shards splits each key into parts that lie on different nodes, for a key
-	// that is too hot for one: 1-64, 0 for 1. Each part has its share of every
-	// limit, so that the whole is never exceeded, and is used up a little less.
+	// Shards is how many parts each key is split into, 1-64, 0 for 1. The parts lie on
+	// different nodes, for keys that are asked for too often for one node. Each part has
+	// its share of every limit, so the limit is never exceeded, and not always used up.
 	Shards int64 `json:"shards,omitempty" yaml:"shards,omitempty"`
 	// OnStoreFailure is open, closed or local. Empty: local.
 	OnStoreFailure FailurePolicy `json:"onStoreFailure,omitempty" yaml:"onStoreFailure,omitempty"`
 }
 
-// WithDefaults returns the policy with what was left empty filled in.
+// WithDefaults returns the policy with the defaults of the fields that are empty.
 func (p Policy) WithDefaults() Policy {
 	if len(p.Key) == 0 {
 		p.Key = []Source{SourceIP}
@@ -111,14 +111,14 @@ func (p Policy) Clone() Policy {
 	return p
 }
 
-// ValidName reports whether a policy or a tier can be called so.
+// ValidName reports whether a policy or a tier can have that name.
 func ValidName(name string) bool {
 	const may = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	return len(name) >= 1 && len(name) <= maxName && name != "." && name != ".." && strings.Trim(name, may) == ""
 }
 
-// Validate reports all that is wrong with the policy, in one error that wraps
-// ErrInvalid.
+// Validate returns all faults of the policy, in one error that wraps ErrInvalid; nil for
+// none.
 func (p Policy) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) {

@@ -70,7 +70,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestScaled: a rule that is fitted stays valid, and permits what it is fitted to.
+// TestScaled: a rule that is scaled stays valid, and permits what the Scale says.
 func TestScaled(t *testing.T) {
 	t.Parallel()
 	for _, a := range limit.Algorithms {

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// ErrPoliciesChanged: somebody else has changed the policies since they were read.
+// ErrPoliciesChanged says that somebody else has changed the policies since they were read.
 var ErrPoliciesChanged = errors.New("limit: the policies were changed meanwhile")
 
-// PolicySet is all policies, as a store keeps them: one document, so that it is
-// changed and restored as a whole, and the newer of two is seen at once.
+// PolicySet is all policies, as a store keeps them: one document. So it is changed and
+// restored as a whole, and the version tells the newer of two.
 type PolicySet struct {
 	// Version grows with each change; 0 is a set that was never written.
 	Version int64 `json:"version"`
 	// Policies are sorted by name.
 	Policies []Policy `json:"policies"`
-	// Deleted are the names that were deleted and not made again: what a
-	// configuration file has by such a name is not put back. Sorted.
+	// Deleted are the names of policies that were deleted and not made again, sorted. A
+	// policy of such a name is not taken from a configuration file again.
 	Deleted []string `json:"deleted,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func (b PolicySet) Find(name string) (Policy, bool) {
 	return Policy{}, false
 }
 
-// Put returns a set in which the policy is in force, one version on.
+// Put returns a set with the policy, in place of one of the same name. Its version is the next.
 func (b PolicySet) Put(p Policy) PolicySet {
 	out := b.without(p.Name)
 	out.Policies = append(out.Policies, p.WithDefaults().Clone())
@@ -49,7 +49,7 @@ func (b PolicySet) Put(p Policy) PolicySet {
 	return out
 }
 
-// Delete returns a set without the policy of that name, one version on.
+// Delete returns a set without the policy of that name. Its version is the next.
 func (b PolicySet) Delete(name string) PolicySet {
 	out := b.without(name)
 	out.Deleted = append(out.Deleted, name)
@@ -72,12 +72,12 @@ func (b PolicySet) without(name string) PolicySet {
 	return out
 }
 
-// Validate reports what is wrong with the set or a policy of it, in an error that
-// wraps ErrInvalid.
+// Validate returns all faults of the set and of its policies, in one error that wraps
+// ErrInvalid; nil for none.
 func (b PolicySet) Validate() error { return b.validate(Policy.Validate) }
 
-// ValidateNames is Validate for stores, which keep what only a newer version of the server
-// understands, too: it reports what no version can have written.
+// ValidateNames is Validate for stores, which also keep policies that only a newer version of
+// the server understands. It returns only the faults that no version can have written.
 func (b PolicySet) ValidateNames() error {
 	return b.validate(func(p Policy) error {
 		if !ValidName(p.Name) {

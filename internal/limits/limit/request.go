@@ -2,32 +2,31 @@ package limit
 
 import "errors"
 
-// ErrStoreUnavailable: the store did not decide. Whether it has counted the
-// request is not known.
+// ErrStoreUnavailable says that the store did not answer. It may have counted the
+// request.
 var ErrStoreUnavailable = errors.New("limit: store unavailable")
 
 // Request is one question to a store.
 type Request struct {
-	// Policy is the policy's name, Tier the tier's: each tier counts for itself.
+	// Policy is the policy's name, Tier the tier's. Each tier has counts of its own.
 	Policy, Tier string
-	// Subject is who asks, as an opaque string of at most 32 of A-Z a-z 0-9 _ -;
-	// made from the key by a hash, so that no store knows addresses or API keys.
+	// Subject is the client, as a string of at most 32 of A-Z a-z 0-9 _ -. It is made
+	// from the key by a hash, so that no store knows addresses or API keys.
 	Subject string
-	// Part is which of the policy's shards counts it, from 0.
+	// Part says which of the policy's shards counts the request, from 0.
 	Part int64
-	// Rules are decided together; the same for every request with the same Policy
-	// and Tier, until an operator changes them. What was counted under a rule stays
-	// when its limit or burst is changed, and is forgotten when its algorithm or
-	// window is.
+	// Rules are decided together. They are the same for every request with the same
+	// Policy and Tier, until an operator changes them. The counts of a rule stay when
+	// its limit or burst changes, and are forgotten when its algorithm or window does.
 	Rules []Rule
-	// Cost is how many permits it takes of each rule: 1 or more, at most the
-	// Permits of each.
+	// Cost is how many permits the request takes of each rule: at least 1, at most the
+	// Permits of each rule.
 	Cost int64
-	// Look asks what would be decided, and takes nothing.
+	// Look says that the request only asks what would be decided, and takes nothing.
 	Look bool
 }
 
-// Partitions is how many parts a store's keys fall in, by the part of the store that
-// keeps them: what fails for one key of a partition fails, as a rule, for all of it, and
-// not for the other partitions.
+// Partitions is how many partitions the keys of a store have, by the part of the store that
+// keeps them. If the store fails for one key, it fails, as a rule, for all keys of that
+// partition, and not for those of others.
 const Partitions = 16

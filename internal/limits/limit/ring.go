@@ -5,39 +5,39 @@ import (
 	"sort"
 )
 
-// ring is a log: when permits were taken, the oldest first. Each is kept as the low
-// 32 bits of its milliseconds, 49 days, which are enough to tell it from the newest,
-// for none is as much as a day older.
+// ring is a log: when permits were taken, the oldest first. Of each time it keeps the low 32
+// bits, in milliseconds, which wrap after 49 days. That is enough to tell how much older than
+// the newest a permit is, since the log reaches back at most a day.
 type ring struct {
 	marks   []uint32 // its length is a power of two, or 0
-	first   uint32   // where the oldest is
+	first   uint32   // the index of the oldest
 	permits uint32
 }
 
-// minRing is the least that a ring has room for.
+// minRing is the least number of permits that a ring has room for.
 const minRing = 4
 
 func (l *ring) slot(i uint32) *uint32 { return &l.marks[(l.first+i)&uint32(len(l.marks)-1)] }
 
-// age is how much older than the newest the i-th is, from 0, in milliseconds.
+// age is how much older than the newest the i-th permit is, counted from 0, in milliseconds.
 func (l *ring) age(newest int64, i uint32) int64 { return int64(uint32(newest) - *l.slot(i)) }
 
-// drop forgets those that are as old as that, or older, than the newest. What it
-// forgets stays in the marks until others are pushed.
+// drop forgets the permits that are older than the newest by age or more, in milliseconds. It
+// leaves their marks as they are.
 func (l *ring) drop(newest, age int64) {
 	n := sort.Search(int(l.permits), func(i int) bool { return l.age(newest, uint32(i)) < age })
 	l.first, l.permits = l.first+uint32(n), l.permits-uint32(n)
 }
 
-// fill makes all of them as old as the newest.
+// fill sets the time of all permits to newest.
 func (l *ring) fill(newest int64) {
 	for i := range l.permits {
 		*l.slot(i) = uint32(newest)
 	}
 }
 
-// push adds n that were taken at that time. The marks grow twofold, and shrink
-// when a quarter of them would do.
+// push adds n permits that were taken at the time. The marks double when they are full, and
+// shrink when at most one in four is in use.
 func (l *ring) push(at int64, n uint32) {
 	if want := l.permits + n; int(want) > len(l.marks) || 4*int(want) <= len(l.marks) && len(l.marks) > minRing {
 		l.resize(max(minRing, 1<<bits.Len32(want-1)))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Algorithm says how a rule counts; see the package.
+// Algorithm says how a rule counts: see the package.
 type Algorithm string
 
 // The algorithms.
@@ -19,7 +19,7 @@ const (
 	FixedWindow    Algorithm = "fixed_window"
 )
 
-// Algorithms are all that there are, the exact one first.
+// Algorithms are all algorithms, the exact one first.
 var Algorithms = []Algorithm{SlidingLog, SlidingCounter, TokenBucket, LeakyBucket, FixedWindow}
 
 // HasBurst reports whether rules of the algorithm have a burst.
@@ -35,15 +35,15 @@ func (a Algorithm) MaxLimit() int64 {
 
 // The ranges of a rule.
 const (
-	// MaxLimit with MaxWindowSeconds keeps the arithmetic below 2^53.
+	// MaxLimit and MaxWindowSeconds keep all numbers of the arithmetic below 2^53.
 	MaxLimit = 10_000_000
-	// MaxLogLimit bounds what a log keeps: one key takes a megabyte, two at worst,
-	// and dropping all of it at once a few milliseconds of Redis.
+	// MaxLogLimit bounds what a log keeps. One key then takes a megabyte, two at worst,
+	// and to drop all of it at once takes Redis a few milliseconds.
 	MaxLogLimit = 10_000
 	// MaxWindowSeconds is a day.
 	MaxWindowSeconds = 86_400
-	// MaxLogCost bounds how many permits one request adds to a log: Redis has ten
-	// bits for it.
+	// MaxLogCost bounds how many permits one request adds to a log, for which the layout
+	// in Redis has ten bits.
 	MaxLogCost = 1_000
 )
 
@@ -52,23 +52,23 @@ var ErrInvalid = errors.New("limit: invalid policy")
 
 // Rule is one limit.
 type Rule struct {
-	// Algorithm says how it counts.
+	// Algorithm says how the rule counts.
 	Algorithm Algorithm `json:"algorithm" yaml:"algorithm"`
 	// Limit is how many permits there are in a window: 1-10,000,000, at most
 	// 10,000 for a sliding_log.
 	Limit int64 `json:"limit" yaml:"limit"`
 	// WindowSeconds is the length of the window, 1-86,400 s.
 	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds"`
-	// Burst is how many tokens a token_bucket holds (0: as many as Limit), or how
-	// many requests may wait to leave a leaky_bucket (0: none). Nothing else has one.
+	// Burst is how many tokens a token_bucket holds (0: as many as Limit), or how many
+	// requests may wait to leave a leaky_bucket (0: none). Other algorithms have none.
 	Burst int64 `json:"burst,omitempty" yaml:"burst,omitempty"`
 }
 
 // Window is the length of the window.
 func (r Rule) Window() time.Duration { return time.Duration(r.WindowSeconds) * time.Second }
 
-// Permits is the most that may be taken at once: the largest cost that can ever
-// be allowed.
+// Permits is the most permits that may be taken at once: the largest cost that can ever be
+// allowed.
 func (r Rule) Permits() int64 {
 	switch {
 	case r.Algorithm == LeakyBucket:
@@ -82,8 +82,8 @@ func (r Rule) Permits() int64 {
 	}
 }
 
-// Quota is the most that a window can grant to a client that was quiet before:
-// what RateLimit-Policy calls q.
+// Quota is the most permits that a window can grant to a client who took none before: the
+// parameter q of RateLimit-Policy.
 func (r Rule) Quota() int64 {
 	if r.Algorithm.HasBurst() {
 		return r.Permits()
@@ -91,7 +91,7 @@ func (r Rule) Quota() int64 {
 	return r.Limit
 }
 
-// Validate reports what is out of range, in one error that wraps ErrInvalid.
+// Validate returns all faults of the rule, in one error that wraps ErrInvalid; nil for none.
 func (r Rule) Validate() error {
 	var errs []error
 	for _, fault := range r.faults() {
@@ -100,7 +100,7 @@ func (r Rule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// faults are what is out of range, a sentence each.
+// faults returns the faults of the rule, a sentence each.
 func (r Rule) faults() []string {
 	var all []string
 	bad := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
@@ -122,16 +122,17 @@ func (r Rule) faults() []string {
 	return all
 }
 
-// Scale fits a rule to the size of what it guards.
+// Scale fits a rule to the size of what it protects.
 type Scale struct {
-	// By and Of are a fraction: limit and burst are multiplied by it, and rounded up.
-	// By is 0-10,000,000, Of above 0.
+	// By/Of is the factor by which limit and burst are multiplied; the results are rounded up.
+	// By is 0-10,000,000, Of at least 1.
 	By, Of int64
-	// Least and Most bound what may be taken at once, Most before Least.
+	// Least and Most bound what may be taken at once. If Least is greater than Most, Most
+	// counts.
 	Least, Most int64
 }
 
-// Scaled is the rule, fitted, and valid if the rule was. Its window stays as it is.
+// Scaled returns the rule fitted by s, with the same window. It is valid if the rule is.
 func (r Rule) Scaled(s Scale) Rule {
 	scaled := func(n int64) int64 { return max(1, min(MaxLimit, (n*s.By+s.Of-1)/s.Of)) }
 	atOnce := func(n int64) int64 { return max(1, min(max(scaled(n), s.Least), s.Most, MaxLimit)) }
@@ -149,9 +150,9 @@ func (r Rule) Scaled(s Scale) Rule {
 	return out
 }
 
-// Share is the rule for one of n that divide it among themselves; the i-th, from
-// 0, of them. All shares together are never more than the rule, as long as it has
-// n permits or more; each is at least 1.
+// Share returns the i-th of n shares of the rule, counted from 0. Each has at least one
+// permit. All shares together never grant more than the rule, if its limit and its permits
+// are n or more.
 func (r Rule) Share(i, n int64) Rule {
 	part := func(total int64) int64 {
 		share := total / n
@@ -167,7 +168,7 @@ func (r Rule) Share(i, n int64) Rule {
 		out.Burst = part(r.Permits())
 	case LeakyBucket:
 		out.Burst = part(r.Permits()) - 1
-	default: // has none
+	default: // the others have no burst
 	}
 	return out
 }

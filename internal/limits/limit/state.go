@@ -1,24 +1,24 @@
 package limit
 
-// State is what a store remembers of one key under one rule, in 32 bytes and the
-// log. The zero State is that of a key that has taken nothing. A copy shares the
-// log, and must not be used beside the original.
+// State is what a store remembers of one key under one rule, in 32 bytes and the log. The
+// zero State is that of a key that has taken nothing. A copy shares the log with the
+// original, and so must replace it.
 //
-// lua/limits/include has the same arithmetic under the same names; a property test holds
-// the two and a plain model equal.
+// lua/limits/include has the same arithmetic under the same names. A property test compares
+// both with a plain model.
 type State struct {
-	// at is when the bucket's debt was what it is, when the counter's window began,
-	// or the newest permit of the log. Ms.
+	// at is the time, in Unix milliseconds, for which the bucket's debt holds, at which
+	// the counter's window began, or of the newest permit of the log.
 	at int64
-	// held is the debt of a bucket: a permit is the window in ms, the limit returns
-	// each ms. Of a counter it is what was taken in its window.
+	// held is the debt of a bucket, in which a permit is the window in milliseconds, and
+	// the limit comes back each millisecond. Of a counter it is what was taken in its window.
 	held int64
-	// before is what was taken in the sliding counter's window before that.
+	// before is what was taken in the previous window of a sliding counter.
 	before int64
 	log    *ring
 }
 
-// Marks is how many permits the log has room for, at 4 bytes each.
+// Marks is how many permits the log has room for, each of which takes 4 bytes.
 func (s *State) Marks() int {
 	if s.log == nil {
 		return 0
@@ -26,21 +26,22 @@ func (s *State) Marks() int {
 	return len(s.log.marks)
 }
 
-// view is a state moved to a moment. Nothing of it is in the state until it is
-// kept: a refusal leaves the state as it was.
+// view is a state as it is at some moment. The state itself changes only when the view is kept, so
+// a refusal leaves it as it was.
 type view struct {
 	// at is the moment: now, or later if the clock is behind.
 	at int64
-	// began is when the counter's window did. Of a log it is the newest permit.
+	// began is when the counter's window began. Of a log it is when the newest permit was
+	// taken.
 	began        int64
 	held, before int64
 	log          ring
-	// mended: the clock was set back, and the state has to follow it even if the
-	// request is refused; or what it holds would not begin to fade.
+	// mended says that the clock was set back, and that the view must be kept even if the
+	// request is refused. Else what the state holds would not begin to fade.
 	mended bool
 }
 
-// advance is the state at now.
+// advance returns the state as it is at now.
 func (r Rule) advance(s *State, now int64) view {
 	w := r.millis()
 	switch r.Algorithm {
@@ -54,7 +55,7 @@ func (r Rule) advance(s *State, now int64) view {
 			return view{at: now, held: s.held, mended: true}
 		}
 		v := view{at: max(now, s.at)}
-		// Not more than the debt comes back, and no product overflows.
+		// If all of the debt is back, held stays 0. The product cannot overflow.
 		if back := v.at - s.at; back < ceil(s.held, r.Limit) {
 			v.held = s.held - back*r.Limit
 		}
@@ -81,7 +82,7 @@ func (r Rule) advance(s *State, now int64) view {
 	return v
 }
 
-// expire is the log at now, without what it need not know any more.
+// expire returns the log as it is at now, without the permits that have left the window.
 func (r Rule) expire(s *State, now int64) view {
 	if s.log == nil {
 		return view{at: now}
@@ -96,7 +97,7 @@ func (r Rule) expire(s *State, now int64) view {
 	return v
 }
 
-// wait is how long after now the cost would be allowed: 0 if it is now.
+// wait is in how many milliseconds after now the cost would be allowed: 0 if it is now.
 func (r Rule) wait(v *view, now, cost int64) int64 {
 	ms := r.short(v, cost)
 	if ms > 0 {
@@ -105,7 +106,7 @@ func (r Rule) wait(v *view, now, cost int64) int64 {
 	return ms
 }
 
-// short is how long after the view's moment the cost would be allowed.
+// short is in how many milliseconds after the view's moment the cost would be allowed.
 func (r Rule) short(v *view, cost int64) int64 {
 	w := r.millis()
 	switch r.Algorithm {
@@ -127,9 +128,9 @@ func (r Rule) short(v *view, cost int64) int64 {
 	return 0
 }
 
-// fade is when so much of a sliding counter has faded that the cost fits, e
-// milliseconds after its window began. In the next window this one fades; two
-// windows on, nothing is left.
+// fade is in how many milliseconds so much of a sliding counter has faded that the cost fits.
+// e is how long ago its window began, in milliseconds. Up to the end of this window, before
+// fades. In the next window held does, and after that nothing is left.
 func (r Rule) fade(v *view, e, cost int64) int64 {
 	w := r.millis()
 	room := (r.Limit - v.held - cost) * w
@@ -143,8 +144,8 @@ func (r Rule) fade(v *view, e, cost int64) int64 {
 	}
 }
 
-// take takes the permits, when wait has returned 0. It returns the delay in
-// milliseconds that a leaky_bucket asks for, else 0.
+// take takes the permits. wait must have returned 0. The result is the delay of a
+// leaky_bucket in milliseconds, else 0.
 func (r Rule) take(v *view, now, cost int64) (delay int64) {
 	switch r.Algorithm {
 	case SlidingLog:
@@ -161,8 +162,8 @@ func (r Rule) take(v *view, now, cost int64) (delay int64) {
 	return delay
 }
 
-// left is what is left of the rule, and in how many milliseconds after now all of
-// it is there again, if nobody takes anything until then.
+// left is how many permits of the rule are left, and in how many milliseconds after now all of
+// them are there again if none is taken.
 func (r Rule) left(v *view, now int64) Quota {
 	w := r.millis()
 	var q Quota
@@ -190,7 +191,7 @@ func (r Rule) left(v *view, now int64) Quota {
 			q.ResetMillis = w - (v.at - v.began)
 		}
 	}
-	// A limit that was lowered may have been exceeded before.
+	// Remaining is negative if the limit was lowered since.
 	q.Remaining = max(0, q.Remaining)
 	if q.ResetMillis > 0 {
 		q.ResetMillis += v.at - now
@@ -216,5 +217,5 @@ func (r Rule) keep(s *State, v *view) {
 
 func (r Rule) millis() int64 { return r.WindowSeconds * 1000 }
 
-// ceil is a/b, rounded up, of what is not negative.
+// ceil is a/b, rounded up. a must not be negative.
 func ceil(a, b int64) int64 { return (a + b - 1) / b }

@@ -4,32 +4,33 @@ package limit
 type Quota struct {
 	// Remaining is how many permits could be taken now.
 	Remaining int64
-	// ResetMillis is in how long all of them are there again.
+	// ResetMillis is in how many milliseconds all of them are there again.
 	ResetMillis int64
 }
 
 // Verdict is the answer to one request.
 type Verdict struct {
-	// Allowed: the request may go on, and has been counted in every rule. If not,
-	// it has been counted in none.
+	// Allowed says that the request may go on, and has been counted in every rule. If
+	// it is false, the request has been counted in none.
 	Allowed bool
-	// RetryMillis is when a refused request would be allowed, from now, if nobody
-	// else took anything until then; exact on the store's clock. 0 if Allowed.
+	// RetryMillis is in how many milliseconds a refused request would be allowed if no
+	// permit were taken until then, exact on the store's clock. 0 if Allowed.
 	RetryMillis int64
-	// DelayMillis is how long an allowed request should wait to leave a
-	// leaky_bucket evenly: the longest of all rules. 0 without one.
+	// DelayMillis is how many milliseconds an allowed request should wait, so that
+	// requests leave a leaky_bucket evenly: the longest of all rules. 0 without one.
 	DelayMillis int64
-	// Quotas are what is left, after this request, rule by rule in the order of
-	// the policy. Nil when the store was not asked and it is not known.
+	// Quotas are what is left of each rule after this request, in the order of the
+	// rules. Nil if that is not known, since no store was asked.
 	Quotas []Quota
 }
 
-// Decide is what a store does with the states of a key, one a rule, at most
-// MaxRules, in the order of the rules: it takes the cost, 1 to the Permits of each,
-// from all or from none. now is the store's clock in milliseconds. One who looks takes nothing.
+// Decide decides one request under rules, at most MaxRules, and takes the cost from all of
+// them or from none. states are those of the key, one for each rule, in the same order. cost is 1
+// to the Permits of each rule. now is the store's clock in Unix milliseconds. look asks without
+// taking.
 //
-// A refusal leaves the states as they are; but one that was counted on a clock
-// that was set back since follows it, allowed or not.
+// A refusal leaves the states as they are, except that a state follows a clock that was set
+// back, whether the request is allowed or not.
 func Decide(rules []Rule, states []*State, now, cost int64, look bool) Verdict {
 	v := Verdict{Quotas: make([]Quota, len(rules))}
 	var views [MaxRules]view
@@ -51,8 +52,8 @@ func Decide(rules []Rule, states []*State, now, cost int64, look bool) Verdict {
 	return v
 }
 
-// Tightest is which rule has least left, as a share of its quota; of several, the
-// first. -1 when it is not known.
+// Tightest is the index of the rule of which the least is left, as a share of its quota; the
+// first if several have the same share, and -1 if Quotas is nil.
 func (v Verdict) Tightest(rules []Rule) int {
 	least := -1
 	for i, q := range v.Quotas {

@@ -22,8 +22,8 @@ func refusing(tb testing.TB, policy limit.Policy) *Limiter {
 	return l
 }
 
-// BenchmarkRefusedFromMemory is to be compared with BenchmarkBareHandler: what is
-// refused must cost less than an answer that asks nobody.
+// BenchmarkRefusedFromMemory is to be compared with BenchmarkBareHandler: a refusal must cost
+// less than an answer of a handler that does nothing.
 func BenchmarkRefusedFromMemory(b *testing.B) {
 	for _, shards := range []int64{1, 8} {
 		l := refusing(b, limit.Policy{
@@ -68,8 +68,8 @@ func BenchmarkBareHandler(b *testing.B) {
 	})
 }
 
-// BenchmarkStats is what a console's second asks, a policy: with as many different
-// clients refused as are counted, twice.
+// BenchmarkStats measures what a console asks each second for one policy, of which twice as many
+// different clients were refused as are all counted.
 func BenchmarkStats(b *testing.B) {
 	l := refusing(b, limit.Policy{Name: "p", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 86_400}}})
 	for i := range 2 * everyone {

@@ -55,7 +55,7 @@ func TestFailurePolicies(t *testing.T) {
 	}
 }
 
-// journal is what a Meter saw.
+// journal is a Meter that writes down its calls.
 type journal struct {
 	mu  sync.Mutex
 	saw []string
@@ -139,7 +139,8 @@ func TestAHungStoreHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-// One client waits for a store that hangs; by then we know of all its partitions.
+// One client waits for a store that hangs. After that, probes have found out about all its
+// partitions.
 func TestWhereOnePartitionFailsTheOthersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
@@ -161,8 +162,8 @@ func TestWhereOnePartitionFailsTheOthersAreAsked(t *testing.T) {
 	})
 }
 
-// TestAStoreThatHangsIsKnownFromHurriedClients: none of them waits for long enough to blame the
-// store, so we ask it ourselves.
+// TestAStoreThatHangsIsKnownFromHurriedClients: no client waits for long enough to blame the store,
+// so a probe finds out.
 func TestAStoreThatHangsIsKnownFromHurriedClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
@@ -216,8 +217,8 @@ func TestPartitionsFailForThemselves(t *testing.T) {
 	})
 }
 
-// TestExcess is what doc.go computes: a store and n servers, one of them asked all
-// the time while the partition changes over again and again.
+// TestExcess checks the bound of doc.go: a store and n servers, one of which is asked all the time
+// while the partition fails and is calm again, over and over.
 func TestExcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total, servers = 60, 3

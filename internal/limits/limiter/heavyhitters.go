@@ -11,33 +11,33 @@ import (
 const (
 	// MaxHeavyHitters is how many heavy hitters are shown.
 	MaxHeavyHitters = 20
-	// slots is how many are counted to find them: who has more than 1/slots of the
-	// refusals is among them for certain.
+	// slots is how many clients are counted to find them. A client with more than 1/slots of
+	// the refusals is certainly among these.
 	slots = 128
-	// everyone is how many refusals in a row are looked at, in each span; of more,
-	// one in sampled.
+	// everyone is how many refusals of each span are all counted. Of later ones, one in
+	// sampled is.
 	everyone = 1000
 	sampled  = 16
-	// span is how long refusals are counted for, in milliseconds. Those of the
-	// span before are shown, too.
+	// span is for how long refusals are counted together, in milliseconds. The counts of the
+	// previous span are shown, too.
 	span = 60_000
 )
 
-// HeavyHitter is one of the clients who are refused most.
+// HeavyHitter is one of the clients who were refused most.
 type HeavyHitter struct {
-	// Key is short and hashed: Limiter.Short of the key.
+	// Key is the short hash of the client's key: see Limiter.Short.
 	Key string `json:"key"`
-	// Refused is about how often, in this span and the one before: never less than
-	// so often as was sampled.
+	// Refused is about how often the client was refused, in this minute and the one before. It
+	// may be too high: see heavyHitters.
 	Refused int64 `json:"refused"`
 }
 
-// heavyHitters finds who is refused most, of any number, in memory for 128: the
-// space-saving sketch of Metwally, Agrawal and El Abbadi (2005). Who is new takes
-// the place of who has the fewest, and goes on from that one's count. A count is
-// so too high by that at most.
+// heavyHitters finds the clients that are refused most, among any number, in memory for 128: the
+// space-saving sketch of Metwally, Agrawal and El Abbadi (2005). A client that is not in it
+// replaces the one with the lowest count, and goes on from that count. So a count is too high by
+// at most the one it began with.
 type heavyHitters struct {
-	seen atomic.Uint64 // of this span
+	seen atomic.Uint64 // refusals in this span
 
 	mu          sync.Mutex
 	began       int64
@@ -50,12 +50,13 @@ type sketch struct {
 	used   int
 }
 
-// refused counts a refusal. Of a flood it looks at some, and of two at once at
-// one: so it holds nobody up.
+// refused counts a refusal. It counts only a sample of a flood, and only one of two refusals at
+// the same moment, so that nobody waits for it.
 func (b *heavyHitters) refused(l *Limiter, key string) {
 	weight := int64(1)
 	if b.seen.Add(1) > everyone {
-		// By chance: who floods in step with a count would be seen always, or never.
+		// The sample is random: a client that floods in step with a counter would be in it
+		// always, or never.
 		if rand.Uint32N(sampled) != 0 {
 			return
 		}
@@ -103,7 +104,7 @@ func (s *sketch) add(who short, weight int64) {
 	s.counts[least] += weight
 }
 
-// top returns the heavy hitters, who is refused most first.
+// top returns the heavy hitters, the one that was refused most first.
 func (b *heavyHitters) top(now int64) []HeavyHitter {
 	b.mu.Lock()
 	b.rotate(now)

@@ -10,12 +10,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// book is what questions are answered by: policies, made ready.
+// policiesInForce are the policies by which questions are answered. They never change.
 type policiesInForce struct {
 	policies map[string]*policy
 }
 
-// byName are the policies in the order of their names.
+// byName returns the policies in the order of their names.
 func (b *policiesInForce) byName() []*policy {
 	var all []*policy
 	for _, name := range slices.Sorted(maps.Keys(b.policies)) {
@@ -24,7 +24,7 @@ func (b *policiesInForce) byName() []*policy {
 	return all
 }
 
-// policy is one that is in force.
+// policy is a policy in force.
 type policy struct {
 	is        limit.Policy // with defaults
 	name      string
@@ -39,23 +39,22 @@ type policy struct {
 type tier struct {
 	name  string
 	rules []limit.Rule
-	// parts are the rules of each part: one of them, as a rule.
+	// parts are the rules of each part of a key; one part without shards.
 	parts [][]limit.Rule
-	// share is what this server enforces by itself.
+	// share are the rules that this server enforces while the store is away.
 	share []limit.Rule
-	// maxCost is the most that can ever be allowed at once, shareCost that of
-	// share.
+	// maxCost is the largest cost that parts can ever allow, shareCost the largest that
+	// share can.
 	maxCost, shareCost int64
-	// seed is this version's own.
+	// seed belongs to this version of the tier.
 	seed maphash.Seed
-	// next goes round the parts.
+	// next chooses the parts in turn.
 	next atomic.Uint64
 	*tierMetrics
 }
 
-// Use puts policies into force, in place of those before. They must be valid. What
-// was remembered of a policy that differs is forgotten; what its clients have taken
-// is not.
+// Use puts policies into force, in place of those before. They must be valid. Refusals of a
+// policy that has changed are forgotten. What its clients have taken is not.
 func (l *Limiter) Use(b limit.PolicySet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +72,8 @@ func (l *Limiter) Use(b limit.PolicySet) {
 	l.inForce.Store(now)
 }
 
-// ready makes a policy ready. What was seen of it goes on.
+// ready returns a policy that can be put into force. Its metrics go on from those of had, the
+// former version, which is nil for a new policy.
 func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 	out := &policy{
 		is: p, name: p.Name, scope: p.Scope, onFailure: p.OnStoreFailure, byTier: make(map[string]*tier, len(p.Tiers)),
@@ -106,8 +106,7 @@ func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 	return out
 }
 
-// scaled is the tier with its rules fitted. What is remembered and counted is the
-// tier's own.
+// scaled returns the tier with its rules fitted. It has the seed and the metrics of t.
 func (t *tier) scaled(by limit.Scale, servers int64) *tier {
 	rules := make([]limit.Rule, len(t.rules))
 	for i, r := range t.rules {
@@ -132,7 +131,7 @@ func shares(rules []limit.Rule, i, n int64) []limit.Rule {
 	return out
 }
 
-// permits is the largest cost that all rules can allow.
+// permits is the largest cost that rules can allow together.
 func permits(rules []limit.Rule) int64 {
 	least := int64(limit.MaxLimit)
 	for _, r := range rules {
@@ -148,8 +147,8 @@ func (p *policy) tier(name string) *tier {
 	return p.usual
 }
 
-// hash finds what is remembered of a key, whose refusals are others where the rules are
-// fitted otherwise.
+// hash returns the hash by which refusals of a key are remembered. Another Scale gives another
+// hash.
 func (t *tier) hash(key string, fitted *limit.Scale) uint64 {
 	hash := maphash.String(t.seed, key)
 	if fitted != nil {
@@ -158,14 +157,14 @@ func (t *tier) hash(key string, fitted *limit.Scale) uint64 {
 	return hash
 }
 
-// partOf is the hash of one part of a key.
+// partOf returns the hash of one part of a key.
 func partOf(hash uint64, part int64) uint64 {
-	// The odd constant is that of Fibonacci hashing: 2^64 by the golden ratio.
+	// The odd constant is that of Fibonacci hashing: 2^64 divided by the golden ratio.
 	return hash ^ uint64(part)*0x9e3779b97f4a7c15
 }
 
-// Sources returns what a policy tells clients apart by, not to be changed; ok is
-// false where no policy of that name is in force.
+// Sources returns by what a policy tells clients apart. The caller must not change the slice.
+// ok is false if no policy of that name is in force.
 func (l *Limiter) Sources(name string) (sources []limit.Source, ok bool) {
 	p := l.inForce.Load().policies[name]
 	if p == nil {

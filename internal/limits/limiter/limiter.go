@@ -15,40 +15,41 @@ import (
 
 // Errors of Check. Compare with errors.Is.
 var (
-	// ErrPolicyUnknown: no policy of that name is in force on this server.
+	// ErrPolicyUnknown says that no policy of that name is in force on this server.
 	ErrPolicyUnknown = errors.New("limiter: no such policy")
-	// ErrCost: the cost is below 1, or more than a rule can ever permit at once.
+	// ErrCost says that the cost is below 1, or more than a rule can ever permit at once.
 	ErrCost = errors.New("limiter: cost out of range")
-	// ErrKey: the key is empty, or longer than MaxKey.
+	// ErrKey says that the key is empty, or longer than MaxKey.
 	ErrKey = errors.New("limiter: malformed key")
 )
 
 const (
 	// MaxKey bounds a key, in bytes.
 	MaxKey = 256
-	// refusedFor is what is told to whom a closed policy refuses, in
-	// milliseconds: about how long the store takes to be believed again.
+	// refusedFor is the wait that is told with a refusal without the store, in milliseconds:
+	// about how long the store takes to be believed again.
 	refusedFor = 1000
-	// maxTries is how many parts of a key one question asks.
+	// maxTries is how many parts of a key one question asks at most.
 	maxTries = 2
 )
 
-// Counters decide, for all servers or for this one. Both methods are called from
+// Counters decides requests, for all servers or for this one. Both methods are called from
 // any goroutine.
 type Counters interface {
 	// Allow decides a request. An error is a failure of the store, unless the
 	// context has ended.
 	Allow(ctx context.Context, r limit.Request) (limit.Verdict, error)
-	// Partition says which requests fail together: from 0, below limit.Partitions.
+	// Partition returns the number of the request's partition: from 0, below
+	// limit.Partitions. Requests of one partition fail together.
 	Partition(r limit.Request) int
 }
 
-// Meter shows what happens here. Its methods are called from any goroutine.
+// Meter counts what happens here. Its methods are called from any goroutine.
 type Meter interface {
-	// Took is how long a store took to decide; a memory's answers are not timed.
+	// Took counts how long Store or Local took to decide. Refusals from memory are not timed.
 	Took(by Source, d time.Duration)
-	// Failing says that the partition's questions are answered by their policies, or
-	// that they go to the store again.
+	// Failing says that questions of the partition are answered by failure policies from
+	// now on, or that they go to the store again.
 	Failing(partition int, failing bool)
 }
 
@@ -56,17 +57,17 @@ type Meter interface {
 type Dependencies struct {
 	// Store counts for all servers. Nil: there is one server, and Local counts.
 	Store Counters
-	// Local counts for this server: policies of scope server, and those that ask
-	// for it while Store is away.
+	// Local counts for this server: for policies of scope server, and for those with the
+	// failure policy local while Store is away.
 	Local Counters
-	// Servers is the most servers that share Store, this one included; 1 when
-	// less.
+	// Servers is the most servers that share Store, this one included. Less than 1 counts
+	// as 1.
 	Servers int64
-	// Secret goes into the hash of keys, so that a store that is read tells
-	// nothing of addresses. The same on all servers; at most 64 bytes of it count.
+	// Secret goes into the hash of keys, so that nobody who reads a store learns addresses.
+	// It must be the same on all servers. Its first 64 bytes count.
 	Secret []byte
-	// Others are the further secrets of a rotation, under which servers count before or after it: see
-	// Question.Once. None as a rule.
+	// Others are the other secrets of a rotation, under which some servers still count, or count
+	// already: see Question.Once. As a rule there are none.
 	Others [][]byte
 	// Meter may be nil.
 	Meter Meter
@@ -80,24 +81,24 @@ type Dependencies struct {
 type Question struct {
 	// Policy is the name of a policy.
 	Policy string
-	// Key is who asks: "ip:203.0.113.9". 1 to MaxKey bytes.
+	// Key is the client, such as "ip:203.0.113.9". 1 to MaxKey bytes.
 	Key string
-	// Tier of the one who asks; one that the policy does not have is the default.
+	// Tier is the client's tier. One that the policy does not have counts as the default.
 	Tier string
-	// Cost is how many permits it takes; 0 for 1.
+	// Cost is how many permits the request takes; 0 stands for 1.
 	Cost int64
-	// Look asks whether it would be allowed, and takes nothing. What it is answered counts
-	// among answers all the same.
+	// Look asks whether the request would be allowed, and takes nothing. The answer is
+	// counted among the outcomes all the same.
 	Look bool
-	// Once: what was counted under one of Others counts, too; for what is not to be had again where secrets are
-	// rotated. It costs a look each.
+	// Once says that permits taken under one of Others count, too. It is for things to be had once, which a
+	// rotation of secrets must not give again. It costs one more call for each of Others.
 	Once bool
-	// Scale fits the policy's rules to what the key is asked about; nil leaves them as
-	// they are. A policy that is asked with it is not split into parts.
+	// Scale fits the policy's rules to what the question is about, such as a zone; nil
+	// leaves them as they are. With a Scale, a key is not split into parts.
 	Scale *limit.Scale
 }
 
-// Source is what an answer comes from.
+// Source is where an answer comes from.
 type Source string
 
 // The sources.
@@ -109,12 +110,12 @@ const (
 	SourceClosed Source = "closed"
 )
 
-// Answer is what a guard is told.
+// Answer is the answer to a Question.
 type Answer struct {
 	limit.Verdict
-	// Policy and Tier are those that decided.
+	// Policy and Tier are the policy and the tier that decided.
 	Policy, Tier string
-	// Rules are the tier's, in the order of Quotas. Not to be changed.
+	// Rules are the tier's rules, in the order of Quotas. The caller must not change them.
 	Rules []limit.Rule
 	// Source is what decided.
 	Source Source
@@ -125,20 +126,20 @@ type Limiter struct {
 	deps  Dependencies
 	began time.Time
 
-	// book is replaced, never changed, so that a question reads it without a
-	// lock; mu guards its replacement.
+	// inForce is replaced, never changed, so that a question reads it without a lock. mu
+	// guards its replacement.
 	inForce    atomic.Pointer[policiesInForce]
 	mu         sync.Mutex
 	refusals   *refusalCache
 	partitions [limit.Partitions]partition
-	// suspects: a partition has begun to fail, and others may.
+	// suspects gets a value when a partition begins to fail, since others may fail, too.
 	suspects chan struct{}
 
 	background background.Group
 }
 
-// New returns a Limiter without policies. Call Use to give it some, Start before
-// use and Stop after.
+// New returns a Limiter without policies. Call Use to give it some, Start before the first
+// Check and Stop after the last.
 func New(d Dependencies) *Limiter {
 	d.Servers, d.Secret = max(1, d.Servers), d.Secret[:min(len(d.Secret), maxSecret)]
 	if d.Store == nil {
@@ -159,19 +160,18 @@ func New(d Dependencies) *Limiter {
 	return l
 }
 
-// noMeter shows nothing.
+// noMeter counts nothing.
 type noMeter struct{}
 
 func (noMeter) Took(Source, time.Duration) {}
 func (noMeter) Failing(int, bool)          {}
 
-// millis is this process's monotonic time.
+// millis is the time since the limiter was made, in milliseconds, by the monotonic clock.
 func (l *Limiter) millis() int64 { return l.deps.Now().Sub(l.began).Milliseconds() }
 
-// Check answers a question, and counts it if it is allowed. It returns
-// ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before
-// the store answered; a failure of the store is no error here, but is answered as
-// the policy wants it.
+// Check answers a question, and counts the request if it is allowed. It returns
+// ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before the store
+// answered. A failure of the store is no error: the failure policy then answers.
 func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	p := l.inForce.Load().policies[q.Policy]
 	if p == nil {
@@ -219,9 +219,9 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	return a, nil
 }
 
-// pick chooses which part of the key is asked; but -1 when all are known to
-// refuse, but for how long the first of them still does. It is not the part
-// that has just been asked.
+// pick chooses the part of the key to ask, which is not asked, the one that was asked already
+// (-1 for none). If all others are known to refuse, part is -1, and retry is in how many
+// milliseconds the first of them may not.
 func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retry int64) {
 	n := int64(len(t.parts))
 	if n == 1 {
@@ -247,7 +247,7 @@ func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retr
 	return -1, retry
 }
 
-// look asks what would be decided under the names that other secrets make of the key.
+// look asks what would be decided for the key under the subjects that the other secrets give it.
 func (l *Limiter) look(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (outcome Outcome, err error) {
 	q.Look = true
 	for _, secret := range l.deps.Others {
@@ -258,7 +258,7 @@ func (l *Limiter) look(ctx context.Context, a *Answer, p *policy, t *tier, q Que
 	return outcome, err
 }
 
-// ask has one of the stores decide, or the failure policy.
+// ask lets Store or Local decide, or the failure policy.
 func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, subject string, hash uint64, part int64) (Outcome, error) {
 	r := limit.Request{Policy: p.name, Tier: t.name, Subject: subject, Cost: q.Cost, Look: q.Look}
 	if p.scope == limit.ScopeServer {
@@ -305,7 +305,7 @@ func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Ques
 	}
 }
 
-// take asks a store, and remembers a refusal.
+// take asks Store or Local, and remembers a refusal.
 func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r limit.Request, hash uint64) error {
 	r.Rules = t.parts[r.Part]
 	began := l.deps.Now()
@@ -326,8 +326,8 @@ func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r
 	return nil
 }
 
-// without answers by the failure policy. What Local refuses is not remembered,
-// lest it be refused when the store is back.
+// without answers by the failure policy. A refusal by Local is not remembered: the store, when
+// it is back, may allow the request.
 func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r limit.Request) (Outcome, error) {
 	a.Verdict = limit.Verdict{}
 	switch p.onFailure {
@@ -342,7 +342,7 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 	a.Source = SourceLocal
 	r.Part, r.Rules = 0, t.share
 	if r.Cost > t.shareCost {
-		// More than this server's share can ever permit.
+		// This server's share can never permit that much.
 		a.RetryMillis = refusedFor
 		return RefusedLocally, nil
 	}

@@ -39,7 +39,7 @@ func newWorld(t *testing.T, servers int64, policies ...limit.Policy) world {
 	return w
 }
 
-// pass lets time pass, in the bubble of the test: at once.
+// pass lets time pass. In the synctest bubble that takes no real time.
 func pass(d time.Duration) { <-time.After(d) }
 
 func (w world) ask(t *testing.T, q Question) Answer {
@@ -80,8 +80,8 @@ func TestBadQuestionsAskNobody(t *testing.T) {
 	})
 }
 
-// TestOnceThroughARotation: what is to be had once is so on servers of which one signs with the old secret still,
-// and the other with the new one. Other questions begin anew.
+// TestOnceThroughARotation: a question with Once is allowed once on two servers, one of which still has the old secret
+// as its newest. Other questions are counted anew under another secret.
 func TestOnceThroughARotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := newCounting(time.Now)
@@ -251,7 +251,7 @@ func TestACancelledRequestIsNoFailure(t *testing.T) {
 		if w.Failing() != 0 {
 			t.Error("the partition fails")
 		}
-		// One who has waited for long enough may blame the store.
+		// A client who has waited for long enough makes the partition fail.
 		ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if _, err := w.Check(ctx, Question{Policy: "p", Key: "k"}); !errors.Is(err, context.DeadlineExceeded) {

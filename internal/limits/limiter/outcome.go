@@ -16,14 +16,14 @@ type Outcome int
 
 // The outcomes.
 const (
-	// Allowed and Refused by who counts: the store, or for a policy of scope
-	// server this server.
+	// Allowed and Refused were decided by the counts: those of the store, or for a policy of
+	// scope server those of this server.
 	Allowed Outcome = iota
 	Refused
-	// RefusedFromMemory: nobody was asked.
+	// RefusedFromMemory was decided by an earlier refusal, without any counts.
 	RefusedFromMemory
-	// AllowedOpen, RefusedClosed, AllowedLocally and RefusedLocally by the failure
-	// policy, while the store does not answer.
+	// AllowedOpen, RefusedClosed, AllowedLocally and RefusedLocally were decided by the
+	// failure policy, while the store did not answer.
 	AllowedOpen
 	RefusedClosed
 	AllowedLocally
@@ -32,7 +32,7 @@ const (
 	outcomes
 )
 
-// outcomeNames are the outcomes as metrics and as the stats of a policy name them.
+// outcomeNames are the names of outcomes in metrics and in the stats of a policy.
 var outcomeNames = [outcomes]struct{ metric, json string }{
 	{"allowed", "allowed"},
 	{"refused", "refused"},
@@ -43,7 +43,7 @@ var outcomeNames = [outcomes]struct{ metric, json string }{
 	{"refused_locally", "refusedLocally"},
 }
 
-// String is the outcome as metrics name it.
+// String returns the name of the outcome in metrics.
 func (o Outcome) String() string { return outcomeNames[o].metric }
 
 // Allows reports whether the question was allowed.
@@ -62,7 +62,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An outcome that is not there is 0.
+// UnmarshalJSON reads what MarshalJSON wrote. An outcome that is missing is 0.
 func (c *Counts) UnmarshalJSON(b []byte) error {
 	var named map[string]uint64
 	if err := json.Unmarshal(b, &named); err != nil {
@@ -74,18 +74,18 @@ func (c *Counts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Total is how many there were.
+// Total is the number of questions.
 func (c Counts) Total() uint64 { return c.Allowed() + c.Refused() }
 
-// Allowed is how many were.
+// Allowed is how many questions were allowed.
 func (c Counts) Allowed() uint64 { return c[Allowed] + c[AllowedOpen] + c[AllowedLocally] }
 
-// Refused is how many were.
+// Refused is how many questions were refused.
 func (c Counts) Refused() uint64 {
 	return c[Refused] + c[RefusedFromMemory] + c[RefusedClosed] + c[RefusedLocally]
 }
 
-// WithoutStore is how many the failure policy answered.
+// WithoutStore is how many questions the failure policy answered.
 func (c Counts) WithoutStore() uint64 {
 	return c[AllowedOpen] + c[RefusedClosed] + c[AllowedLocally] + c[RefusedLocally]
 }
@@ -97,7 +97,7 @@ func (c Counts) minus(d Counts) Counts {
 	return c
 }
 
-// Plus is the sum of both.
+// Plus returns the sum of both.
 func (c Counts) Plus(d Counts) Counts {
 	for i := range c {
 		c[i] += d[i]
@@ -106,27 +106,27 @@ func (c Counts) Plus(d Counts) Counts {
 }
 
 const (
-	// minute is how many seconds are kept of each tier.
+	// minute is how many seconds of counts are kept of each tier.
 	minute = 60
-	// HistorySeconds is how many are kept of each policy, at 24 bytes: 84 KiB once
-	// it is an hour old, 8.3 MiB for as many policies as there may be.
+	// HistorySeconds is how many seconds are kept of each policy, at 24 bytes: 84 KiB once it
+	// is an hour old, 8.3 MiB for the most policies that there may be.
 	HistorySeconds = 3600
-	// marks is how many full minutes the sums of an hour are made of, at 56 bytes.
+	// marks is how many full minutes the sum of an hour has, at 56 bytes each.
 	marks = HistorySeconds / minute
 )
 
-// policyMetrics is what happened to a policy on this server since it was first put into
-// force, whatever its versions.
+// policyMetrics is what happened to all versions of a policy on this server since it was first
+// put into force.
 type policyMetrics struct {
 	heavyHitters heavyHitters
-	// kinds are how many were refused of each kind of client.
+	// kinds are how many questions were refused, by the kind of client.
 	kinds [kinds]atomic.Uint64
 
 	mu      sync.Mutex
 	tiers   map[string]*tierMetrics
 	history ring[Second]
-	// since are the counts since the last full minute, of pastSeconds; minutes
-	// those of the full ones before.
+	// since are the counts since the last full minute, in pastSeconds seconds. minutes are
+	// the counts of the full minutes before.
 	since       Counts
 	pastSeconds int
 	minutes     ring[Counts]
@@ -136,15 +136,15 @@ type policyMetrics struct {
 type Second struct {
 	// At is when the second ended, in Unix seconds.
 	At int64
-	// Allowed and Refused count questions; FromMemory is how many were refused so,
-	// WithoutStore how many of both the failure policy answered.
+	// Allowed and Refused count questions. FromMemory is how many of them were refused from
+	// memory, WithoutStore how many the failure policy answered.
 	Allowed, Refused, FromMemory, WithoutStore uint32
 }
 
 // tierMetrics counts the outcomes of one tier.
 type tierMetrics struct {
 	counts [outcomes]atomic.Uint64
-	// left is the sum of the shares that were left to those who were counted.
+	// left is the sum of the shares that were left to clients who were counted, in 1/whole.
 	left atomic.Uint64
 
 	// Guarded by the mutex of policyMetrics.
@@ -160,7 +160,7 @@ func newPolicyMetrics() *policyMetrics {
 	}
 }
 
-// tierMetricsOf returns the metrics of a tier, a new one for a new tier.
+// tierMetricsOf returns the metrics of a tier, which are new for a new tier.
 func (s *policyMetrics) tierMetricsOf(tier string) *tierMetrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (t *tierMetrics) read() Counts {
 	return c
 }
 
-// note ends a second for all policies.
+// note adds what happened in the second that ends to the history of all policies.
 func (l *Limiter) note() {
 	at := l.deps.Now().Unix()
 	for _, p := range l.inForce.Load().policies {
@@ -222,7 +222,7 @@ func (s *policyMetrics) note(at int64) {
 	}
 }
 
-// hour is what happened in the last hour, to the minute.
+// hour sums up the last hour, and up to a minute more. The caller holds mu.
 func (s *policyMetrics) hour() Counts {
 	all := s.since
 	for _, c := range s.minutes.newest(marks) {
@@ -235,9 +235,9 @@ func (s *policyMetrics) hour() Counts {
 type TierCounts struct {
 	Policy, Tier string
 	Counts
-	// Remaining is the mean share of its permits that was left to the client who
-	// asked, of up to the last minute: 0 to 1, and 1 where nobody asked. Answers of
-	// failure policies do not count.
+	// Remaining is the mean share of its permits that was left to a client who asked, over up
+	// to the last minute: 0 to 1, and 1 if nobody asked. Answers of failure policies do not
+	// count.
 	Remaining float64
 }
 
@@ -254,7 +254,7 @@ func (l *Limiter) Counts() []TierCounts {
 	return all
 }
 
-// tiers are the usual one, then the others by name.
+// tiers returns the default tier, then the others by name.
 func (p *policy) tiers() []*tier {
 	all := []*tier{p.usual}
 	for _, name := range slices.Sorted(maps.Keys(p.byTier)) {
@@ -266,32 +266,31 @@ func (p *policy) tiers() []*tier {
 // TierStats is what was seen of a tier.
 type TierStats struct {
 	Tier string `json:"tier"`
-	// Total is since the server started, Recent of the last minute.
+	// Total counts since the server started, Recent the last minute.
 	Total  Counts `json:"total"`
 	Recent Counts `json:"recent"`
 }
 
 // Stats is what this server has seen of a policy.
 type Stats struct {
-	// Policy is what is in force, with defaults.
+	// Policy is the policy in force, with its defaults.
 	Policy limit.Policy
-	// Tiers begin with the default one; the others by name.
+	// Tiers are the default tier, then the others by name.
 	Tiers []TierStats
-	// Failing is how many of the store's partitions are answered by failure policies
-	// now.
+	// Failing is for how many of the store's partitions the failure policies answer now.
 	Failing int
-	// Hour is of the last hour, all tiers together; of up to a minute more.
+	// Hour counts the last hour and up to a minute more, all tiers together.
 	Hour Counts
-	// RecentSeconds is how many seconds Recent is of: up to 60.
+	// RecentSeconds is how many seconds TierStats.Recent counts: up to 60.
 	RecentSeconds int
-	// History is second by second, the oldest first.
+	// History is what happened in each second, the oldest first.
 	History []Second
-	// HeavyHitters are who was refused most in this minute and the one before.
+	// HeavyHitters are the clients that were refused most in this minute and the one before.
 	HeavyHitters []HeavyHitter
 }
 
-// Stats returns what was seen of a policy, with so many seconds of history at
-// most. It returns ErrPolicyUnknown.
+// Stats returns what this server has seen of a policy, with at most the given seconds of
+// history. The error is ErrPolicyUnknown.
 func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	p := l.inForce.Load().policies[name]
 	if p == nil {
@@ -313,7 +312,7 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	return out, nil
 }
 
-// ring keeps the latest size of what is added.
+// ring keeps the latest values that are added, size of them.
 type ring[T any] struct {
 	size, next int
 	all        []T
@@ -330,7 +329,7 @@ func (r *ring[T]) add(v T) {
 
 func (r *ring[T]) len() int { return len(r.all) }
 
-// newest returns the latest n, the oldest of them first.
+// newest returns the latest n values, the oldest of them first; fewer if there are fewer.
 func (r *ring[T]) newest(n int) []T {
 	n = max(0, min(n, len(r.all)))
 	out := make([]T, n)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAnHourToTheMinute: what is older than an hour, and a minute, is in no sum.
+// TestAnHourToTheMinute: questions that are older than an hour and a minute are in no sum.
 func TestAnHourToTheMinute(t *testing.T) {
 	t.Parallel()
 	s := newPolicyMetrics()

@@ -12,41 +12,42 @@ import (
 )
 
 const (
-	// ProbeEvery is how often a store that failed is asked whether it is back.
+	// ProbeEvery is the time between two probes of a store that failed.
 	ProbeEvery = 250 * time.Millisecond
-	// successes in a row, without which it is not believed: a store that is
-	// starting, or a network that flaps, answers now and then.
+	// successes is how many answers in a row it takes to believe that the store is back: one
+	// that is starting, or behind a bad network, answers now and then.
 	successes = 3
-	// longWait is for how many milliseconds a request must have waited for the
-	// store to be to blame when its sender gave up. After less, we ask the store ourselves.
+	// longWait is how many milliseconds a request must have waited to count as a failure of the
+	// store if its sender gave up. After a shorter wait, a probe finds out.
 	longWait = 200
-	// probeWithin bounds a probe, should the store not.
+	// probeWithin bounds a probe, in case the store does not.
 	probeWithin = time.Second
-	// subjects are how many are tried to find one in each partition: of 16, a thousand
-	// miss none but once in 10^27.
+	// subjects is how many subjects are tried to find one in each partition: with 16 partitions, a
+	// thousand miss one of them once in 10^27 times.
 	subjects = 1000
-	// ownName is the policy and the tier of questions of our own: no policy can be
-	// called so.
+	// ownName is the policy and the tier of probes that no request caused. No policy can have
+	// that name.
 	ownName = "~"
 )
 
-// probeRules are a probe's own. No policy can have the window, so that what a probe
-// takes, in the slot of a client, is not taken from the client.
+// probeRules are the rules of a probe. No policy can have their window, so a probe in the slot
+// of a client takes nothing from that client.
 var probeRules = []limit.Rule{{
 	Algorithm: limit.TokenBucket, Limit: limit.MaxLimit, WindowSeconds: limit.MaxWindowSeconds + 1,
 }}
 
-// partition is how the store answers some of the keys.
+// partition says whether the store answers for the keys of one partition.
 type partition struct {
 	number int
-	// failing: its questions are answered by their policies.
+	// failing says that its questions are answered by failure policies.
 	failing atomic.Bool
 
 	mu sync.Mutex
-	// failed is the latest request that did, or that made doubtful whether the store answers.
+	// failed is a probe in the slot of the latest request that failed or was given up. doubtful
+	// says that it was given up, so that the next round of probes includes it.
 	failed   limit.Request
 	doubtful bool
-	// answered is how many probes have been, in a row.
+	// answered is how many probes in a row were answered.
 	answered int
 	probing  bool
 	since    time.Time
@@ -56,7 +57,7 @@ func (l *Limiter) partition(r limit.Request) *partition {
 	return &l.partitions[l.deps.Store.Partition(r)%limit.Partitions]
 }
 
-// failed makes the questions of a partition go to their policies.
+// failed notes that a request failed. From then on failure policies answer for the partition.
 func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -71,12 +72,12 @@ func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 		"partition", at.number, "policy", r.Policy, "err", err)
 	select {
 	case l.suspects <- struct{}{}:
-	default: // all are looked at already
+	default: // the other partitions will be probed already
 	}
 }
 
-// doubt has the partition asked soon whether the store answers: a request was given up by a
-// sender who may have been in a hurry.
+// doubt makes the next round of probes ask whether the store answers: a sender, who may have
+// been in a hurry, has given a request up.
 func (at *partition) doubt(r limit.Request) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -85,13 +86,13 @@ func (at *partition) doubt(r limit.Request) {
 	}
 }
 
-// probeOf is a question of our own, in the slot of the request.
+// probeOf returns a probe in the slot of the request.
 func probeOf(r limit.Request) limit.Request {
 	r.Rules, r.Cost, r.Look = probeRules, 1, false
 	return r
 }
 
-// Failing returns how many partitions are answered by their policies now.
+// Failing returns for how many partitions the failure policies answer now.
 func (l *Limiter) Failing() int {
 	n := 0
 	for i := range l.partitions {
@@ -102,8 +103,8 @@ func (l *Limiter) Failing() int {
 	return n
 }
 
-// Start begins to ask a store that failed whether it is back, and to note what
-// happens each second, until Stop. To be called once.
+// Start begins to probe partitions that fail, and to note what happens each second, until
+// Stop. It must be called at most once.
 func (l *Limiter) Start(ctx context.Context) {
 	l.background.Start(ctx,
 		background.Every(ProbeEvery, l.probeAll),
@@ -111,11 +112,11 @@ func (l *Limiter) Start(ctx context.Context) {
 		l.suspect)
 }
 
-// Stop ends that and waits for it. A Limiter that was not started need not be
+// Stop ends what Start began, and waits for it. A Limiter that was not started need not be
 // stopped.
 func (l *Limiter) Stop() { l.background.Stop() }
 
-// suspect looks at all partitions whenever one has begun to fail.
+// suspect probes all calm partitions whenever one has begun to fail.
 func (l *Limiter) suspect(ctx context.Context) {
 	for {
 		select {
@@ -127,8 +128,8 @@ func (l *Limiter) suspect(ctx context.Context) {
 	}
 }
 
-// probeAll begins one probe of each partition that fails or is in doubt, and has none under
-// way. Partitions do not wait for one another: each may lie on another node.
+// probeAll begins a probe of each partition that fails or is in doubt, unless one is under way.
+// Partitions do not wait for one another: each may be on another node.
 func (l *Limiter) probeAll(ctx context.Context) {
 	for i := range l.partitions {
 		at := &l.partitions[i]
@@ -142,9 +143,9 @@ func (l *Limiter) probeAll(ctx context.Context) {
 	}
 }
 
-// probeCalm asks each partition that is calm once. Where one partition fails, others may, and
-// it is better that we wait for a store that hangs than that each partition's next
-// client does.
+// probeCalm probes each partition that is calm once. If one partition fails, others may, too. If
+// the store hangs, it is better that a probe waits for it than the next client of each
+// partition.
 func (l *Limiter) probeCalm(ctx context.Context) {
 	found := make(map[int]bool)
 	for n := range subjects {

@@ -5,23 +5,23 @@ import (
 )
 
 const (
-	// ways is how many refusals share a place in the table: as many as fit into
-	// a line of the processor's cache.
+	// ways is how many refusals share a place in the table: as many as a line of the
+	// processor's cache holds.
 	ways = 4
-	// places times ways is how many refusals are remembered, in 1 MB. Of more, the
-	// one that ends first is forgotten: the store is asked once more.
+	// places times ways is how many refusals are remembered, in 1 MB. When a place is full,
+	// the refusal that ends first is forgotten, and the store will be asked once more.
 	places = 1 << 14
-	// costBits hold a cost of up to limit.MaxLimit; the other 40 bits hold
-	// milliseconds for 34 years. Until then at most is remembered.
+	// costBits are the bits for a cost of up to limit.MaxLimit. The other 40 bits hold
+	// milliseconds for 34 years; latest is the last of them.
 	costBits = 24
 	latest   = 1<<(64-costBits) - 1
 )
 
-// memory holds refusals: hash -> until when, and from what cost. It is a table of
-// fixed size without locks. A cell is two words, which may be written by two at
-// once, or read half-written; so the first word is the hash combined with the
-// second: a pair that does not belong together names a hash that nobody asks for,
-// but by a chance of 2^-64.
+// refusalCache holds refusals: hash -> until when, and from what cost on. It is a table of
+// fixed size without locks. A cell has two words. Two goroutines may write it at once, and a
+// third may read it half-written. So the first word is the hash combined with the second: two
+// words that do not belong together give a hash that nobody asks for, apart from a chance of
+// 2^-64.
 type refusalCache struct {
 	table []place
 }
@@ -37,8 +37,8 @@ func newRefusalCache() *refusalCache { return &refusalCache{make([]place, places
 
 func (m *refusalCache) place(hash uint64) *place { return &m.table[hash%places] }
 
-// wait returns for how many milliseconds from now a request of that cost is known
-// to be refused: 0 if it is not.
+// wait returns for how many milliseconds from now on a request of that cost is known to be
+// refused: 0 if it is not known to be.
 func (m *refusalCache) wait(hash uint64, cost, now int64) int64 {
 	p := m.place(hash)
 	for i := range p {
@@ -53,8 +53,8 @@ func (m *refusalCache) wait(hash uint64, cost, now int64) int64 {
 	return 0
 }
 
-// refuse remembers that a request of that cost, sent at a moment, is refused for
-// so many milliseconds.
+// refuse remembers that a request of that cost is refused until retry milliseconds after it was
+// sent.
 func (m *refusalCache) refuse(hash uint64, cost, sent, retry int64) {
 	value := uint64(min(sent+retry, latest))<<costBits | uint64(cost)
 	p := m.place(hash)

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMemoryNeverInvents: whatever was remembered and forgotten, a refusal is told
-// for no longer than it was given, and for no smaller cost.
+// TestMemoryNeverInvents: whatever was remembered and forgotten, a refusal holds for no longer
+// than the store told, and for no smaller cost.
 func TestMemoryNeverInvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestMemoryNeverInvents(t *testing.T) {
 				retry := rapid.Int64Range(1, 100).Draw(t, "retry")
 				m.refuse(hash, cost, now, retry)
 				given[hash] = refusal{cost, now + retry}
-				// What was remembered last is found at once.
+				// The latest refusal is found at once.
 				if wait := m.wait(hash, cost, now); wait != retry {
 					t.Fatalf("refused for %d, told %d", retry, wait)
 				}
@@ -45,8 +45,8 @@ func TestMemoryNeverInvents(t *testing.T) {
 	})
 }
 
-// TestMemoryIsTornByNobody: many write and read the same places at once, and
-// nobody is told what was another's.
+// TestMemoryIsTornByNobody: many goroutines write and read the same places at once, and none
+// finds the refusal of another key.
 func TestMemoryIsTornByNobody(t *testing.T) {
 	t.Parallel()
 	m := newRefusalCache()
@@ -56,7 +56,7 @@ func TestMemoryIsTornByNobody(t *testing.T) {
 		work.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(g)))
 			for range 50_000 {
-				// Each hash has one time at which it ends: its own.
+				// Each hash has an end of its own.
 				n := random.Uint64N(32) + 1
 				hash, until := n*places, int64(n*1000)
 				if random.Uint64N(2) == 0 {
@@ -84,7 +84,7 @@ func TestHeavyHittersAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	b := &heavyHitters{}
-	// Twenty flood, among thousands who are refused once or twice.
+	// Twenty clients flood, among thousands that are refused once or twice.
 	random := rand.New(rand.NewPCG(1, 2))
 	floods := map[string]bool{}
 	for i := range 200_000 {

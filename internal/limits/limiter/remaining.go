@@ -8,8 +8,8 @@ import (
 // whole is the share of a client that has all of its permits left.
 const whole = 1 << 16
 
-// left is what an answer leaves of the rule that leaves the smallest share, in
-// 1/whole of what that rule permits.
+// left is the share that an answer leaves of the rule of which it leaves the smallest share, in
+// 1/whole of the rule's quota.
 func left(a *Answer) uint64 {
 	least := int64(whole)
 	for i, q := range a.Quotas {
@@ -20,13 +20,11 @@ func left(a *Answer) uint64 {
 	return uint64(least)
 }
 
-// counted are the questions that somebody counted, or that were known to be refused:
-// those whose clients have a known share left.
+// counted is the number of questions after which the client's share is known: they were
+// decided by counts, or refused from memory, which leaves 0.
 func (c Counts) counted() uint64 { return c[Allowed] + c[Refused] + c[RefusedFromMemory] }
 
-// remaining is the mean share of permits that was left to those who asked, of up to
-// the last minute: 0 to 1, and 1 where nobody asked. The caller holds the mutex of
-// policyMetrics.
+// remaining is TierCounts.Remaining. The caller holds the mutex of policyMetrics.
 func (t *tierMetrics) remaining() float64 {
 	asked := t.read().minus(t.last).counted()
 	for _, c := range t.recent.newest(minute) {
@@ -42,30 +40,30 @@ func (t *tierMetrics) remaining() float64 {
 	return min(1, float64(sum)/float64(asked)/whole)
 }
 
-// Kind is what a client was told apart by, as its key begins.
+// Kind is what a client was told apart by: the beginning of its key.
 type Kind int
 
 // The kinds.
 const (
-	// Other is every key that a service has made up for a check.
+	// Other is every other key, which a service has named in a check.
 	Other Kind = iota
 	Member
 	APIKey
 	Address
-	// ClientID is a visitor's, asked by the guard of this server.
+	// ClientID is the clientId of a visitor, which the guard of this server counts.
 	ClientID
 
 	kinds
 )
 
-// kindNames are what keys begin with, up to the colon.
+// kindNames are the beginnings of keys, up to the colon.
 var kindNames = [kinds]string{"other", "member", "apikey", "ip", "client"}
 
-// String is the kind as metrics name it: what its keys have before the colon.
+// String returns the name of the kind in metrics: the part of its keys before the colon.
 func (k Kind) String() string { return kindNames[k] }
 
 func kindOf(key string) Kind {
-	// What the guard counts in one zone is "zone:SHOP/" and the key of the client.
+	// For counts of one zone, the guard puts "zone:SHOP/" before the key of the client.
 	if of, client, in := strings.Cut(key, "/"); in && strings.HasPrefix(of, "zone:") {
 		key = client
 	}
@@ -96,7 +94,7 @@ func (l *Limiter) Refusals() []KindCounts {
 	return all
 }
 
-// refuse notes whom a policy refused.
+// refuse counts a refusal by the client's kind, and among heavy hitters.
 func (p *policy) refuse(l *Limiter, key string) {
 	p.kinds[kindOf(key)].Add(1)
 	p.heavyHitters.refused(l, key)

@@ -8,8 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 )
 
-// TestRemaining: what those who ask have left, of the rule that leaves the least; of
-// the last minute, and nothing of it where nobody asked or a failure policy answers.
+// TestRemaining: the mean share that clients had left in the last minute, of the rule that leaves
+// the least. It is 1 if nobody asked, and answers of failure policies do not count.
 func TestRemaining(t *testing.T) {
 	t.Parallel()
 	l := New(Dependencies{Local: local.New(local.CountersOptions{})})
@@ -55,7 +55,7 @@ func TestRemaining(t *testing.T) {
 	is((0.9 + 0.8 + 0.8) / 6)
 }
 
-// TestRemainingIsOfAMinute: what is older is forgotten.
+// TestRemainingIsOfAMinute: questions that are older than a minute do not count.
 func TestRemainingIsOfAMinute(t *testing.T) {
 	t.Parallel()
 	l := New(Dependencies{Local: local.New(local.CountersOptions{})})
@@ -79,7 +79,7 @@ func TestRemainingIsOfAMinute(t *testing.T) {
 	}
 }
 
-// TestRefusalsByKind: each is counted for what its client was told apart by.
+// TestRefusalsByKind: each refusal is counted by what its client was told apart by.
 func TestRefusalsByKind(t *testing.T) {
 	t.Parallel()
 	l := New(Dependencies{Local: local.New(local.CountersOptions{})})

@@ -8,8 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// counting is a store of the arithmetic alone, on a clock of the test, that can
-// be told to fail or to hang. What the real ones do is tested with them.
+// counting is a store with nothing but the arithmetic, on the test's clock, that can fail or
+// hang. The real stores have tests of their own.
 type counting struct {
 	now func() time.Time
 
@@ -19,7 +19,7 @@ type counting struct {
 	probes int
 	err    error
 	hangs  bool
-	// partition says which partition a request is of; nil: 0.
+	// partition returns the partition of a request; nil stands for 0.
 	partition func(limit.Request) int
 }
 

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// maxSecret bounds how much of the secret counts, in bytes.
+	// maxSecret is how many bytes of the secret count.
 	maxSecret = 64
-	// subjectBytes of the hash name a key: 128 bits.
+	// subjectBytes is how many bytes of the hash name a key: 128 bits.
 	subjectBytes = 16
-	// shortBytes of it are shown to operators: 48 bits, 8 characters.
+	// shortBytes is how many bytes of the hash operators see: 48 bits, 8 characters.
 	shortBytes = 6
 )
 
-// digest is the hash of a key: SHA-256 of the secret and the key, whose end is cut
-// off, so that nobody who has not the secret can tell a key by it.
+// digest returns the hash of a key: the beginning of the SHA-256 of the secret and the key.
+// Without the secret, nobody can find the key by trying keys.
 func digest(secret []byte, key string) [subjectBytes]byte {
 	var text [maxSecret + MaxKey]byte
 	n := copy(text[:], secret[:min(len(secret), maxSecret)])
@@ -24,7 +24,7 @@ func digest(secret []byte, key string) [subjectBytes]byte {
 	return [subjectBytes]byte(sum[:subjectBytes])
 }
 
-// subject is the key as the stores know it.
+// subject returns the name of a key in the stores.
 func (l *Limiter) subject(key string) string { return subject(l.deps.Secret, key) }
 
 func subject(secret []byte, key string) string {
@@ -32,8 +32,8 @@ func subject(secret []byte, key string) string {
 	return base64.RawURLEncoding.EncodeToString(d[:])
 }
 
-// Short is the key as operators see it, 8 characters: whoever has a suspicion can
-// compare, and whoever looks on learns nothing.
+// Short returns the name of a key that operators see, 8 characters. An operator who suspects a
+// client can compare the name. Nobody can read the key from it.
 func (l *Limiter) Short(key string) string { return l.short(key).String() }
 
 type short [shortBytes]byte
@@ -43,5 +43,5 @@ func (l *Limiter) short(key string) short {
 	return short(d[:shortBytes])
 }
 
-// String is the beginning of the subject.
+// String returns the first 8 characters of the subject.
 func (s short) String() string { return base64.RawURLEncoding.EncodeToString(s[:]) }

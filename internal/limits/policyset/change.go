@@ -13,18 +13,18 @@ import (
 
 // Errors of the methods. Compare with errors.Is.
 var (
-	// ErrUnknown: there is no policy of that name.
+	// ErrUnknown says that there is no policy of that name.
 	ErrUnknown = errors.New("policyset: policy unknown")
-	// ErrPrecondition: the policy is not as the caller had seen it, or is there
-	// although it should not be. Nothing was changed.
+	// ErrPrecondition says that the policy is not as the caller had seen it, or exists
+	// although it should not. Nothing was changed.
 	ErrPrecondition = errors.New("policyset: policy is not as it was seen")
 )
 
-// Version names a policy as it is: see serve.Version.
+// Version returns the version of a policy: see serve.Version.
 func Version(p limit.Policy) string {
 	text, err := json.Marshal(p.WithDefaults()) // the keys of maps are sorted
 	if err != nil {
-		return `""` // there is nothing in a policy that is no JSON
+		return `""` // never happens: every policy can be written as JSON
 	}
 	return serve.Version(text)
 }
@@ -41,7 +41,7 @@ func find(in limit.PolicySet, name string, condition serve.Condition) (p limit.P
 	return p, there, err
 }
 
-// CheckName returns a *serve.FieldError for what can be no policy's name.
+// CheckName returns a *serve.FieldError for a name that no policy can have.
 func CheckName(name string) error {
 	if !limit.ValidName(name) {
 		return &serve.FieldError{Field: "name", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
@@ -49,8 +49,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Get returns a policy as the store has it; while the store is away, as it is in
-// force here. It returns ErrUnknown.
+// Get returns a policy as the store has it, or while the store is away, as it is in force
+// here. The error is a *serve.FieldError or ErrUnknown.
 func (s *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
 	if err := CheckName(name); err != nil {
 		return limit.Policy{}, err
@@ -66,10 +66,10 @@ func (s *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
 	return p, nil
 }
 
-// Put makes a policy or replaces it, if the condition allows it, and reports
-// whether it made it. The record says that it was done by the one of that name. It
-// returns a *serve.InvalidError, ErrPrecondition, limit.ErrPoliciesChanged, or an
-// error of the store; nothing was changed then.
+// Put makes a policy or replaces it, if the condition allows that, and reports whether it made
+// it. by is who does it, for the record. The error is a *serve.FieldError, or wraps a
+// *serve.InvalidError, ErrPrecondition, limit.ErrPoliciesChanged or an error of the store.
+// With any of them but the last, nothing was changed.
 func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serve.Condition) (limit.Policy, bool, error) {
 	if err := CheckName(p.Name); err != nil {
 		return limit.Policy{}, false, err
@@ -99,9 +99,9 @@ func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serv
 	return p, made, nil
 }
 
-// Delete removes a policy, if the condition allows it. What its clients have taken
-// is forgotten by and by. It returns ErrUnknown, ErrPrecondition,
-// limit.ErrPoliciesChanged, or an error of the store.
+// Delete removes a policy, if the condition allows that. by is who does it, for the record.
+// What its clients have taken is forgotten as it expires. The error is a *serve.FieldError, or
+// wraps ErrUnknown, ErrPrecondition, limit.ErrPoliciesChanged or an error of the store.
 func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condition) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -123,7 +123,8 @@ func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condi
 	return nil
 }
 
-// change edits the policies that the store has; again, if somebody else was first.
+// change edits the policies of the store. If somebody else changed them first, it edits those
+// again, up to maxTries times.
 func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) (limit.PolicySet, error)) error {
 	for range maxTries {
 		current, err := s.read(ctx)
@@ -146,7 +147,7 @@ func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) 
 	return limit.ErrPoliciesChanged
 }
 
-// Faults are what is wrong with a policy, one sentence each.
+// Faults returns the faults in an error of limit.Policy.Validate, one sentence each.
 func Faults(err error) []string {
 	var all []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {

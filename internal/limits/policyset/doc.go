@@ -11,12 +11,12 @@
 //
 // # When the store is away, or has lost the policies
 //
-// The policies that are remembered stay in force. A server that finds an older
-// version in the store than the one that it remembers, or none, puts its own back:
-// of several servers the newest version wins, whoever is first. Policies that were
-// deleted from the store behind the servers' back come back the same way.
+// The remembered policies stay in force. A server that finds in the store an older
+// version than its own, or none, puts its own back. If several servers do, the newest
+// version wins in any order. Policies that somebody deleted from the store itself, not
+// by a server, come back the same way.
 //
-// What the configuration names, and the server's own defaults, are added where a
-// policy of that name is absent, and was not deleted by an operator.
-// A server that has never reached the store goes by those alone.
+// The policies of the configuration, and the server's own, are added if there is no
+// policy of that name, and no operator has deleted one. A server that has never reached
+// the store has only these in force.
 package policyset

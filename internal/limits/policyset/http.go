@@ -13,22 +13,22 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// Seen is what this server has seen of its policies: the limiter.
+// Seen knows what this server has seen of its policies. *limiter.Limiter implements it.
 type Seen interface {
 	Stats(name string, seconds int) (limiter.Stats, error)
 }
 
-// HTTP is the room's side of the operators' listener.
+// HTTP has the handlers for policies on the operators' listener.
 type HTTP struct {
 	policies *Set
 	seen     Seen
 }
 
-// NewHTTP returns the handlers of the room. They are to be put behind the
-// operators' guard.
+// NewHTTP returns the handlers. They do not check who asks: the operators' guard must stand
+// before them.
 func NewHTTP(s *Set, seen Seen) *HTTP { return &HTTP{s, seen} }
 
-// List is GET /admin/limits.
+// List answers GET /admin/limits.
 func (h *HTTP) List(c echo.Context) error {
 	all := h.policies.All(c.Request().Context())
 	if all == nil {
@@ -37,7 +37,7 @@ func (h *HTTP) List(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string][]limit.Policy{"limits": all})
 }
 
-// Get is GET /admin/limits/:name.
+// Get answers GET /admin/limits/:name.
 func (h *HTTP) Get(c echo.Context) error {
 	p, err := h.policies.Get(c.Request().Context(), c.Param("name"))
 	if err != nil {
@@ -46,13 +46,13 @@ func (h *HTTP) Get(c echo.Context) error {
 	return send(c, http.StatusOK, p)
 }
 
-// send answers with a policy, and with the version that it has.
+// send answers with a policy, and with its version as the ETag.
 func send(c echo.Context, status int, p limit.Policy) error {
 	c.Response().Header().Set("ETag", Version(p))
 	return c.JSON(status, p)
 }
 
-// Put is PUT /admin/limits/:name. 201 for a new policy, else 200.
+// Put answers PUT /admin/limits/:name: 201 for a new policy, else 200.
 func (h *HTTP) Put(c echo.Context) error {
 	by, err := serve.ReadBy(c.Request())
 	if err != nil {
@@ -81,12 +81,12 @@ func (h *HTTP) Put(c echo.Context) error {
 	return send(c, http.StatusCreated, p)
 }
 
-// readBody reads a policy of that name, which the body may leave out. It returns
-// a *serve.FieldError for what is no JSON, and a *serve.InvalidError with all
-// that is wrong.
+// readBody reads a policy of that name, which the body may leave out. The error is a
+// *serve.FieldError for a body that is not JSON, else a *serve.InvalidError with all
+// faults.
 func readBody(name string, body []byte) (limit.Policy, error) {
-	// JSON is YAML, and the nodes of YAML show what encoding/json hides: a name
-	// that is there twice, or in capitals.
+	// JSON is YAML. The nodes of YAML show faults that encoding/json hides: a name that is
+	// there twice, or in capitals.
 	var doc yaml.Node
 	if !json.Valid(body) || yaml.Unmarshal(body, &doc) != nil {
 		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
@@ -109,7 +109,7 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 	return p, nil
 }
 
-// Delete is DELETE /admin/limits/:name.
+// Delete answers DELETE /admin/limits/:name.
 func (h *HTTP) Delete(c echo.Context) error {
 	by, err := serve.ReadBy(c.Request())
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// Stats is GET /admin/limits/:name/stats?seconds=60.
+// Stats answers GET /admin/limits/:name/stats?seconds=60.
 func (h *HTTP) Stats(c echo.Context) error {
 	name := c.Param("name")
 	if err := CheckName(name); err != nil {

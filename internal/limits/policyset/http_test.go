@@ -31,11 +31,11 @@ import (
 
 const secret = "a token for operators"
 
-// failing is the embedded store, which can be told to fail.
+// failing is the embedded store, which can fail.
 type failing struct {
 	*embedded.Store
 	err error
-	// changed: somebody else is always first.
+	// changed says that somebody else always changes the policies first.
 	changed bool
 }
 
@@ -53,7 +53,7 @@ func (s *failing) PutPolicies(ctx context.Context, b limit.PolicySet, was int64,
 	return s.Store.PutPolicies(ctx, b, was, by)
 }
 
-// room is the whole of the room, over the embedded store and behind echo.
+// room has all handlers, over the embedded store and behind echo.
 type room struct {
 	*testing.T
 	store    *failing
@@ -103,7 +103,7 @@ type deaf struct{}
 
 func (deaf) Refuse(string, string) {}
 
-// send wants an answer of this status; headers are name, value, name, value.
+// send checks that the answer has this status; headers are name, value, name, value.
 func (r *room) send(status int, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
 	r.Helper()
 	req := httptest.NewRequest(method, path, body)
@@ -216,7 +216,7 @@ type stalled struct{}
 
 func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
-// broken is a Seen that does nothing but fail.
+// broken is a Seen that always fails.
 type broken struct{}
 
 func (broken) Stats(string, int) (limiter.Stats, error) { return limiter.Stats{}, errors.New("oh") }
@@ -236,7 +236,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 				t.Errorf("the secret is told: %s", w.Body)
 			}
 		}
-		// What is remembered is still shown.
+		// The remembered policies are still shown.
 		r.send(200, "GET", "/admin/limits/api", nil)
 		r.send(200, "GET", "/admin/limits", nil)
 	}
@@ -256,7 +256,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 	r.send(500, "GET", "/admin/limits/api/stats", nil)
 }
 
-// shown is what the stats are read as.
+// shown is the form in which the test reads stats.
 type shown struct {
 	RecentSeconds int `json:"recentSeconds"`
 	Tiers         []struct {

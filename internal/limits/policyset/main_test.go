@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
-// TestMain wants the tests to have got every answer that is described, and to
-// leave nothing running.
+// TestMain fails if the tests did not get every answer of the API's description, or leave
+// goroutines running.
 func TestMain(m *testing.M) {
 	const never = "it falls back on what is remembered, so that only a panic is left"
 	status := openapitest.Operators.Main(m, map[string]string{

@@ -7,9 +7,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
-// Read reads a policy from YAML, or from JSON, which is YAML: strictly, and with
-// all that is wrong with it. What it does not say is left empty; its name is
-// the given one where it says none.
+// Read reads a policy strictly, from YAML or from JSON, which is YAML. It returns all faults.
+// Fields that are missing stay empty, except that name is the name then.
 func Read(n *yaml.Node, name string) (limit.Policy, []strictyaml.Fault) {
 	var r strictyaml.Reader
 	p := limit.Policy{Name: name}

@@ -20,20 +20,21 @@ import (
 // a change must be in force everywhere.
 const DefaultInterval = 500 * time.Millisecond
 
-// maxTries bounds how often a change is made anew because another came first.
-// Operators are people: whoever loses five times in a row has met a script, and
+// maxTries bounds how often a change is tried because another one came first. Operators are
+// people: a change that loses five times in a row competes with a script, and its operator
 // should know.
 const maxTries = 5
 
 // PolicyStore is where the policies are kept.
 type PolicyStore interface {
-	// Policies returns all policies; a set of version 0 where there are none.
+	// Policies returns all policies; a set of version 0 if there are none.
 	Policies(ctx context.Context) (limit.PolicySet, error)
-	// PutPolicies replaces the version that was read: else limit.ErrPoliciesChanged.
+	// PutPolicies replaces the policies if their version is still was, the one that was
+	// read; else it returns limit.ErrPoliciesChanged. by is who does it, for the record.
 	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error
-	// RestorePolicies puts a set back where there is none, or an older one.
+	// RestorePolicies puts a set back if there is none, or an older one.
 	RestorePolicies(ctx context.Context, b limit.PolicySet) error
-	// PolicyChanges is the record of changes, the newest first.
+	// PolicyChanges returns the record of changes, the newest first.
 	PolicyChanges(ctx context.Context) ([]limit.Change, error)
 }
 
@@ -42,9 +43,9 @@ type SetOptions struct {
 	Store PolicyStore
 	// Seeds are the policies to make when absent: valid, with distinct names.
 	Seeds []limit.Policy
-	// Use is told of every set that comes into force, one at a time.
+	// Use is called with every set that comes into force, by one goroutine at a time.
 	Use func(limit.PolicySet)
-	// Interval between two readings. DefaultInterval when 0.
+	// Interval is the time between two readings. It defaults to DefaultInterval.
 	Interval time.Duration
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -56,15 +57,15 @@ type Set struct {
 	options SetOptions
 
 	mu sync.Mutex
-	// policies are in force. failing: the latest reading did.
+	// policies are those in force. failing says that the latest reading failed.
 	policies limit.PolicySet
 	failing  bool
 
 	reading background.Group
 }
 
-// New returns a Set in which the seeds are in force. Call Start before use and
-// Stop after.
+// New returns a Set in which the seeds are in force. Call Start before use and Stop
+// afterwards.
 func New(o SetOptions) *Set {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
@@ -72,24 +73,25 @@ func New(o SetOptions) *Set {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Set{options: o}
 	s.policies, _ = s.seeded(limit.PolicySet{})
-	// What was never written is no version that could win over another.
+	// No store has these yet, so their version must not win over one of a store.
 	s.policies.Version = 0
 	s.options.Use(s.policies.Clone())
 	return s
 }
 
-// Start reads the policies once, and goes on in the background until Stop. A store
-// that is away does not fail it: the seeds are in force until it is back.
+// Start reads the policies once, and then in the background until Stop. While the store is
+// away, the seeds are in force.
 func (s *Set) Start(ctx context.Context) {
 	s.runOnce(ctx)
 	s.reading.Start(ctx, background.Every(s.options.Interval, s.runOnce))
 }
 
-// Stop ends the reading and waits for it. A Set that was not started need not
-// be stopped.
+// Stop ends what Start began, and waits for it. A Set that was not started need not be
+// stopped.
 func (s *Set) Stop() { s.reading.Stop() }
 
-// runOnce reads the policies; a failure is logged when it begins and when it ends.
+// runOnce reads the policies. It logs when the store begins to fail, and when it answers
+// again.
 func (s *Set) runOnce(ctx context.Context) {
 	_, err := s.read(ctx)
 	if ctx.Err() != nil {
@@ -146,7 +148,7 @@ func (s *Set) seeded(current limit.PolicySet) (next limit.PolicySet, missing boo
 	return next, missing
 }
 
-// lacks reports whether a set has no policy of that name, and nobody has deleted it.
+// lacks reports whether a set has no policy of that name, though no operator has deleted it.
 func lacks(in limit.PolicySet, name string) bool {
 	_, there := in.Find(name)
 	return !there && !slices.Contains(in.Deleted, name)
@@ -158,7 +160,7 @@ func (s *Set) remembered() limit.PolicySet {
 	return s.policies
 }
 
-// adopt puts the policies of the store into force, unless newer ones are.
+// adopt puts the policies of the store into force, unless newer ones are in force.
 func (s *Set) adopt(current limit.PolicySet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +176,8 @@ func (s *Set) adopt(current limit.PolicySet) {
 	s.options.Use(s.usable(current.Clone()))
 }
 
-// usable leaves out what is no policy to this version of the server: what a newer one
-// has put there before it was rolled back, or somebody by hand.
+// usable leaves out policies that are not valid for this version of the server. A newer
+// version may have written them before it was rolled back, or somebody by hand.
 func (s *Set) usable(current limit.PolicySet) limit.PolicySet {
 	current.Policies = slices.DeleteFunc(current.Policies, func(p limit.Policy) bool {
 		err := p.Validate()
@@ -187,8 +189,8 @@ func (s *Set) usable(current limit.PolicySet) limit.PolicySet {
 	return current
 }
 
-// All returns all policies by name, as the store has them; while the store is away,
-// as they are in force here.
+// All returns all policies by name, as the store has them, or while the store is away, as
+// they are in force here.
 func (s *Set) All(ctx context.Context) []limit.Policy {
 	current, err := s.read(ctx)
 	if err != nil {
@@ -197,15 +199,15 @@ func (s *Set) All(ctx context.Context) []limit.Policy {
 	return current.Clone().Policies
 }
 
-// InForce returns all policies by name, as they are in force on this server. It asks
-// nothing of the store.
+// InForce returns all policies by name, as they are in force on this server. It does not ask
+// the store.
 func (s *Set) InForce() []limit.Policy { return s.remembered().Clone().Policies }
 
 // Find returns the policy of that name that is in force on this server.
 func (s *Set) Find(name string) (limit.Policy, bool) { return s.remembered().Find(name) }
 
-// Changes returns the record of changes, of one policy or for "" of all: the newest
-// first, limit of them at most.
+// Changes returns the latest changes of a policy, or of all policies if name is "": the newest
+// first, at most most of them. The error wraps one of the store.
 func (s *Set) Changes(ctx context.Context, name string, most int) ([]limit.Change, error) {
 	all, err := s.options.Store.PolicyChanges(ctx)
 	if err != nil {

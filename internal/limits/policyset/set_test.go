@@ -14,7 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// shelf is the embedded store, which can be away, and lose its data.
+// shelf is the embedded store, which can be away, and can lose its data.
 type shelf struct {
 	t *testing.T
 
@@ -67,7 +67,7 @@ func policy(name string, n int64) limit.Policy {
 	return limit.Policy{Name: name, Rules: rule(n)}.WithDefaults()
 }
 
-// TestASeedThatFindsNoRoomIsSaid: the guard's may be among those that are not made.
+// TestASeedThatFindsNoRoomIsSaid: a seed that is not made is logged, since it may be one of the guard's.
 func TestASeedThatFindsNoRoomIsSaid(t *testing.T) {
 	t.Parallel()
 	var seeds []limit.Policy
@@ -87,7 +87,7 @@ func TestASeedThatFindsNoRoomIsSaid(t *testing.T) {
 	}
 }
 
-// server is a Set, and what its limiter was last given.
+// server is a Set, and the policies that its limiter got last.
 type server struct {
 	*Set
 	used limit.PolicySet
@@ -106,7 +106,7 @@ func (s *server) puts(t *testing.T, p limit.Policy, only serve.Condition) {
 	}
 }
 
-// has checks that these are in force, each as "name limit".
+// has checks that these policies are in force, each given as "name limit".
 func (s *server) has(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -188,7 +188,7 @@ func TestTheNewestVersionIsPutBack(t *testing.T) {
 	newer.runOnce(t.Context())
 	newer.puts(t, policy("a", 2), serve.Condition{})
 	store.lose()
-	old.runOnce(t.Context()) // which has not seen the change
+	old.runOnce(t.Context()) // old has not seen the change
 	old.has(t, "a 1")
 	newer.runOnce(t.Context())
 	newer.has(t, "a 2")
@@ -233,8 +233,8 @@ func TestConditions(t *testing.T) {
 	one.has(t, "a 2")
 }
 
-// Of two who have seen the same, the second is told, even when the first is made
-// while the second is under way.
+// If two operators have seen the same version, the second change is refused, even if the first
+// one is made while the second one is under way.
 func TestAConditionIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
@@ -245,7 +245,7 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 	if _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); !errors.Is(err, ErrPrecondition) {
 		t.Errorf("put: %v", err)
 	}
-	// A change of another policy is no reason.
+	// A change of another policy does not matter.
 	store.first = func() { two.puts(t, policy("b", 1), serve.Condition{}) }
 	one.puts(t, policy("a", 3), serve.Condition{IfMatch: Version(policy("a", 2))})
 	one.has(t, "a 3", "b 1")
@@ -271,7 +271,7 @@ func TestThereIsAMost(t *testing.T) {
 	one.puts(t, policy("p1", 2), serve.Condition{})
 }
 
-// foreign is a store into which a newer server has written.
+// foreign is a store into which a newer version of the server has written.
 type foreign struct {
 	*shelf
 	policies limit.PolicySet
@@ -279,7 +279,7 @@ type foreign struct {
 
 func (f *foreign) Policies(context.Context) (limit.PolicySet, error) { return f.policies.Clone(), nil }
 
-// TestAPolicyOfANewerServer: what cannot be decided by here is not in force, and all
+// TestAPolicyOfANewerServer: a policy that this version cannot use is not in force, and all
 // others are.
 func TestAPolicyOfANewerServer(t *testing.T) {
 	t.Parallel()

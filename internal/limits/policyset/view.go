@@ -2,23 +2,23 @@ package policyset
 
 import "github.com/openqueue/waitingroom/internal/limits/limiter"
 
-// defaultSeconds of history are shown if it is not said.
+// defaultSeconds is how many seconds of history are shown by default.
 const defaultSeconds = 60
 
-// Stats is what GET /admin/limits/{name}/stats answers: what one server has seen of a
+// Stats is the answer of GET /admin/limits/{name}/stats: what this server has seen of a
 // policy.
 type Stats struct {
 	Name string `json:"name"`
-	// Failing is how many of the store's partitions the failure policies answer now.
+	// Failing is for how many of the store's partitions the failure policies answer now.
 	Failing int `json:"failingPartitions"`
-	// RecentSeconds is how many seconds recent is of.
+	// RecentSeconds is how many seconds the counts in recent have: up to 60.
 	RecentSeconds int                   `json:"recentSeconds"`
 	Tiers         []limiter.TierStats   `json:"tiers"`
 	HeavyHitters  []limiter.HeavyHitter `json:"heavyHitters"`
 	History       History               `json:"history"`
 }
 
-// History has a row a second in each column.
+// History has one value for each second in each column, the oldest first. At is Unix milliseconds.
 type History struct {
 	At           []int64  `json:"at"`
 	Allowed      []uint32 `json:"allowed"`

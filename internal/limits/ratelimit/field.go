@@ -7,7 +7,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// The fields, as net/http has them. Their case does not matter to HTTP.
+// The names of the fields in the form of net/http. In HTTP their case does not matter.
 const (
 	policyField    = "Ratelimit-Policy"
 	limitField     = "Ratelimit"
@@ -17,14 +17,15 @@ const (
 	retryField     = "Retry-After"
 )
 
-// Fields are all that SetFields may set, for who copies or allows them.
+// Fields are all fields that SetFields may set, for code that copies or allows them.
 var Fields = []string{policyField, limitField, quotaField, remainingField, resetField, retryField}
 
-// fieldBytes is what the fields of a policy with two rules take: more allocate.
+// fieldBytes is enough for the fields of a policy with two rules. Those of more rules need
+// an allocation.
 const fieldBytes = 256
 
-// SetFields sets the fields of an answer, and leaves all others alone. All of their
-// values lie in one string: a refusal should not cost more than a permit.
+// SetFields sets the fields of an answer, and leaves all others as they are. All values share
+// one string, so that a refusal does not cost more than a permit.
 func SetFields(h http.Header, a *limiter.Answer) {
 	var buf [fieldBytes]byte
 	w := writer{text: buf[:0]}
@@ -37,13 +38,13 @@ func SetFields(h http.Header, a *limiter.Answer) {
 	w.set(h)
 }
 
-// RetrySeconds is Retry-After for so many milliseconds: rounded up, at least 1.
+// RetrySeconds returns Retry-After for a wait in milliseconds: rounded up, at least 1 s.
 func RetrySeconds(millis int64) int64 { return max(1, seconds(millis)) }
 
-// seconds rounds milliseconds, not negative, up.
+// seconds rounds milliseconds up. They must not be negative.
 func seconds(millis int64) int64 { return (millis + 999) / 1000 }
 
-// writer gathers fields.
+// writer collects fields: their values in text, their names, and where each value ends.
 type writer struct {
 	text  []byte
 	names [6]string
@@ -51,7 +52,7 @@ type writer struct {
 	n     int
 }
 
-// end ends the value of a field, if it has one.
+// end ends the value of a field. A field with an empty value is left out.
 func (w *writer) end(name string) {
 	begun := 0
 	if w.n > 0 {
@@ -74,14 +75,14 @@ func (w *writer) set(h http.Header) {
 	begun := 0
 	for i := range w.n {
 		values[i] = text[begun:w.ends[i]]
-		// Full, so that an append by somebody else copies it.
+		// The capacity is 1, so that an append by other code copies the slice.
 		h[w.names[i]] = values[i : i+1 : i+1]
 		begun = w.ends[i]
 	}
 }
 
-// item begins the i-th item of a list: a name in quotation marks. Names of policies
-// have nothing that would have to be escaped.
+// item begins the i-th item of a list: a name in quotation marks. Names of policies need no
+// escaping.
 func (w *writer) item(a *limiter.Answer, i int, first bool) {
 	if !first {
 		w.text = append(w.text, ", "...)
@@ -122,7 +123,7 @@ func (w *writer) limits(a *limiter.Answer) {
 
 func (w *writer) tightest(a *limiter.Answer) {
 	if fromMemory(a) {
-		// Which of several rules it was, nobody knows any more.
+		// The memory does not know which of several rules refused.
 		if len(a.Rules) == 1 {
 			w.value(quotaField, a.Rules[0].Quota())
 		}
@@ -137,12 +138,12 @@ func (w *writer) tightest(a *limiter.Answer) {
 	}
 }
 
-// fromMemory: it is refused, and that is all that is known.
+// fromMemory reports whether no more is known than that the request is refused.
 func fromMemory(a *limiter.Answer) bool {
 	return !a.Allowed && a.Source != limiter.SourceClosed && len(a.Quotas) == 0
 }
 
-// window is t, in seconds.
+// window returns t in seconds.
 func window(a *limiter.Answer, resetMillis int64) int64 {
 	if a.Allowed {
 		return seconds(resetMillis)

@@ -73,7 +73,7 @@ func TestSetFields(t *testing.T) {
 	}
 }
 
-// item is one of a structured list, as far as these fields have any: a string and
+// item is an item of a structured list in the form that these fields use: a string, with
 // integers of at most 15 digits (RFC 9651, sections 3.1 and 3.3).
 var item = regexp.MustCompile(`^"[ !#-\[\]-~]*"(;[a-z*][a-z0-9_.*-]*=-?[0-9]{1,15})+$`)
 
@@ -89,8 +89,7 @@ func checkStructured(t *testing.T, h http.Header) {
 	}
 }
 
-// TestFieldsAreTheirOwn: values share a string, and an append to one touches no
-// other.
+// TestFieldsAreTheirOwn: values share a string, but an append to one does not change another.
 func TestFieldsAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	h := http.Header{}

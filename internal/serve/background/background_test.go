@@ -27,7 +27,7 @@ func TestGroupRunsUntilStop(t *testing.T) {
 				<-ctx.Done()
 				g.Go(func() { ended.Add(1) })
 			})
-		cancel() // ends nothing: Stop does
+		cancel() // ends nothing: only Stop does
 		<-time.After(3500 * time.Millisecond)
 		if n := ticks.Load(); n != 3 || ended.Load() != 0 {
 			t.Errorf("%d ticks in 3.5 s, %d ended", n, ended.Load())

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Group owns goroutines: it began them, and waits for them. The zero value is ready.
+// Group owns goroutines: it begins them, and waits for their end. The zero value is ready.
 type Group struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
 // Start runs each function in a goroutine until Stop. Their context has the values of ctx,
-// and ends at Stop, not with ctx. To be called once.
+// and ends at Stop, not with ctx. Start must be called at most once.
 func (g *Group) Start(ctx context.Context, runs ...func(context.Context)) {
 	ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, run := range runs {
@@ -33,7 +33,7 @@ func (g *Group) Stop() {
 	g.running.Wait()
 }
 
-// Every is for Start: it calls a function at every tick until the context ends.
+// Every returns a function for Start, which calls do once a period until its context ends.
 func Every(period time.Duration, do func(context.Context)) func(context.Context) {
 	return func(ctx context.Context) {
 		tick := time.NewTicker(period)

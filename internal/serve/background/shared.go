@@ -13,10 +13,10 @@ import (
 // value is ready.
 type Shared struct{ flights singleflight.Group }
 
-// Do runs a call in a goroutine of owner, or waits for the one of that key which is under
-// way, and returns its error. The call goes on when the caller who began it gives up: its
-// context has that caller's values, and ends after the timeout. A caller whose ctx
-// ends first gets the cause. A call that panics is an error for all who wait.
+// Do runs a call in a goroutine of owner, or waits for the call of that key that is under
+// way, and returns its error. The call goes on when the caller who began it gives up: the
+// call's context has that caller's values, and ends after the timeout. A caller whose own ctx
+// ends first gets the cause of that. If the call panics, all who wait get an error.
 func (s *Shared) Do(ctx context.Context, owner *Group, key string, timeout time.Duration, call func(context.Context) error) error {
 	result := make(chan error, 1)
 	owner.Go(func() {

@@ -1,13 +1,13 @@
-// Package cors lets pages of other sites join and poll from the browser, where
-// the operator names those sites (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
+// Package cors lets pages of other sites join and poll from the browser, if the operator
+// names those sites (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
 //
-// Without it a browser keeps the answers from the page, and what the page has it send
-// is refused (Check): else any site could have its readers' browsers take places, each
-// from an address of its own. Programs send what they like; of those nothing is proven
-// here. It does not allow credentials, and none are used: a token goes in the body.
+// For any other site, a browser keeps the answers from the page, and Check refuses what the
+// page sends. Else any site could make its readers' browsers take places, each from an
+// address of its own. Programs can send any header, so this package proves nothing of them.
+// Credentials are not allowed, and none are needed: a token is in the body.
 //
-// What browsers are told is rs/cors's work, and what is refused is net/http's
-// CrossOriginProtection. This package reads the setting for both.
+// rs/cors tells browsers what is allowed. CrossOriginProtection of net/http refuses the
+// rest. This package reads the setting for both.
 package cors
 
 import (
@@ -24,28 +24,28 @@ import (
 // ErrInvalid is wrapped by every error of New.
 var ErrInvalid = errors.New("cors: invalid")
 
-// ErrCrossOrigin: a browser sent the request for a page of a site that is not allowed.
+// ErrCrossOrigin says that a browser sent the request for a page of a site that is not allowed.
 var ErrCrossOrigin = errors.New("cors: cross-origin request")
 
 // anySite is the setting that allows all sites.
 const anySite = "*"
 
-// maxAgeSeconds is how long a browser need not ask again: two hours, the most that
-// any of them keeps. A change of the setting takes as long.
+// maxAgeSeconds is how long a browser remembers the answer to a preflight: two hours, the
+// most that any browser does. A change of the setting may take as long to reach it.
 const maxAgeSeconds = 7200
 
-// Policy says which sites may. It may be used by many goroutines.
+// Policy says which sites' pages may send requests. It may be used by many goroutines.
 type Policy struct {
-	// origins are those allowed, sorted, each once; "*" alone for all.
+	// origins are the allowed origins, sorted, each once; "*" alone for all.
 	origins []string
-	// browsers tells, by what browsers add to a request, which site's page sent it.
+	// browsers tells which site's page sent a request, by headers that browsers add.
 	browsers *http.CrossOriginProtection
 }
 
-// New returns the policy that allows pages of these origins, each a scheme and
-// a host such as https://shop.example or capacitor://localhost, with a port
-// where it is not the usual one; "*" alone allows all. With none, nothing is
-// allowed. The error wraps ErrInvalid.
+// New returns the policy that allows pages of these origins. An origin is a scheme and a
+// host, such as https://shop.example or capacitor://localhost, with the port if that is
+// not the scheme's usual one. "*" alone allows all, an empty list no other site. The
+// error wraps ErrInvalid.
 func New(origins []string) (*Policy, error) {
 	p := &Policy{browsers: http.NewCrossOriginProtection()}
 	for _, o := range origins {
@@ -71,7 +71,7 @@ func New(origins []string) (*Policy, error) {
 
 func (p *Policy) all() bool { return slices.Contains(p.origins, anySite) }
 
-// check refuses what no browser sends as an origin.
+// check returns an error for a text that no browser sends as an origin.
 func check(o string) error {
 	u, err := url.Parse(o)
 	switch {
@@ -92,8 +92,9 @@ func check(o string) error {
 
 var usualPorts = map[string]string{"http": "80", "https": "443"}
 
-// Handler returns next with the policy in force. With nothing allowed, that is
-// next as it is. The methods and headers are those of all the routes for visitors.
+// Handler returns next with the headers of the policy added to answers. If the policy
+// allows no site, it returns next itself. The methods and headers are those that the
+// routes for visitors use.
 func (p *Policy) Handler(next http.Handler) http.Handler {
 	if len(p.origins) == 0 {
 		return next
@@ -107,10 +108,10 @@ func (p *Policy) Handler(next http.Handler) http.Handler {
 	}).Handler(next)
 }
 
-// Check returns an error that wraps ErrCrossOrigin for a request that would change
-// something, and that a browser sent for a page of a site that is neither allowed nor
-// this server's own. Browsers say so in Sec-Fetch-Site; older ones say the page's
-// origin, which is held against Host. What has neither, such as an app, goes on.
+// Check returns an error that wraps ErrCrossOrigin for a request that may change
+// something, if a browser sent it for a page of a site that is neither allowed nor this
+// server's own. Browsers say so in Sec-Fetch-Site. Older ones say the page's Origin, which
+// is compared with Host. A request without both headers, as an app's, goes on.
 func (p *Policy) Check(r *http.Request) error {
 	if p.all() {
 		return nil
@@ -121,5 +122,5 @@ func (p *Policy) Check(r *http.Request) error {
 	return nil
 }
 
-// Origins returns what is allowed, in order, for the log.
+// Origins returns the allowed origins, sorted, for the log.
 func (p *Policy) Origins() []string { return p.origins }

@@ -13,11 +13,11 @@ import (
 
 const (
 	shop = "https://shop.example"
-	// preflightVary is what an answer to a preflight depends on.
+	// preflightVary is the header Vary of an answer to a preflight.
 	preflightVary = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 )
 
-// asked is a handler that notes that it was asked, and answers a problem.
+// asked is a handler that notes that it was called, and answers with a problem.
 type asked struct{ times int }
 
 func (a *asked) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -98,7 +98,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// With nothing allowed, nothing is added.
+// A policy that allows no site adds no header.
 func TestHandlerOfNothing(t *testing.T) {
 	t.Parallel()
 	next := &asked{}
@@ -142,7 +142,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A preflight for what no page may do gets no permission.
+// A preflight for a method or header that no page may use gets no permission.
 func TestPreflightOfWhatNobodyMay(t *testing.T) {
 	t.Parallel()
 	for _, asks := range [][2]string{{"DELETE", "content-type"}, {"POST", "authorization"}, {"POST", "x-clock"}} {
@@ -158,7 +158,7 @@ func TestPreflightOfWhatNobodyMay(t *testing.T) {
 	}
 }
 
-// A poll of an allowed site costs one allocation: the arguments of a log that rs/cors does not write.
+// A poll from an allowed site costs one allocation: rs/cors makes the arguments of a log entry that it does not write.
 func TestHandlerAllocatesOnce(t *testing.T) {
 	h := policy(t, shop).Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", http.NoBody)

@@ -1,7 +1,7 @@
-// Package keyset reads the JWK sets (RFC 7517) of those who sign, from a file or a URL,
-// and takes nothing on trust: not a set's size, not how long its server takes, and no
-// key that whoever reads the set could sign with.
+// Package keyset reads the JWK sets (RFC 7517) with which signatures of others are verified,
+// from a file or a URL. It bounds the size of a set and the time that its server may take,
+// and refuses a key from a URL with which anybody who reads the set could sign.
 //
-// When to read again is the caller's to say: package identity has a set of bearer
-// tokens' keys, the public package pass one of passes'.
+// The caller decides when to read a set again. Package identity has a set of keys for bearer
+// tokens, the public package pass one for passes.
 package keyset

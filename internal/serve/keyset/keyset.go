@@ -11,42 +11,42 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
-// ErrKeySet is wrapped by what is wrong with a key set.
+// ErrKeySet is wrapped by every error of a key set.
 var ErrKeySet = errors.New("keyset: unusable key set")
 
 // Bounds of a key set.
 const (
 	// maxBytes bounds the document.
 	maxBytes = 1 << 20
-	// maxKeys is far above what anybody rotates through.
+	// maxKeys is far above the number of keys that any issuer rotates through.
 	maxKeys = 100
-	// minRSABits is the least that RFC 7518 allows; above maxRSABits, a signature
-	// takes milliseconds to check.
+	// minRSABits is the least that RFC 7518 allows. With more than maxRSABits, a
+	// signature takes milliseconds to check.
 	minRSABits, maxRSABits = 2048, 8192
 	// minSecret is the least that RFC 7518 allows for HS256, in bytes.
 	minSecret = 32
 )
 
-// Key is what verifies a token, and the algorithms that it is for. A token never
-// chooses an algorithm that its key is not for: neither none, nor HMAC with a public key
-// for a secret.
+// Key verifies tokens by the algorithms that it is for. A token cannot choose an algorithm
+// that its key is not for: neither "none", nor HMAC with a public key in place of a secret.
 type Key struct {
 	// ID is the kid, "" for a key without one.
 	ID string
-	// Algorithms are one or more of RFC 7518 and RFC 8037: RS256, EdDSA.
+	// Algorithms are one or more names of RFC 7518 and RFC 8037, such as RS256 and EdDSA.
 	Algorithms []string
 	// Verifier is an *rsa.PublicKey, an *ecdsa.PublicKey, an ed25519.PublicKey, or a
 	// []byte that is a shared secret.
 	Verifier any
 }
 
-// Parse reads a JWK set, and returns its keys that verify. Shared secrets, and private keys
-// in place of public ones, are used where secrets is true: what is fetched from a URL is
-// public, and whoever can read those can sign with them. Keys that do not sign, are of a type that is not known here, or are broken or
-// out of range, are skipped, as RFC 7517 says: one old key must not cost its issuer all
-// others. What is wrong with those is returned besides. It is an error if there is no other.
+// Parse reads a JWK set, and returns its keys that verify signatures. Shared secrets, and private
+// keys in place of public ones, are used only if secrets is true: a set that a URL serves is
+// public, and whoever can read such a key can sign with it. Keys are skipped that are not for
+// signatures, have an unknown type, are broken or out of bounds, as RFC 7517 says: one old key
+// must not make the others of its issuer useless. skipped says what is wrong with the broken
+// ones. err wraps ErrKeySet: the set cannot be read, or has no usable key.
 func Parse(text []byte, secrets bool) (keys []Key, skipped, err error) {
-	// What cannot be parsed stays in its place, with the reason.
+	// A key that cannot be parsed stays in the set, with the reason.
 	set, err := jwk.Parse(text, jwk.WithMaxKeys(maxKeys), jwk.WithStrictKeySetParsing(false))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrKeySet, err)
@@ -69,7 +69,7 @@ func Parse(text []byte, secrets bool) (keys []Key, skipped, err error) {
 	return keys, skipped, nil
 }
 
-// usableKey returns the key, without algorithms if it is for none that is known here.
+// usableKey returns the key; without Algorithms if it is for none that this package knows.
 func usableKey(k jwk.Key, secrets bool) (key Key, err error) {
 	if pair, ok := k.(jwk.AsymmetricKey); ok && pair.IsPrivate() && !secrets {
 		return key, errors.New("a private key, which is one in a file only")
@@ -96,7 +96,7 @@ func usableKey(k jwk.Key, secrets bool) (key Key, err error) {
 		if len(v) < minSecret {
 			return key, fmt.Errorf("k must have %d bytes or more", minSecret)
 		}
-		// For the algorithms whose hash is no longer than the secret, as RFC 7518 has it.
+		// The algorithms are those whose hash is not longer than the secret (RFC 7518, section 3.2).
 		key.Algorithms = []string{"HS256", "HS384", "HS512"}[:min(len(v)/16-1, 3)]
 	}
 	key.ID, _ = k.KeyID()

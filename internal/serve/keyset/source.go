@@ -16,15 +16,16 @@ const fetchTimeout = 10 * time.Second
 
 var errNotTLS = errors.New("the key set was moved to where TLS does not protect it")
 
-// Source is where a key set is. Make one with NewSource.
+// Source is the place of a key set: a file or a URL. Make one with NewSource.
 type Source struct {
 	place  string
 	client *http.Client // nil for a file
 }
 
-// NewSource returns the source of a file's name or a URL. client fetches the latter, and
-// follows redirections to https only; nil: one that trusts this machine's authorities. A
-// URL of another scheme than https and those named besides is an error that wraps ErrKeySet.
+// NewSource returns the source for the name of a file or a URL. client, with a timeout of 10 s
+// and redirections to https only, fetches the URL; nil stands for a client that trusts this
+// machine's certificate authorities. A URL whose scheme is neither https nor one of schemes is
+// an error that wraps ErrKeySet.
 func NewSource(place string, client *http.Client, schemes ...string) (Source, error) {
 	scheme, _, remote := strings.Cut(place, "://")
 	if !remote {
@@ -48,8 +49,8 @@ func NewSource(place string, client *http.Client, schemes ...string) (Source, er
 // Remote reports whether the set is behind a URL.
 func (s Source) Remote() bool { return s.client != nil }
 
-// Read reads the set, and returns what Parse does. Shared secrets and private keys count
-// only where secrets is true and the set is in a file: what a URL shows is public.
+// Read reads the set, and returns what Parse returns. Shared secrets and private keys are used
+// only if secrets is true and the set is in a file: a set that a URL serves is public.
 func (s Source) Read(ctx context.Context, secrets bool) (keys []Key, skipped, err error) {
 	var text []byte
 	if s.Remote() {
@@ -80,7 +81,7 @@ func (s Source) fetch(ctx context.Context) (_ []byte, err error) {
 	return readAll(res.Body, maxBytes)
 }
 
-// onlyTLS follows redirections to https only, and not for ever.
+// onlyTLS follows redirections to https only, and at most five of them.
 func onlyTLS(r *http.Request, via []*http.Request) error {
 	if r.URL.Scheme != "https" || len(via) > 5 {
 		return errNotTLS
@@ -88,7 +89,7 @@ func onlyTLS(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// ReadFile reads a file of at most so many bytes.
+// ReadFile returns the contents of a file. A file of more than most bytes is an error.
 func ReadFile(name string, most int64) (_ []byte, err error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -17,9 +17,9 @@ type callMeter struct {
 	failures prometheus.Counter
 }
 
-// Called implements registry.Meter. A zone that is not there, or not as
-// expected, is an answer, and so is that this server must not serve it; anything else
-// is a failure.
+// Called implements registry.Meter. An error counts as a failure of the store, unless it
+// is an answer (the zone is not there, is not as expected, or this server must not serve
+// it), or the caller gave up.
 func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 	c := &m.byCall[call]
 	c.seconds.Observe(took.Seconds())

@@ -10,11 +10,11 @@
 //	the kernel ── overflows ──> connections that it turned away (listen.go)
 //	watch ── Estimates ──> how good the estimates were in ten minutes (estimate.go)
 //
-// Labels are bounded: a zone that the server knows, or "" where the zone is not
-// known; an outcome or code from a fixed list. Every combination is there from
-// the moment the zone is known, at 0, and goes when the zone is forgotten.
+// Labels are bounded: a zone that the server knows, or "" for all others; an
+// outcome or code from a fixed list. Every combination is there, at 0, from the
+// moment the zone is known until it is forgotten.
 //
 // Counting a poll takes two look-ups in maps and one atomic addition: each
-// zone's counters are resolved when it becomes known, and the map of zones is
+// zone's counters are looked up when it becomes known, and the map of zones is
 // replaced rather than changed, so that reading it needs no lock.
 package metric

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// latelyMinutes is for how long estimates count in what Estimates says: up to ten minutes, and
-	// no less than nine.
+	// latelyMinutes is how many minutes of the clock Estimates looks at, the present one included:
+	// a judgement counts for nine to ten minutes.
 	latelyMinutes = 10
-	// Errors are kept in steps of a tenth, from leastError to 1,000 %: 4 KB for a zone. So a median is right to a
-	// twentieth of itself.
+	// Errors are counted in steps, each a tenth wider than the one before, from leastError to over 1,000 %. That takes
+	// 4 KB a zone, and a median is right to a twentieth of itself.
 	errorSteps  = 100
 	leastError  = 0.001
 	errorFactor = 1.1
 )
 
-// Judged implements registry.Meter: an estimate was so good that somebody had been told.
+// Judged implements registry.Meter. It counts how good an estimate was that a visitor had been told.
 func (m *Metrics) Judged(zoneID string, j estimate.Judgement) {
 	z := m.meter(zoneID)
 	z.estimateErrors.Observe(j.Error())
@@ -31,9 +31,10 @@ func (m *Metrics) Judged(zoneID string, j estimate.Judgement) {
 	z.lately.add(m.now(), j)
 }
 
-// Estimates returns what share of the ranges held the real wait that visitors of a zone had been
-// told who were let in within the last ten minutes, and the median of |estimate - real| / real, of
-// so many that this server told and judged. 0 of 0 if there are none.
+// Estimates returns how good the ranges were that this server had told visitors of a zone who were
+// let in within the last ten minutes. coverage is the share of the ranges that held the real wait,
+// 0 to 1. median is the median of |estimate - real| / real. of is how many were judged. All are 0
+// if none were.
 func (m *Metrics) Estimates(zoneID string) (coverage, median float64, of int64) {
 	z, ok := (*m.zones.Load())[zoneID]
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Lines are the zones as they were last seen, a second ago at most: the watch.
-// One whose store does not answer is left out.
+// Lines are the zones as the watch last saw them, at most a second ago. A zone
+// whose store does not answer is left out.
 type Lines interface {
 	Last() iter.Seq2[zone.Settings, line.Stats]
 }
@@ -22,27 +22,27 @@ type Lines interface {
 // gauge is one series of a zone, computed from its settings and its state.
 type gauge struct {
 	desc *prometheus.Desc
-	// kind is GaugeValue, or CounterValue for what the store counts.
+	// kind is GaugeValue, or CounterValue for a total that the store keeps.
 	kind  prometheus.ValueType
 	value func(zone.Settings, line.Stats) float64
-	// mode is the second label's value, where there is one.
+	// mode is the value of the second label, if there is one.
 	mode []string
 }
 
 // gauges show each zone's line as it was last seen. A zone whose store does not
-// answer has no series in that scrape: a gap is true, an old value would not be.
+// answer has no series in that scrape: no value is better than an old one.
 type gauges struct {
 	lines  Lines
 	gauges []gauge
 }
 
-// Show registers the gauges of all zones, asked of l at each scrape.
+// Show registers the gauges of all zones, which ask l at each scrape.
 func (m *Metrics) Show(l Lines) error {
 	return m.register(&gauges{lines: l, gauges: zoneGauges()})
 }
 
-// zoneGauges are the gauges of a zone. All servers of one store show the same:
-// over servers they are to be joined with max, never with sum.
+// zoneGauges returns the gauges of a zone. All servers of one store show the same
+// values: a query takes their max over the servers, never their sum.
 func zoneGauges() []gauge {
 	all := []gauge{
 		ofState("queue_waiting", "Visitors in the line.",
@@ -97,7 +97,7 @@ func zoneGauges() []gauge {
 	return all
 }
 
-// eventGauges are those of the event that is next or under way, by the store's clock.
+// eventGauges returns the gauges of the event that is next or under way, by the store's clock.
 func eventGauges() []gauge {
 	of := func(name, help string, value func(event.State, line.State) int64) gauge {
 		return gauge{desc: describe(name, help), kind: prometheus.GaugeValue, value: func(z zone.Settings, s line.Stats) float64 {
@@ -136,7 +136,7 @@ func ofSettings(name, help string, value func(zone.Settings) int64) gauge {
 	}
 }
 
-// total is a counter that the store keeps: it begins anew where data is lost.
+// total returns a counter that the store keeps. It begins at 0 again if the store's data is lost.
 func total(name, help string, at func(*line.Totals) *int64) gauge {
 	return gauge{
 		desc: describe(name, help), kind: prometheus.CounterValue,
@@ -155,16 +155,16 @@ func oneIf(holds bool) float64 {
 	return 0
 }
 
-// ShowServer registers what is known of this server as a whole: whether it is
-// ready, as /readyz would say, asked at each scrape.
+// ShowServer registers the gauge that says whether this server is ready, as /readyz
+// would say. It calls ready at each scrape.
 func (m *Metrics) ShowServer(ready func() bool) error {
 	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_ready", Help: "1 while this server asks for traffic, as /readyz says; else 0.",
 	}, func() float64 { return oneIf(ready()) }))
 }
 
-// ShowKept registers whether all that is in force on this server would survive it,
-// asked at each scrape: notKept returns nil then.
+// ShowKept registers the gauge that says whether settings in force on this server would
+// be lost with it. It calls notKept at each scrape, which returns nil if none would.
 func (m *Metrics) ShowKept(notKept func() error) error {
 	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_store_unsaved",

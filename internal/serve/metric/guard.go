@@ -23,10 +23,10 @@ func newGuardMeter(counter func(name, help string, labels ...string) *prometheus
 	return d
 }
 
-// JoinUnlimited counts one join that no address was counted for, by the reason:
+// JoinUnlimited counts one join that was not counted for its address. reason is
 // private or trusted.
 func (m *Metrics) JoinUnlimited(reason string) { m.guard.unlimited.WithLabelValues(reason).Inc() }
 
-// ForwardedRefused counts one join that was refused by its address and says that a
-// proxy passed it on which is not trusted.
+// ForwardedRefused counts one join that was refused by its address, and that was
+// forwarded, by its headers, by a proxy that is not trusted.
 func (m *Metrics) ForwardedRefused() { m.guard.forwarded.Inc() }

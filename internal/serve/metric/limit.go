@@ -8,8 +8,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// LimitMeter shows how long decisions take, and when a store begins to fail. It
-// implements limiter.Meter.
+// LimitMeter counts how long decisions of limits take, and how often a partition of their
+// store begins to fail or is calm again. It implements limiter.Meter.
 type LimitMeter struct {
 	took    map[limiter.Source]prometheus.Observer
 	changes map[bool]prometheus.Counter
@@ -43,14 +43,14 @@ func (m *LimitMeter) Took(by limiter.Source, d time.Duration) {
 // Failing implements limiter.Meter.
 func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
-// decisions shows what the limiter counts.
+// decisions is the collector of what the limiter counts.
 type decisions struct {
 	of                        *limiter.Limiter
 	desc, remaining, refusals *prometheus.Desc
 }
 
-// ShowLimits registers the counters of decisions, asked of l at each scrape. Every
-// policy and tier that is in force has all outcomes, from 0; never a key.
+// ShowLimits registers the counters of decisions, which ask l at each scrape. Every policy
+// and tier in force has a series for each outcome, from 0. No series names a key.
 func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
 	return m.register(
 		&decisions{

@@ -74,7 +74,7 @@ queue_limit_partition_changes_total{to="failing"} 1
 		t.Error(err)
 	}
 	meter.Took(limiter.SourceStore, time.Millisecond)
-	meter.Took("elsewhere", time.Second) // counts nowhere
+	meter.Took("elsewhere", time.Second) // is not counted
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

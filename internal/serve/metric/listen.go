@@ -5,13 +5,13 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// listens are connections that the kernel turned away before any program saw
-// them, as it has counted since this machine, or container, started. It counts
-// for all listeners of the network namespace, of which the server's are those
-// that a crowd comes to.
+// listens shows the connections that the kernel turned away before any program
+// saw them, counted since this machine, or container, started. The kernel counts
+// for all listeners of the network namespace together. A crowd comes to those of
+// this server.
 type listens struct {
 	overflows, drops *prometheus.Desc
-	// read returns the two counts; ok is false where they cannot be known.
+	// read returns the two counts; ok is false if they are not known.
 	read func() (overflows, drops float64, ok bool)
 }
 
@@ -26,7 +26,7 @@ func newListens() *listens {
 	}
 }
 
-// readListens reads TcpExt of /proc/self/net/netstat, which Linux alone has.
+// readListens reads TcpExt of /proc/self/net/netstat, which only Linux has.
 func readListens() (overflows, drops float64, ok bool) {
 	self, err := procfs.Self()
 	if err != nil {
@@ -45,8 +45,8 @@ func (l *listens) Describe(out chan<- *prometheus.Desc) {
 	out <- l.drops
 }
 
-// Collect implements prometheus.Collector. Where the kernel does not say, there
-// are no series: a 0 would be a claim.
+// Collect implements prometheus.Collector. If the counts are not known, there are no
+// series: a 0 would say that no connection was turned away.
 func (l *listens) Collect(out chan<- prometheus.Metric) {
 	overflows, drops, ok := l.read()
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// TestAFullListenQueueIsCounted has the kernel itself turn connections away.
+// TestAFullListenQueueIsCounted makes the kernel itself turn connections away.
 func TestAFullListenQueueIsCounted(t *testing.T) {
 	overflows, drops, ok := readListens()
 	if !ok {
@@ -32,8 +32,8 @@ func TestAFullListenQueueIsCounted(t *testing.T) {
 	}
 }
 
-// deafListener returns the address of a listener that accepts nobody, and whose
-// queue is the shortest that there is.
+// deafListener returns the address of a listener that accepts no connection, and whose
+// queue is as short as possible.
 func deafListener(t *testing.T) string {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -46,7 +46,7 @@ func deafListener(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var failed error
-	// To listen once more is how the queue's length is changed.
+	// A second listen changes the length of the queue.
 	err = raw.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) })
 	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func deafListener(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// knock tries to connect, for a moment. Who got into the queue stays in it.
+// knock tries to connect, for a moment. A connection that got into the queue stays in it.
 func knock(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

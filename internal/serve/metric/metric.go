@@ -14,38 +14,40 @@ import (
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// Native histograms: buckets a tenth wide, few enough to bound memory, and set
-// back at most once an hour when they are too many.
+// The bounds of native histograms: each bucket is a tenth wider than the one before.
+// When there are more than nativeMaxBuckets, the histogram begins anew, at most once
+// in nativeMinReset.
 const (
 	nativeFactor     = 1.1
 	nativeMaxBuckets = 100
 	nativeMinReset   = time.Hour
 )
 
-// Classic buckets, for those who do not store native ones.
+// Classic buckets, for a Prometheus that does not store native ones. All but
+// ratioBuckets are in seconds.
 var (
-	// callBuckets reach from a call into memory to a store that hangs.
+	// callBuckets reach from a call of the embedded store to one of a store that hangs.
 	callBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
-	// waitBuckets reach from "at once" to an evening.
+	// waitBuckets reach from no wait to four hours.
 	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
-	// stepBuckets are fine around the second in which a step must be made.
+	// stepBuckets are fine around 1 s, by which a step must be made.
 	stepBuckets = []float64{.25, .5, .75, 1, 2, 5, 15, 60, 300}
-	// ratioBuckets are of waits, and fine around 0.15, the most that the median of errors should be.
+	// ratioBuckets are shares of the real wait, and fine around 0.15, the most that the median of errors should be.
 	ratioBuckets = []float64{.02, .05, .1, .15, .2, .3, .4, .5, .75, 1, 2, 5}
 )
 
-// Options of Metrics. All are optional.
+// Options are the options of Metrics. All are optional.
 type Options struct {
 	// Version and Revision describe the build.
 	Version, Revision string
-	// Codes are those of all refusals: package problem's. Another is counted as other.
+	// Codes are the codes of all refusals, from package problem. Any other is counted as "other".
 	Codes []string
 	// Now defaults to time.Now.
 	Now func() time.Time
 }
 
-// Metrics are all series of the server that are not the sweeper's. Its methods
-// may be called from any number of goroutines.
+// Metrics are all series of the server except those of the sweeper. Its methods may
+// be called from any number of goroutines.
 type Metrics struct {
 	reg   prometheus.Registerer
 	now   func() time.Time
@@ -64,7 +66,7 @@ type Metrics struct {
 	failures               *prometheus.CounterVec
 	byCall                 [len(store.Calls)]callMeter
 	guard                  guardMeter
-	// ofZones are those of the above whose first label is a zone.
+	// ofZones are the metrics whose first label is a zone.
 	ofZones []vec
 
 	// zones is replaced, never changed; mu guards its replacement.
@@ -72,8 +74,8 @@ type Metrics struct {
 	mu    sync.Mutex
 }
 
-// New registers the server's metrics, and those of the Go runtime and the
-// process, with reg.
+// New registers the server's metrics, and those of the Go runtime and the process,
+// with reg. It returns an error if one of their names is registered already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -140,13 +142,13 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	return m, nil
 }
 
-// vec is the series of one metric, of all zones.
+// vec is one metric, with the series of all zones.
 type vec interface {
 	prometheus.Collector
 	DeletePartialMatch(prometheus.Labels) int
 }
 
-// register registers collectors, up to one that cannot be.
+// register registers collectors, and stops at the first that cannot be registered.
 func (m *Metrics) register(all ...prometheus.Collector) error {
 	for _, c := range all {
 		if err := m.reg.Register(c); err != nil {

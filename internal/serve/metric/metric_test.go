@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// codes are some of package problem's.
+// codes are some codes of package problem.
 var codes = []string{"invalid_request", "zone_closed", "token_invalid", "token_expired", "store_unavailable", "too_many_requests"}
 
 func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
@@ -166,8 +166,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// observed returns what one series of a histogram has, and whether it has
-// native buckets besides classic ones.
+// observed returns the count and the sum of one series of a histogram, and whether it
+// has native buckets besides classic ones.
 func observed(t *testing.T, reg *prometheus.Registry, name, label, value string) (n uint64, sum float64, both bool) {
 	t.Helper()
 	families, err := reg.Gather()
@@ -218,12 +218,12 @@ func TestRegisteringTwiceIsAnError(t *testing.T) {
 	}
 }
 
-// told is a judgement of an estimate that was so far off, and whether its range held.
+// told returns the judgement of an estimate with that error and that outcome of its range.
 func told(off float64, o estimate.Outcome) estimate.Judgement {
 	return estimate.Judgement{Off: off, Width: 0.5, Outcome: o}
 }
 
-// TestJudged: errors, ranges and their widths are counted by zone; who was told no range has but an error.
+// TestJudged: errors, ranges and their widths are counted by zone. Of an estimate without a range, only the error is.
 func TestJudged(t *testing.T) {
 	m, reg := newTest(t)
 	m.Know("a", "b")
@@ -269,8 +269,8 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestCallsAreMeasured: each kind of call has its series from the start; what is an answer
-// of the store, though not the one that was wanted, is no failure.
+// TestCallsAreMeasured: each kind of call has its series from the start. An answer of the store
+// is no failure, even if it is not the one that was wanted.
 func TestCallsAreMeasured(t *testing.T) {
 	m, reg := newTest(t)
 	if n := testutil.CollectAndCount(m.failures); n != len(store.Calls) {
@@ -296,7 +296,7 @@ func TestCallsAreMeasured(t *testing.T) {
 	}
 }
 
-// lines are the zones as they were last seen.
+// lines are zones as the watch last saw them.
 type lines struct {
 	zones []string
 	state line.State
@@ -411,7 +411,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestEstimatesOfTenMinutes: of each minute at once, and none later than ten minutes.
+// TestEstimatesOfTenMinutes: a judgement counts at once, and not after ten minutes.
 func TestEstimatesOfTenMinutes(t *testing.T) {
 	m, _ := newTest(t)
 	now := time.Unix(0, 0)

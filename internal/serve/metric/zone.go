@@ -11,7 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/site"
 )
 
-// nowhere is the zone of a request whose zone is not known to exist.
+// nowhere is the label of a request that names no zone, or one that is not known.
 const nowhere = ""
 
 // other stands for an outcome or code that is not in its list.
@@ -24,9 +24,9 @@ var (
 	siteOutcomes = append(slices.Clone(site.Outcomes), other)
 )
 
-// zoneMeter holds the series of one zone, resolved.
+// zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
-	// joins, polls, refusals and site are never written to.
+	// joins, polls, refusals and site are maps that never change.
 	joins, polls, refusals, site map[string]prometheus.Counter
 
 	admissions, restored  prometheus.Counter
@@ -41,8 +41,8 @@ type zoneMeter struct {
 	lately      lately
 }
 
-// meter returns the zone's series, or those of nowhere for a zone that is not
-// known (any more).
+// meter returns the zone's series, or those of nowhere for a zone that is not known,
+// or not any more.
 func (m *Metrics) meter(zoneID string) *zoneMeter {
 	zones := *m.zones.Load()
 	if z, ok := zones[zoneID]; ok {
@@ -65,7 +65,7 @@ func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, co
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
 
-// SessionBegun counts one browser that was let into a site.
+// SessionBegun counts one browser that got a session of a site.
 func (m *Metrics) SessionBegun(zoneID string) { m.meter(zoneID).sessions.Inc() }
 
 // Step counts one step of an event that this server made, and how late that was.
@@ -97,8 +97,8 @@ func add(counters map[string]prometheus.Counter, label string) {
 	c.Inc()
 }
 
-// Know makes the series of zones, all at 0. Those of a zone that is known
-// already stay as they are.
+// Know makes the series of zones, all at 0. Series of zones that are known already stay
+// as they are.
 func (m *Metrics) Know(zoneIDs ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,8 +141,8 @@ func (m *Metrics) Forget(zoneID string) {
 	zones := maps.Clone(*m.zones.Load())
 	delete(zones, zoneID)
 	m.zones.Store(&zones)
-	// After the zone is out of the map, or a late caller would count in a
-	// series that nobody sees. That one may still do so is harmless.
+	// The series are deleted after the zone is out of the map. So no later caller
+	// counts in a deleted series, apart from one that has it already, which is harmless.
 	gone := prometheus.Labels{"zone": zoneID}
 	for _, v := range m.ofZones {
 		v.DeletePartialMatch(gone)

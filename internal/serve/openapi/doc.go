@@ -1,5 +1,5 @@
-// Package openapi is the API, described: one OpenAPI 3.0 document for each
-// listener, which that listener serves.
+// Package openapi is the description of the API: one OpenAPI 3.0 document for
+// each listener, which that listener serves.
 //
 //	public/openapi.yaml      for those who build apps, gateways and services
 //	operators/openapi.yaml   for those who operate zones
@@ -9,9 +9,9 @@
 //	GET /openapi.yaml        the file, byte for byte
 //	GET /openapi.json        the same, for tools that read no YAML
 //
-// Several documents rather than one with tags: what the public listener tells must
-// not name the operators' routes, and what is served is then what was written.
+// There are several documents rather than one with tags, since the public listener must
+// not tell the operators' routes. So each document is served as it is written.
 //
-// Package openapitest holds every answer of the tests against them. It alone
-// knows how to read OpenAPI; this package, hence the server, only sends bytes.
+// Package openapitest checks every answer of the tests against them. Only it can read
+// OpenAPI; this package, and so the server, only sends bytes.
 package openapi

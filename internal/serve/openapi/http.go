@@ -8,20 +8,20 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// The media types: that of RFC 9512, and JSON's.
+// The media types of YAML (RFC 9512) and JSON.
 const (
 	yamlType = "application/yaml"
 	jsonType = echo.MIMEApplicationJSON
 )
 
-// caching has clients ask again after five minutes, and be told that nothing
-// changed: the document changes with the server's version only.
+// caching lets clients keep a document for five minutes. They then ask again with its
+// ETag, and it has not changed unless the server's version has.
 const caching = "public, max-age=300"
 
-// ServeYAML is GET and HEAD /openapi.yaml.
+// ServeYAML answers GET and HEAD /openapi.yaml.
 func (d *Document) ServeYAML(c echo.Context) error { return send(c, d.yaml, yamlType) }
 
-// ServeJSON is GET and HEAD /openapi.json.
+// ServeJSON answers GET and HEAD /openapi.json.
 func (d *Document) ServeJSON(c echo.Context) error {
 	v, err := d.json()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
 )
 
-// listeners are all documents, served, and every answer checked.
+// listeners are handlers that serve the documents, with every answer checked.
 func listeners(t *testing.T) map[string]http.Handler {
 	t.Helper()
 	all := make(map[string]http.Handler)
@@ -76,8 +76,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// What is served is what was written; and the public part tells nothing of the
-// operators'.
+// The documents are served as they are written, and the public one tells nothing of
+// the operators' routes.
 func TestServeToThePublic(t *testing.T) {
 	t.Parallel()
 	all := listeners(t)

@@ -10,8 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// toJSON returns a YAML document in JSON. Members keep their order, which a
-// decoder into maps would lose: a reader meets the paths as they were written.
+// toJSON returns a YAML document in JSON. Members keep their order, so that a reader
+// finds the paths as they were written. A decoder into maps would lose the order.
 func toJSON(text []byte) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {

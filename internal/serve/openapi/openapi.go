@@ -7,7 +7,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
-// The documents, as they are written and served.
+// The texts of the documents.
 var (
 	//go:embed public/openapi.yaml
 	publicYAML []byte
@@ -30,7 +30,7 @@ var (
 // Document describes one listener. It may be used by many goroutines.
 type Document struct {
 	yaml version
-	// json is made when it is first asked for: most servers never are.
+	// json makes the document in JSON when it is first called. Most servers never need it.
 	json func() (version, error)
 }
 

@@ -19,7 +19,7 @@ import (
 
 var documents = map[string]*openapi.Document{"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site}
 
-// The JSON says what the YAML says, in the same order.
+// The JSON has what the YAML has, in the same order.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for name, d := range documents {
@@ -80,8 +80,8 @@ func read(t *testing.T, d *openapi.Document) object {
 	return o
 }
 
-// The token and the pass of the examples are genuine, and the keys of the
-// examples verify the pass: a client can be tried on the document alone.
+// The token and the pass of the examples are genuine, and the keys of the examples
+// verify the pass. So a client can be tried with the document alone.
 func TestExamplesAreGenuine(t *testing.T) {
 	t.Parallel()
 	secret := []byte("the secret behind the examples..")
@@ -122,7 +122,7 @@ func TestExamplesAreGenuine(t *testing.T) {
 	}
 }
 
-// claims returns what a pass says.
+// claims returns the claims of a pass.
 func claims(t *testing.T, shown string) map[string]any {
 	t.Helper()
 	parts := strings.Split(shown, ".")
@@ -140,9 +140,9 @@ func claims(t *testing.T, shown string) map[string]any {
 	return c
 }
 
-// Whoever reads a document finds every field, header, status and operation
-// explained, and every answer with a body shown. kin-openapi has validated the
-// examples when openapitest has loaded the document.
+// A document explains every field, header, status and operation, and shows every
+// answer that has a body. kin-openapi validates the examples when openapitest loads the
+// document.
 func TestNothingIsLeftUnsaid(t *testing.T) {
 	t.Parallel()
 	for name, d := range documents {
@@ -211,7 +211,7 @@ func walk(v any, path string, visit func(path string, v map[string]any)) {
 	}
 }
 
-// The documents say the same of what both listeners have.
+// The documents describe in the same way what both listeners have.
 func TestSharedParts(t *testing.T) {
 	t.Parallel()
 	public, operators := read(t, openapi.Public), read(t, openapi.Operators)

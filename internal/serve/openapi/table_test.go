@@ -16,7 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// schemaOf is how the document describes a setting: without its words.
+// schemaOf returns how the document describes a setting, without the descriptions in words.
 func schemaOf(x *zone.Setting) object {
 	text := object{"type": "string", "maxLength": float64(x.MaxLength)}
 	switch x.Default.(type) {
@@ -49,8 +49,8 @@ func schemaOf(x *zone.Setting) object {
 	return object{"type": "string", "enum": all}
 }
 
-// same reports a difference between the names of a schema's properties, or those that it
-// requires, and those of a table. Some may be left out.
+// same reports a difference between the names of a table and those of a schema: of its
+// properties, or of what it requires. Some may be left out.
 func same(t *testing.T, o object, schema, where string, want []string, optional ...string) {
 	t.Helper()
 	properties, _ := o.at("components", "schemas", schema, "properties").(map[string]any)
@@ -100,7 +100,7 @@ func TestSettingsAreDescribed(t *testing.T) {
 		delete(said, "description")
 		delete(said, "example")
 		if x.Of != "" {
-			continue // it has a schema of its own, which the answers of the tests are held against
+			continue // it has a schema of its own, which openapitest checks answers against
 		}
 		if !reflect.DeepEqual(object(said), want) {
 			t.Errorf("operators/openapi.yaml says of %s %v, internal/zone/table.go %v", x.Name, said, want)

@@ -7,8 +7,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
-// TestEveryProblemIsDescribed holds the table and the examples of the OpenAPI
-// documents together: each has what the other has, word for word.
+// TestEveryProblemIsDescribed: the table and the examples of the OpenAPI documents
+// have the same problems, word for word.
 func TestEveryProblemIsDescribed(t *testing.T) {
 	t.Parallel()
 	kinds := problem.Kinds()

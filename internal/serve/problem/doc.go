@@ -3,7 +3,7 @@
 //
 //	rooms return errors ──> Of: the one table, table.go ──> Handler: http.go
 //
-// An error that the table does not have is a 500: logged once, here, and its
-// text is never sent. Codes are listed in internal/problem/README.md. The documents'
-// type points there: it is part of the API, so that page stays where it is.
+// An error that the table does not have becomes a 500: it is logged once, here, and
+// its text is never sent. internal/problem/README.md lists the codes. The type of a
+// document is an address in that page, and part of the API, so the page stays where it is.
 package problem

@@ -12,9 +12,9 @@ import (
 // maxRetry is how long the slowest bucket takes to have room for its largest cost.
 const maxRetry = limit.MaxLimit * limit.MaxWindowSeconds
 
-// told are refusals of a limit, and of the gate. They are no errors, and no handler has them:
-// packages ratelimit and site write them down. All are 4xx: gateways take a 5xx for a failure of whom they
-// ask, and may be set to let the request through then.
+// told are refusals of a limit, and of the gate. They are no errors, and do not come from Handler:
+// packages ratelimit and site write them. All are 4xx: a gateway takes a 5xx for a failure of the server that it
+// asks, and may be set to let the request through then.
 var told = []*kind{
 	{
 		status: http.StatusTooManyRequests, code: ratelimit.Code,
@@ -35,7 +35,7 @@ var told = []*kind{
 	},
 }
 
-// Ordered are the codes of what operators order, in the order of the alphabet.
+// Ordered returns the codes of refusals that operators asked for, in the order of the alphabet.
 func Ordered() (codes []string) {
 	for _, k := range table {
 		if k.ordered && !slices.Contains(codes, k.code) {
@@ -53,7 +53,7 @@ type Kind struct {
 	Challenge                  string
 }
 
-// Kinds returns all problems that there are, by code.
+// Kinds returns all problems, by code.
 func Kinds() map[string]Kind {
 	all := make(map[string]Kind)
 	add := func(k *kind) {

@@ -16,19 +16,19 @@ import (
 
 // Meter counts refusals.
 type Meter interface {
-	// Refuse counts one request that ended with a problem. zoneID is that of
-	// the zone that it named, or "". It may be invented: the meter must not
-	// make a time series of each.
+	// Refuse counts one request that ended with a problem. zoneID is the zone
+	// that the request named, or "". It may not exist: the meter must not make
+	// a time series for each.
 	Refuse(zoneID, code string)
 }
 
-// Handler returns echo's HTTPErrorHandler, for both listeners: it answers with
-// the problem, counts it, and logs what ought not to happen.
+// Handler returns the HTTPErrorHandler of echo, for all listeners: it answers with
+// the problem, counts it, and logs an error that the table does not have.
 func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
 		if c.Response().Committed {
-			// The answer was on its way when the client hung up.
+			// The answer was being sent when the client hung up.
 			log.DebugContext(ctx, "answer not sent", "route", c.Path(), "error", err)
 			return
 		}
@@ -49,7 +49,7 @@ func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 	}
 }
 
-// of is Of, with the errors of echo.
+// of does what Of does, and knows the errors of echo, too.
 func of(err error) Problem {
 	k := kindOf(err)
 	var he *echo.HTTPError

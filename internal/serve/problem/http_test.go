@@ -31,14 +31,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// cases are all problems there are, each by an error that causes it.
+// cases are all problems, each with an error that causes it.
 var cases = []struct {
 	name               string
 	err                error
 	status             int
 	code               string
 	retryMin, retryMax int
-	detail             string // exactly, where the error has a say in it
+	detail             string // the exact text, if it is the error's own
 }{
 	{"field", fmt.Errorf("room: %w", &serve.FieldError{Field: "token", Reason: "is missing"}), 400, "invalid_request", 0, 0, "token is missing"},
 	{"settings", &serve.InvalidError{Faults: []string{"a is b", "c is d"}}, 400, "invalid_request", 0, 0, "a is b; c is d"},
@@ -77,19 +77,19 @@ var cases = []struct {
 	{"store", fmt.Errorf("secret: %w", line.ErrStoreUnavailable), 503, "store_unavailable", 1, 3, ""},
 	{"deadline", context.DeadlineExceeded, 503, "store_unavailable", 1, 3, ""},
 	{"echo 503", echo.ErrServiceUnavailable, 503, "service_unavailable", 1, 3, ""},
-	// What has no row keeps its status, with a code made of its name.
+	// A status without a row stays as it is, with a code made from its name.
 	{"echo 415", echo.ErrUnsupportedMediaType, 415, "unsupported_media_type", 0, 0, ""},
-	// An error of ours within one of echo's is ours.
+	// An error of ours that one of echo wraps counts as ours.
 	{"wrapped by echo", echo.NewHTTPError(400, "secret").SetInternal(wait.ErrClosed), 423, "zone_closed", 0, 0, ""},
 	{"in a zone", answer.InZone("Z", wait.ErrClosed), 423, "zone_closed", 0, 0, ""},
 }
 
-// refusals is a meter that writes down what it is told.
+// refusals is a meter that writes down its calls.
 type refusals []string
 
 func (r *refusals) Refuse(zoneID, code string) { *r = append(*r, zoneID+" "+code) }
 
-// answerTo has a handler fail with err, and returns what the client gets.
+// answerTo makes a handler fail with err, and returns what the client gets.
 func answerTo(method string, err error) (w *httptest.ResponseRecorder, logs string, metered refusals) {
 	var buf bytes.Buffer
 	e := echo.New()
@@ -155,7 +155,7 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range cases {
 		if strings.HasPrefix(tt.name, "echo") {
-			continue // the business of Handler
+			continue // Handler has a test of its own
 		}
 		if p := problem.Of(tt.err); p.Status != tt.status || p.Code != tt.code {
 			t.Errorf("%s: got %+v", tt.name, p)
@@ -167,12 +167,12 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// checkDescribed wants the problem to be one of a document's, as it says there.
+// checkDescribed checks that a document describes the problem, just as it is.
 func checkDescribed(t *testing.T, code string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	switch _, known := problem.Kinds()[code]; {
 	case !known:
-		return // made of a status that nothing here answers
+		return // made from a status that no route answers
 	case code == "method_not_allowed":
 		return // the router adds Allow: see TestHandlerOfRoutes
 	}
@@ -210,7 +210,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The type of a problem is the address of a heading in the page that clients are led to.
+// The type of a problem is the address of a heading in internal/problem/README.md.
 func TestTypesAreDescribed(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../problem/README.md")
@@ -229,7 +229,7 @@ func TestTypesAreDescribed(t *testing.T) {
 	}
 }
 
-// TestAlertsLeaveOutWhatWasOrdered: no operator is woken by the own order.
+// TestAlertsLeaveOutWhatWasOrdered: no alert wakes an operator for refusals that an operator asked for.
 func TestAlertsLeaveOutWhatWasOrdered(t *testing.T) {
 	t.Parallel()
 	const file = "deploy/prometheus/recording.rules.yml"
@@ -271,7 +271,7 @@ func TestHandlerOfHead(t *testing.T) {
 	}
 }
 
-// A client that went away is no failure: nothing to log, nothing to count. One
+// A client that went away is no failure: it is neither logged nor counted. A client
 // that is still there while the server stops is told to come back.
 func TestHandlerOfCancellation(t *testing.T) {
 	t.Parallel()

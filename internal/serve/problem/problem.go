@@ -17,34 +17,34 @@ import (
 // ContentType is the media type of a Problem in JSON (RFC 9457, section 6.1).
 const ContentType = ratelimit.ContentType
 
-// typeBase and the code make a problem's type: the address of its description.
+// typeBase begins the type of a problem; the code follows. The type is the address of
+// the problem's description.
 const typeBase = ratelimit.TypeBase
 
 // Problem is the document that a client gets instead of an answer.
 type Problem struct {
 	// Type is the URI that identifies the kind of problem, and describes it.
 	Type string `json:"type"`
-	// Title is the same for all problems of one type.
+	// Title names the kind of problem: all problems of one type have the same.
 	Title string `json:"title"`
 	// Status is the HTTP status.
 	Status int `json:"status"`
 	// Detail is about this one problem.
 	Detail string `json:"detail"`
-	// Code is what a program compares. It never changes its meaning.
+	// Code is for programs to compare. It never changes its meaning.
 	Code string `json:"code"`
-	// Errors lists the faults one by one, where there can be several.
+	// Errors lists the faults one by one, if there can be several.
 	Errors []string `json:"errors,omitempty"`
 
-	// RetryAfterSeconds goes with it as Retry-After; 0 when waiting would not
-	// help.
+	// RetryAfterSeconds is sent as Retry-After; 0 if it does not help to come back.
 	RetryAfterSeconds int `json:"-"`
-	// Challenge goes with a 401 as WWW-Authenticate.
+	// Challenge is sent as WWW-Authenticate with a 401.
 	Challenge string `json:"-"`
 }
 
-// Of returns the problem that the client is told about: the row of err in the
-// table, else internal_error. The error's own text goes into it only where it
-// was written for the client.
+// Of returns the problem that a client gets for an error: the row of err in the table,
+// else internal_error. It has the error's own text only if that was written for the
+// client.
 func Of(err error) Problem {
 	return describe(kindOf(err), err)
 }
@@ -52,8 +52,9 @@ func Of(err error) Problem {
 // kindOf returns the row of err in the table, else internalError.
 func kindOf(err error) *kind {
 	if errors.Is(err, context.Canceled) {
-		// The client went away, or the server is stopping: stores and rooms wrap it together
-		// with their own. Only the latter's clients read the answer; for them it is true.
+		// The client went away, or the server is stopping. Rooms and stores wrap context.Canceled
+		// together with errors of their own. A client reads the answer only if the server is
+		// stopping, and then the store is unavailable for it.
 		err = line.ErrStoreUnavailable
 	}
 	is := func(target error) bool { return errors.Is(err, target) }
@@ -65,8 +66,8 @@ func kindOf(err error) *kind {
 	return &internalError
 }
 
-// OfStatus returns the problem for a status that echo or a middleware chose.
-// One without a row of its own gets a code made from its name.
+// OfStatus returns the problem for a status that echo or a middleware chose. A status
+// without a row in the table gets a code made from its name.
 func OfStatus(status int) Problem {
 	for i := range table {
 		if k := &table[i]; k.ofStatus && k.status == status {

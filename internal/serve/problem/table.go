@@ -24,28 +24,28 @@ import (
 
 // kind is what all problems with one code have in common.
 type kind struct {
-	// errs are the errors that are told so. Of two kinds that hold an error, the first counts.
+	// errs are the errors that become this problem. If an error is in two rows, the first one counts.
 	errs   []error
 	status int
 	code   string
 	title  string
-	// detail says what to do, where the error has nothing better to say.
+	// detail says what to do. If it is "", the error's own Detail does.
 	detail string
-	// retryMin and retryMax bound Retry-After, in seconds; 0 sends none. A
-	// random choice between them keeps those who were refused in one moment
-	// from coming back in one moment.
+	// retryMin and retryMax bound Retry-After, in seconds; 0 sends none. A random
+	// choice between them spreads the return of clients who were refused at one moment.
 	retryMin, retryMax int
-	// challenge is the WWW-Authenticate that a 401 has to carry.
+	// challenge is the header WWW-Authenticate, which a 401 must have.
 	challenge string
-	// ordered: an operator has said so. What alerts watch leaves it out.
+	// ordered says that an operator asked for such refusals, so alerts do not count them.
 	ordered bool
-	// ofStatus: it is what echo and its middlewares mean who refuse with this status alone.
+	// ofStatus says that the row also stands for errors of echo and its middlewares, which
+	// have this status only.
 	ofStatus bool
 }
 
 // table is the one place where an error gets its status and its code: the problems of the
-// contract, and those that any HTTP server has. What a crowd is told comes first: it is looked
-// for in this order.
+// contract, and those that any HTTP server has. It is searched from the start, so what a crowd
+// gets stands first.
 var table = []kind{
 	{
 		errs:   []error{guard.ErrRefused, operator.ErrBusy},
@@ -224,14 +224,14 @@ var table = []kind{
 	},
 }
 
-// internalError is what every other error is told as.
+// internalError is the problem for every error that is not in the table.
 var internalError = kind{
 	status: http.StatusInternalServerError, code: "internal_error",
 	title:  "Something went wrong",
 	detail: "It has been logged. The request can be sent again.",
 }
 
-// Codes are the codes of all problems, in the order of the alphabet.
+// Codes returns the codes of all problems, in the order of the alphabet.
 func Codes() []string {
 	seen := map[string]bool{internalError.code: true}
 	for _, k := range table {

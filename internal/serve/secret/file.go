@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// maxFile bounds what is read of a file: some hundred secrets. A larger file is
-// not one of ours.
+// maxFile is the most bytes that a file may have: some hundred secrets. A larger file is
+// not one of this server.
 const maxFile = 16 << 10
 
-// ErrNotKept is wrapped by the error for what was made, and could not be written to
-// its file: it is lost with the process.
+// ErrNotKept is wrapped by the error for a secret or token that was made, but could not
+// be written to its file: it is lost when the process ends.
 var ErrNotKept = errors.New("secret: not kept")
 
-// loadOrMake returns the file's text, without the white space at its ends, or
-// writes a new one with what invent returns. Of several processes that do so
-// at once one writes, and all return what it wrote. What cannot be written is
-// returned with an error that wraps ErrNotKept.
+// loadOrMake returns the text of a file, without the white space at its ends. If there is
+// no file, it writes one with what invent returns. If several processes do so at
+// once, one writes, and all return what that one wrote. A text that cannot be written
+// is returned with an error that wraps ErrNotKept.
 func loadOrMake(path string, invent func() string) (text string, made bool, err error) {
 	text, err = load(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,8 @@ func loadOrMake(path string, invent func() string) (text string, made bool, err 
 	return text, true, nil
 }
 
-// load reads a file that is its owner's alone.
+// load reads a file that only its owner may read or write. For any other file it returns an
+// error that wraps ErrUnusable.
 func load(path string) (string, error) {
 	return read(path, func(info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
@@ -78,9 +79,9 @@ func read(path string, check func(fs.FileInfo) error) (text string, err error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// write makes the file, with its folder, and returns when it is on the disk.
-// The file is there whole or not at all. The error wraps fs.ErrExist if it is
-// there already.
+// write makes a file, with its folder, and returns when it is on the disk. The file is
+// there as a whole or not at all. The error wraps fs.ErrExist if there is a file
+// already.
 func write(path, text string) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -105,7 +106,7 @@ func write(path, text string) (err error) {
 	return syncDir(dir)
 }
 
-// syncDir has the folder's entries written to the disk.
+// syncDir writes the entries of a folder to the disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// fingerprintInfo tells a fingerprint from the keys that are derived from a secret.
+	// fingerprintInfo makes a fingerprint differ from all keys that are derived from a secret.
 	fingerprintInfo = "openqueue/waitingroom/v1 secret fingerprint"
-	// fingerprintBytes tell secrets apart: two are alike once in 10^19 times.
+	// fingerprintBytes is the length of a fingerprint: two secrets have the same one once in
+	// 10^19 times.
 	fingerprintBytes = 8
 )
 
-// Fingerprints name secrets, in their order, to whoever has the same: 16 hexadecimal
-// digits each, by HKDF. Who sees one learns nothing of the secret, or of a key.
+// Fingerprints returns a name of each secret, in their order: 16 hexadecimal digits, by HKDF
+// (RFC 5869). Servers with the same secret have the same name for it. It tells nothing of the
+// secret, nor of a key that is derived from it.
 func Fingerprints(secrets [][]byte) ([]string, error) {
 	all := make([]string, len(secrets))
 	for i, s := range secrets {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFingerprints: the same on every server and in every version, one of each secret,
-// in their order; computed here as RFC 5869 has it.
+// TestFingerprints: there is one of each secret, in their order, the same on every server and in
+// every version. The test computes them as RFC 5869 says.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	a, b := bytes.Repeat([]byte("a"), MinBytes), bytes.Repeat([]byte("b"), MinBytes)

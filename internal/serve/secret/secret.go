@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MinBytes is the least length of a secret: as much as the strength of
-	// the keys that are derived from it.
+	// MinBytes is the least length of a secret: that of the keys that are derived
+	// from it.
 	MinBytes = 32
 	// minDistinct is the least number of different bytes in a secret. What
 	// people type in a hurry ("xxxx...", "changeme" many times) has fewer; 32
@@ -23,7 +23,7 @@ const (
 	MinTokenChars = 16
 )
 
-// Names of the files in the data folder.
+// The names of the files in the data directory.
 const (
 	fileName      = "secret"
 	tokenFileName = "admin-token"
@@ -33,17 +33,16 @@ const (
 // not be used as it is.
 var ErrUnusable = errors.New("secret: unusable")
 
-// howTo and howToToken end the sentence about a secret or a token that cannot be
-// used.
+// howTo and howToToken end the errors about a secret and about a token that cannot be used.
 const (
 	howTo      = "make one with: openssl rand -base64 32"
 	howToToken = "make one with: openssl rand -hex 32"
 )
 
 // Parse reads one or more secrets, newest first, separated by commas or, as in a
-// file, by ends of lines. Each is
-// base64 (of any alphabet, padded or not) of MinBytes or more; what is not, is
-// taken as it is, and must have MinBytes itself.
+// file, by ends of lines. A secret is written in base64 (of either alphabet, padded
+// or not), which stands for at least MinBytes bytes. Any other text is itself the
+// secret, and must have at least MinBytes bytes. The error wraps ErrUnusable.
 func Parse(setting string) ([][]byte, error) {
 	return parse(strings.Split(strings.ReplaceAll(strings.TrimSpace(setting), "\n", ","), ","))
 }
@@ -76,8 +75,8 @@ func parse(parts []string) ([][]byte, error) {
 	return secrets, nil
 }
 
-// decode returns the bytes that s stands for in base64 if they are enough for
-// a secret, else those of s.
+// decode returns the bytes that s stands for in base64, if they are enough for a
+// secret; else the bytes of s.
 func decode(s string) []byte {
 	for _, e := range []*base64.Encoding{
 		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
@@ -102,8 +101,8 @@ func distinct(s []byte) int {
 	return n
 }
 
-// Load returns the secrets that the data folder keeps, newest first. At the
-// first start it makes one, and the folder if need be; made tells.
+// Load returns the secrets in the data directory, newest first. If there are none, it
+// makes one, and the directory if need be; made says that it did.
 //
 // Errors that wrap ErrUnusable name the file and say what to do about it.
 func Load(dir string) (secrets [][]byte, made bool, err error) {
@@ -124,8 +123,8 @@ func Load(dir string) (secrets [][]byte, made bool, err error) {
 	return secrets, made, nil
 }
 
-// CheckToken refuses an operators' token that cannot be sent, is too short, or
-// would be guessed: see strong.
+// CheckToken returns an error that wraps ErrUnusable for an operators' token that cannot
+// be sent in a header, is too short, or would be guessed: see strong.
 func CheckToken(token string) error {
 	if err := CheckTokenForm(token); err != nil {
 		return err
@@ -133,8 +132,8 @@ func CheckToken(token string) error {
 	return strong(token)
 }
 
-// CheckTokenForm refuses what no server has ever taken for an operators' token: what
-// is too short, or cannot be sent in a header.
+// CheckTokenForm returns an error that wraps ErrUnusable for a text that no version of the
+// server accepts as an operators' token: it is too short, or cannot be sent in a header.
 func CheckTokenForm(token string) error {
 	if len(token) < MinTokenChars {
 		return fmt.Errorf("%w: it has %d characters, must have at least %d; %s",
@@ -148,10 +147,10 @@ func CheckTokenForm(token string) error {
 	return nil
 }
 
-// LoadToken returns the operators' token that the data folder keeps. At the
-// first start it makes one, and the folder if need be; made tells, and is the
-// moment to show it to the operator. One that was made and cannot be kept is
-// returned, too, with an error that wraps ErrNotKept.
+// LoadToken returns the operators' token in the data directory. If there is none, it
+// makes one, and the directory if need be; made says that it did, so that the caller
+// shows the token to the operator. A new token that cannot be written is returned, too,
+// with an error that wraps ErrNotKept.
 func LoadToken(dir string) (token string, made bool, err error) {
 	path := filepath.Join(dir, tokenFileName)
 	token, made, err = loadOrMake(path, rand.Text)
@@ -167,18 +166,17 @@ func LoadToken(dir string) (token string, made bool, err error) {
 	return token, made, nil
 }
 
-// ReadToken returns the operators' token that the data folder of a server on
-// this machine keeps. Unlike LoadToken it makes nothing: the error wraps
-// fs.ErrNotExist where there is none, fs.ErrPermission where it is another
-// user's.
+// ReadToken returns the operators' token in the data directory of a server on this
+// machine. Unlike LoadToken it makes nothing. The error wraps fs.ErrNotExist if there
+// is no token, and fs.ErrPermission if this user may not read it.
 func ReadToken(dir string) (string, error) {
 	return load(filepath.Join(dir, tokenFileName))
 }
 
-// ReadFile returns what is in a file that a setting names, without the white space
-// at its ends. shared tells that others than its owner and its group may read or
-// write it. That is no error: what container engines mount may be read by all in
-// the container.
+// ReadFile returns the text of a file that a setting names, without the white space at
+// its ends. shared says that not only its owner and its group may read or write it.
+// That is no error: all users in a container may read a file that the container engine
+// mounts.
 func ReadFile(path string) (text string, shared bool, err error) {
 	text, err = read(path, func(info fs.FileInfo) error {
 		shared = IsShared(info.Mode())
@@ -187,6 +185,6 @@ func ReadFile(path string) (text string, shared bool, err error) {
 	return text, shared, err
 }
 
-// IsShared reports whether others than a file's owner and its group may read or
+// IsShared reports whether users who are neither a file's owner nor in its group may read or
 // write it.
 func IsShared(mode fs.FileMode) bool { return mode.Perm()&0o006 != 0 }

@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// raw is a secret whose bytes are no base64.
+// raw is a secret that is not base64.
 const raw = "correct horse! battery? staple; 1234"
 
-// other32 is 32 bytes that base64 can spell.
+// other32 is a secret of 32 bytes, which the tests write in base64.
 var other32 = []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" +
 	"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff")
 
@@ -269,8 +269,8 @@ func TestCheckToken(t *testing.T) {
 	}
 }
 
-// What is drawn at random is never refused, or an operator would be told to draw
-// it again.
+// A token that is made at random is never refused: else an operator would be told to make
+// another one.
 func TestRandomTokensAreStrong(t *testing.T) {
 	numbers := rand.New(rand.NewChaCha8([32]byte{1}))
 	drawn := make([]byte, 24)

@@ -10,15 +10,14 @@ const (
 	// operators' token. 16 random hexadecimal digits have fewer once in 1,100
 	// times, 32 of them once in 10^9 times.
 	minTokenDistinct = 7
-	// minTokenChosen is how many characters of a token must be left when those
-	// that follow from the others, and well-known words, are taken off.
+	// minTokenChosen is how many characters of a token chosen must count at least.
 	minTokenChosen = 12
-	// copied is the least length of a part that counts as a repetition.
+	// copied is the least length of a part that counts as a copy of an earlier part.
 	copied = 4
 )
 
-// wellKnown are words that come first in every list of guesses, the longer before
-// those that they contain. They are found in any case, and with digits for letters.
+// wellKnown are words that come first in every list of guesses. They are found in any
+// case, and with digits for letters.
 var wellKnown = []string{
 	"administrator", "changeit", "changeme", "correcthorse", "waitingroom",
 	"asdfghjkl", "qwertyuiop", "1qaz2wsx", "zxcvbnm", "password", "passwort", "passwd", "letmein", "welcome",
@@ -27,11 +26,13 @@ var wellKnown = []string{
 	"staging", "admin", "login", "guest", "tests", "test", "demo", "root", "user", "pass", "asdf", "zxcv", "qaz",
 }
 
-// letters undoes the usual digits for letters, each one byte for one byte.
+// letters replaces the usual digits and signs for letters by the letters. Each is one byte, so
+// that positions stay the same.
 var letters = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "0", "o", "$", "s", "5", "s", "7", "t")
 
-// strong refuses a token that a program would guess: one with few different
-// characters, or one that is mostly well-known words, sequences and repetitions.
+// strong returns an error that wraps ErrUnusable for a token that a program would guess:
+// it has few different characters, or is mostly well-known words, sequences and
+// repetitions.
 func strong(token string) error {
 	if n := distinct([]byte(token)); n < minTokenDistinct {
 		return fmt.Errorf("%w: it is easy to guess, it has only %d different characters; %s", ErrUnusable, n, howToToken)

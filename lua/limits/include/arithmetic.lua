@@ -1,24 +1,25 @@
 -- arithmetic: what the algorithms of limits share.
 --
 -- Each algorithm is a table of functions of a rule r: key, limit, permits, window.
---   advance(r, now)     reads what is remembered of the key, as it is at now. It
---                       sets at, which is now, or later if the clock is behind;
---                       held, what has been taken; and mended, if the clock was set
---                       back so far that what is remembered has to follow it
---   short(r, cost)      how many ms after at the cost would be allowed, 0: now
---   take(r, now, cost)  takes it; returns the delay, if there can be one
---   left(r)             what remains, and in how many ms after at all is there again
---   keep(r, ttl)        writes, for so many ms
+--   advance(r, now)     reads the key's state and moves it to now. It sets r.at, which
+--                       is now, or later if the clock is behind; r.held, what was
+--                       taken; and r.mended, if the clock was set back so far that the
+--                       state has to follow it
+--   short(r, cost)      returns how many ms after r.at the cost would be allowed; 0: now
+--   take(r, now, cost)  takes the cost; returns the delay in ms, if there can be one
+--   left(r)             returns how many permits are left, and in how many ms after r.at
+--                       all of them are there again
+--   keep(r, ttl)        writes the state, with a time to live of ttl ms
 --
--- A number that is an argument of a command is written by Redis, with 17 digits.
+-- Redis itself writes a number that is an argument of a command, with 17 digits.
 
 local floor, max = math.floor, math.max
 
--- Those that the script has, by letter. To make them costs more than to use one, so
--- a script for requests of one algorithm has no other.
+-- The algorithms that the script has, by letter. It costs more to make their tables than
+-- to use one, so a script for requests of one algorithm has no other.
 local ALGORITHMS = {}
 
--- ceil is a/b, rounded up, of what is not negative.
+-- ceil is a/b, rounded up. a must not be negative.
 local function ceil(a, b)
   return floor((a + b - 1) / b)
 end

@@ -1,7 +1,7 @@
--- counter: what fixed_window and sliding_counter remember.
+-- counter: the state of fixed_window and sliding_counter.
 --
--- The key is a string: when the window began, ms; what was taken in it; and what
--- in the one before, for sliding_counter.
+-- The key is a string of three numbers: when the window began, ms; what was taken in
+-- it; and for sliding_counter, what was taken in the window before.
 --@include arithmetic
 
 local COUNTER = '>I6I3I3'

@@ -1,5 +1,5 @@
--- leaky_bucket: the debt of a token_bucket, which here is what has not left yet; a
--- request leaves when what was there before it has.
+-- leaky_bucket: the debt of a token_bucket, which here is what has not left yet. A
+-- request leaves when all that came before it has left.
 --@include token_bucket
 
 local leaky_bucket = {

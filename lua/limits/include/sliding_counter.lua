@@ -4,7 +4,8 @@
 
 local sliding_counter = { advance = advance_counter, take = take_from_counter, keep = keep_counter }
 
--- In the next window this one fades; two windows on, nothing is left.
+-- Up to the end of this window, r.before fades. In the next window r.held does, and
+-- after that nothing is left.
 function sliding_counter.short(r, cost)
   local w, e = r.window, r.at - r.began
   local room = (r.limit - r.held - cost) * w

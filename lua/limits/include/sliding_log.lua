@@ -1,22 +1,24 @@
--- sliding_log: when each permit was taken, for as long as the window.
+-- sliding_log: when each permit was taken, kept for one window.
 --
--- The key is a zset of requests: the moment is the score, ms; and the member has,
--- in 6 bytes, how many permits the log had granted with it (38 bits, which may wrap)
--- and how many of them were its own (10 bits). So members are unique and in order,
--- a request of a thousand permits is one member, and how many there are between two
--- is a subtraction.
+-- The key is a zset with a member for each request that was allowed. The score is the
+-- moment of the request, ms. The member has, in 6 bytes, how many permits the log had
+-- granted up to and with this request (38 bits, which may wrap) and how many of them
+-- the request took (10 bits). So members are unique and in order, a request of a
+-- thousand permits is one member, and the permits between two members are the
+-- difference of their numbers.
 --
--- What has left the window is dropped, and the key's time to live renewed, with the
--- first permit in each quarter of a window of the clock.
+-- The first permit in each quarter of a window, by the clock, drops the members that
+-- have left the window, and renews the key's time to live.
 --@include arithmetic
 
 local OWN, WRAP = 1024, 2 ^ 38
--- Of one member, when many are made one.
+-- The most permits of one member, when keep writes all of them anew.
 local MOST_OWN = 1000
 
 local sliding_log = {}
 
--- granted is how many permits there were with a member, and how many its own.
+-- granted returns the two numbers of a member: how many permits the log had granted with
+-- it, and how many of them it took.
 local function granted(member)
   local n = struct.unpack('>I6', member)
   return floor(n / OWN), n % OWN
@@ -33,7 +35,8 @@ function sliding_log.advance(r, now)
     return
   end
   r.last, r.newest, r.old = granted(newest[1]), tonumber(newest[2]), true
-  -- Of a log that is mended, what had left it by its newest permit has left it.
+  -- If the log is mended below, the members that had left the window at its newest
+  -- permit do not come back.
   r.at = max(now, r.newest)
   local oldest = redis.call('ZRANGEBYSCORE', r.key, r.at - r.window + 1, '+inf', 'LIMIT', 0, 1)
   if r.newest - now > r.window then
@@ -46,8 +49,8 @@ function sliding_log.advance(r, now)
   end
 end
 
--- short finds the member with which so many have left that the cost fits. There is
--- one permit or more to a member, so it is at most as many members on.
+-- short finds the member with which enough permits have left for the cost to fit. Each
+-- member has one permit or more, so it is among the first `over` members of the window.
 function sliding_log.short(r, cost)
   local over = r.held + cost - r.limit
   if over <= 0 then
@@ -84,7 +87,7 @@ end
 
 function sliding_log.keep(r, ttl)
   if r.mended then
-    -- All of them are of this moment now.
+    -- All permits of the log count as taken now.
     redis.call('UNLINK', r.key)
     for n = 0, r.held - 1, MOST_OWN do
       r.last = math.min(n + MOST_OWN, r.held)
@@ -97,7 +100,8 @@ function sliding_log.keep(r, ttl)
       redis.call('ZREMRANGEBYSCORE', r.key, '-inf', r.at - r.window)
     end
     if r.last >= WRAP then
-      -- Past the others of this millisecond, which have higher numbers.
+      -- The score puts the member after the others of this millisecond, whose numbers are
+      -- higher.
       r.last, r.newest = r.last - WRAP, r.newest + 1
     end
     add(r, r.newest, r.own)

@@ -1,8 +1,8 @@
--- token_bucket: what was taken and has not come back, the debt: a permit is the
--- window in ms, and the limit comes back each ms.
+-- token_bucket: the debt, which is what was taken and has not come back. In its unit a
+-- permit is the window in ms, and the limit comes back each ms.
 --@include arithmetic
 --
--- The key is a string: when the debt was what it is, ms; and the debt.
+-- The key is a string of two numbers: the moment for which the debt holds, ms; and the debt.
 
 local BUCKET = '>I6I7'
 
@@ -20,7 +20,7 @@ function token_bucket.advance(r, now)
     return
   end
   r.at = max(now, at)
-  -- Not more than the debt comes back, and no product grows past it.
+  -- If all of the debt is back, r.held stays 0. The product cannot exceed the debt.
   local back = r.at - at
   if back < ceil(held, r.limit) then
     r.held = held - back * r.limit

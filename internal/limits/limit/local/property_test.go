@@ -10,7 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/conformance/limits"
 )
 
-// openFor opens a store that forgets nothing but by the clock it is given.
+// openFor opens a store that forgets only by the clock that it is given.
 func openFor(t conformance.TB, now func() time.Time) limits.Store {
 	s := New(CountersOptions{Now: now})
 	for i := range s.shards {
@@ -25,7 +25,7 @@ func TestModel(t *testing.T) {
 	limits.Property(t, openFor)
 }
 
-// write is set to take the table of docs/limits.md anew.
+// write says that the test writes the table of docs/limits.md.
 var write = flag.Bool("write", false, "write the table of attacks into docs/limits.md")
 
 func TestAttacks(t *testing.T) {

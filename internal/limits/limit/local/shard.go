@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// marksAKey is how many marks of a log take the memory of a key.
+	// marksAKey is how many marks of a log take as much memory as a key.
 	marksAKey = 16
-	// wakeAfter is the least time between two looks of the timer, so that it never
-	// runs for few keys.
+	// wakeAfter is the least time between two runs of the timer, so that it does not run for
+	// each key.
 	wakeAfter = time.Second
-	// forgetAtOnce is how many keys one decision removes, besides what it must to
-	// make room: more than it can add, so that what is over does not pile up.
+	// forgetAtOnce is how many expired keys one decision removes at most, apart from those
+	// that make room. It is more than a decision adds, so that expired keys do not pile up.
 	forgetAtOnce = 2 * limit.MaxRules
-	// minSlots is a size that is not worth shrinking.
+	// minSlots is the largest capacity that is not worth shrinking.
 	minSlots = 64
 )
 
-// slot is one key.
+// slot is one key and its state.
 type slot struct {
 	id    id
 	state limit.State
-	// until is when nothing is left to remember. Unix milliseconds.
+	// until is when the state has nothing left to remember, in Unix milliseconds.
 	until int64
-	// place is where in the heap it is.
+	// place is the slot's index in the heap.
 	place int32
-	// weight is how many keys it counts for.
+	// weight is how many keys the slot counts as, by its memory.
 	weight int32
 }
 
 func weightOf(s limit.State) int32 { return int32(1 + s.Marks()/marksAKey) }
 
-// shard is some of the keys.
+// shard holds some of the keys, under one lock.
 type shard struct {
 	now  func() int64
-	most int // weight
+	most int // the largest weight
 
 	mu     sync.Mutex
 	index  map[id]int32 // into slots
@@ -45,9 +45,9 @@ type shard struct {
 	heap   []int32 // slots, by until
 	weight int
 	timer  *time.Timer // nil unless it is armed
-	wakes  int64       // when it is due
-	// linger is how much longer than needed keys are kept, in ms: for tests whose
-	// clock goes back.
+	wakes  int64       // when the timer is due
+	// linger is how many milliseconds longer than needed keys are kept, for tests in which
+	// the clock goes back.
 	linger int64
 }
 
@@ -77,7 +77,8 @@ func (s *shard) take(key id, q limit.Request) limit.Verdict {
 	return v
 }
 
-// put keeps a state. What it makes room for may be the key itself, as it was.
+// put keeps a state. If that needs room, it removes the keys that expire first, and the key's
+// own former state.
 func (s *shard) put(key id, state limit.State, until int64) {
 	weight := weightOf(state)
 	if at, found := s.index[key]; found {
@@ -104,14 +105,14 @@ func (s *shard) put(key id, state limit.State, until int64) {
 	s.up(at)
 }
 
-// forget removes some of the keys that have nothing left to remember.
+// forget removes up to most keys that have nothing left to remember.
 func (s *shard) forget(now int64, most int) {
 	for ; most > 0 && len(s.heap) > 0 && s.slots[s.heap[0]].until <= now; most-- {
 		s.remove(s.heap[0])
 	}
 }
 
-// remove removes a slot; the last one takes its number.
+// remove removes a slot. The last slot moves to its index.
 func (s *shard) remove(at int32) {
 	s.weight -= int(s.slots[at].weight)
 	place, last := s.slots[at].place, int32(len(s.heap)-1)
@@ -131,7 +132,7 @@ func (s *shard) remove(at int32) {
 	s.shrink()
 }
 
-// shrink gives memory back when the crowd has gone.
+// shrink gives memory back when few keys are left.
 func (s *shard) shrink() {
 	n := len(s.slots)
 	if n == 0 {
@@ -149,13 +150,13 @@ func (s *shard) shrink() {
 	}
 }
 
-// arm sets the timer for the first key that goes, if it is not set for then, or
-// soon after.
+// arm sets the timer for the key that expires first, unless it is set for a time before that
+// or up to wakeAfter later.
 func (s *shard) arm(now int64) {
 	if len(s.heap) == 0 {
 		return
 	}
-	// A day at the most: a bucket that is slow enough takes longer than a Duration holds.
+	// At most a day: a slow bucket may take longer than a Duration holds.
 	millis := min(s.slots[s.heap[0]].until-now, limit.MaxWindowSeconds*1000)
 	in := max(time.Duration(millis)*time.Millisecond, wakeAfter)
 	due := now + in.Milliseconds()
@@ -170,8 +171,8 @@ func (s *shard) arm(now int64) {
 	s.wakes = due
 }
 
-// wake removes what has gone quiet, and has the timer look again while there is
-// something.
+// wake removes the keys that have nothing left to remember, and arms the timer again if
+// there are others.
 func (s *shard) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +197,8 @@ func (s *shard) len() int {
 	return len(s.slots)
 }
 
-// up and down restore the order of the heap from a place on, and return where what
-// was there has come to.
+// up and down restore the order of the heap from a place on: up towards the root, down
+// towards the leaves. up returns where the slot of that place is then.
 func (s *shard) up(place int32) int32 {
 	for place > 0 {
 		parent := (place - 1) / 2

@@ -1,12 +1,12 @@
-// Package local counts limits in the memory of this process: for one server, for
-// policies that each server counts for itself, and for while the shared store is
-// away.
+// Package local counts limits in the memory of this process. It is used for a single
+// server, for policies that each server counts for itself, and while the shared store
+// is away.
 //
-// Keys are kept in shards, each under a lock of its own. A shard is a slab of slots,
-// an index of it, and a heap of when each slot has nothing left to remember. That is
-// when it goes: with the next decision in its shard, else by a timer, which is armed
-// while there is something. Memory is bounded: when the shard is full, what would
-// go first makes room. A refusal adds nothing.
+// Keys are kept in shards, each under a lock of its own. A shard has slots, an index
+// of them, and a heap of when each slot has nothing left to remember. Then the slot is
+// removed, by the next decision in its shard or by a timer, which is armed while there
+// are slots. Memory is bounded: when a shard is full, the slots that would be removed
+// first make room. A refusal adds no slot.
 package local
 
 import (
@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// defaultMaxKeys is a million, which take some 120 MB: what a flood from as many
-	// addresses may cost.
+	// defaultMaxKeys is a million keys, which take some 120 MB: a flood from as many
+	// addresses may cost that much.
 	defaultMaxKeys = 1_000_000
-	// maxShards is how many locks there are: more than cores that wait for them.
+	// maxShards is the most shards, and so locks: more than there are cores to wait for them.
 	maxShards = 64
-	// minShardKeys is how many keys a shard is worth having for.
+	// minShardKeys is how many keys a shard has room for at least, if there is more than one.
 	minShardKeys = 1024
 )
 
 // CountersOptions configure New.
 type CountersOptions struct {
-	// Now, when not nil, is the clock instead of this process's, which is never
-	// set: for tests.
+	// Now is the clock, for tests. It defaults to the clock of this process, which nobody
+	// can set.
 	Now func() time.Time
-	// MaxKeys is how many keys are kept, one for each rule of each subject. A log
-	// takes as many more as have room in its memory: one for each 16 permits. Past
-	// that, the keys that are nearest to being empty are forgotten. 0: a million.
+	// MaxKeys is how many keys are kept, one for each rule of each subject. A log counts as
+	// one key more for each 16 permits that it has room for. When there are more, the keys
+	// are forgotten that would have nothing to remember first. 0: a million.
 	MaxKeys int
 }
 
-// Counters are what keys have taken. All methods are safe for concurrent use.
+// Counters keeps what keys have taken. All methods are safe for concurrent use.
 type Counters struct {
 	now    func() int64 // Unix milliseconds
 	seeds  [2]maphash.Seed
@@ -60,7 +60,7 @@ func New(o CountersOptions) *Counters {
 		s.now = func() int64 { return o.Now().UnixMilli() }
 	} else {
 		start := time.Now()
-		// What has passed is measured, whatever the wall clock is set to meanwhile.
+		// time.Since uses the monotonic clock, so it does not matter if the wall clock is set.
 		s.now = func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
 	}
 	for i := range s.shards {
@@ -69,14 +69,14 @@ func New(o CountersOptions) *Counters {
 	return s
 }
 
-// Close forgets everything. The store can be used on, and closed again.
+// Close forgets all keys. The store can still be used afterwards, and closed again.
 func (s *Counters) Close() {
 	for i := range s.shards {
 		s.shards[i].clear()
 	}
 }
 
-// Keys is how many keys are kept.
+// Keys returns how many keys are kept.
 func (s *Counters) Keys() int {
 	n := 0
 	for i := range s.shards {
@@ -95,14 +95,14 @@ func (s *Counters) Allow(ctx context.Context, q limit.Request) (limit.Verdict, e
 	return s.shards[key[0]%uint64(len(s.shards))].take(key, q), nil
 }
 
-// Partition is 0: there is no part of the process that fails alone.
+// Partition returns 0: no part of the process fails alone.
 func (s *Counters) Partition(limit.Request) int { return 0 }
 
-// id is a key: 128 bits of a hash whose seeds nobody knows, so that nobody can
-// choose subjects that share one.
+// id is a key: 128 bits of a hash with secret seeds, so that nobody can choose subjects that
+// share a key.
 type id [2]uint64
 
-// key is the id of all that a request counts under, but for the rule.
+// key returns the id of policy, tier, subject and part of a request.
 func (s *Counters) key(q limit.Request) (key id) {
 	for i, seed := range s.seeds {
 		var h maphash.Hash
@@ -117,8 +117,8 @@ func (s *Counters) key(q limit.Request) (key id) {
 	return key
 }
 
-// of is the id of the key under one rule: what was counted stays when the rule's
-// limit or burst is changed, and is another key when its algorithm or window is.
+// of returns the id of the key under one rule. It depends on the rule's algorithm and window, not
+// on its limit and burst: counts stay when only the latter change.
 func (key id) of(r limit.Rule) id {
 	key[1] += uint64(r.WindowSeconds)<<8 | uint64(slices.Index(limit.Algorithms, r.Algorithm))
 	return key

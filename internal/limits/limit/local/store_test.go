@@ -29,7 +29,7 @@ func take(t testing.TB, s *local.Counters, q limit.Request) limit.Verdict {
 	return v
 }
 
-// TestItGoesByItself: without another call, on a clock that only passes.
+// TestItGoesByItself: keys are removed in time without another call.
 func TestItGoesByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestItGoesByItself(t *testing.T) {
 	})
 }
 
-// TestMemoryIsBounded: the oldest make room, logs count for what they take, and a
-// refusal adds nothing.
+// TestMemoryIsBounded: the oldest keys make room, logs count by their memory, and a refusal
+// adds nothing.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_800_000_000_000)
@@ -71,13 +71,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		if v := take(t, s, request(strconv.Itoa(i), 2, minute)); !v.Allowed {
 			t.Fatalf("%d: %+v", i, v)
 		}
-		// Two rules, of which one has nothing left: nothing is added for the other.
+		// One of two rules has nothing left, so nothing is added for the other one.
 		v := take(t, s, request(strconv.Itoa(i), 1, minute, limit.Rule{Algorithm: limit.FixedWindow, Limit: 9, WindowSeconds: 9}))
 		if v.Allowed || s.Keys() != min(i+1, 1000) {
 			t.Fatalf("%d: %+v, %d keys", i, v, s.Keys())
 		}
 	}
-	// The newest thousand are remembered.
+	// The newest thousand keys are remembered.
 	if v := take(t, s, request("4000", 1, minute)); v.Allowed {
 		t.Error("one of the newest was forgotten")
 	}
@@ -90,13 +90,13 @@ func TestMemoryIsBounded(t *testing.T) {
 			take(t, s, request(fmt.Sprint("log", i), 1000, log))
 		}
 	}
-	// 4,000 permits have room for 4,096, which count as 256 keys and one.
+	// A log of 4,000 permits has room for 4,096, and so counts as 257 keys.
 	if n := s.Keys(); n != 3 {
 		t.Errorf("%d keys, want the 3 logs for which there is room", n)
 	}
 }
 
-// TestKeysAreApart: by policy, tier, subject, part, algorithm and window.
+// TestKeysAreApart: policy, tier, subject, part, algorithm and window each make another key.
 func TestKeysAreApart(t *testing.T) {
 	t.Parallel()
 	s := local.New(local.CountersOptions{})
@@ -129,7 +129,7 @@ func TestKeysAreApart(t *testing.T) {
 	}
 }
 
-// BenchmarkAllow is one decision for each of 100,000 keys in turn.
+// BenchmarkAllow measures one decision, for each of 100,000 keys in turn.
 func BenchmarkAllow(b *testing.B) {
 	for _, a := range limit.Algorithms {
 		b.Run(string(a), func(b *testing.B) {
