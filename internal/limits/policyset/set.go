@@ -207,7 +207,7 @@ func (s *Set) InForce() []limit.Policy { return s.remembered().Clone().Policies 
 func (s *Set) Find(name string) (limit.Policy, bool) { return s.remembered().Find(name) }
 
 // Changes returns the latest changes of a policy, or of all policies if name is "": the newest
-// first, at most most of them. The error wraps one of the store.
+// first, but no more than most of them. The error wraps one of the store.
 func (s *Set) Changes(ctx context.Context, name string, most int) ([]limit.Change, error) {
 	all, err := s.options.Store.PolicyChanges(ctx)
 	if err != nil {
