@@ -2,7 +2,7 @@ package fallback
 
 import "github.com/openqueue/waitingroom/internal/line"
 
-// maxAdmitted is how many admissions are remembered of one zone: about 25 MB. A further one pushes the oldest out. A
+// maxAdmitted is how many admissions are remembered of one zone: about 27 MB. A further one pushes the oldest out. A
 // repeated call of that visitor then counts as a new one.
 const maxAdmitted = 1 << 18
 
@@ -25,9 +25,15 @@ func (a admission) answer(s line.Status) line.Answer {
 // admitted are the admissions whose passes are good. The zero value is empty.
 type admitted struct {
 	byID map[line.ID]admission
-	// order has the ids in the order in which they were added. An id is in it twice if its visitor was admitted again
-	// while an older admission of another visitor was still at the head of order.
-	order []line.ID
+	// order has the admissions in the order in which they were made. A visitor who was admitted twice is in it twice,
+	// and in byID with the later admission.
+	order []ending
+}
+
+// ending is whose admission ends, and when, on this server's clock.
+type ending struct {
+	id          line.ID
+	untilMillis int64
 }
 
 // find returns the visitor's admission, under any of its ids.
@@ -51,12 +57,12 @@ func (a *admitted) add(one admission) {
 		a.dropOldest()
 	}
 	a.byID[one.place.ID] = one
-	a.order = append(a.order, one.place.ID)
+	a.order = append(a.order, ending{one.place.ID, one.untilMillis})
 }
 
 // prune forgets passes that have expired, and reports whether none is left.
 func (a *admitted) prune(now int64) (empty bool) {
-	for len(a.order) > 0 && a.byID[a.order[0]].untilMillis <= now {
+	for len(a.order) > 0 && a.order[0].untilMillis <= now {
 		a.dropOldest()
 	}
 	if len(a.order) == 0 {
@@ -66,6 +72,9 @@ func (a *admitted) prune(now int64) (empty bool) {
 }
 
 func (a *admitted) dropOldest() {
-	delete(a.byID, a.order[0])
+	oldest := a.order[0]
 	a.order = a.order[1:]
+	if a.byID[oldest.id].untilMillis == oldest.untilMillis {
+		delete(a.byID, oldest.id)
+	}
 }
