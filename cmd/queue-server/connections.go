@@ -29,8 +29,10 @@ const (
 	sampled = 16
 	// filesReserved are kept from visitors: a quarter of what may be open, 4,096 at
 	// most. Of that, operators have a quarter, gateways half, and the store's
-	// connections and files the rest.
+	// connections and files the rest, ownFiles at least.
 	filesReserved = 4096
+	// ownFiles is what the store's connections (64 to a node of Redis) and this process's files may take.
+	ownFiles = 100
 )
 
 // budget says how many connections the listeners may have open.
@@ -44,10 +46,17 @@ func readBudget() budget {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		files.Cur = 1024 // what most systems give a process, if nobody asks for more
 	}
-	most := int(min(files.Cur, math.MaxInt32))
+	return budgetOf(int(min(files.Cur, math.MaxInt32)))
+}
+
+// budgetOf shares out so many files.
+func budgetOf(most int) budget {
 	reserved := min(most/4, filesReserved)
+	own := min(max(reserved/4, ownFiles), most/2)
 	// Gateways are few, and each keeps its connections busy.
-	return budget{public: most - reserved, gateways: max(1, reserved/2), operators: max(1, reserved/4)}
+	b := budget{gateways: max(1, reserved/2), operators: max(1, reserved/4)}
+	b.public = max(1, most-own-b.gateways-b.operators)
+	return b
 }
 
 // boundConnections bounds the connections of all listeners: so that visitors do not

@@ -34,6 +34,21 @@ func (b *connections) comes(addr string) (c *connection, taken bool, closed int)
 	return c, taken, len(others)
 }
 
+// TestTheStoreHasItsFiles: where visitors have all the connections that they may, operators and Redis get theirs. From
+// 1,000 files on, visitors alone have QueueFilesRunOut fire, which does so above 70 %, before they are refused.
+func TestTheStoreHasItsFiles(t *testing.T) {
+	for _, most := range []int{0, 3, 100, 256, 1000, 1024, 1600, 4096, 20_000, 1 << 20} {
+		b := budgetOf(most)
+		own := most - b.public - b.gateways - b.operators
+		if b.public < 1 || b.gateways < 1 || b.operators < 1 || own < min(ownFiles, most/2-3) {
+			t.Errorf("of %d files: %+v, and %d for the store", most, b, own)
+		}
+		if most >= 1000 && b.public <= most*7/10 {
+			t.Errorf("of %d files visitors have %d", most, b.public)
+		}
+	}
+}
+
 func TestOneWhoWaitsMakesRoom(t *testing.T) {
 	b, pass := crowdedAt(3, 0)
 	oldest, _, _ := b.comes("203.0.113.1")

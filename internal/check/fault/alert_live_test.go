@@ -446,11 +446,11 @@ var zoneAlarms = []alarm{
 		must: []string{"QueueNotKept"},
 	},
 	{
-		fault: "of 100 files that may be open, 75 are idle connections",
-		zone:  busy("BUSY"), options: alone("sh", "-c", `ulimit -n 100; exec "$0" "$@"`),
+		fault: "of 1,000 files that may be open, 700 are idle connections",
+		zone:  busy("BUSY"), options: alone("sh", "-c", `ulimit -n 1000; exec "$0" "$@"`),
 		breaks: func(t *testing.T, a *alarmed) {
 			t.Helper()
-			a.connect(t, 75)
+			a.connect(t, 700)
 		},
 		must: []string{"QueueFilesRunOut"},
 	},
