@@ -32,11 +32,12 @@ func (q *zoneQueue) sample(t *transaction, most int) line.Sample {
 		FirstMillis: q.opens(t, 0), GraceMillis: window.GraceMillis,
 	}
 	// all/of, the number of live released who are expected to come, need not be whole. SlotMillis
-	// is interpolated between the slots behind the two whole numbers next to it.
+	// is interpolated between the times of the two whole numbers next to it.
 	out.Coming = q.shows.Coming(q.rates)
 	all, of := q.shows.Share(int64(q.live.len()), q.rates)
-	out.SlotMillis = q.opens(t, all/of)
-	out.SlotMillis += (q.opens(t, all/of+1) - out.SlotMillis) * (all % of) / of
+	slot := func(ahead int64) int64 { return q.opens(t, ahead) }
+	out.SlotMillis = q.rates.Enters(all/of, slot)
+	out.SlotMillis += (q.rates.Enters(all/of+1, slot) - out.SlotMillis) * (all % of) / of
 	if first := q.live.first(); first != nil {
 		out.FrontMicros = first.arrived
 	}

@@ -6,8 +6,8 @@ type Sample struct {
 	State State
 	// Pace is how many a minute enter from the line; 0 while the zone is on hold.
 	Pace int64
-	// FirstMillis is when the next slot opens. SlotMillis is when the slot of the first visitor who is not released is
-	// expected to open.
+	// FirstMillis is when the next slot opens. SlotMillis is when the first visitor who is not released is expected to
+	// enter.
 	FirstMillis, SlotMillis int64
 	// Coming is the share of the live released who are expected to come, 0 to 1.
 	Coming float64

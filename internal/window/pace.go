@@ -103,6 +103,21 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 	return at
 }
 
+// Enters is when a visitor with so many ahead enters if all of them come, in Unix milliseconds, to a second. slot says
+// when the slot opens of one with fewer ahead, as Slot does. Slots that open together are taken a second's worth at a time,
+// and open again a window later. So it is the latest of the times that follow from a slot in the window's log by such
+// steps. A window's step is longer than as many of a second as its slots take.
+func (r Rates) Enters(ahead int64, slot func(ahead int64) int64) (at int64) {
+	if r.Limit == 0 {
+		return slot(ahead)
+	}
+	for back := int64(0); back*r.PerSecond <= min(ahead, r.Limit+r.PerSecond-1); back++ {
+		from := ahead - back*r.PerSecond
+		at = max(at, slot(from%r.Limit)+from/r.Limit*(r.WindowMillis+1)+back*(SecondMillis+1))
+	}
+	return at
+}
+
 // AppointmentPeriod is in how many milliseconds a released visitor polls next whose slot opens in opensIn milliseconds:
 // when the slot opens if that is within SoonMillis, else half-way. The more of the others fail to come, the shorter the
 // period, since the slot may open long before. Simulated with 90 % leaving, 87 % of capacity is used if all wait for the

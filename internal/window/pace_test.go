@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestEstimate(t *testing.T) {
@@ -171,6 +173,49 @@ func TestSlot(t *testing.T) {
 	if got := r.Slot(0, opens); got != 6_500 {
 		t.Errorf("without a limit of the second: at %d, want at once", got)
 	}
+}
+
+// TestEntersIsWhenTheLimitsLetIn: it is when a visitor enters, to a second, if each who is ahead enters as soon as the
+// limits of the window and of the second allow it, whatever was admitted before.
+func TestEntersIsWhenTheLimitsLetIn(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const now = 1_000_000
+		s := zone.Defaults("A")
+		s.WindowSeconds = rapid.Int64Range(1, 12).Draw(t, "window")
+		s.PerMinute = 60 * rapid.Int64Range(1, 20).Draw(t, "per second")
+		r := RatesOf(s)
+		ends := now - rapid.Int64Range(0, r.WindowMillis).Draw(t, "ago")
+		log := []int64{}
+		admitted := rapid.Int64Range(0, r.Limit).Draw(t, "admitted")
+		for at := ends; int64(len(log)) < admitted; at -= rapid.Int64Range(0, 200).Draw(t, "gap") {
+			log = append(log, at)
+		}
+		slices.Sort(log)
+		slot := func(ahead int64) int64 {
+			return r.Slot(ahead, func(ahead, span, perSpan int64) int64 {
+				logged := since(log, now-span)
+				j := ahead - (perSpan - logged)
+				if j < 0 {
+					return now
+				}
+				return Opens(j, now, span, perSpan, Phantoms{}, 0, logged, func(i int64) int64 { return log[int64(len(log))-logged+i] })
+			})
+		}
+		all, last := slices.Clone(log), int64(now)
+		most := rapid.Int64Range(0, 5*r.Limit/2).Draw(t, "ahead")
+		for ahead := range most + 1 {
+			for _, limit := range []struct{ most, span int64 }{{r.Limit, r.WindowMillis}, {r.PerSecond, SecondMillis}} {
+				if n := int64(len(all)); n >= limit.most {
+					last = max(last, all[n-limit.most]+limit.span+1)
+				}
+			}
+			all = append(all, last)
+			if got := r.Enters(ahead, slot); ahead == most && (got < last-10 || got > last+SecondMillis) {
+				t.Fatalf("%d ahead: at %d, want %d, of %d in %d ms and %d a second after %v", ahead, got, last, r.Limit, r.WindowMillis, r.PerSecond, log)
+			}
+		}
+	})
 }
 
 func TestAppointmentPeriod(t *testing.T) {

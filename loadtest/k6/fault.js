@@ -26,7 +26,7 @@ export const options = {
   summaryTrendStats,
 };
 
-export const setup = () => begin('fault', zoneId, { ...promises, capacityUsed: 0.95, unanswered: mostUnanswered }, counters);
+export const setup = () => begin('fault', zoneId, { ...promises, capacityUsed: 0.87, unanswered: mostUnanswered }, counters);
 
 export default function (run) {
   const visitor = new Visitor(run, zoneId, seconds * 1000);

@@ -26,7 +26,7 @@ export const options = {
   summaryTrendStats,
 };
 
-export const setup = () => begin('leavers', zoneId, { ...promises, capacityUsed: 0.96 }, counters);
+export const setup = () => begin('leavers', zoneId, { ...promises, capacityUsed: 0.94 }, counters);
 
 export default function (run) {
   const visitor = new Visitor(run, zoneId, seconds * 1000);

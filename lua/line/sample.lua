@@ -8,9 +8,9 @@
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, flow, seen}
 --   state  see include/reply.lua
---   flow   how many a minute enter from a line, when the next slot opens, when the slots open of
---          the two whole numbers about those of the live released who are expected to come, what
---          is left over at the first of them, and of how many parts; the share of the live that is
+--   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
+--          have as many ahead as the two whole numbers about those of the live released who are
+--          expected to come, what is left over at the first of them, and of how many parts; the share of the live that is
 --          expected to come, in the same parts; where the first of the live stands; admitted
 --   seen   of each: where it stands, last poll, period
 --
@@ -20,6 +20,21 @@
 --@include begin
 --@include admit
 --@include reply
+
+-- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
+local function enters(z, r, t, ahead)
+  if r.limit == 0 then
+    return opens(z, r, t, ahead)
+  end
+  local at, back = 0, 0
+  while back * r.per_second <= min(ahead, r.limit + r.per_second - 1) do
+    local from = ahead - back * r.per_second
+    local slot = opens(z, r, t, from % r.limit)
+    at = max(at, slot + floor(from / r.limit) * (r.window + 1) + back * (SECOND + 1))
+    back = back + 1
+  end
+  return at
+end
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -32,7 +47,7 @@ local share, parts = z.kept + half, z.kept + z.missed + half
 local come = floor(t.live * share / parts)
 local front = redis.call('ZRANGE', LIVE, 0, 0, 'WITHSCORES')[2]
 local flow = {
-  r.pace, opens(z, r, t, 0), opens(z, r, t, come), opens(z, r, t, come + 1), t.live * share % parts, parts, share,
+  r.pace, opens(z, r, t, 0), enters(z, r, t, come), enters(z, r, t, come + 1), t.live * share % parts, parts, share,
   front and tonumber(front) or z.edge_micros, z.admitted,
 }
 

@@ -15,8 +15,9 @@ func (m *model) sample(most int64) line.Sample {
 		FirstMillis: m.now + m.opensIn(0), Coming: m.shows.Coming(m.rates), FrontMicros: m.edge, Line: []line.Seen{},
 	}
 	all, of := m.shows.Share(m.live(), m.rates)
-	s.SlotMillis = m.now + m.opensIn(all/of)
-	s.SlotMillis += (m.opensIn(all/of+1) - m.opensIn(all/of)) * (all % of) / of
+	slot := func(ahead int64) int64 { return m.now + m.opensIn(ahead) }
+	s.SlotMillis = m.rates.Enters(all/of, slot)
+	s.SlotMillis += (m.rates.Enters(all/of+1, slot) - s.SlotMillis) * (all % of) / of
 	for v := range filter(m.waiting, func(v *visitor) bool { return v.live }) {
 		s.FrontMicros = v.StandsAtMicros()
 		break

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -50,6 +51,17 @@ func TestPromises(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShortWaits: where one waits for a few windows, it matters that the slots of a window open together and are taken a
+// second's worth at a time.
+func TestShortWaits(t *testing.T) {
+	t.Parallel()
+	cfg := crowd(0)
+	cfg.Visitors, cfg.Zone.PerMinute, cfg.Dark, cfg.Estimates = 800, 1500, 0, new(estimate.Model)
+	r := run(t, cfg)
+	atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.12)
+	atMost(t, "estimate's error p90", r.EstimateErrorP90, 0.40)
 }
 
 // TestStubbornClients poll every 3 s, whatever they are told. Where 90 % leave,

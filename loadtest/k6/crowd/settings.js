@@ -45,7 +45,10 @@ export function everyone(n, seconds) {
 //                                who polled when told to
 //   estimateError                median of |told - real| / real
 //   capacityUsed                 least share of the places that were taken while
-//                                two windows' worth waited
+//                                two windows' worth waited. The slots of the first window
+//                                open together and are then taken over four fifths of one:
+//                                2.4 s of capacity, once (docs/decisions/0034), which is
+//                                much of the half minute that a short crowd takes
 //   firstWindows                 the same of the first two windows after an opening
 //   everybodyIn                  nobody may still wait at the end
 //   unanswered                   most requests that get no answer, or 503
