@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 )
@@ -150,17 +150,16 @@ func passes(err error) bool {
 // askAll asks for the state of these zones, some at a time.
 func (w *watcher) askAll(ctx context.Context, names []string) []zoneView {
 	views := make([]zoneView, len(names))
-	turns := make(chan struct{}, watchAtOnce)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(watchAtOnce)
 	for i, name := range names {
-		turns <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turns }()
+		all.Go(func() error {
 			stats, err := w.Stats(ctx, name)
 			views[i] = zoneView{name, stats, err}
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // each zone has its own error
 	return views
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
@@ -327,19 +328,12 @@ func timeRows(was, next *event.Progress) (all []timeRow) {
 // capitalFault has a fault begin as a sentence does, unless it begins with a name.
 func capitalFault(fault string) string {
 	for step, noun := range nouns {
-		if rest, ok := cutWord(fault, string(step)); ok {
-			return capital(noun) + rest
+		if rest, ok := strings.CutPrefix(fault, string(step)+" "); ok {
+			return capital(noun) + " " + rest
 		}
 	}
 	if fault[0] >= 'a' && fault[0] <= 'z' {
 		return capital(fault)
 	}
 	return fault
-}
-
-func cutWord(text, word string) (rest string, ok bool) {
-	if len(text) > len(word) && text[:len(word)] == word && text[len(word)] == ' ' {
-		return text[len(word):], true
-	}
-	return text, false
 }
