@@ -10,8 +10,9 @@
 --   state  see include/reply.lua
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are
---          expected to come, what is left over at the first of them, and of how many parts; the share of the live that is
---          expected to come, in the same parts; where the first of the live stands; admitted
+--          expected to come, what is left over at the first of them, and of how many parts;
+--          the share of the live that is expected to come, in the same parts; where the first of
+--          the live stands; admitted
 --   seen   of each: where it stands, last poll, period
 --
 -- O(log n) for each who is looked at. It changes nothing but the clock.
@@ -26,12 +27,12 @@ local function enters(z, r, t, ahead)
   if r.limit == 0 then
     return opens(z, r, t, ahead)
   end
-  local at, back = 0, 0
-  while back * r.per_second <= min(ahead, r.limit + r.per_second - 1) do
-    local from = ahead - back * r.per_second
-    local slot = opens(z, r, t, from % r.limit)
-    at = max(at, slot + floor(from / r.limit) * (r.window + 1) + back * (SECOND + 1))
-    back = back + 1
+  local at, seconds = 0, 0
+  while seconds * r.per_second <= min(ahead, r.limit + r.per_second - 1) do
+    local from = ahead - seconds * r.per_second
+    local first = opens(z, r, t, from % r.limit)
+    at = max(at, first + floor(from / r.limit) * (r.window + 1) + seconds * (SECOND + 1))
+    seconds = seconds + 1
   end
   return at
 end
