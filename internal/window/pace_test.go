@@ -182,8 +182,11 @@ func TestEntersIsWhenTheLimitsLetIn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const now = 1_000_000
 		s := zone.Defaults("A")
-		s.WindowSeconds = rapid.Int64Range(1, 12).Draw(t, "window")
-		s.PerMinute = 60 * rapid.Int64Range(1, 20).Draw(t, "per second")
+		s.WindowSeconds = rapid.Int64Range(2, 12).Draw(t, "window")
+		mean := rapid.Int64Range(1, 20).Draw(t, "a second's mean")
+		s.PerMinute = 60 * mean
+		more := zone.PerSecond(mean + rapid.Int64Range(1, 9).Draw(t, "a second's more"))
+		s.MaxPerSecond = rapid.SampledFrom([]zone.PerSecond{zone.PerSecondAuto, zone.PerSecondNone, more}).Draw(t, "a second's most")
 		r := RatesOf(s)
 		ends := now - rapid.Int64Range(0, r.WindowMillis).Draw(t, "ago")
 		log := []int64{}
@@ -192,7 +195,9 @@ func TestEntersIsWhenTheLimitsLetIn(t *testing.T) {
 			log = append(log, at)
 		}
 		slices.Sort(log)
+		looks := int64(0)
 		slot := func(ahead int64) int64 {
+			looks++
 			return r.Slot(ahead, func(ahead, span, perSpan int64) int64 {
 				logged := since(log, now-span)
 				j := ahead - (perSpan - logged)
@@ -204,18 +209,29 @@ func TestEntersIsWhenTheLimitsLetIn(t *testing.T) {
 		}
 		all, last := slices.Clone(log), int64(now)
 		most := rapid.Int64Range(0, 5*r.Limit/2).Draw(t, "ahead")
-		for ahead := range most + 1 {
+		for range most + 1 {
 			for _, limit := range []struct{ most, span int64 }{{r.Limit, r.WindowMillis}, {r.PerSecond, SecondMillis}} {
 				if n := int64(len(all)); n >= limit.most {
 					last = max(last, all[n-limit.most]+limit.span+1)
 				}
 			}
 			all = append(all, last)
-			if got := r.Enters(ahead, slot); ahead == most && (got < last-10 || got > last+SecondMillis) {
-				t.Fatalf("%d ahead: at %d, want %d, of %d in %d ms and %d a second after %v", ahead, got, last, r.Limit, r.WindowMillis, r.PerSecond, log)
-			}
+		}
+		if got := r.Enters(most, slot); got < last-10 || got > last+SecondMillis || looks > s.WindowSeconds+2 {
+			t.Fatalf("%d ahead: at %d by %d slots, want %d, of %d in %d ms and %d a second after %v", most, r.Enters(most, slot), looks, last, r.Limit, r.WindowMillis, r.PerSecond, log)
 		}
 	})
+}
+
+// TestEntersByTheLimitOfASecond: where that lets in no more than the window's, one look is enough, however large the zone.
+func TestEntersByTheLimitOfASecond(t *testing.T) {
+	t.Parallel()
+	s := zone.Defaults("A")
+	s.PerMinute, s.MaxPerSecond = 100_000, 10
+	looks := 0
+	if got := RatesOf(s).Enters(25_000, func(ahead int64) int64 { looks++; return ahead }); got != 25_000 || looks != 1 {
+		t.Errorf("at %d, by %d slots", got, looks)
+	}
 }
 
 func TestAppointmentPeriod(t *testing.T) {

@@ -24,7 +24,7 @@
 
 -- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
 local function enters(z, r, t, ahead)
-  if r.limit == 0 then
+  if r.per_second * r.window <= r.limit * SECOND then
     return opens(z, r, t, ahead)
   end
   local at, seconds = 0, 0
