@@ -149,15 +149,15 @@ func TestMarksInADraw(t *testing.T) {
 	z, d := gathering(f.clock.Now(), event.OrderDraw, time.Minute)
 	put(t, f.servers[0], z)
 	f.clock.Add(40 * time.Second)
-	comes := func(i int, score int64) {
-		a, err := f.servers[i%2].JoinDrawn(t.Context(), "Z", score, farID(i))
+	comes := func(i int, drawn event.Drawn) {
+		a, err := f.servers[i%2].JoinDrawn(t.Context(), "Z", drawn, farID(i))
 		if err != nil || a.Status != line.Waiting {
 			t.Errorf("join: %+v, %v", a, err)
 		}
 		f.places[i], f.told[i] = a.Place, a.Position
-		f.places[i].ScoreMicros = score
+		f.places[i].ScoreMicros = drawn.ScoreMicros
 	}
-	gathers := func(i int) { comes(i, d.Score(event.Seed{}, event.TicketOf("Z", "noon", farID(i)))) }
+	gathers := func(i int) { comes(i, d.Drawn(event.Seed{}, event.TicketOf("Z", "noon", farID(i)))) }
 	f.together(early, gathers)
 	f.clock.Add(12 * time.Second)
 	f.together(early, func(i int) {
@@ -174,7 +174,7 @@ func TestMarksInADraw(t *testing.T) {
 	more := func(n int) {
 		came := len(f.places)
 		f.places, f.told = append(f.places, make([]line.Place, n)...), append(f.told, make([]int64, n)...)
-		f.together(n, func(i int) { comes(came+i, 0) })
+		f.together(n, func(i int) { comes(came+i, event.Drawn{}) })
 	}
 	// Those behind the last mark hear of their numbers while a few come at a time, then many.
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -31,16 +31,16 @@ func BenchmarkOpening(b *testing.B) {
 			places := make([]line.Place, gathered)
 			joined := s.watch(b, func() {
 				inTurn(256, gathered, func(i int) {
-					id, score := farID(i), int64(0)
+					id, drawn := farID(i), event.Drawn{}
 					if order == event.OrderDraw {
-						score = d.Score(event.Seed{}, event.TicketOf("Z", "noon", id))
+						drawn = d.Drawn(event.Seed{}, event.TicketOf("Z", "noon", id))
 					}
-					a, err := s.JoinDrawn(b.Context(), "Z", score, id)
+					a, err := s.JoinDrawn(b.Context(), "Z", drawn, id)
 					if err != nil || a.Status != line.Waiting {
 						b.Errorf("%+v, %v", a, err)
 					}
 					places[i] = a.Place
-					places[i].ScoreMicros = score
+					places[i].ScoreMicros = drawn.ScoreMicros
 				})
 			})
 			slices.SortFunc(places, func(a, b line.Place) int {

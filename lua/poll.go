@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -38,16 +39,16 @@ const (
 	opStats op = "s"
 )
 
-// joinDrawn is opJoin with the score that a draw gives.
+// joinDrawn is opJoin with what a draw gives.
 const joinDrawn = "d"
 
 // request is what one visitor asks for, and the answer to it.
 type request struct {
 	caller
 	op    op
-	place line.Place // of one who polls or leaves
-	ids   string     // of one who joins: the ids under which it may have a place, its own first
-	score int64      // of one who joins: what a draw gives, 0 without a draw
+	place line.Place  // of one who polls or leaves
+	ids   string      // of one who joins: the ids under which it may have a place, its own first
+	drawn event.Drawn // of one who joins: what a draw gives
 
 	answer line.Answer
 	totals line.Totals
@@ -108,16 +109,16 @@ func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Ans
 
 // Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return s.JoinDrawn(ctx, zoneID, 0, id, former...)
+	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id, former...)
 }
 
 // JoinDrawn implements store.Drawer.
-func (s *Store) JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error) {
+func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
 	ids := slices.Clone(id[:])
 	for _, f := range former {
 		ids = append(ids, f[:]...)
 	}
-	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids), score: scoreMicros})
+	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids), drawn: drawn})
 }
 
 // Poll implements store.Visitors. A poll from far away may be answered by what this server remembers. Redis hears of it
@@ -219,11 +220,15 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 		case opLeave:
 			args = append(args, string(q.op), id+arrived)
 		default:
-			if letter, ids := q.op, q.ids; q.score == 0 {
-				args = append(args, string(letter), ids)
-			} else {
-				args = append(args, joinDrawn, string(binary.BigEndian.AppendUint64(nil, uint64(q.score)))+ids)
+			if q.drawn == (event.Drawn{}) {
+				args = append(args, string(q.op), q.ids)
+				continue
 			}
+			var drawn []byte
+			for _, micros := range []int64{q.drawn.ScoreMicros, q.drawn.FromMicros, q.drawn.UptoMicros} {
+				drawn = binary.BigEndian.AppendUint64(drawn, uint64(micros))
+			}
+			args = append(args, joinDrawn, string(drawn)+q.ids)
 		}
 	}
 	args[0], args[1] = s.clock(), polls

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -182,12 +183,12 @@ func (s *Store) queue(zoneID string) (*zoneQueue, error) {
 
 // Join implements store.Visitors.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return s.JoinDrawn(ctx, zoneID, 0, id, former...)
+	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id, former...)
 }
 
 // JoinDrawn implements store.Drawer.
-func (s *Store) JoinDrawn(_ context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error) {
-	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, scoreMicros, id, former) })
+func (s *Store) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, drawn, id, former) })
 	if err == nil && a.Status == line.Admitted {
 		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
 	}

@@ -246,7 +246,7 @@ func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	return q.admission(line.AdmittedBefore, p, at), true
 }
 
-func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.ID) line.Answer {
+func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID, former []line.ID) line.Answer {
 	for _, known := range append([]line.ID{id}, former...) {
 		if arrived, ok := q.arrival(known); ok {
 			return q.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
@@ -265,7 +265,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 		q.epoch = window.Epoch(q.clock.NowMicros)
 	}
 	draws := q.gate.Draws(t.now)
-	if draws && !q.gate.Scores(score) {
+	if draws && !q.gate.Drawn(drawn) {
 		return line.Answer{Status: line.Undrawn}
 	}
 	enters := t.hold == 0 && (q.mode == zone.ModeOpen || q.straightIn(t))
@@ -275,7 +275,7 @@ func (q *zoneQueue) join(t *transaction, score int64, id line.ID, former []line.
 	q.last = max(q.clock.NowMicros, q.last+1)
 	p := line.Place{ID: id}
 	if draws {
-		p.ScoreMicros = score
+		p.ScoreMicros = drawn.ScoreMicros
 	} else {
 		// A newcomer stands behind all who were drawn, even if the opening was moved to an earlier time.
 		q.last = q.gate.Behind(q.last)

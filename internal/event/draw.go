@@ -40,7 +40,7 @@ type Draw struct {
 	Nonce      string `json:"nonce"`
 	Commitment string `json:"commitment"`
 	// The drawn places have scores from FromMicros on and before UptoMicros. They are the places of visitors who
-	// joined from GathersAtMillis on and before SettlesAtMillis.
+	// joined from GathersAtMillis on and before SettlesAtMillis. No two draws of a zone have the same range.
 	FromMicros      int64 `json:"fromMicros"`
 	UptoMicros      int64 `json:"uptoMicros"`
 	GathersAtMillis int64 `json:"gathersAt"`
@@ -50,6 +50,14 @@ type Draw struct {
 // Holds reports whether a visitor with that arrival is drawn.
 func (d *Draw) Holds(arrivedAtMicros int64) bool {
 	return arrivedAtMicros/1000 >= d.GathersAtMillis && arrivedAtMicros/1000 < d.SettlesAtMillis
+}
+
+// Drawn is the score that a draw gives a visitor, with the draw's range, by which a store knows the draw.
+type Drawn struct{ ScoreMicros, FromMicros, UptoMicros int64 }
+
+// Drawn is Score, with the range.
+func (d *Draw) Drawn(seed Seed, t Ticket) Drawn {
+	return Drawn{ScoreMicros: d.Score(seed, t), FromMicros: d.FromMicros, UptoMicros: d.UptoMicros}
 }
 
 // Score is the score of the place of the visitor with that ticket, by the formula in the package's documentation.

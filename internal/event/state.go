@@ -3,6 +3,7 @@ package event
 import (
 	"cmp"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"time"
 )
@@ -106,6 +107,11 @@ func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers
 // Drew reports whether a visitor with that arrival got a place by the draw that the gate is of.
 func (g Gate) Drew(arrivedAtMicros int64) bool {
 	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
+}
+
+// Drawn reports whether it is the gate's draw that gives the score.
+func (g Gate) Drawn(d Drawn) bool {
+	return d.FromMicros == g.FromMicros && d.UptoMicros == g.UptoMicros && g.Scores(d.ScoreMicros)
 }
 
 // Scores reports whether the draw gives such scores.
@@ -280,13 +286,18 @@ func (s *State) fit(nowMillis int64) {
 	d.GathersAtMillis = p.PreQueueAtMillis
 	// A step that is held has no time. The range stays what it was.
 	if p.PreQueueAtMillis != Never {
-		d.FromMicros = p.PreQueueAtMillis * 1000
+		d.FromMicros = p.PreQueueAtMillis*1000 + d.beginsMicros()
 	}
 	if p.SettlesAtMillis != Never {
 		d.UptoMicros = p.SettlesAtMillis * 1000
 	}
 	d.UptoMicros = max(d.UptoMicros, d.FromMicros+leastRange)
 }
+
+// beginsMicros is how long after the time at which people gather the range of scores begins, 0 to 999. The nonce decides
+// it, so that the draws of a zone that was deleted and of the one made in its place differ, though the same event is on
+// both lists.
+func (d *Draw) beginsMicros() int64 { return int64(crc32.ChecksumIEEE([]byte(d.Nonce)) % 1000) }
 
 // leastRange is how wide a draw's range of scores is at least, in microseconds.
 const leastRange = 1_000_000

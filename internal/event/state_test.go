@@ -108,3 +108,22 @@ func TestMovedOverAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestDrawOfAZoneMadeAnew: the same list gives another draw another range, so that a store tells them apart.
+func TestDrawOfAZoneMadeAnew(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_795_223_373_123)
+	_, list := begun(t, now)
+	ranges := make(map[int64]bool)
+	for _, nonce := range []string{"0d9f", "77e2"} {
+		s, _ := event.State{}.Announce(list, now, func(string) (string, string) { return nonce, "commitment" })
+		d := s.Draw()
+		if d.FromMicros/1000 != d.GathersAtMillis {
+			t.Errorf("people gather at %d, and the range begins at %d", d.GathersAtMillis, d.FromMicros)
+		}
+		ranges[d.FromMicros] = true
+	}
+	if len(ranges) != 2 {
+		t.Errorf("two draws have the same range: %v", ranges)
+	}
+}

@@ -86,7 +86,7 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	}
 	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil {
-			return r.JoinDrawn(ctx, zoneID, d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
+			return r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
 		}
 	}
 	return r.says(r.Store.Join(ctx, zoneID, id, former...))

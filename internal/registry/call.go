@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -24,15 +25,13 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	if err := r.confirm(ctx, z); err != nil {
 		return line.Answer{}, err
 	}
-	var score int64
+	var drawn event.Drawn
 	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
-		if score = z.scoreNow(id); score > 0 {
-			return r.store.JoinDrawn(ctx, zoneID, score, id, former...)
-		}
-		return r.store.Join(ctx, zoneID, id, former...)
+		drawn = z.drawnNow(id)
+		return r.store.JoinDrawn(ctx, zoneID, drawn, id, former...)
 	})
 	if err == nil {
-		z.tell(&a, score)
+		z.tell(&a, drawn.ScoreMicros)
 		r.answered(z, a)
 	}
 	return a, err

@@ -42,13 +42,14 @@ func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
 	return &all
 }
 
-// scoreNow returns the score that the current draw gives to a visitor who joins; 0 if there is no draw now, or its seed
-// is not known.
-func (z *remembered) scoreNow(id line.ID) int64 {
+// drawnNow returns what the current draw gives to a visitor who joins; the zero value if there is no draw now, or its
+// seed is not known.
+func (z *remembered) drawnNow(id line.ID) event.Drawn {
 	if all, now := *z.draws.Load(), z.settings.Load().EventState.Draw(); now != nil && len(all) > 0 && all[len(all)-1].Nonce == now.Nonce {
-		return all[len(all)-1].score(id)
+		d := &all[len(all)-1]
+		return d.Drawn(d.seed, event.TicketOf(d.zoneID, d.Event, id))
 	}
-	return 0
+	return event.Drawn{}
 }
 
 // placed returns the place with its score, if a draw has given it one.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -85,9 +86,12 @@ func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.
 	return f.visit("Join", zoneID)
 }
 
-func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, scoreMicros int64, _ line.ID, _ ...line.ID) (line.Answer, error) {
+func (f *fakeStore) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, _ ...line.ID) (line.Answer, error) {
+	if drawn == (event.Drawn{}) {
+		return f.Join(ctx, zoneID, id)
+	}
 	a, err := f.visit("JoinDrawn", zoneID)
-	a.Place.ScoreMicros = scoreMicros
+	a.Place.ScoreMicros = drawn.ScoreMicros
 	return a, err
 }
 

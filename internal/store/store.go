@@ -20,6 +20,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -53,8 +54,8 @@ type Visitors interface {
 type Drawer interface {
 	// JoinDrawn is Join by a caller who knows for which draw people gather (zone.Settings.Gate): a visitor who joins
 	// before people settle stands at the score. At other times it does what Join does. If people gather for a draw and
-	// the call has no score of it, as any Join has not, no place is taken (line.Undrawn).
-	JoinDrawn(ctx context.Context, zoneID string, scoreMicros int64, id line.ID, former ...line.ID) (line.Answer, error)
+	// the call has no score of it, as any Join has not, or that of another draw, no place is taken (line.Undrawn).
+	JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error)
 	// Drawn returns the visitors in a zone's line whose scores are at least fromMicros and less than uptoMicros, in
 	// order, at most DrawnBatch of them. Of each place only the id and the score are set. after is the last place of
 	// the call before, or the zero value. For a zone that does not exist nobody is returned.

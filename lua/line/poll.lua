@@ -11,7 +11,8 @@
 --             each of the others, those who join last: a letter, and
 --               l  leave: the id and the arrival in the token
 --               j  join:  the id, and further ids it may have a place under
---               d  join:  the score of a draw (8 bytes), and the same
+--               d  join:  the score of a draw, and the draw's range (3 times 8 bytes),
+--                         and the same
 --               s  nobody: '', the zone's totals are asked for
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or

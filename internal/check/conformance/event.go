@@ -27,12 +27,12 @@ func (w *fixture) score(d *event.Draw, id line.ID) int64 {
 	return d.Score(seedOf(d.Nonce), event.TicketOf(w.zoneID, d.Event, id))
 }
 
-// scoreNow is what a server hands over for one who joins.
-func (w *fixture) scoreNow(id line.ID) int64 {
+// drawnNow is what a server hands over for one who joins.
+func (w *fixture) drawnNow(id line.ID) event.Drawn {
 	if d := w.model.settings.EventState.Draw(); d != nil {
-		return w.score(d, id)
+		return d.Drawn(seedOf(d.Nonce), event.TicketOf(w.zoneID, d.Event, id))
 	}
-	return 0
+	return event.Drawn{}
 }
 
 // scoreOf is what a server hands over with a token.
@@ -147,10 +147,14 @@ func (s *story) event(verb string, words []string) bool {
 	case "setting": // perMinute=20
 		name, value, _ := strings.Cut(words[0], "=")
 		s.equal(name, zone.Table.Find(name).Text(s.model.settings), value)
-	case "undrawn": // a: joins by a server that does not know of the draw
+	case "undrawn": // a: joins by servers that know of no draw, and of another
 		for _, who := range s.names(words) {
-			if a := s.joinAt(0, visitorID(who)); a.Status != line.Undrawn {
-				s.t.Fatalf("%s: %+v", who, a)
+			earlier := s.drawnNow(visitorID(who))
+			earlier.FromMicros--
+			for _, knows := range []event.Drawn{{}, earlier} {
+				if a := s.joinAs(knows, visitorID(who)); a.Status != line.Undrawn {
+					s.t.Fatalf("%s, by a server that knows of %+v: %+v", who, knows, a)
+				}
 			}
 		}
 	case "drawn": // v*12: polls, and stands as the draw says, from a position on

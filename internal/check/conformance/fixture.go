@@ -46,18 +46,18 @@ func (w *fixture) raw() int64 { return w.clock.Now().UnixMicro() }
 // join returns the answer that all agree on.
 func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
-	return w.joinAt(w.scoreNow(id), id, former...)
+	return w.joinAs(w.drawnNow(id), id, former...)
 }
 
-// joinAt is join by a server that knows of a draw and its score, or of none, with 0.
-func (w *fixture) joinAt(score int64, id line.ID, former ...line.ID) line.Answer {
+// joinAs is join by a server that knows of a draw, or of none.
+func (w *fixture) joinAs(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.join(score, id, former...)
+	want := w.model.join(drawn, id, former...)
 	want.State = w.model.state()
 	want.Renew()
 	for _, h := range w.stores {
-		got, err := h.Store.JoinDrawn(w.t.Context(), w.zoneID, score, id, former...)
+		got, err := h.Store.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
 		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
 	}
 	w.saw(want)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -182,7 +183,7 @@ func (m *model) frozen() bool {
 	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
 }
 
-func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
+func (m *model) join(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
 	for _, known := range append([]line.ID{id}, former...) {
 		if v := m.find(known); v != nil {
 			return m.poll(line.Place{ID: known, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
@@ -199,10 +200,10 @@ func (m *model) join(score int64, id line.ID, former ...line.ID) line.Answer {
 	}
 	switch g := m.settings.Gate(); {
 	case g.UptoMicros > 0 && m.gathers():
-		if score < g.FromMicros || score >= g.UptoMicros {
+		if drawn.FromMicros != g.FromMicros || drawn.UptoMicros != g.UptoMicros {
 			return line.Answer{Status: line.Undrawn}
 		}
-		v.ScoreMicros = score
+		v.ScoreMicros = drawn.ScoreMicros
 	default:
 		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros)
 		if g.UptoMicros > 0 && v.ArrivedAtMicros/1000 >= g.GatherAtMillis {

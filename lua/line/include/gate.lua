@@ -27,6 +27,12 @@ local function scores(z, score)
   return score and z.draw_from <= score and score < z.draw_upto
 end
 
+-- drawn_score is the score that a visitor who joins has of the draw; nil if it is another's.
+local function drawn_score(z, says)
+  local score, from, upto = struct.unpack('>I8I8I8', says)
+  return from == z.draw_from and upto == z.draw_upto and score or nil
+end
+
 -- drew reports whether a visitor with that arrival takes part in the draw.
 local function drew(z, arrived)
   local millis = math.floor(arrived / 1000)

@@ -13,9 +13,9 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
--- newcomer returns the answer to a visitor who is not known, as join does. score is that of a
--- draw, nil if the caller knows of none. It adds the place in the line to places, the arguments
--- of a ZADD that line_up makes. Before it reads the line, it calls line_up.
+-- newcomer returns the answer to a visitor who is not known, as join does. score is that of the
+-- draw, nil if the caller knows of none or of another. It adds the place in the line to places,
+-- the arguments of a ZADD that line_up makes. Before it reads the line, it calls line_up.
 local function newcomer(z, r, t, id, score, places, line_up)
   if z.mode == 'closed' then
     return CLOSED, 0, 0, 0, 0, 0

@@ -6,7 +6,7 @@ local function known_of(args, first)
   local ids = {}
   for i = first, #args, 2 do
     local all = args[i + 1]
-    for at = args[i] == 'd' and 9 or 1, #all, 8 do
+    for at = args[i] == 'd' and 25 or 1, #all, 8 do
       ids[#ids + 1] = string.sub(all, at, at + 7)
     end
   end
@@ -43,7 +43,7 @@ local function join_all(z, r, t, args, first, answers)
   for i = first, #args, 2 do
     local ids, score, found, status, a, b, c, arrived, which = args[i + 1], nil, false
     if args[i] == 'd' then
-      score, ids = struct.unpack('>I8', ids), string.sub(ids, 9)
+      score, ids = drawn_score(z, ids), string.sub(ids, 25)
     end
     for at = 1, #ids, 8 do
       found = found or known[string.sub(ids, at, at + 7)]

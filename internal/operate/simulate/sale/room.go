@@ -89,8 +89,8 @@ func (o outage) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	return asked(o, func() (line.Answer, error) { return o.Store.Poll(ctx, zoneID, p) })
 }
 
-func (o outage) JoinDrawn(ctx context.Context, zoneID string, score int64, id line.ID, former ...line.ID) (line.Answer, error) {
-	return asked(o, func() (line.Answer, error) { return o.Store.JoinDrawn(ctx, zoneID, score, id, former...) })
+func (o outage) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
+	return asked(o, func() (line.Answer, error) { return o.Store.JoinDrawn(ctx, zoneID, drawn, id, former...) })
 }
 
 func (o outage) Drawn(ctx context.Context, zoneID string, after line.Place, from, upto int64) ([]line.Place, error) {
