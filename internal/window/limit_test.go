@@ -203,6 +203,14 @@ func TestClockOfAnOlderVersion(t *testing.T) {
 // millisecond, and never a later one.
 func TestAheadIsTheSameWheneverAsked(t *testing.T) {
 	t.Parallel()
+	for back := range int64(1_000) {
+		c := Clock{}.Tick(1_795_223_373_123_456)
+		for c = c.Tick(c.RawMicros - 20_000 - back); c.NowMicros < c.SetMicros+9_000; c = c.Tick(c.RawMicros + 1) {
+			if at := c.NowMicros / 1000; (at-c.AheadMillis(at))*1000 > c.RawMicros {
+				t.Fatalf("set back by %d us: it says %d ms of %d, the store's clock said %d us", 20_000+back, c.AheadMillis(at), at, c.RawMicros)
+			}
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		step := rapid.Int64Range(1, 10_000_000)
 		c := Clock{}.Tick(1_795_223_373_123_456 + step.Draw(t, "begins"))
