@@ -89,7 +89,8 @@ func (l load) run(ctx context.Context) (sum tally, err error) {
 		workers.Go(func() error {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
 			due := start.Add(time.Duration(rng.Float64() * float64(l.every)))
-			for working.Err() == nil && (l.budget == 0 || taken.Add(1) <= l.budget) {
+			// A connection whose question is not answered within patience asks no more.
+			for working.Err() == nil && tallies[i].unanswered == 0 && (l.budget == 0 || taken.Add(1) <= l.budget) {
 				sent := time.Now()
 				if l.every > 0 {
 					if sent.Before(due) {

@@ -22,7 +22,8 @@ type overloadCost struct {
 	Peak    float64 `json:"peak"`
 	Goodput float64 `json:"goodput"`
 	Ratio   float64 `json:"ratio"`
-	// Refused is the share of other answers under overload, Unanswered that of requests for which no time was left.
+	// Refused is the share of other answers under overload, Unanswered that of requests
+	// that had no answer within patience.
 	Refused    float64 `json:"refused"`
 	Unanswered float64 `json:"unanswered"`
 }
