@@ -18,6 +18,8 @@ if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
 	echo "release-twice: commit first; what is not committed is not in a release" >&2
 	exit 2
 fi
+mkdir -p "$dist"
+dist=$(cd "$dist" && pwd) # release.sh runs in another folder
 git clone -q --no-hardlinks . "$work/one"
 git clone -q --no-hardlinks . "$work/another path/of the same"
 "$work/one/scripts/release.sh" "$dist"
