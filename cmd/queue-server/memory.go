@@ -13,19 +13,19 @@ import (
 // the processor time of a poll. GOGC and GOMEMLIMIT, where set, have their say.
 const gcPercent = 400
 
-// memoryShare is how much of what the control group may have the collector keeps
-// to. The rest is for what it does not see: the kernel counts the sockets' buffers, too.
+// memoryShare is how much of what the control group may have, or else of the machine's
+// memory, the collector keeps to. The rest is for what it does not see: the kernel counts the sockets' buffers, too.
 const memoryShare = 0.8
 
 // tuneGC sets the collector for a server, unless the operator did: to collect seldom,
 // and more often where the memory of its control group (of a container, or the unit's
-// MemoryMax) comes to an end.
+// MemoryMax), or of the machine, comes to an end.
 func tuneGC(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if getenv("GOMEMLIMIT") == "" {
-		// Where there are no control groups, there is no limit.
-		_, _ = memlimit.Set(memlimit.WithRatio(memoryShare), memlimit.WithProvider(memlimit.FromCgroup))
+		// Where the system says neither, there is no limit.
+		_, _ = memlimit.Set(memlimit.WithRatio(memoryShare), memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
 	}
 }
