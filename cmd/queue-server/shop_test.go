@@ -216,7 +216,7 @@ func (c *customer) pays(heading string) {
 	for {
 		c.do(c.t, "pay", chromedp.Evaluate[chromedp.Void]("window.sent = true"), chromedp.Click(css("#pay")))
 		c.until(c.t, "another page", "!window.sent")
-		c.until(c.t, heading, at(heading, form)+` || document.body?.innerText.includes("go back")`)
+		c.until(c.t, heading, at(heading, form)+` || !!document.body?.innerText.includes("go back")`)
 		if value[bool](c.t, c.browser, at(heading)) {
 			return
 		}

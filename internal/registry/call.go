@@ -27,7 +27,9 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 	}
 	var drawn event.Drawn
 	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
-		drawn = z.drawnNow(id)
+		if drawn = z.drawnNow(id); drawn == (event.Drawn{}) {
+			return r.store.Join(ctx, zoneID, id, former...)
+		}
 		return r.store.JoinDrawn(ctx, zoneID, drawn, id, former...)
 	})
 	if err == nil {

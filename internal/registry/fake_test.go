@@ -86,10 +86,7 @@ func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.
 	return f.visit("Join", zoneID)
 }
 
-func (f *fakeStore) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, _ ...line.ID) (line.Answer, error) {
-	if drawn == (event.Drawn{}) {
-		return f.Join(ctx, zoneID, id)
-	}
+func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, _ line.ID, _ ...line.ID) (line.Answer, error) {
 	a, err := f.visit("JoinDrawn", zoneID)
 	a.Place.ScoreMicros = drawn.ScoreMicros
 	return a, err
