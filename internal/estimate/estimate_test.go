@@ -250,6 +250,22 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestALossIsSaidOfALineThatWasKnown: a zone that begins, in a store that cannot tell it from one that was lost, says
+// nothing of a loss.
+func TestALossIsSaidOfALineThatWasKnown(t *testing.T) {
+	t.Parallel()
+	for epoch, want := range map[int64]line.Reason{0: line.Recovering, 1: line.Recovering, 28: line.NoReason} {
+		m := new(Model)
+		after(m, 400, 28, nobody)
+		s := rush(400, 30, nobody)
+		began := s.State.NowMillis/1000 - 30
+		s.State.Epoch, s.State.LostAtMillis = uint32(began+epoch), (began+28)*1000+700
+		if got := tell(m.Learn(s, time.Minute), 330, 30).Reason; got != want {
+			t.Errorf("a line of second %d, a loss in second 28: %q, want %q", epoch, got, want)
+		}
+	}
+}
+
 // TestNothingKnown: the store's estimate goes as it is.
 func TestNothingKnown(t *testing.T) {
 	t.Parallel()

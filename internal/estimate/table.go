@@ -181,7 +181,7 @@ func (m *Model) say(t *Table, s *line.Sample, old *Table) {
 		m.reason, m.reasonUntil = line.OnHold, t.at+staleMillis
 	case was == line.OnHold:
 		m.reason, m.reasonUntil = line.Resumed, t.at+saidMillis
-	case s.State.LostAtMillis > 0 && t.at < s.State.LostAtMillis+saidMillis:
+	case s.State.LostLine() && t.at < s.State.LostAtMillis+saidMillis:
 		m.reason, m.reasonUntil = line.Recovering, s.State.LostAtMillis+saidMillis
 	case old != nil && old.pace < t.pace:
 		m.reason, m.reasonUntil = line.Faster, t.at+saidMillis

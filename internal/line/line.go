@@ -176,6 +176,10 @@ type State struct {
 	SettlesAtMillis, OpensAtMillis int64
 }
 
+// LostLine reports whether the store noticed that it may have lost data of this line. A zone that nobody remembers may
+// have been lost as well, so it begins with a loss, in the second of its epoch: places may come back, but no line is known.
+func (s *State) LostLine() bool { return s.LostAtMillis > 1000*(int64(s.Epoch)+2) }
+
 // Gathers reports whether people gather for an event: then nobody is told a position.
 func (s *State) Gathers() bool { return s.NowMillis < s.SettlesAtMillis }
 
