@@ -68,7 +68,7 @@ func TestEvents(t *testing.T) {
 		{[]string{"skip", "TICKETS", "noon", "preQueue"}, cli.ExitUsage, "there is no draw"},
 		{[]string{"skip", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
 		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, "neither next nor under way"},
-		{[]string{"skip", "TICKETS", "noon", "opens"}, cli.ExitOK, "noon"},
+		{[]string{"skip", "TICKETS", "noon", "opens"}, cli.ExitOK, "noon does not take place this time. 600 a minute are let in."},
 	} {
 		if got := c.types(t, append([]string{"events"}, tt.args...)...); got.status != tt.status || !strings.Contains(got.out+got.errOut, tt.says) {
 			t.Errorf("%v: %+v, want %d and %q", tt.args, got, tt.status, tt.says)

@@ -13,7 +13,8 @@ import (
 // Planned is a step of an event, in words.
 type Planned struct {
 	Event string
-	Step  event.Step
+	// Step is "" if nothing comes of the event any more.
+	Step event.Step
 	// At is zero for a step that is held.
 	At   time.Time
 	Made bool
@@ -21,16 +22,25 @@ type Planned struct {
 	What string
 }
 
-// Plan is what the zone's events do when, the next occurrence of each.
-func (s Settings) Plan() (all []Planned) {
+// Plan is what the zone's events do when: for each the occurrence that is under way or next, or an entry without a step.
+func (s Settings) Plan(now time.Time) (all []Planned) {
 	for _, e := range s.Events {
-		p := s.EventState.Now
-		if p == nil || p.Event.Name != e.Name {
-			p = e.Listed()
+		p := s.EventState.Of(e, now)
+		if p == nil {
+			all = append(all, Planned{Event: e.Name, What: "nothing comes of it any more: it is over, or was skipped"})
+			continue
 		}
 		all = append(all, s.PlanOf(p)...)
 	}
 	return all
+}
+
+// Listed is the zone once a server has taken over a change of its list into the event that is next or under way.
+func (s Settings) Listed(now time.Time) Settings {
+	if s.EventState.Now != nil {
+		s.EventState, _, _ = s.EventState.Listed(s.Events, now)
+	}
+	return s
 }
 
 // PlanOf is what one occurrence does when. Steps that there are not are left out.

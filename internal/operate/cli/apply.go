@@ -72,11 +72,12 @@ func labelZone(s *step[zone.Settings]) {
 		if s.Was != nil {
 			listed = s.Was.Events
 		}
-		if fault := event.ChangeFault(listed, s.Now.Events, time.Now()); fault != "" {
+		now := time.Now()
+		if fault := event.ChangeFault(listed, s.Now.Events, now); fault != "" {
 			s.lines = append(s.lines, "the server will refuse it: event "+fault)
 			return
 		}
-		s.lines = append(s.lines, eventLines(*s.Now)...)
+		s.lines = append(s.lines, eventLines(s.Was, *s.Now, now)...)
 	}
 }
 

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -26,7 +29,13 @@ func (c *connection) events() *cobra.Command {
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 			}
-			return s.print(eventTable(reply.Value))
+			if err := s.print(eventTable(reply.Value, time.Now())); err != nil {
+				return err
+			}
+			if how == operator.StepSkip && event.Step(args[2]) == event.StepOpens {
+				s.say("%s does not take place this time. %s", args[1], effect(reply.Value))
+			}
+			return nil
 		})
 	}
 	return group("events", "Look at the events of a zone, hold, move or skip a step, and check a draw.",
@@ -35,7 +44,7 @@ func (c *connection) events() *cobra.Command {
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 			}
-			return s.print(eventTable(reply.Value))
+			return s.print(eventTable(reply.Value, time.Now()))
 		}),
 		step("hold ZONE EVENT STEP", "Have a step wait until it is moved: "+steps+".", operator.StepHold),
 		step("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.StepMove),
@@ -45,18 +54,14 @@ func (c *connection) events() *cobra.Command {
 }
 
 // eventTable is the events of a zone, a step a line.
-func eventTable(z zone.Settings) *table {
+func eventTable(z zone.Settings, now time.Time) *table {
 	t := &table{columns: []column{{title: "EVENT"}, {title: "STEP"}, {title: "WHEN"}, {title: "WHAT"}}}
-	for _, one := range z.Plan() {
-		at := "held"
-		if !one.At.IsZero() {
-			at = one.At.UTC().Format(time.RFC3339)
-		}
+	for _, one := range z.Plan(now) {
 		state := one.What
 		if one.Made {
 			state += " (done)"
 		}
-		t.add(one.Event, string(one.Step), at, state)
+		t.add(one.Event, string(one.Step), when(&one, time.RFC3339), state)
 	}
 	if len(z.Events) == 0 {
 		t.add("none", "", "", "")
@@ -64,13 +69,42 @@ func eventTable(z zone.Settings) *table {
 	return t
 }
 
-// eventLines say in words what will happen when.
-func eventLines(z zone.Settings) (lines []string) {
-	for _, one := range z.Plan() {
-		if one.Made || one.At.IsZero() {
+// when is the time of a step, in UTC.
+func when(p *zone.Planned, layout string) string {
+	switch {
+	case p.Step == "":
+		return ""
+	case p.At.IsZero():
+		return "held"
+	}
+	return p.At.UTC().Format(layout)
+}
+
+// eventLines say in words what a change of the list will have happen when.
+func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []string) {
+	for _, one := range z.Listed(now).Plan(now) {
+		if one.Made {
 			continue
 		}
-		lines = append(lines, one.At.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC")+": "+one.Event+": "+one.What)
+		at := cmp.Or(when(&one, "Mon 2 Jan 2006 15:04:05 UTC"), "never")
+		if one.Step != "" && one.At.IsZero() {
+			at = string(one.Step) + " is held"
+		}
+		lines = append(lines, at+": "+one.Event+": "+one.What)
+	}
+	if was == nil {
+		return lines
+	}
+	for _, e := range was.Events {
+		if slices.ContainsFunc(z.Events, func(o event.Event) bool { return o.Name == e.Name }) {
+			continue
+		}
+		text := e.Name + " does not take place"
+		if p := was.EventState.Now; p != nil && p.Event.Name == e.Name && p.Phase != event.PhaseAnnounced {
+			over, _, _ := z.Due(now, nil) // it is off the list
+			text = e.Name + " is under way, and ends now. " + effect(over)
+		}
+		lines = append(lines, text)
 	}
 	return lines
 }

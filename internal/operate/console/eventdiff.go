@@ -120,11 +120,7 @@ func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 		if b, listed := before[e.Name]; listed && len(fieldDifferences(e.Name, b, e)) == 0 {
 			continue
 		}
-		then := now
-		if current != nil && current.Event.Name == e.Name {
-			then.EventState, _, _ = was.EventState.Listed(now.Events, at)
-		}
-		plan := planSays(then, e, at)
+		plan := planSays(now.Listed(at), e, at)
 		if len(plan) == 0 {
 			s.warn("%s lies in the past: nothing comes of it.", e.Name)
 		}
