@@ -183,7 +183,7 @@ TICKETS is paused. BUT ITS MODE IS open, and everybody is let in: see queue-serv
 To undo: queue-server zones resume TICKETS --per-minute 900
 `},
 		{"zones close TICKETS", `
-TICKETS: Nobody is let in; everybody keeps the place.
+TICKETS: Newcomers are turned away, and nobody is let in; everybody keeps the place.
   mode open -> closed
 To undo: queue-server zones set TICKETS mode=open
 `},

@@ -22,12 +22,15 @@ type Planned struct {
 	What string
 }
 
+// NothingComes is said of an event that has no occurrence under way or to come.
+const NothingComes = "nothing comes of it any more: it is over, or was skipped"
+
 // Plan is what the zone's events do when: for each the occurrence that is under way or next, or an entry without a step.
 func (s Settings) Plan(now time.Time) (all []Planned) {
 	for _, e := range s.Events {
 		p := s.EventState.Of(e, now)
 		if p == nil {
-			all = append(all, Planned{Event: e.Name, What: "nothing comes of it any more: it is over, or was skipped"})
+			all = append(all, Planned{Event: e.Name, What: NothingComes})
 			continue
 		}
 		all = append(all, s.PlanOf(p)...)
@@ -35,12 +38,45 @@ func (s Settings) Plan(now time.Time) (all []Planned) {
 	return all
 }
 
-// Listed is the zone once a server has taken over a change of its list into the event that is next or under way.
+// Listed is the zone once a server has taken over a change of its list into the event that is next or under way. One
+// that is not on the list any more is over.
 func (s Settings) Listed(now time.Time) Settings {
-	if s.EventState.Now != nil {
-		s.EventState, _, _ = s.EventState.Listed(s.Events, now)
+	if s.EventState.Now == nil {
+		return s
 	}
+	state, listed, _ := s.EventState.Listed(s.Events, now)
+	if !listed {
+		return s.over(now)
+	}
+	s.EventState = state
 	return s
+}
+
+// Obstacles are why an occurrence would not do what its list says, in sentences; none once it has opened.
+func (s Settings) Obstacles(p *event.Progress) (all []string) {
+	if p.Phase != event.PhaseAnnounced && p.Phase != event.PhaseGathering {
+		return nil
+	}
+	then := s
+	if p.Phase == event.PhaseAnnounced {
+		for name, value := range p.Event.Settings {
+			if x := Table.Find(name); x != nil && x.Of == "" {
+				_ = x.Parse(&then, value) // what may not be was refused when it was listed
+			}
+		}
+	}
+	switch {
+	case len(then.SoldOut) > 0:
+		return []string{"It is sold out: nobody is let in at the opening."}
+	case then.Mode == ModeOpen:
+		return []string{"The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."}
+	case then.PerMinute == 0:
+		all = append(all, "The limit is 0: nobody is let in at the opening.")
+	}
+	if then.Mode == ModeClosed {
+		all = append(all, "The zone is closed to newcomers: nobody can gather.")
+	}
+	return all
 }
 
 // PlanOf is what one occurrence does when. Steps that there are not are left out.

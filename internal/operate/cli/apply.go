@@ -67,7 +67,7 @@ func labelZone(s *step[zone.Settings]) {
 		}
 	}
 	s.lines = t.lines(0)[1:]
-	if s.Now != nil && (s.Was == nil || !zone.Table.Find("events").Same(*s.Was, *s.Now)) {
+	if s.Now != nil && (s.Was == nil || !zone.Table.Find(eventsKey).Same(*s.Was, *s.Now)) {
 		var listed []event.Event
 		if s.Was != nil {
 			listed = s.Was.Events

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,8 @@ func (s *session) change(ctx context.Context, zoneID string, wanted func(was zon
 
 // tell prints what a change has done, and how to undo it.
 func (s *session) tell(c change) error {
-	effect := effect(c.now.Value)
+	now := time.Now()
+	effect := effect(c.now.Value.Listed(now))
 	if s.json {
 		return s.printReply(c.now.JSON, nil)
 	}
@@ -65,8 +67,19 @@ func (s *session) tell(c change) error {
 	for _, d := range changed {
 		s.say("  %v", d)
 	}
+	if events := zone.Table.Find(eventsKey); !events.Same(c.was, c.now.Value) {
+		for _, text := range eventLines(&c.was, c.now.Value, now) {
+			s.say("  %s", text)
+		}
+		if fault := event.ChangeFault(c.now.Value.Events, c.was.Events, now); fault != "" {
+			s.say("The list of before cannot be set again: event %s", fault)
+			changed = slices.DeleteFunc(changed, func(d difference) bool { return d.Name == eventsKey })
+		}
+	}
 	s.sayOverridden(c)
-	s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, assign(changed, func(d difference) string { return d.was }))
+	if undo := assign(changed, func(d difference) string { return d.was }); undo != "" {
+		s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, undo)
+	}
 	return nil
 }
 
@@ -90,12 +103,22 @@ func effect(z zone.Settings) string {
 	switch {
 	case len(z.SoldOut) > 0:
 		return "Sold out: nobody is let in, and who polls or comes is told why."
-	case gathers != "":
-		return fmt.Sprintf("Nobody is let in before %s opens; everybody keeps the place.", gathers)
+	case gathers != "" && z.Mode == zone.ModeOpen:
+		return fmt.Sprintf("Nobody is let in before %s opens; then everybody is, at once, whatever the limit.", gathers)
 	case z.Mode == zone.ModeOpen:
 		return "Everybody is let in."
-	case z.PerMinute == 0:
-		return "Nobody is let in; everybody keeps the place."
+	case z.PerMinute == 0 || gathers != "":
+		text := "Nobody is let in"
+		if z.Mode == zone.ModeClosed {
+			text = "Newcomers are turned away, and nobody is let in"
+		}
+		switch {
+		case gathers != "" && z.PerMinute == 0:
+			text += ", nor once " + gathers + " opens"
+		case gathers != "":
+			text += " before " + gathers + " opens"
+		}
+		return text + "; everybody keeps the place."
 	case z.Mode == zone.ModeClosed:
 		return fmt.Sprintf("Newcomers are turned away; those who wait are let in, %s a minute.", grouped(z.PerMinute))
 	}
@@ -158,10 +181,14 @@ func (c *connection) pause() *cobra.Command {
 
 // pauseEffect warns where a pause holds nobody.
 func pauseEffect(z zone.Settings) string {
-	if z.Mode == zone.ModeOpen {
-		return "BUT ITS MODE IS open, and everybody is let in: see queue-server zones set " + z.ZoneID + " mode=queue"
+	if z.Mode != zone.ModeOpen || len(z.SoldOut) > 0 {
+		return effect(z)
 	}
-	return effect(z)
+	text := "BUT ITS MODE IS open, and everybody is let in"
+	if gathers, _ := z.Unopened(false); gathers != "" {
+		text += " once " + gathers + " opens"
+	}
+	return text + ": see queue-server zones set " + z.ZoneID + " mode=queue"
 }
 
 // resume is queue-server zones resume.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -13,14 +14,39 @@ func TestEffectWhilePeopleGather(t *testing.T) {
 	t.Parallel()
 	z := zone.Defaults("Z")
 	z.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: event.Never}
-	for _, mode := range []zone.Mode{zone.ModeQueue, zone.ModeOpen} {
-		z.Mode = mode
-		if got, want := effect(z), "Nobody is let in before noon opens; everybody keeps the place."; got != want {
-			t.Errorf("%s: %q, want %q", mode, got, want)
+	for _, tt := range []struct {
+		mode                 zone.Mode
+		limit                int64
+		effect, pause, state string
+	}{
+		{zone.ModeQueue, 600, "Nobody is let in before noon opens; everybody keeps the place.", "", "gathering"},
+		{zone.ModeClosed, 600, "Newcomers are turned away, and nobody is let in before noon opens; everybody keeps the place.", "", "gathering, closed"},
+		{zone.ModeOpen, 600, "Nobody is let in before noon opens; then everybody is, at once, whatever the limit.", "", "gathering, open"},
+		{zone.ModeQueue, 0, "Nobody is let in, nor once noon opens; everybody keeps the place.", "", "gathering, paused"},
+		{zone.ModeClosed, 0, "Newcomers are turned away, and nobody is let in, nor once noon opens; everybody keeps the place.", "", "gathering, closed, paused"},
+		{zone.ModeOpen, 0, "Nobody is let in before noon opens; then everybody is, at once, whatever the limit.",
+			"BUT ITS MODE IS open, and everybody is let in once noon opens: see queue-server zones set Z mode=queue", "gathering, open"},
+	} {
+		z.Mode, z.PerMinute, z.EventState.Now.OpensAtMillis = tt.mode, tt.limit, time.Now().Add(time.Hour).UnixMilli()
+		if got := effect(z); got != tt.effect {
+			t.Errorf("%s, %d: %q, want %q", tt.mode, tt.limit, got, tt.effect)
+		}
+		if got := pauseEffect(z); tt.limit == 0 && got != cmp.Or(tt.pause, tt.effect) {
+			t.Errorf("%s, a pause: %q, want %q", tt.mode, got, tt.pause)
+		}
+		if got := stateOf(z); got != tt.state {
+			t.Errorf("%s, %d: its state is %q, want %q", tt.mode, tt.limit, got, tt.state)
+		}
+		if z.EventState.Now.OpensAtMillis = event.Never; stateOf(z) != "opening held" {
+			t.Errorf("%s, held: %q", tt.mode, stateOf(z))
 		}
 	}
 	z.EventState.Now.Phase = event.PhaseOpen
 	if got, want := effect(z), "Everybody is let in."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	z.Mode = zone.ModeClosed
+	if got, want := effect(z), "Newcomers are turned away, and nobody is let in; everybody keeps the place."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,36 +1,33 @@
 package cli
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TestDeleteOfAZoneWithAnEvent: the command that makes it again is one that zones create takes.
+// TestDeleteOfAZoneWithAnEvent: the command that makes it again is one that zones create takes. It has the settings from
+// before an event that is under way, and no event that a server would refuse.
 func TestDeleteOfAZoneWithAnEvent(t *testing.T) {
 	t.Parallel()
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	past, dusk := event.Event{Name: "noon", OpensAt: at(-time.Hour)}, event.Event{Name: "dusk", OpensAt: at(time.Hour)}
 	sale := zone.Defaults("SALE")
 	sale.PerMinute = 30
-	sale.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseAnnounced}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodDelete {
-			w.WriteHeader(http.StatusNoContent)
-			return
+	sale.EventState.Now = &event.Progress{Event: past, Phase: event.PhaseAnnounced}
+	under := sale
+	under.PerMinute, under.Events = 6000, []event.Event{past, dusk}
+	under.Events[0].Settings = event.Values{"perMinute": "6000"}
+	under.EventState.Now = &event.Progress{Event: under.Events[0], Phase: event.PhaseOpen, Before: event.Values{"perMinute": "30"}}
+	for end, z := range map[string]zone.Settings{
+		"perMinute=30\n": sale,
+		`perMinute=30 'events=[{"name":"dusk","opensAt":"` + dusk.OpensAt + "\"}]'\n": under,
+	} {
+		if got := answered(t, []string{"zones", "delete", "SALE", "--yes"}, z, z); !strings.HasSuffix(got, "\n  queue-server zones create SALE "+end) {
+			t.Errorf("it says %s, want %s", got, end)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(sale)
-	}))
-	defer server.Close()
-	out, errOut := newText(), newText()
-	status := execute(t.Context(), []string{"zones", "delete", "SALE", "--yes", "--admin-url", server.URL}, &Terminal{
-		Getenv: withToken, Stdout: out, Stderr: errOut,
-	})
-	if status != ExitOK || !strings.HasSuffix(out.string(), "\n  queue-server zones create SALE perMinute=30\n") {
-		t.Errorf("status %d, it says %s%s", status, out.string(), errOut.string())
 	}
 }

@@ -29,7 +29,7 @@ func (c *connection) events() *cobra.Command {
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 			}
-			if err := s.print(eventTable(reply.Value, time.Now())); err != nil {
+			if err := s.printEvents(reply.Value, time.Now()); err != nil {
 				return err
 			}
 			if how == operator.StepSkip && event.Step(args[2]) == event.StepOpens {
@@ -44,13 +44,24 @@ func (c *connection) events() *cobra.Command {
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 			}
-			return s.print(eventTable(reply.Value, time.Now()))
+			return s.printEvents(reply.Value, time.Now())
 		}),
 		step("hold ZONE EVENT STEP", "Have a step wait until it is moved: "+steps+".", operator.StepHold),
 		step("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.StepMove),
 		step("skip ZONE EVENT STEP", "Have a step not be made. Without opens, the event does not take place this time.", operator.StepSkip),
 		verifyEvent(c.Terminal),
 	)
+}
+
+// printEvents prints the events of a zone, and why the one that is next would not do what its list says.
+func (s *session) printEvents(z zone.Settings, now time.Time) error {
+	if err := s.print(eventTable(z, now)); err != nil || z.EventState.Now == nil {
+		return err
+	}
+	for _, text := range z.Obstacles(z.EventState.Now) {
+		s.say("BUT %s: %s", z.EventState.Now.Event.Name, text)
+	}
+	return nil
 }
 
 // eventTable is the events of a zone, a step a line.
@@ -99,12 +110,13 @@ func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []str
 		if slices.ContainsFunc(z.Events, func(o event.Event) bool { return o.Name == e.Name }) {
 			continue
 		}
-		text := e.Name + " does not take place"
-		if p := was.EventState.Now; p != nil && p.Event.Name == e.Name && p.Phase != event.PhaseAnnounced {
-			over, _, _ := z.Due(now, nil) // it is off the list
-			text = e.Name + " is under way, and ends now. " + effect(over)
+		switch p := was.EventState.Of(e, now); {
+		case p == nil: // it is over
+		case p.Phase == event.PhaseAnnounced:
+			lines = append(lines, e.Name+" does not take place")
+		default:
+			lines = append(lines, e.Name+" is under way, and ends now. "+effect(z.Listed(now)))
 		}
-		lines = append(lines, text)
 	}
 	return lines
 }

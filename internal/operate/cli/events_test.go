@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +68,8 @@ func TestAChangeOfTheListSaysWhatComesOfIt(t *testing.T) {
 	later := was
 	later.Events = slices.Clone(was.Events[:1])
 	later.Events[0].OpensAt = "2026-12-01T12:30:00Z"
+	wasOver, stillListed := was, was
+	wasOver.Events = append(slices.Clone(was.Events), event.Event{Name: "summer", OpensAt: "2026-06-01T12:00:00Z"})
 	paused := later
 	paused.Events, paused.PerMinute = nil, 0
 	gone := paused
@@ -82,4 +87,84 @@ func TestAChangeOfTheListSaysWhatComesOfIt(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
+	if got := strings.Join(eventLines(&wasOver, stillListed, now), "; "); strings.Contains(got, "summer") {
+		t.Errorf("an event that is over is taken off the list: %q", got)
+	}
+}
+
+// TestTakingAnEventOffTheListSaysWhatComesOfIt: the server's answer still has the event, which is over within a second.
+func TestTakingAnEventOffTheListSaysWhatComesOfIt(t *testing.T) {
+	t.Parallel()
+	begun := time.Now().Add(-time.Hour).Truncate(time.Second).UTC()
+	was := zone.Defaults("TICKETS")
+	was.PerMinute = 60
+	was.Events = []event.Event{{Name: "noon", OpensAt: begun.Format(time.RFC3339), Settings: event.Values{"perMinute": "60"}}}
+	was.EventState.Now = was.Events[0].Listed()
+	was.EventState.Now.Phase, was.EventState.Now.Before = event.PhaseOpen, event.Values{"perMinute": "300"}
+	gathers := was
+	gathers.Events = []event.Event{{Name: "noon", PreQueueAt: begun.Format(time.RFC3339), OpensAt: begun.Add(2 * time.Hour).Format(time.RFC3339)}}
+	gathers.EventState.Now = gathers.Events[0].Listed()
+	gathers.EventState.Now.Phase, gathers.PerMinute = event.PhaseGathering, 300
+	for name, tt := range map[string]struct {
+		was  zone.Settings
+		undo string
+	}{
+		"open":      {was, "The list of before cannot be set again: event \"noon\" is in the past"},
+		"gathering": {gathers, "To undo: queue-server zones set TICKETS 'events="},
+	} {
+		after := tt.was
+		after.Events = nil
+		got := answered(t, []string{"zones", "set", "TICKETS", "events=[]"}, tt.was, after)
+		for _, want := range []string{"TICKETS: 300 a minute are let in.", "  noon is under way, and ends now. 300 a minute are let in.", tt.undo} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: it lacks %q:\n%s", name, want, got)
+			}
+		}
+		if undoes := strings.Contains(got, "To undo"); undoes != strings.HasPrefix(tt.undo, "To undo") {
+			t.Errorf("%s: it says how to undo: %t\n%s", name, undoes, got)
+		}
+	}
+}
+
+// TestTheTableSaysWhatIsInTheWay: an opening at which nobody would be let in, or all.
+func TestTheTableSaysWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	z, _ := gathering(t)
+	for _, tt := range []struct {
+		mode  zone.Mode
+		limit int64
+		want  string
+	}{
+		{zone.ModeQueue, 600, ""},
+		{zone.ModeQueue, 0, "BUT noon: The limit is 0: nobody is let in at the opening."},
+		{zone.ModeOpen, 600, "BUT noon: The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."},
+	} {
+		z.Mode, z.PerMinute = tt.mode, tt.limit
+		if got := answered(t, []string{"events", "list", "TICKETS"}, z, z); !strings.Contains(got, tt.want) || strings.Contains(got, "BUT") != (tt.want != "") {
+			t.Errorf("%s, %d: %s", tt.mode, tt.limit, got)
+		}
+	}
+}
+
+// answered is what a command says where a server has a zone, and answers a change with another.
+func answered(t *testing.T, args []string, was, now zone.Settings) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		z := was
+		if r.Method != http.MethodGet {
+			z = now
+		}
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(z)
+	}))
+	defer server.Close()
+	out, errOut := newText(), newText()
+	if status := execute(t.Context(), append(args, "--admin-url", server.URL), &Terminal{Getenv: withToken, Stdout: out, Stderr: errOut}); status != ExitOK {
+		t.Errorf("%v: status %d: %s", args, status, errOut.string())
+	}
+	return out.string()
 }

@@ -48,10 +48,18 @@ func counted(n int, one, many string) string {
 
 // stateOf says in a word or two what a zone does with those who come.
 func stateOf(z zone.Settings) string {
-	if len(z.SoldOut) > 0 {
+	gathers, opens := z.Unopened(false)
+	switch {
+	case len(z.SoldOut) > 0:
 		return "sold out"
+	case gathers == "":
+		return state(z.Mode, z.PerMinute)
+	case opens == 0:
+		return "opening held"
+	case z.Mode == zone.ModeQueue && z.PerMinute > 0:
+		return "gathering"
 	}
-	return state(z.Mode, z.PerMinute)
+	return "gathering, " + state(z.Mode, z.PerMinute)
 }
 
 // state is stateOf by what is in force.
@@ -69,8 +77,11 @@ func state(mode zone.Mode, perMinute int64) string {
 	return string(mode)
 }
 
-// perMinuteKey is the limit.
-const perMinuteKey = "perMinute"
+// perMinuteKey is the limit, eventsKey the list of events.
+const (
+	perMinuteKey = "perMinute"
+	eventsKey    = "events"
+)
 
 // cell writes a setting for a table: in short, and a dash for a 0 that means none.
 func cell(x *zone.Setting, z zone.Settings) string {

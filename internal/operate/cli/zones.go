@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -127,6 +128,19 @@ func (c *connection) createZone() *cobra.Command {
 		})
 }
 
+// anew is what a zone can be made with again: its settings between events, and the events that are still to open.
+func anew(z zone.Settings, now time.Time) zone.Settings {
+	listed := z.Events
+	z.Events = nil
+	z = z.Listed(now)
+	for _, e := range listed {
+		if _, comes := e.Next(now); comes {
+			z.Events = append(z.Events, e)
+		}
+	}
+	return z
+}
+
 // deleteZone is queue-server zones delete: when the operator has typed its name.
 func (c *connection) deleteZone() *cobra.Command {
 	var yes bool
@@ -154,7 +168,7 @@ func (c *connection) deleteZone() *cobra.Command {
 			return s.printReply(text, err)
 		}
 		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
-			assign(differences(zone.Defaults(id), was.Value), func(d difference) string { return d.now }))
+			assign(differences(zone.Defaults(id), anew(was.Value, time.Now())), func(d difference) string { return d.now }))
 		return nil
 	})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

@@ -130,6 +130,15 @@ func TestEffects(t *testing.T) {
 		if got := told(effects(taken, before, line, true, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
 			t.Errorf("taken off the list while people gather, in a zone that was paused before:\n%s", got)
 		}
+		past := gathers
+		past.Events = []event.Event{{Name: "summer", OpensAt: at.Add(-time.Hour).Format(time.RFC3339)}}
+		if got := told(effects(past, gathers, line, true, at)); got != "" {
+			t.Errorf("an event that is over is taken off the list:\n%s", got)
+		}
+		taken.EventState.Now.Phase, before.EventState.Now = event.PhaseOpen, taken.EventState.Now
+		if got := told(effects(taken, before, line, true, at)); got != "! noon is under way, and ends now: the settings of before hold again.\n" {
+			t.Errorf("taken off the list after the opening:\n%s", got)
+		}
 		got := told(effects(gathers, more, line, true, at))
 		if want := "At 1,000 a minute the last of 12,340 enters at about 12:41 UTC.\nAt 600 a minute, as now, it would be at about 12:49 UTC.\n"; strings.Contains(got, want) != (opens != event.Never) ||
 			opens == event.Never && strings.Contains(got, "enters at about") {

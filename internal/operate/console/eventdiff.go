@@ -101,19 +101,19 @@ func planSays(s zone.Settings, e event.Event, now time.Time) (all []say) {
 // events adds what a change of the list does.
 func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 	before, after := eventsByName(was.Events), eventsByName(now.Events)
-	current := was.EventState.Now
 	for _, e := range was.Events {
 		if _, stays := after[e.Name]; stays {
 			continue
 		}
-		s.warn("%s does not take place.", e.Name)
-		switch {
-		case current == nil || current.Event.Name != e.Name || current.Phase == event.PhaseAnnounced:
-		case current.Phase == event.PhaseGathering:
-			over, _, _ := now.Due(at, nil) // it is off the list
-			s.freed("People gather for it. ", over, waiting, "")
+		switch p := was.EventState.Of(e, at); {
+		case p == nil: // it is over
+		case p.Phase == event.PhaseAnnounced:
+			s.warn("%s does not take place.", e.Name)
+		case p.Phase == event.PhaseGathering:
+			s.warn("%s does not take place.", e.Name)
+			s.freed("People gather for it. ", now.Listed(at), waiting, "")
 		default:
-			s.add("It is under way, and ends now: the settings of before hold again.")
+			s.warn("%s is under way, and ends now: the settings of before hold again.", e.Name)
 		}
 	}
 	for _, e := range now.Events {
@@ -122,7 +122,7 @@ func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 		}
 		plan := planSays(now.Listed(at), e, at)
 		if len(plan) == 0 {
-			s.warn("%s lies in the past: nothing comes of it.", e.Name)
+			s.warn("%s: %s.", e.Name, zone.NothingComes)
 		}
 		*s = append(*s, plan...)
 		if e.Recurs != "" {

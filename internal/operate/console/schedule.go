@@ -94,6 +94,10 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 	if p == nil {
 		p = e.Listed()
 		o.Steps = stepsOf(s, p, now, false)
+		for i := range o.Steps { // they may have been moved or skipped: the list does not say which were made
+			one := &o.Steps[i]
+			one.State, one.UntilMillis, one.In = state{Key: "later", Sign: "–", Word: "No more"}, 0, ""
+		}
 		return o
 	}
 	current := p == s.EventState.Now
@@ -108,40 +112,17 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 			o.Mind = append(o.Mind, say{Warn: true, Text: capital(one.Noun) + " is held: it waits until somebody moves it."})
 		}
 	}
-	o.Mind = append(o.Mind, obstacles(s, p)...)
+	for _, text := range s.Obstacles(p) {
+		o.Mind = append(o.Mind, say{Warn: true, Text: text})
+	}
 	return o
-}
-
-// obstacles are why an event would not do what its list says.
-func obstacles(s zone.Settings, p *event.Progress) (all says) {
-	if p.Phase != event.PhaseAnnounced && p.Phase != event.PhaseGathering {
-		return nil
-	}
-	then := s
-	if p.Phase == event.PhaseAnnounced {
-		for name, value := range p.Event.Settings {
-			if x := zone.Table.Find(name); x != nil && x.Of == "" {
-				_ = x.Parse(&then, value) // what may not be was refused when it was listed
-			}
-		}
-	}
-	switch {
-	case len(then.SoldOut) > 0:
-		all.warn("It is sold out: nobody is let in at the opening.")
-	case then.PerMinute == 0:
-		all.warn("The limit is 0: nobody is let in at the opening.")
-	}
-	if then.Mode == zone.ModeClosed && len(then.SoldOut) == 0 {
-		all.warn("The zone is closed to newcomers: nobody can gather.")
-	}
-	return all
 }
 
 // eventState is what an event is doing. p is nil for one of which nothing is to come.
 func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	switch {
 	case p == nil:
-		return state{"later", "–", "Over", "It has taken place, or its time is past. Nothing comes of it any more."}
+		return state{"later", "–", "Over", "It is over, or was skipped. Nothing comes of it any more."}
 	case s.EventState.Now == nil:
 		return state{"later", "○", "Listed", "The servers take it up within a second."}
 	case p != s.EventState.Now:
@@ -167,13 +148,25 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 		default:
 			return state{"ok", "◕", "Places fixed", "Everybody has a place, and who comes now stands behind. Nobody is let in yet."}
 		}
-	case event.PhaseOpen:
-		return state{"ok", "●", "Open", "People are let in."}
-	case event.PhaseClosed:
-		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	case event.PhaseOpen, event.PhaseClosed:
+		return openedState(p.Phase, s.InForce())
 	default:
 		return state{"ok", "○", "Announced", "Nobody gathers yet."}
 	}
+}
+
+// openedState is what an event that has opened is doing, by the settings in force, which somebody may have changed since.
+func openedState(phase event.Phase, force zone.Settings) state {
+	nobody := force.PerMinute == 0 && force.Mode != zone.ModeOpen
+	switch closed := phase == event.PhaseClosed && force.Mode == zone.ModeClosed; {
+	case closed && nobody:
+		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away, and nobody is let in: the limit is 0, or it is sold out."}
+	case closed:
+		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	case nobody:
+		return state{"warn", "▮▮", "Open", "It has opened, but nobody is let in: the limit is 0, or it is sold out."}
+	}
+	return state{"ok", "●", "Open", "People are let in."}
 }
 
 // stepsOf are the steps of an occurrence. Those of the current one may be changed.

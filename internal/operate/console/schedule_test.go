@@ -102,8 +102,25 @@ func TestEventPage(t *testing.T) {
 	shows(t, p.get("zones/Z/schedule/noon"), "◕ Places fixed", "It opens in 20 s", "The draw closes ✓ Done")
 	r.goTo(time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h 00 min")
+	set := func(change func(z *zone.Settings)) {
+		was := r.zone("Z")
+		now := was
+		change(&now)
+		if _, err := r.store.PutZone(t.Context(), now, &was, "Bob"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit := r.zone("Z").PerMinute
+	set(func(z *zone.Settings) { z.PerMinute = 0 })
+	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Open It has opened, but nobody is let in: the limit is 0, or it is sold out.")
+	set(func(z *zone.Settings) { z.PerMinute = limit })
 	r.goTo(2 * time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers", "It ends in 1 h 00 min")
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are turned away. Those who wait go on being let in.", "It ends in 1 h 00 min")
+	set(func(z *zone.Settings) { z.PerMinute = 0 })
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are turned away, and nobody is let in")
+	set(func(z *zone.Settings) { z.PerMinute, z.Mode = limit, zone.ModeQueue })
+	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.")
+	set(func(z *zone.Settings) { z.Mode = zone.ModeClosed })
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, skip")
@@ -220,7 +237,9 @@ func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
 	shows(t, p.get(steps+"ends?do=hold"), "The settings of the event hold until then.")
 	shows(t, p.step(t, "closes", "do=hold"), "It opens in 11 min 00 s", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
 	shows(t, p.step(t, "ends", "do=skip"), "It ends – Skipped", "not this time")
-	shows(t, p.step(t, "opens", "do=skip"), "– Over", "Anna 2026-11-21 13:09:00 UTC")
+	over := p.step(t, "opens", "do=skip")
+	shows(t, over, "– Over It is over, or was skipped. Nothing comes of it any more.", "It opens – No more", "It ends – No more", "Anna 2026-11-21 13:09:00 UTC")
+	lacks(t, over, " in 1 h", "It opens ○ Later", "✓ Done Sat")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after skipping: %v", s)
 	}
