@@ -134,3 +134,31 @@ func (s Settings) with(p *event.Progress) string {
 	}
 	return ", with " + strings.Join(set, " ")
 }
+
+// OpeningHeld is the state of a zone in which people gather for an event whose opening is held.
+const OpeningHeld = "opening held"
+
+// State says in a word or two what the zone does with those who come: its mode, paused at a limit of 0, sold out, or that
+// people gather.
+func (s Settings) State() string {
+	name, opens := s.Unopened(false)
+	var words []string
+	switch {
+	case len(s.SoldOut) > 0:
+		return "sold out"
+	case name != "" && opens == 0:
+		return OpeningHeld
+	case name != "":
+		words = append(words, "gathering")
+	}
+	if s.Mode != ModeQueue {
+		words = append(words, string(s.Mode))
+	}
+	if s.PerMinute == 0 && s.Mode != ModeOpen {
+		words = append(words, "paused")
+	}
+	if len(words) == 0 {
+		return string(s.Mode)
+	}
+	return strings.Join(words, ", ")
+}

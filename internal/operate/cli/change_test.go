@@ -34,11 +34,11 @@ func TestEffectWhilePeopleGather(t *testing.T) {
 		if got := pauseEffect(z); tt.limit == 0 && got != cmp.Or(tt.pause, tt.effect) {
 			t.Errorf("%s, a pause: %q, want %q", tt.mode, got, tt.pause)
 		}
-		if got := stateOf(z); got != tt.state {
+		if got := z.State(); got != tt.state {
 			t.Errorf("%s, %d: its state is %q, want %q", tt.mode, tt.limit, got, tt.state)
 		}
-		if z.EventState.Now.OpensAtMillis = event.Never; stateOf(z) != "opening held" {
-			t.Errorf("%s, held: %q", tt.mode, stateOf(z))
+		if z.EventState.Now.OpensAtMillis = event.Never; z.State() != "opening held" {
+			t.Errorf("%s, held: %q", tt.mode, z.State())
 		}
 	}
 	z.EventState.Now.Phase = event.PhaseOpen

@@ -114,7 +114,7 @@ func (c *connection) complete(ctx context.Context, names, args []string, word st
 		reply, _ := s.Zones(ctx) // whoever presses a key has no use for an error
 		for _, z := range reply.Value.Zones {
 			if zone.ValidID(z.ZoneID) && !slices.Contains(args, z.ZoneID) {
-				found = append(found, cobra.CompletionWithDesc(z.ZoneID, stateOf(z)+", "+grouped(z.PerMinute)+" a minute"))
+				found = append(found, cobra.CompletionWithDesc(z.ZoneID, z.State()+", "+grouped(z.PerMinute)+" a minute"))
 			}
 		}
 	case policyArg:

@@ -37,7 +37,7 @@ func statsText(s *adminclient.Stats) string {
 	t := &table{columns: []column{{}, {right: true}, {}}}
 	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
 	figure := func(name, value, more string) { t.add("  "+name, value, more) }
-	t.add(s.ZoneID+": "+state(s.Mode, s.PerMinute), "", "")
+	t.add(s.ZoneID+": "+stateOf(s), "", "")
 	section("In the line")
 	figure("waiting", grouped(s.Waiting), "")
 	figure("released", grouped(s.Released), "may be let in when they poll")
@@ -46,9 +46,12 @@ func statsText(s *adminclient.Stats) string {
 	if r := s.EstimatedWaitRange; r != nil {
 		expected += fmt.Sprintf("; %s to %s four times of five", millis(r.Low), millis(r.High))
 	}
-	if onHold(s) {
+	switch {
+	case s.State == zone.OpeningHeld:
+		figure("one who joins now", "on hold", "nobody is let in before the opening, which has no time yet")
+	case onHold(s):
 		figure("one who joins now", "on hold", "nobody is let in at a limit of 0")
-	} else {
+	default:
 		figure("one who joins now", millis(s.EstimatedWait), expected)
 	}
 	section("Let in")

@@ -58,3 +58,16 @@ func TestStatsOfPausedZone(t *testing.T) {
 		}
 	}
 }
+
+// TestStatsWhilePeopleGather: that they do is said, and no wait while the opening has no time.
+func TestStatsWhilePeopleGather(t *testing.T) {
+	t.Parallel()
+	s := adminclient.Stats{ZoneID: "SALE", Mode: zone.ModeQueue, PerMinute: 600, EstimatedWait: 41_000}
+	for state, want := range map[string][2]string{"": {"queue", "41 s"}, "gathering": {"gathering", "41 s"}, "sold out": {"sold out", "41 s"}, zone.OpeningHeld: {zone.OpeningHeld, "on hold"}} {
+		s.State = state
+		row := watchTable([]zoneView{{zoneID: "SALE", stats: adminclient.Reply[adminclient.Stats]{Value: s}}}).rows[0]
+		if text := statsText(&s); row[1] != want[0] || row[7] != want[1] || !strings.HasPrefix(text, "SALE: "+want[0]+"\n") || !strings.Contains(text, want[1]) {
+			t.Errorf("%s: %q\n%s", state, row, text)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -198,7 +199,10 @@ func watchTable(zones []zoneView) *table {
 		if onHold(&s) {
 			limit, use, estimate = 0, "-", "on hold"
 		}
-		t.add(z.zoneID, state(s.Mode, s.PerMinute), grouped(s.Waiting), grouped(s.Overdue),
+		if s.State == zone.OpeningHeld {
+			estimate = "on hold"
+		}
+		t.add(z.zoneID, stateOf(&s), grouped(s.Waiting), grouped(s.Overdue),
 			grouped(s.AdmittedInWindow)+"/"+grouped(limit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
 			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -46,35 +47,9 @@ func counted(n int, one, many string) string {
 	return grouped(int64(n)) + " " + many
 }
 
-// stateOf says in a word or two what a zone does with those who come.
-func stateOf(z zone.Settings) string {
-	gathers, opens := z.Unopened(false)
-	switch {
-	case len(z.SoldOut) > 0:
-		return "sold out"
-	case gathers == "":
-		return state(z.Mode, z.PerMinute)
-	case opens == 0:
-		return "opening held"
-	case z.Mode == zone.ModeQueue && z.PerMinute > 0:
-		return "gathering"
-	}
-	return "gathering, " + state(z.Mode, z.PerMinute)
-}
-
-// state is stateOf by what is in force.
-func state(mode zone.Mode, perMinute int64) string {
-	switch {
-	case mode == zone.ModeOpen:
-		return "open"
-	case mode == zone.ModeClosed && perMinute == 0:
-		return "closed, paused"
-	case mode == zone.ModeClosed:
-		return "closed"
-	case perMinute == 0:
-		return "paused"
-	}
-	return string(mode)
+// stateOf says in a word or two what a zone does with those who come. A server of an older version does not say it.
+func stateOf(s *adminclient.Stats) string {
+	return cmp.Or(s.State, zone.Settings{Mode: s.Mode, PerMinute: s.PerMinute}.State())
 }
 
 // perMinuteKey is the limit, eventsKey the list of events.

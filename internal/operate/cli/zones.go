@@ -39,7 +39,7 @@ func zoneTable(zones []zone.Settings) *table {
 		}
 	}
 	for _, z := range zones {
-		row := []string{z.ZoneID, stateOf(z)}
+		row := []string{z.ZoneID, z.State()}
 		for i := range zone.Table {
 			if x := &zone.Table[i]; x.Column != "" {
 				row = append(row, cell(x, z))

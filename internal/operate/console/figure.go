@@ -35,7 +35,9 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
 	case gathers != "" && opens == 0:
 		return state{"bad", "▮▮", "Opening held", "The opening of " + gathers + " is held: nobody is let in until somebody moves it."}
-	case gathers != "" && s.PerMinute > 0:
+	case gathers != "" && s.PerMinute > 0 && s.Mode == zone.ModeClosed:
+		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Nobody is let in before " + gathers + " opens."}
+	case gathers != "" && (s.PerMinute > 0 || s.Mode == zone.ModeOpen):
 		return state{"ok", "◔", "Gathering", "People gather for " + gathers + ". Nobody is let in before it opens."}
 	case s.Mode == zone.ModeOpen:
 		return state{"warn", "▲", "Open", "Everybody who comes is let in at once. The limit does not hold."}
@@ -104,13 +106,27 @@ var figureKeys = []string{
 	"second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted",
 }
 
+// What is said instead of a wait while nobody is let in, and beside it while an opening is held.
+const (
+	onHold   = "on hold"
+	heldNote = "the opening has no time yet"
+)
+
 // counted writes what the store counts.
 func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	inWindow, inMinute, hold := limits(s)
+	gathers, opens := s.Unopened(false)
+	held := gathers != "" && opens == 0
 	t["waiting"], t["released"], t["overdue"] = count(now.Waiting), count(now.Released), count(now.Overdue)
 	t["window"], t["minute"] = count(now.InWindow), count(now.InMinute)
 	if !hold {
 		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is let in at once"
+		switch {
+		case held:
+			t["estimate"], t["estimate.note"] = onHold, heldNote
+		case gathers != "":
+			t["estimate"], t["estimate.note"] = span(now.EstimateMillis), "then everybody is let in at once"
+		}
 		t["window.note"] += ", no limit while open"
 		t["minute.note"] += ", no limit while open"
 		return
@@ -124,8 +140,11 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	if now.EstimateHighMillis > 0 {
 		t["estimate.note"] = span(now.EstimateLowMillis) + " to " + span(now.EstimateHighMillis) + ", for one who joins now"
 	}
-	if s.PerMinute == 0 {
-		t["use"], t["estimate"], t["estimate.note"] = unknown, "on hold", "nobody is let in at a limit of 0"
+	switch {
+	case s.PerMinute == 0:
+		t["use"], t["estimate"], t["estimate.note"] = unknown, onHold, "nobody is let in at a limit of 0"
+	case held:
+		t["estimate"], t["estimate.note"] = onHold, heldNote
 	}
 }
 

@@ -325,7 +325,7 @@ func TestStats(t *testing.T) {
 	stats, err := r.store.Stats(t.Context(), "Z")
 	must(t, err)
 	w := r.send("GET", "/admin/zones/Z/stats", "")
-	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
+	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","state":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
 		`"totals":{"joined":10,"admitted":3,"left":0,"swept":0,"restored":0,"polls":0},"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
@@ -334,6 +334,12 @@ func TestStats(t *testing.T) {
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
+	}
+	settings.SoldOut = zone.Texts{zone.DefaultText: "All gone."}
+	_, err = r.store.Store.PutZone(t.Context(), settings, nil, "")
+	must(t, err)
+	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"mode":"closed","state":"sold out",`) {
+		t.Errorf("sold out: %s", w.Body)
 	}
 	r.store.low, r.store.high = 17_000, 24_000
 	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"estimatedWaitRange":{"low":17000,"high":24000},`) {

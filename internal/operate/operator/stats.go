@@ -15,6 +15,8 @@ import (
 type Stats struct {
 	ZoneID string    `json:"zoneId"`
 	Mode   zone.Mode `json:"mode"`
+	// State says in a word or two what the zone does with those who come: see zone.Settings.State.
+	State string `json:"state"`
 	// Waiting is how many are in the line; Released of them may be admitted
 	// when they poll. Of those, Live are expected, and Overdue did not come
 	// when told to.
@@ -112,10 +114,11 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if err != nil {
 		return Stats{}, fmt.Errorf("operator: stats: %w", err)
 	}
+	state := settings.State()
 	settings = settings.InForce()
 	now := stats.State
 	out := Stats{
-		ZoneID: zoneID, Mode: settings.Mode,
+		ZoneID: zoneID, Mode: settings.Mode, State: state,
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live, Live: now.Live,
 		AdmittedInWindow: now.InWindow, WindowLimit: now.WindowLimit,
 		AdmittedInMinute: now.InMinute, PerMinute: settings.PerMinute,
