@@ -81,6 +81,7 @@ func (s Settings) Obstacles(p *event.Progress) (all []string) {
 
 // PlanOf is what one occurrence does when. Steps that there are not are left out.
 func (s Settings) PlanOf(p *event.Progress) (all []Planned) {
+	waits := false
 	for _, step := range event.Steps {
 		at, made := p.Step(step)
 		if at == 0 {
@@ -90,6 +91,10 @@ func (s Settings) PlanOf(p *event.Progress) (all []Planned) {
 		if at != event.Never {
 			one.At = time.UnixMilli(at)
 		}
+		if waits {
+			one.What += "; not before the step that is held"
+		}
+		waits = waits || step == p.Held
 		all = append(all, one)
 	}
 	return all

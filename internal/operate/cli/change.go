@@ -167,6 +167,8 @@ func (c *connection) pause() *cobra.Command {
 		switch {
 		case err != nil || s.json:
 			return s.printReply(made.now.JSON, err)
+		case made.was.PerMinute == 0 && made.was.Mode == zone.ModeOpen:
+			s.say("%s is paused already. %s", id, pauseEffect(made.was))
 		case made.was.PerMinute == 0:
 			s.say("%s is paused already. To let people in: queue-server zones resume %s", id, id)
 		default:

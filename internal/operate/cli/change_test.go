@@ -71,3 +71,14 @@ func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestAPauseThatHoldsNobody says so, also if the limit was 0 before.
+func TestAPauseThatHoldsNobody(t *testing.T) {
+	t.Parallel()
+	z := zone.Defaults("Z")
+	z.Mode, z.PerMinute = zone.ModeOpen, 0
+	const want = "Z is paused already. BUT ITS MODE IS open, and everybody is let in: see queue-server zones set Z mode=queue\n"
+	if got := answered(t, []string{"zones", "pause", "Z"}, z, z); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -51,6 +51,19 @@ func TestTheTableHasWhatComes(t *testing.T) {
 	if got := rows(eventTable(z, now)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	held := z
+	var fault string
+	if held.EventState, fault = z.EventState.Hold(event.StepOpens, now); fault != "" {
+		t.Fatal(fault)
+	}
+	held.EventState.Now.ClosesAtMillis = now.Add(time.Hour).UnixMilli()
+	want = []string{
+		want[0], "noon opens held they are let in, in the order in which they came",
+		"noon closes 2026-12-01T12:55:00Z no newcomers any more; those who wait go on; not before the step that is held", friday,
+	}
+	if got := rows(eventTable(held, now)); !slices.Equal(got, want) {
+		t.Errorf("held: %q, want %q", got, want)
+	}
 	skipped, fault := z.Skip(event.StepOpens, now)
 	if fault != "" {
 		t.Fatal(fault)
