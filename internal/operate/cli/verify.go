@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
@@ -91,9 +92,13 @@ checked yet.`,
 func (t *Terminal) verify(p schedule.Published, earlier *schedule.Draw, ticket string) error {
 	name := harmless(p.Event+" in "+p.ZoneID, "")
 	switch {
+	case p.Seed == "" && p.OpensAtMillis == event.Never:
+		return fmt.Errorf("%s cannot be checked yet: the seed is published when it opens, which has no time: the opening is held", name)
 	case p.Seed == "":
 		return fmt.Errorf("%s cannot be checked yet: the seed is published when it opens, at %s",
 			name, time.UnixMilli(p.OpensAtMillis).UTC().Format(time.RFC3339))
+	case p.Tickets == 0 && len(p.List) == 0 && p.ListHash != "":
+		return fmt.Errorf("%s cannot be checked: nobody was in the line when the draw closed", name)
 	case p.Tickets == 0 && len(p.List) == 0:
 		return fmt.Errorf("%s cannot be checked: no list of it is published, or nobody is on it", name)
 	}

@@ -87,6 +87,16 @@ func TestVerify(t *testing.T) {
 	if err := json.Unmarshal([]byte(answers["/noon/draw"]), &d); err != nil {
 		t.Fatal(err)
 	}
+	held, empty := d, d
+	held.Seed, held.OpensAtMillis = "", event.Never
+	empty.Tickets, empty.Parts, empty.ListHash = 0, 0, strings.Repeat("e3", 32)
+	published := func(name string, d schedule.Draw) string {
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return write(name, string(text))
+	}
 	forged := write("forged.json", strings.Replace(whole, d.Seed, strings.Repeat("ab", 32), 1))
 	mine, ok := schedule.OwnTicket("Z", "noon", tokens[3])
 	if !ok {
@@ -108,6 +118,8 @@ func TestVerify(t *testing.T) {
 		{[]string{saved, "--earlier", write("other.json", strings.Replace(answers["/soon/draw"], d.Commitment, strings.Repeat("ab", 32), 1))}, ExitDiffers, "this is another draw"},
 		{[]string{room.URL + "/soon/draw"}, ExitNotFound, "draw/tickets/1 answers 404 Not Found. The zone has had no draw"},
 		{[]string{early}, ExitFailed, "cannot be checked yet: the seed is published when it opens, at 1970-"},
+		{[]string{published("held.json", held)}, ExitFailed, "which has no time: the opening is held"},
+		{[]string{published("empty.json", empty)}, ExitFailed, "nobody was in the line when the draw closed"},
 		{[]string{write("none.json", answers["/noon/draw"])}, ExitDiffers, "the list has 0 parts"},
 		{[]string{room.URL + "/dusk/draw"}, ExitNotFound, "answers 404 Not Found. The zone has had no draw"},
 		{[]string{write("word.json", "noon")}, ExitUsage, "is no draw"},

@@ -430,6 +430,9 @@ func TestDrawIsShown(t *testing.T) {
 	r.draws.draw = &schedule.Draw{ZoneID: "Z", Draw: event.Draw{Event: "noon", Commitment: "c0ffee"}}
 	shows(t, p.get("zones/Z/schedule/noon"), "Commitment, published before people gather c0ffee Seed published at the opening", "the list is there some seconds after")
 
+	r.draws.draw.ListHash = "e3b0"
+	shows(t, p.get("zones/Z/schedule/noon"), "Numbers drawn none: nobody was in the line when the draw closed")
+
 	r.drawn(40_000, "salt", whole)
 	page := p.get("zones/Z/schedule/noon")
 	shows(t, page, r.draws.draw.Seed, "40,000: the draw , the list, part 1 of 20", "Uniform: each twentieth of the range has", "a fair draw gives 1,823 to 2,177", "The order is as the seed says: all 40,000 tickets.")
