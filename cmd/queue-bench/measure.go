@@ -33,7 +33,7 @@ func newMeasureCommand() *cobra.Command {
 		Use: "queue-bench", Short: "Measures the waiting room beside baselines, prints the figures and writes the pages", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
-	c.Flags().BoolVar(&o.quick, "quick", false, "small crowds and short slices: under two minutes, to see that it works")
+	c.Flags().BoolVar(&o.quick, "quick", false, "small crowds and short slices: some five minutes, to see that it works")
 	c.Flags().StringVar(&o.docs, "docs", "", "the `folder` of performance.json and its pages; nowhere when absent")
 	c.Flags().StringVar(&o.server, "server", "", "the queue-server to measure; built from this checkout when absent")
 	c.Flags().StringVar(&o.redis, "redis", "redis-server", "the redis-server to measure with")
@@ -84,7 +84,7 @@ var (
 	}
 	quickPlan = plan{
 		sizes: []int{1_000, 10_000, 50_000}, Conns: 256,
-		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 3, joinRounds: 2, idle: 10_000,
+		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 1, joinRounds: 1, idle: 10_000,
 		limitClients: 5_000, OverloadConns: 2_000,
 		Million: 200_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 15 * time.Second, Rush: 40_000, RushWithin: 2 * time.Second,
 	}

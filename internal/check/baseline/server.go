@@ -119,6 +119,21 @@ func (s *Server) UsedMemory(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
+// Remove removes the keys that match a pattern of SCAN, and returns when their memory is free.
+func (s *Server) Remove(ctx context.Context, pattern string) error {
+	const batch = 1_000
+	var keys []string
+	found := s.client.Scan(ctx, 0, pattern, batch).Iterator()
+	for found.Next(ctx) {
+		keys = append(keys, found.Val())
+	}
+	err := found.Err()
+	for some := range slices.Chunk(keys, batch) {
+		err = errors.Join(err, s.client.Del(ctx, some...).Err())
+	}
+	return err
+}
+
 // SetAppendOnly has the server write a log of all changes to disk, synced every
 // second, or stops it. It returns when the log holds all data.
 func (s *Server) SetAppendOnly(ctx context.Context, on bool) error {
