@@ -1,6 +1,8 @@
 package lua
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +30,7 @@ func TestModel(t *testing.T) {
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	s := openStore(t, now)
+	t.Cleanup(func() { s.checkSeen(t) })
 	return conformance.Harness{
 		Store: s,
 		Lose: func(t conformance.TB) store.Store {
@@ -37,6 +40,32 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 		},
 		Mark:      s.mark,
 		Footprint: s.footprint,
+	}
+}
+
+// checkSeen fails unless exactly the visitors in a line have a field among its seen buckets, each in the bucket of its score.
+func (s *Store) checkSeen(t conformance.TB) {
+	t.Helper()
+	ctx := context.Background() // the test's own has ended
+	for _, key := range s.allKeys(t, "") {
+		tag, isLine := strings.CutSuffix(key, "}:line")
+		if !isLine {
+			continue
+		}
+		fields := 0
+		for _, w := range s.client.ZRangeWithScores(ctx, key, 0, -1).Val() {
+			bucket := fmt.Sprintf("%s}:seen:%d", tag, seenBucket(int64(w.Score)))
+			if seen := s.client.HGet(ctx, bucket, fmt.Sprint(w.Member)).Val(); len(seen) < 8 {
+				t.Errorf("%q waits at %.0f, and has no last poll in %s", w.Member, w.Score, bucket)
+			}
+			fields--
+		}
+		for _, bucket := range s.allKeys(t, strings.TrimPrefix(tag, s.prefix)+"}:seen:") {
+			fields += int(s.client.HLen(ctx, bucket).Val())
+		}
+		if fields != 0 {
+			t.Errorf("%s} has %d last polls more than visitors", tag, fields)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@
 //	{zone}:log      zset    id -> admission, ms; for the life of a pass
 //	{zone}:departed zset    after a loss: id -> newest arrival not to be put back
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), and the arrival (8) of who
-//	                        was drawn, N = 0..16383
+//	                        was drawn; N = 0..16383 by the score in the line
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
 //	{zone}:draw:E:N string  part N of what is published of the draw of event E; for a week
@@ -38,8 +38,10 @@
 // 400 days.
 //
 // The seen buckets stay small enough for Redis to keep each as a listpack: 18
-// bytes a visitor, and its key, where one large hash takes 64. Their names are made in the
-// scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md.
+// bytes a visitor, and its key, where one large hash takes 64. Newcomers of one call share a few,
+// each of which is one command. Exactly those in the line have a field, in the bucket of their
+// score. Names are made in the scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md
+// and 0039-seen-buckets-by-score.md.
 //
 // What is kept names its format, a number that rises when an older version must not
 // touch it; see format.go. Of a newer format nothing is read or written.

@@ -105,8 +105,55 @@ func TestFormerData(t *testing.T) {
 	if _, err := s.PutZone(ctx, now, &was, "Eve"); err != nil {
 		t.Errorf("change: %v", err)
 	}
-	if format := s.client.HGet(ctx, s.keys("LINE")[0], formatField).Val(); format != "1" {
-		t.Errorf("the zone has format %q now, want 1: it has no event", format)
+	if format := s.client.HGet(ctx, s.keys("LINE")[0], formatField).Val(); format != strconv.Itoa(zoneFormat) {
+		t.Errorf("the zone has format %q now, want %d", format, zoneFormat)
+	}
+}
+
+// TestFormerPolls: the version before format 3 kept last polls in other buckets. Whoever polls again stays, and whoever
+// does not is swept by the last poll that is known. Nothing of the old buckets is left.
+func TestFormerPolls(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMicro(1_795_324_846_071_812)
+	s := openStore(t, func() time.Time { return at })
+	s.load(t, former)
+	ctx := t.Context()
+	waiting, err := s.client.ZRangeWithScores(ctx, s.keys("LINE")[lineKey], 0, -1).Result()
+	if err != nil || len(waiting) != 3 {
+		t.Fatal(waiting, err)
+	}
+	is, err := s.Zone(ctx, "LINE")
+	paused := is
+	paused.PerMinute = 0
+	if _, err2 := s.PutZone(ctx, paused, &is, "Eve"); err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for second, left := range []int64{3, 3, 3, 3, 2} {
+		at = at.Add(20 * time.Second)
+		for i, w := range waiting[:2] {
+			p := line.Place{ArrivedAtMicros: int64(w.Score)}
+			copy(p.ID[:], fmt.Sprint(w.Member))
+			if a, err := s.Poll(ctx, "LINE", p); err != nil || a.Status != line.Waiting || a.Restored {
+				t.Errorf("after %d s, visitor %d: %+v, %v", 20*second+20, i, a, err)
+			}
+		}
+		for cursor, first := uint64(0), true; first || cursor > 0; first = false {
+			swept, err := s.Sweep(ctx, "LINE", "one", cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cursor = swept.Next
+		}
+		if n := s.client.ZCard(ctx, s.keys("LINE")[lineKey]).Val(); n != left {
+			t.Errorf("after %d s %d wait, want %d", 20*second+20, n, left)
+		}
+	}
+	fields := 0
+	for _, key := range s.allKeys(t, "{LINE}:seen") {
+		fields += int(s.client.HLen(ctx, key).Val())
+	}
+	if fields != 2 {
+		t.Errorf("%d polls are kept, want those of the two who wait", fields)
 	}
 }
 

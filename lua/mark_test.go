@@ -2,6 +2,7 @@ package lua
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -125,7 +126,7 @@ func (f *farCrowd) failOver(lost int) {
 		for _, who := range gone {
 			id := f.places[who].ID
 			p.ZRem(ctx, keys[1], string(id[:]))
-			p.HDel(ctx, keys[seenKey]+seenBucket(id), string(id[:]))
+			p.HDel(ctx, fmt.Sprint(keys[seenKey], seenBucket(f.places[who].StandsAtMicros())), string(id[:]))
 		}
 		p.ZRemRangeByScore(ctx, keys[marksKey], strconv.FormatInt(from, 10), "+inf")
 		p.HSet(ctx, keys[0], "last_micros", from-1, "run_id", "another", "unmarked", (len(all)-lost)%markEvery)

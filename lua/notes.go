@@ -154,7 +154,9 @@ func (s *Store) flush(b *zoneBatch) {
 	marks, old := b.ranks.due(now, now.Sub(b.notes.marked))
 	b.notes.marked = now
 	// Notes of one seen bucket lie together then, and notes of one visitor lie in the order of time.
-	slices.SortFunc(all, func(a, b note) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.told, b.told)) })
+	slices.SortFunc(all, func(a, b note) int {
+		return cmp.Or(cmp.Compare(seenBucket(a.standsMicros), seenBucket(b.standsMicros)), cmp.Compare(a.told, b.told))
+	})
 	for len(all) > 0 {
 		n := min(noteBatch, len(all))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
@@ -184,7 +186,7 @@ func (s *Store) touch(ctx context.Context, b *zoneBatch, some []note, epoch uint
 		least = min(least, n.standsMicros)
 	}
 	for i, rest := 0, string(text); i < len(some); i, rest = i+1, rest[16:] {
-		if bucket := bucketOf(some[i].id); i == 0 || bucket != bucketOf(some[i-1].id) {
+		if bucket := seenBucket(some[i].standsMicros); i == 0 || bucket != seenBucket(some[i-1].standsMicros) {
 			args = append(args, strconv.Itoa(bucket))
 		}
 		args = append(args, rest[:8], rest[8:16])

@@ -3,6 +3,7 @@ package lua
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func TestNotesComeLater(t *testing.T) {
 	}
 	n.flushed(s)
 	keys := changed(before, s.snapshot(t))
-	if want := s.keys("Z")[seenKey] + seenBucket(a.Place.ID); len(keys) != 2 || keys[0] != want {
+	if want := fmt.Sprint(s.keys("Z")[seenKey], seenBucket(a.Place.StandsAtMicros())); len(keys) != 2 || keys[0] != want {
 		t.Errorf("changed: %v, want %s and the zone", keys, want)
 	}
 	if n.polled() != polled+1 || testutil.ToFloat64(s.metrics.touches) != 1 {

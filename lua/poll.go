@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,11 +28,11 @@ const (
 	restoredFlag = 16
 )
 
-// What a visitor asks for, as poll.lua names it. A poll has no letter there: polls come first.
+// What a visitor asks for, as poll.lua names it.
 type op string
 
 const (
-	opPoll  op = ""
+	opPoll  op = "p"
 	opJoin  op = "j"
 	opLeave op = "l"
 	opStats op = "s"
@@ -207,31 +206,18 @@ func (q *request) order() int {
 
 // send makes one call of requests in order.
 func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*request) error {
-	const fixed = 2
 	now := s.wall()
-	args := make([]any, fixed, fixed+4*len(requests))
-	polls := 0
+	args := make([]any, 0, 1+len(requests))
+	args = append(args, s.clock())
+	text, ends := make([]byte, 0, 32*len(requests)), make([]int, 0, len(requests))
 	for _, q := range requests {
-		id, arrived := string(q.place.ID[:]), strconv.FormatInt(q.place.ArrivedAtMicros, 10)
-		switch q.op {
-		case opPoll:
-			args = append(args, id, seenBucket(q.place.ID), arrived, freshness(q.place))
-			polls++
-		case opLeave:
-			args = append(args, string(q.op), id+arrived)
-		default:
-			if q.drawn == (event.Drawn{}) {
-				args = append(args, string(q.op), q.ids)
-				continue
-			}
-			var drawn []byte
-			for _, micros := range []int64{q.drawn.ScoreMicros, q.drawn.FromMicros, q.drawn.UptoMicros} {
-				drawn = binary.BigEndian.AppendUint64(drawn, uint64(micros))
-			}
-			args = append(args, joinDrawn, string(drawn)+q.ids)
-		}
+		text = q.appendTo(text)
+		ends = append(ends, len(text))
 	}
-	args[0], args[1] = s.clock(), polls
+	from := 0
+	for _, end := range ends {
+		args, from = append(args, text[from:end]), end
+	}
 	reply, err := s.run(ctx, sc, b.keys, args...)
 	if err != nil {
 		return err
@@ -246,8 +232,8 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	}
 	for moved := (reader{left: r.moved}); moved.more(); {
 		n, arrived := moved.next(), moved.next()
-		if n < 1 || n > int64(polls) {
-			return fmt.Errorf("lua: poll: moved number %d of %d", n, polls)
+		if n < 1 || n > int64(len(requests)) {
+			return fmt.Errorf("lua: poll: moved number %d of %d", n, len(requests))
 		}
 		requests[n-1].place.ArrivedAtMicros = arrived
 	}
@@ -258,23 +244,37 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	return answers.end("poll", "answers")
 }
 
-// seenBucket names the seen bucket of an id, by its first 14 bits; keys.lua
-// does the same.
-func seenBucket(id line.ID) string {
-	return strconv.Itoa(bucketOf(binary.BigEndian.Uint64(id[:])))
-}
+// seenBucket is the seen bucket of one who stands there, as keys.lua has it.
+func seenBucket(standsMicros int64) int { return int(standsMicros>>4) % buckets }
 
-func bucketOf(id uint64) int { return int(id >> 50) }
-
-// freshness is what poll.lua has to know of a token: when its visitor is due, the epoch and, if a draw gave the place,
-// the score.
-func freshness(p line.Place) string {
-	due := binary.BigEndian.AppendUint64(nil, uint64(p.DueMillis))
-	says := binary.BigEndian.AppendUint32(due[2:], p.Epoch)
-	if p.ScoreMicros > 0 {
-		says = binary.BigEndian.AppendUint64(says, uint64(p.ScoreMicros))
+// appendTo appends the argument of poll.lua that a request is.
+func (q *request) appendTo(b []byte) []byte {
+	p, d := q.place, q.drawn
+	micros := func(all ...int64) {
+		for _, m := range all {
+			b = binary.BigEndian.AppendUint64(b, uint64(m))
+		}
 	}
-	return string(says)
+	switch {
+	case q.op == opPoll:
+		b = append(append(b, q.op...), p.ID[:]...)
+		// Of the time to be due 6 bytes: the 16 bits above them are not in use.
+		micros(p.ArrivedAtMicros, p.DueMillis<<16)
+		b = binary.BigEndian.AppendUint32(b[:len(b)-2], p.Epoch)
+		if p.ScoreMicros > 0 {
+			micros(p.ScoreMicros)
+		}
+	case q.op == opLeave:
+		b = append(append(b, q.op...), p.ID[:]...)
+		micros(p.ArrivedAtMicros)
+	case d != (event.Drawn{}):
+		b = append(b, joinDrawn...)
+		micros(d.ScoreMicros, d.FromMicros, d.UptoMicros)
+		b = append(b, q.ids...)
+	default:
+		b = append(append(b, q.op...), q.ids...)
+	}
+	return b
 }
 
 // pollReply is the reply of poll.lua, whose header describes it.

@@ -3,6 +3,7 @@ package lua
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -224,8 +225,8 @@ func (f *farCrowd) sweep(times int) {
 func (f *farCrowd) heardOf(s *Store, some []int) {
 	f.Helper()
 	for _, who := range some {
-		id := f.places[who].ID
-		seen, err := s.client.HGet(f.Context(), s.keys("Z")[seenKey]+seenBucket(id), string(id[:])).Bytes()
+		id, key := f.places[who].ID, fmt.Sprint(s.keys("Z")[seenKey], seenBucket(f.places[who].StandsAtMicros()))
+		seen, err := s.client.HGet(f.Context(), key, string(id[:])).Bytes()
 		if err != nil {
 			f.Fatal(err)
 		}

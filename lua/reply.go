@@ -1,32 +1,33 @@
 package lua
 
 import (
+	"encoding/binary"
 	"fmt"
-	"strconv"
 )
 
-// numbers reads a reply of integers only, or of such in decimal, as hashes hold them.
+// numbers reads a reply of integers only: a list, or a string of 8 bytes for each, as pack of reply.lua makes it.
 func numbers(reply any) ([]int64, error) {
-	list, ok := reply.([]any)
-	if !ok {
-		return nil, fmt.Errorf("lua: reply is %T, want a list", reply)
-	}
-	out := make([]int64, len(list))
-	for i, v := range list {
-		var err error
-		switch v := v.(type) {
-		case int64:
-			out[i] = v
-		case string:
-			out[i], err = strconv.ParseInt(v, 10, 64)
-		default:
-			err = fmt.Errorf("a %T", v)
+	switch reply := reply.(type) {
+	case string:
+		if len(reply)%8 != 0 {
+			return nil, fmt.Errorf("lua: a packed reply has %d bytes", len(reply))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("lua: reply[%d] is no integer: %w", i, err)
+		out := make([]int64, len(reply)/8)
+		for i := range out {
+			out[i] = int64(binary.BigEndian.Uint64([]byte(reply[8*i : 8*i+8])))
 		}
+		return out, nil
+	case []any:
+		out, ok := make([]int64, len(reply)), true
+		for i, v := range reply {
+			if out[i], ok = v.(int64); !ok {
+				return nil, fmt.Errorf("lua: reply[%d] is no integer: a %T", i, v)
+			}
+		}
+		return out, nil
+	default:
+		return nil, fmt.Errorf("lua: reply is %T, want integers", reply)
 	}
-	return out, nil
 }
 
 // reader reads the numbers of a reply one after the other. Who reads them says so how

@@ -6,7 +6,7 @@
 -- ARGV[2]     how many to look at, at most, 1..1000
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, flow, seen}
+--          {0, state, flow, seen}, of which each is packed
 --   state  see include/reply.lua
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are
@@ -58,11 +58,11 @@ for i = 0, n - 1 do
   local from, to = floor(i * t.waiting / n), floor((i + 1) * t.waiting / n)
   local rank = from + (floor(t.now / 97) + i * 7919) % (to - from)
   local one = redis.call('ZRANGE', LINE, rank, rank, 'WITHSCORES')
-  local polled = redis.call('HGET', bucket(one[1]), one[1])
+  local polled = redis.call('HGET', bucket(one[2]), one[1])
   if polled then
     local at, period = struct.unpack('>I6I2', polled)
     seen[#seen + 1], seen[#seen + 2], seen[#seen + 3] = tonumber(one[2]), at, period
   end
 end
 save_zone(ZONE, z)
-return { 0, state_of(z, r, t), flow, seen }
+return { 0, pack(state_of(z, r, t)), pack(flow), pack(seen) }

@@ -13,7 +13,7 @@
 --             (6 bytes and 2, big-endian, ms); at most 1,000 visitors in all
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, doubted, pace, rounded}
+--          {0, state, doubted, pace, rounded}, of which each is packed
 --   state, pace  see include/reply.lua
 --   rounded      as of poll.lua, and at the end the mark to go on with, 0 after the last
 --   doubted      for which of them, from 1, Redis is to be asked the next time: visitors who are
@@ -69,8 +69,8 @@ local function with_arrivals(key, first, last)
 end
 
 -- note writes the notes of a bucket, which are ARGV[first] to ARGV[last]. Exactly the visitors
--- in the line have a field in their bucket. So if a field is new, a visitor is not in the line.
--- before is how many visitors the buckets before had.
+-- in the line have a field in their bucket. So if a field is new, a visitor is not in the line,
+-- or not where the token says. before is how many visitors the buckets before had.
 local function note(key, first, last, before)
   local new
   if z.draw_upto + z.draw_behind > 0 then
@@ -80,9 +80,13 @@ local function note(key, first, last, before)
   end
   for i = first, (new or near) and last or 0, 2 do
     local id, stays = ARGV[i], true
-    if new and not call('ZSCORE', LINE, id) then
+    if new then
+      local score = call('ZSCORE', LINE, id)
+      stays = score and bucket(score) == key
+    end
+    if not stays then
       call('HDEL', key, id)
-      stays, z.polls = false, z.polls - 1
+      z.polls = z.polls - 1
     end
     if not stays or near and reached(id, ARGV[i + 1]) then
       doubted[#doubted + 1] = before + (i - first) / 2 + 1
@@ -107,4 +111,4 @@ save_zone(ZONE, z)
 -- While people gather more may come anywhere.
 local last_mark = t.gathers and 0 or tell_spans(t, ARGV[4], tonumber(ARGV[5]))
 t.rounded[#t.rounded + 1] = last_mark
-return { 0, state_of(z, r, t), doubted, pace_of(z, r, t), t.rounded }
+return { 0, pack(state_of(z, r, t)), pack(doubted), pack(pace_of(z, r, t)), pack(t.rounded) }

@@ -5,16 +5,16 @@
 
 -- answer returns the status (+16 if the place was put back), then position, estimate and
 -- period; or when the visitor was admitted, when that expires, and 0. rank is nil for a
--- visitor who is not in the line. says is what the token says of its freshness, nil where
+-- visitor who is not in the line. due and epoch are what the token says, nil where
 -- that does not matter. score is where the visitor stands, or is to stand if put back.
-local function answer(z, r, t, id, arrived, score, rank, says)
+local function answer(z, r, t, id, arrived, score, rank, due, epoch)
   local restored = 0
   if not rank then
     local at = admitted_at(z, t, id)
     if at then
       return BEFORE, at, expires(z, at), 0
     end
-    if not heals(z, r, t, id, arrived, says) then
+    if not heals(z, r, t, id, arrived, due, epoch) then
       return NOBODY, 0, 0, 0
     end
     if drew(z, arrived) and not scores(z, score) then
@@ -49,6 +49,7 @@ local function answer(z, r, t, id, arrived, score, rank, says)
     status, a, b, c = admit(z, r, t, id, arrived, released)
   else
     status, a, b, c = wait(z, r, t, id, arrived, score, rank, live_rank)
+    note_poll(t, id, c, arrived, score)
   end
   return status + restored, a, b, c
 end

@@ -1,32 +1,26 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
 
--- stands returns the arrival of a visitor in the line, the nth of the call, and notes it in moved.
-local function stands(id, nth, moved)
-  local arrived = joined_at(id, redis.call('ZSCORE', LINE, id))
-  moved[#moved + 1], moved[#moved + 2] = nth, arrived
-  return arrived
-end
-
--- score_of is the score at which a visitor stands, or is to stand: that of the token, else of the line.
-local function score_of(z, id, arrived, rank, says)
-  if #says > 10 then
-    return struct.unpack('>I8', says, 11)
+-- scores_of returns where those stand of whom args has a string each, as ZMSCORE has it.
+local function scores_of(args, first, last)
+  local ids = {}
+  for i = first, last do
+    ids[#ids + 1] = string.sub(args[i], 2, 9)
   end
-  return rank and z.draw_from > 0 and floor(arrived / 1000) < z.settles_at
-    and tonumber(redis.call('ZSCORE', LINE, id)) or arrived
+  return #ids > 0 and redis.call('ZMSCORE', LINE, unpack(ids)) or ids
 end
 
 -- gathers answers a waiting visitor while people gather, without a look at the line.
-local function gathers(r, t, id, key, seen)
+local function gathers(r, t, id, key)
   local period = gather_period(r, (string.byte(id, 8) + t.now) % 256)
-  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. string.sub(seen, 9))
+  local kept = string.sub(redis.call('HGET', key, id) or '', 9)
+  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
   stays_live(t, id, t.now + period)
   return WAITING, 0, min(t.hold, DAY), period
 end
 
--- answer_all answers the visitors who poll, for each of whom args has four strings: see
--- poll.lua. It returns the answers, and moved: the numbers and arrivals of visitors whose token is
+-- answer_all answers the visitors who poll, for each of whom args has a string: see poll.lua.
+-- It returns the answers, and moved: the numbers and arrivals of visitors whose token is
 -- late. A late token may be of an earlier place; the answer's token is of the present one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
@@ -41,20 +35,23 @@ local function answer_all(z, r, t, args, first, last)
   local queue = z.mode ~= 'open' or t.hold > 0
   local ahead = expect(z, r, t.live) + 1 - space(r, t)
   local answers, moved, n, misses = {}, {}, 0, 0
-  for i = first, last, 4 do
-    local id, key, says = args[i], SEEN .. args[i + 1], args[i + 3]
-    local seen = t.gathers and call('HGET', key, id)
-    local rank = not seen and call('ZRANK', LINE, id)
-    local arrived = tonumber(args[i + 2])
-    if (rank or seen) and int('>I6', says) < late then
-      arrived = stands(id, (i - first) / 4 + 1, moved)
+  local stand, nth = scores_of(args, first, last), 0
+  for i = first, last do
+    local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
+    nth = nth + 1
+    -- Whoever is twice in the call may have been put back meanwhile, or have gone.
+    local score = tonumber(stand[nth] or call('ZSCORE', LINE, id) or '')
+    local rank = score and not t.gathers and call('ZRANK', LINE, id)
+    if (rank or score and t.gathers) and due < late then
+      arrived = joined_at(id, score)
+      moved[#moved + 1], moved[#moved + 2] = nth, arrived
     end
-    if seen then
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, key, seen)
-    elseif rank and queue and rank >= t.released and not t.gathers then
-      local tail, score = '', arrived
-      if #says > 10 or z.draw_from + z.draw_behind > 0 then
-        score, tail = score_of(z, id, arrived, rank, says), string.sub(call('HGET', key, id) or '', 9)
+    if score and t.gathers then
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, bucket(score))
+    elseif rank and queue and rank >= t.released then
+      local key, tail = bucket(score), ''
+      if score ~= arrived then
+        tail = string.sub(call('HGET', key, id) or '', 9)
       end
       local position = rank >= EXACT and round_up(t, score, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
@@ -77,8 +74,9 @@ local function answer_all(z, r, t, args, first, last)
       call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
-      local score = score_of(z, id, arrived, rank, says)
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = answer(z, r, t, id, arrived, score, rank, says)
+      score = score or #args[i] > 27 and int('>I8', args[i], 28) or arrived
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] =
+        answer(z, r, t, id, arrived, score, rank, due, epoch)
       if answers[n + 1] % 16 > ADMITTED then
         misses = misses + 1
       end

@@ -4,14 +4,14 @@
 -- fresh reports whether a token is of these data, and its visitor had not fallen
 -- silent when the line was last known to stand. Tokens of version 1 do not say when
 -- the visitor was due; they are believed in a line that was begun with such tokens.
-local function fresh(z, t, says)
-  local due, epoch = struct.unpack('>I6I4', says)
+local function fresh(z, t, due, epoch)
   return z.epoch == 0 or same_data(z, t, epoch) and due + z.idle >= z.alive
 end
 
--- heals reports whether an unknown place was lost rather than given up.
-local function heals(z, r, t, id, arrived, says)
-  if not fresh(z, t, says) then
+-- heals reports whether an unknown place was lost rather than given up. The token says when its
+-- visitor is due, in ms, and of which epoch it is.
+local function heals(z, r, t, id, arrived, due, epoch)
+  if not fresh(z, t, due, epoch) then
     return false
   end
   if arrived > z.last_micros then

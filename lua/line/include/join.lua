@@ -1,6 +1,6 @@
 -- join: taking a place, and giving it up.
 --@include answer
---@include gate
+--@include line_up
 
 -- straight_in reports whether a newcomer need not line up.
 local function straight_in(z, r, t)
@@ -13,66 +13,66 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
--- newcomer returns the answer to a visitor who is not known, as join does. score is that of the
--- draw, nil if the caller knows of none or of another. It adds the place in the line to places,
--- the arguments of a ZADD that line_up makes. Before it reads the line, it calls line_up.
-local function newcomer(z, r, t, id, score, places, line_up)
-  if z.mode == 'closed' then
-    return CLOSED, 0, 0, 0, 0, 0
+-- all_line_up reports whether nobody who is not known is refused or let in from now on, until the
+-- line is full or somebody else was answered.
+local function all_line_up(z, r, t)
+  return z.mode ~= 'closed' and not draws(z, t.now) and (t.hold > 0 or z.mode ~= 'open') and not straight_in(z, r, t)
+    and z.epoch > 0
+end
+
+-- newcomer adds the answer to the visitor ids[i], who is not known, as join does. score is that of
+-- the draw, nil if the caller knows of none or of another.
+local function newcomer(z, r, t, ids, i, score, answers)
+  local function tell(status, a, b, arrived)
+    local n = #answers
+    answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b
+    answers[n + 4], answers[n + 5], answers[n + 6] = 0, arrived, 0
   end
   local drawn = draws(z, t.now)
-  if drawn and not scores(z, score) then
-    return UNDRAWN, 0, 0, 0, 0, 0
+  if z.mode == 'closed' then
+    return tell(CLOSED, 0, 0, 0)
+  elseif drawn and not scores(z, score) then
+    return tell(UNDRAWN, 0, 0, 0)
   end
   if z.epoch == 0 and t.waiting == 0 and t.now >= z.heal_until then
     z.epoch = epoch_of(z.now_micros)
   end
-  local arrived = max(z.now_micros, z.last_micros + 1)
-  arrived = drawn and arrived or behind(z, arrived)
   if t.hold == 0 and z.mode == 'open' or straight_in(z, r, t) then
+    local arrived = max(z.now_micros, z.last_micros + 1)
+    arrived = drawn and arrived or behind(z, arrived)
     z.last_micros, z.joined = arrived, z.joined + 1
-    local status, at, expiry = admit(z, r, t, id, arrived, false)
-    return status, at, expiry, 0, arrived, 0
+    local status, at, expiry = admit(z, r, t, ids[i], arrived, false)
+    tell(status, at, expiry, arrived)
+  elseif z.max_waiting > 0 and t.waiting >= z.max_waiting then
+    tell(FULL, 0, 0, 0)
+  else
+    take(z, r, t, ids, i, i, drawn and score, answers)
   end
-  if z.max_waiting > 0 and t.waiting >= z.max_waiting then
-    return FULL, 0, 0, 0, 0, 0
-  end
-  z.last_micros, z.joined = arrived, z.joined + 1
-  -- The newest arrival stands last in the line, unless a draw gave it a score.
-  score = drawn and score or arrived
-  local text = string.format('%.0f', score)
-  places[#places + 1], places[#places + 2] = text, id
-  t.waiting = t.waiting + 1
-  if score <= z.edge_micros then -- drawn, where people were let in before
-    t.released = t.released + 1
-  end
-  mark_newcomer(z, t, text)
-  if t.waiting > (t.open or 0) and t.waiting > EXACT then
-    line_up()
-  end
-  local status, position, est, period = wait(z, r, t, id, arrived, score, t.waiting - 1, nil)
-  return status, position, est, period, arrived, 0
 end
 
--- join returns the answer to a visitor who joins and may be known: as answer does, then the
--- arrival and which of the ids it is known under. ids are those under which it may have a
+-- join adds the answer to the visitor ids[i], who joins and may be known: as answer returns it, then
+-- the arrival and which of the ids it is known under. all are those under which it may have a
 -- place, its own first. A visitor whose admission has expired is a newcomer.
-local function join(z, r, t, ids, score, places, line_up)
-  for i = 1, #ids, 8 do
-    local id = string.sub(ids, i, i + 7)
-    local rank, which = redis.call('ZRANK', LINE, id), floor(i / 8)
+local function join(z, r, t, all, score, ids, i, answers)
+  local n = #answers
+  for from = 1, #all, 8 do
+    local id = string.sub(all, from, from + 7)
+    local rank, status, a, b, c, arrived = redis.call('ZRANK', LINE, id)
+    local at = not rank and admitted_at(z, t, id)
     if rank then
-      local at = tonumber(redis.call('ZSCORE', LINE, id))
-      local arrived = joined_at(id, at)
-      local status, a, b, c = answer(z, r, t, id, arrived, at, rank)
-      return status, a, b, c, arrived, which
+      local stands = tonumber(redis.call('ZSCORE', LINE, id))
+      arrived = joined_at(id, stands)
+      status, a, b, c = answer(z, r, t, id, arrived, stands, rank)
+    elseif at then
+      status, a, b, c, arrived = BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros)
     end
-    local at = admitted_at(z, t, id)
-    if at then
-      return BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros), which
+    if status then
+      answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b
+      answers[n + 4], answers[n + 5], answers[n + 6] = c, arrived, floor(from / 8)
+      return
     end
   end
-  return newcomer(z, r, t, string.sub(ids, 1, 8), score, places, line_up)
+  newcomer(z, r, t, ids, i, score, answers)
 end
 
 -- leave gives up the visitor's place, if it has one.

@@ -1,18 +1,33 @@
 -- join_all: the answers to those of a call who join.
 --@include join
 
+-- read_joins returns of each join in args the visitor's id, all ids under which it may have a place,
+-- and what a draw gives, false if nothing. See poll.lua.
+local function read_joins(args, first)
+  local ids, all, drawn = {}, {}, {}
+  for i = first, #args do
+    local arg, n = args[i], i - first + 1
+    local from = string.byte(arg) == 100 and 26 or 2 -- d
+    ids[n] = string.sub(arg, from, from + 7)
+    all[n] = #arg == from + 7 and ids[n] or string.sub(arg, from)
+    drawn[n] = from > 2 and string.sub(arg, 2, 25)
+  end
+  return ids, all, drawn
+end
+
 -- known_of returns the set of those ids of all joins that have a place or were admitted.
-local function known_of(args, first)
-  local ids = {}
-  for i = first, #args, 2 do
-    local all = args[i + 1]
-    for at = args[i] == 'd' and 25 or 1, #all, 8 do
-      ids[#ids + 1] = string.sub(all, at, at + 7)
+local function known_of(own, all)
+  local ids, n, known = {}, 0, {}
+  for i, one in ipairs(all) do
+    n = n + 1
+    ids[n] = own[i]
+    for at = 9, #one, 8 do
+      n = n + 1
+      ids[n] = string.sub(one, at, at + 7)
     end
   end
-  local known = {}
-  for from = 1, #ids, 4000 do
-    local upto = min(from + 3999, #ids)
+  for from = 1, n, 4000 do
+    local upto = min(from + 3999, n)
     local stand = redis.call('ZMSCORE', LINE, unpack(ids, from, upto))
     local admitted = redis.call('ZMSCORE', LOG, unpack(ids, from, upto))
     for i = from, upto do
@@ -24,41 +39,49 @@ local function known_of(args, first)
   return known
 end
 
--- join_all answers the visitors who join, for each of whom args has two strings from the first
--- on: see poll.lua. It adds the answers to answers.
+-- join_all answers the visitors who join, for each of whom args has a string from the first on: see
+-- poll.lua. It adds the answers to answers.
 --
--- In a rush nearly nobody is known. Newcomers who follow one another take their places in one
--- ZADD, before anything else looks at the line.
+-- In a rush nearly nobody is known. Newcomers who follow one another take their places together.
 local function join_all(z, r, t, args, first, answers)
-  local n, places = #answers, { 'ZADD', LINE }
-  local known = first <= #args and known_of(args, first)
-  local function line_up()
-    if #places > 2 then
-      redis.call(unpack(places))
-      for i = #places, 3, -1 do
-        places[i] = nil
+  if first > #args then
+    return
+  end
+  local ids, all, drawn = read_joins(args, first)
+  local known = known_of(ids, all)
+  t.places, t.polls = { 'ZADD', LINE }, {}
+  -- new reports whether a visitor is not known, and has it known from now on.
+  local function new(i)
+    local found = known[ids[i]]
+    for at = 9, #all[i], 8 do
+      found = found or known[string.sub(all[i], at, at + 7)]
+    end
+    known[ids[i]] = true
+    return not found
+  end
+  local i, n = 1, #ids
+  local is_new = new(i)
+  while i <= n do
+    local last = i
+    if not is_new then
+      line_up(t)
+      join(z, r, t, all[i], drawn[i] and drawn_score(z, drawn[i]), ids, i, answers)
+      is_new = i < n and new(i + 1)
+    else
+      local room = z.max_waiting > 0 and z.max_waiting - t.waiting or n
+      local together = room > 0 and all_line_up(z, r, t)
+      is_new = i < n and new(last + 1)
+      while together and is_new and last < n and last - i + 1 < room do
+        last = last + 1
+        is_new = last < n and new(last + 1)
+      end
+      if together then
+        take(z, r, t, ids, i, last, nil, answers)
+      else
+        newcomer(z, r, t, ids, i, drawn[i] and drawn_score(z, drawn[i]), answers)
       end
     end
+    i = last + 1
   end
-  for i = first, #args, 2 do
-    local ids, score, found, status, a, b, c, arrived, which = args[i + 1], nil, false
-    if args[i] == 'd' then
-      score, ids = drawn_score(z, ids), string.sub(ids, 25)
-    end
-    for at = 1, #ids, 8 do
-      found = found or known[string.sub(ids, at, at + 7)]
-    end
-    local id = string.sub(ids, 1, 8)
-    if found then
-      line_up()
-      status, a, b, c, arrived, which = join(z, r, t, ids, score, places, line_up)
-    else
-      status, a, b, c, arrived, which = newcomer(z, r, t, id, score, places, line_up)
-    end
-    known[id] = true
-    answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b
-    answers[n + 4], answers[n + 5], answers[n + 6] = c, arrived, which
-    n = n + 6
-  end
-  line_up()
+  line_up(t)
 end

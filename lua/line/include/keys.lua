@@ -9,7 +9,8 @@
 --   KEYS[7]  the common beginning of the keys of the buckets:
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms); of one whom a draw has given a place, the arrival
---                         (8 bytes, microseconds); all big-endian
+--                         (8 bytes, microseconds); all big-endian. Exactly the visitors in
+--                         the line have a field, each in the bucket of its score
 --            No key has that name. So while Redis Cluster moves the zone's slot it answers
 --            every call with TRYAGAIN, and none finds half of the buckets.
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
@@ -18,8 +19,13 @@
 local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 
--- bucket is the key of the seen bucket of an id: 16,384 by its first 14 bits.
-local function bucket(id)
-  local a, b = string.byte(id, 1, 2)
-  return SEEN .. (a * 64 + math.floor(b / 4))
+-- part_of is the number of the seen bucket of a score, a number or a decimal string: one of 16,384,
+-- the next every 16 microseconds. So those who join in one call share a few. bucket is its key.
+local function part_of(score)
+  score = score - score % 16
+  return score / 16 % 16384
+end
+
+local function bucket(score)
+  return SEEN .. part_of(score)
 end

@@ -39,6 +39,14 @@ local function same_data(z, t, epoch)
   return z.epoch == 0 or epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
 end
 
+-- phantoms: how many lost admissions may lie at or after t.
+local function phantoms(z, t)
+  if z.lost_at == 0 or z.lost_at < t then
+    return 0
+  end
+  return min(z.lost_per_minute, (floor((z.lost_at - t) / z.lost_apart) + 1) * z.lost_limit)
+end
+
 -- since returns how many phantoms count from a time on, and how many of the latest entries of
 -- the log count beside them. See window.Phantoms.Beside.
 local function since(z, from)

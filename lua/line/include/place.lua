@@ -2,20 +2,20 @@
 --@include rates
 --@include keys
 
--- note_poll notes that a visitor polled. Of one whom a draw has given another place than
--- that of the arrival, the arrival is kept with it.
-local function note_poll(z, t, id, period, arrived, score)
-  local key, kept = bucket(id), ''
-  if score ~= arrived or z.draw_from + z.draw_behind > 0 then
+-- note_poll notes that a visitor polled, who stands at the score. Of one whom a draw has given
+-- another place than that of the arrival, the arrival is kept with it.
+local function note_poll(t, id, period, arrived, score)
+  local key, kept = bucket(score), ''
+  if score ~= arrived then
     local seen = redis.call('HGET', key, id)
-    kept = seen and string.sub(seen, 9) or score ~= arrived and struct.pack('>I8', arrived) or ''
+    kept = seen and string.sub(seen, 9) or struct.pack('>I8', arrived)
   end
   redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
 end
 
--- joined_at is the arrival of a waiting visitor.
+-- joined_at is the arrival of a waiting visitor who stands there.
 local function joined_at(id, stands)
-  local seen = redis.call('HGET', bucket(id), id)
+  local seen = redis.call('HGET', bucket(stands), id)
   return seen and #seen > 8 and struct.unpack('>I8', seen, 9) or tonumber(stands)
 end
 
@@ -44,9 +44,11 @@ end
 -- forget takes a visitor out of the line for good.
 local function forget(z, t, id, arrived, released)
   bury(z, t, id, arrived)
-  if redis.call('ZREM', LINE, id) == 0 then
+  local score = redis.call('ZSCORE', LINE, id)
+  if not score then
     return false
   end
+  redis.call('ZREM', LINE, id)
   t.waiting = t.waiting - 1
   if released then
     t.released = t.released - 1
@@ -55,6 +57,6 @@ local function forget(z, t, id, arrived, released)
       t.live = t.live - 1
     end
   end
-  redis.call('HDEL', bucket(id), id)
+  redis.call('HDEL', bucket(score), id)
   return true
 end

@@ -61,15 +61,20 @@ local function estimate(r, live, far, room, present, passed)
   return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.pace))
 end
 
--- far_period: when one beyond the edge polls next who has so many ahead there.
-local function far_period(r, far, est, waited, jitter)
+-- far_base: what far_period is of all who have so many ahead and waited so long, and its bound.
+local function far_base(r, far, est, waited)
   est = r.pace == 0 and max(25 * far, 11200) or est
   local top, longest = 4000 + floor(max(0, waited) / 2), far >= 200000 and 60000 or 20000
   if est <= 35000 then
     top, longest = min(top, 10000), 20000
   end
-  local period = min(max(floor(est * 5 / 14), 1000), top, longest)
-  return min(floor(period * (896 + jitter) / 1024), longest, r.cap)
+  return min(max(floor(est * 5 / 14), 1000), top, longest), min(longest, r.cap)
+end
+
+-- far_period: when one beyond the edge polls next who has so many ahead there.
+local function far_period(r, far, est, waited, jitter)
+  local base, longest = far_base(r, far, est, waited)
+  return min(floor(base * (896 + jitter) / 1024), longest)
 end
 
 -- gather_period: when one polls next while people gather.
@@ -109,12 +114,4 @@ local function back(r, since_loss)
     wait = 2 * wait
   end
   return floor(max(0, wait - r.window) * r.pace / MINUTE)
-end
-
--- phantoms: how many lost admissions may lie at or after t.
-local function phantoms(z, t)
-  if z.lost_at == 0 or z.lost_at < t then
-    return 0
-  end
-  return min(z.lost_per_minute, (floor((z.lost_at - t) / z.lost_apart) + 1) * z.lost_limit)
 end

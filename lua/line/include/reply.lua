@@ -1,6 +1,12 @@
 -- reply: what every reply says of the zone.
 --@include begin
 
+-- pack returns whole numbers as one string, 8 bytes each, big-endian. A list of them would cost
+-- Redis, and who reads it, several times as much.
+local function pack(numbers)
+  return struct.pack('>' .. string.rep('i8', #numbers), unpack(numbers))
+end
+
 -- state_of: now, edge, last arrival, waiting, released, live, in window, in minute, window
 -- limit, edge passed, edge live, epoch, lost at; while nobody is let in yet, when people are
 -- settled and when it opens; when the clock was last set back, and by how much the zone's was

@@ -3,7 +3,14 @@
 --@include position
 --@include gate
 
--- wait returns the answer to a waiting visitor who arrived then and stands at the score.
+-- far_wait returns the estimate for a visitor beyond the edge who has so many ahead there.
+local function far_wait(z, r, t, far)
+  local est = estimate(r, expect(z, r, t.live), far, space(r, t), z.present, z.passed)
+  return min(DAY, t.hold + est)
+end
+
+-- wait returns the answer to a waiting visitor who arrived then and stands at the score. Whoever
+-- calls it notes the poll.
 local function wait(z, r, t, id, arrived, score, rank, live_rank)
   local est, period
   local position = rank + 1
@@ -18,11 +25,9 @@ local function wait(z, r, t, id, arrived, score, rank, live_rank)
   else
     position = round_up(t, score, rank)
     local far = position - 1 - t.released
-    est = estimate(r, expect(z, r, t.live), far, space(r, t), z.present, z.passed)
-    est = min(DAY, t.hold + est)
+    est = far_wait(z, r, t, far)
     local jitter = (string.byte(id, 8) + t.now) % 256
     period = far_period(r, far, est, t.now - floor(arrived / 1000), jitter)
   end
-  note_poll(z, t, id, period, arrived, score)
   return WAITING, position, est, period
 end

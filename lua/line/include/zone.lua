@@ -3,11 +3,9 @@
 
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
 -- versions must not touch the keys any more. A zone without a number is from before there
--- were numbers. NEWER is the status of a zone whose number is higher.
-local FORMAT, NEWER = 2, 4
--- Versions from before events may touch a zone that has no event. EVE is how many ms before
--- people gather they must stop doing so.
-local WITHOUT_EVENT, EVE = 1, 60000
+-- were numbers. NEWER is the status of a zone whose number is higher. Below 3, the seen buckets
+-- went by the id.
+local FORMAT, NEWER = 3, 4
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
 local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
@@ -42,7 +40,7 @@ local function load_zone(key)
   if not values[AT.mode] and not values[AT.deleted] then
     return nil, 1
   end
-  local z = { was = values }
+  local z = { was = values, older = tonumber(values[AT.format] or 0) < FORMAT }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
@@ -63,9 +61,7 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local event = z.opens_at > 0 and z.now_micros / 1000 >= z.gather_at - EVE
-  local format = tostring(event and FORMAT or WITHOUT_EVENT)
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = format, peak = z.peak }
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
