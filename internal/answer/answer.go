@@ -93,8 +93,8 @@ func appendInt(b []byte, name string, v int64) []byte {
 	return strconv.AppendInt(append(b, name...), v, 10)
 }
 
-// appendString does so with s, as a JSON string. Zone names, tokens and passes need no escaping; a string that does is left to
-// encoding/json.
+// appendString does so with s, as a JSON string. Zone names, tokens and passes need no escaping; a string that does is
+// left to encoding/json.
 func appendString(b []byte, name, s string) []byte {
 	b = append(b, name...)
 	for i := range len(s) {

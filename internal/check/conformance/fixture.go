@@ -23,8 +23,8 @@ type fixture struct {
 	model  *model // nil while the stores have no such zone
 	stores []*Harness
 	record []zone.Change // of the zone, the newest first
-	// remains of a zone that was deleted; nil if there was none.
-	remains *remains
+	// ended is the zone that was deleted; nil if there was none.
+	ended *model
 	// departed are those that servers saw depart.
 	departed []line.Departure
 	// draws are all that there were, as they are by now, by nonce, of which so many were given out.
@@ -207,8 +207,8 @@ func (w *fixture) put(s zone.Settings) {
 	}
 	if created {
 		w.model = fresh(s, w.raw())
-		if w.remains != nil {
-			w.model = anew(s, w.remains, w.raw())
+		if w.ended != nil {
+			w.model = anew(s, w.ended, w.raw())
 		}
 		return
 	}
@@ -219,7 +219,7 @@ func (w *fixture) put(s zone.Settings) {
 func (w *fixture) lose(m line.Memory) {
 	w.t.Helper()
 	s := w.model.settings
-	w.record, w.remains = nil, nil
+	w.record, w.ended = nil, nil
 	for _, h := range w.stores {
 		h.Store = h.Lose(w.t)
 	}
@@ -232,7 +232,8 @@ func (w *fixture) delete(by string) {
 	w.t.Helper()
 	w.all("delete", func(s store.Store) error { return s.DeleteZone(w.t.Context(), w.zoneID, by) })
 	w.note(by, &w.model.settings, nil)
-	w.model, w.remains = nil, w.model.remains(w.raw())
+	w.model.end(w.raw())
+	w.model, w.ended = nil, w.model
 }
 
 // note writes down a change.
