@@ -60,14 +60,10 @@ func (p *Policy) probe(ctx context.Context, b *breaker) {
 	case err == nil:
 		b.succeeded(stats.State)
 	case unanswered(ctx, err):
-		b.probeFailed(began)
+		b.mu.Lock()
+		b.fail(p.clock.millis(), began)
+		b.mu.Unlock()
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		p.forget(b.zoneID)
 	}
-}
-
-func (b *breaker) probeFailed(began int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.fail(b.policy.clock.millis(), began)
 }

@@ -53,15 +53,9 @@ func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
 func (w *fixture) joinAs(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.join(drawn, id, former...)
-	want.State = w.model.state()
-	want.Renew()
-	for _, h := range w.stores {
-		got, err := h.Store.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
-		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
-	}
-	w.saw(want)
-	return want
+	return w.told("join "+name(id), w.model.join(drawn, id, former...), func(s store.Store) (line.Answer, error) {
+		return s.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
+	})
 }
 
 func (w *fixture) poll(p line.Place) line.Answer {
@@ -71,12 +65,20 @@ func (w *fixture) poll(p line.Place) line.Answer {
 	}
 	p.ScoreMicros = w.scoreOf(p)
 	w.model.begin(w.raw())
-	want := w.model.polled(w.model.poll(p))
+	call := fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros)
+	return w.told(call, w.model.polled(w.model.poll(p)), func(s store.Store) (line.Answer, error) {
+		return s.Poll(w.t.Context(), w.zoneID, p)
+	})
+}
+
+// told asks the stores, compares their answers with the model's, and returns that.
+func (w *fixture) told(call string, want line.Answer, ask func(store.Store) (line.Answer, error)) line.Answer {
+	w.t.Helper()
 	want.State = w.model.state()
 	want.Renew()
 	for _, h := range w.stores {
-		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
-		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
+		got, err := ask(h.Store)
+		w.same(call, got, want, err)
 	}
 	w.saw(want)
 	return want

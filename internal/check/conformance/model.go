@@ -464,10 +464,7 @@ func (m *model) count(is func(*visitor) bool) (n int64) {
 }
 
 func before(a, b *visitor) bool {
-	if a.StandsAtMicros() != b.StandsAtMicros() {
-		return a.StandsAtMicros() < b.StandsAtMicros()
-	}
-	return bytes.Compare(a.ID[:], b.ID[:]) < 0
+	return cmp.Or(cmp.Compare(a.StandsAtMicros(), b.StandsAtMicros()), bytes.Compare(a.ID[:], b.ID[:])) < 0
 }
 
 func filter(all []*visitor, is func(*visitor) bool) func(yield func(*visitor) bool) {
