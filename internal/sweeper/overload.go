@@ -56,7 +56,7 @@ func (o *overloads) within(now time.Time, of time.Duration) (sum time.Duration) 
 // look notes an overload if the server or the store was overloaded in the time took before now. A process that did not
 // run, because others did, was overloaded all that time.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
-	server, store := s.overloaded(), s.storeOverloaded()
+	server, store := s.overloaded(), s.storeOverloaded != nil && s.storeOverloaded()
 	if server || store || took > lookEvery+slow {
 		s.overloads.add(now, took)
 	}

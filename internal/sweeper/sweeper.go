@@ -87,9 +87,6 @@ func New(o Options) (*Sweeper, error) {
 		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
 		storeOverloaded: o.StoreOverloaded,
 	}
-	if s.storeOverloaded == nil {
-		s.storeOverloaded = func() bool { return false }
-	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -307,7 +307,7 @@ func brief(got any) string {
 	if !ok {
 		return fmt.Sprintf("%+v", got)
 	}
-	status := []string{"waits", "enters", "entered", "gone", "closed", "full", "undrawn"}[a.Status]
+	status := a.Status.String()
 	if a.Restored {
 		status += ", restored"
 	}
