@@ -12,8 +12,8 @@ import (
 type bucket struct {
 	// lost stands for this server's share of what the store admitted before.
 	lost window.Phantoms
-	// times are when this server admitted the visitors of the last minute, in milliseconds, in order: 5 MB at the
-	// highest limit.
+	// times are when this server admitted the visitors of the last minute, in milliseconds, in order: 5 MB at 600,000 a
+	// minute.
 	times []int64
 }
 
