@@ -47,58 +47,40 @@ func Waited(a line.Answer) time.Duration {
 
 // AppendJSON appends the answer as the contract writes it.
 func (a *Answer) AppendJSON(b []byte) []byte {
-	b = append(b, `{"zoneId":`...)
-	b = appendString(b, a.ZoneID)
-	b = append(b, `,"token":`...)
-	b = appendString(b, a.Token)
+	b = appendString(b, `{"zoneId":`, a.ZoneID)
+	b = appendString(b, `,"token":`, a.Token)
 	if a.CanEnter() {
-		b = append(b, `,"canEnter":true,"admission":{"admittedAt":`...)
-		b = strconv.AppendInt(b, a.Line.AdmittedAtMillis, 10)
-		b = append(b, `,"expiresAt":`...)
-		b = strconv.AppendInt(b, a.Line.ExpiresAtMillis, 10)
-		b = append(b, `,"pass":`...)
-		b = appendString(b, a.Pass)
+		b = appendInt(b, `,"canEnter":true,"admission":{"admittedAt":`, a.Line.AdmittedAtMillis)
+		b = appendInt(b, `,"expiresAt":`, a.Line.ExpiresAtMillis)
+		b = appendString(b, `,"pass":`, a.Pass)
 		return append(b, "}}\n"...)
 	}
-	b = append(b, `,"canEnter":false,"waiting":{"position":`...)
-	b = strconv.AppendInt(b, a.Line.Position, 10)
-	b = append(b, `,"total":`...)
+	b = appendInt(b, `,"canEnter":false,"waiting":{"position":`, a.Line.Position)
 	// A position far from the front may be rounded up; see line.Answer.
-	b = strconv.AppendInt(b, max(a.Line.Position, a.Line.State.Waiting), 10)
-	b = append(b, `,"estimatedWait":`...)
-	b = strconv.AppendInt(b, a.Line.EstimateMillis, 10)
+	b = appendInt(b, `,"total":`, max(a.Line.Position, a.Line.State.Waiting))
+	b = appendInt(b, `,"estimatedWait":`, a.Line.EstimateMillis)
 	if a.Line.HighMillis > 0 {
-		b = append(b, `,"estimatedWaitRange":{"low":`...)
-		b = strconv.AppendInt(b, a.Line.LowMillis, 10)
-		b = append(b, `,"high":`...)
-		b = strconv.AppendInt(b, a.Line.HighMillis, 10)
+		b = appendInt(b, `,"estimatedWaitRange":{"low":`, a.Line.LowMillis)
+		b = appendInt(b, `,"high":`, a.Line.HighMillis)
 		b = append(b, '}')
 	}
 	if reason := a.Line.Reason.String(); reason != "" {
-		b = append(b, `,"reason":"`...)
-		b = append(b, reason...)
-		b = append(b, '"')
+		b = appendString(b, `,"reason":`, reason)
 	}
-	b = append(b, `,"pollingPeriod":`...)
-	b = strconv.AppendInt(b, a.Line.PeriodMillis, 10)
-	b = append(b, `,"arrivedAtMicros":`...)
-	b = strconv.AppendInt(b, a.Line.Place.ArrivedAtMicros, 10)
+	b = appendInt(b, `,"pollingPeriod":`, a.Line.PeriodMillis)
+	b = appendInt(b, `,"arrivedAtMicros":`, a.Line.Place.ArrivedAtMicros)
 	if a.Notice != 0 {
-		b = append(b, `,"notice":`...)
-		b = strconv.AppendInt(b, a.Notice, 10)
+		b = appendInt(b, `,"notice":`, a.Notice)
 	}
 	if a.Paused {
 		b = append(b, `,"paused":true`...)
 	}
 	if a.Event != "" {
-		b = append(b, `,"event":{"name":`...)
-		b = appendString(b, a.Event)
+		b = appendString(b, `,"event":{"name":`, a.Event)
 		if a.OpensAtMillis != 0 {
-			b = append(b, `,"opensAt":`...)
-			b = strconv.AppendInt(b, a.OpensAtMillis, 10)
+			b = appendInt(b, `,"opensAt":`, a.OpensAtMillis)
 			if now := a.Line.State.NowMillis; now > 0 {
-				b = append(b, `,"opensIn":`...)
-				b = strconv.AppendInt(b, max(0, a.OpensAtMillis-now), 10)
+				b = appendInt(b, `,"opensIn":`, max(0, a.OpensAtMillis-now))
 			}
 		}
 		b = append(b, '}')
@@ -106,9 +88,15 @@ func (a *Answer) AppendJSON(b []byte) []byte {
 	return append(b, "}}\n"...)
 }
 
-// appendString appends s as a JSON string. Zone names, tokens and passes need no escaping; a string that does is left to
-// encoding/json.
-func appendString(b []byte, s string) []byte {
+// appendInt appends the text that names a member, and its value.
+func appendInt(b []byte, name string, v int64) []byte {
+	return strconv.AppendInt(append(b, name...), v, 10)
+}
+
+// appendString does so with s, as a JSON string. Zone names, tokens and passes need no escaping; a string that does is
+// left to encoding/json.
+func appendString(b []byte, name, s string) []byte {
+	b = append(b, name...)
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			quoted, err := json.Marshal(s)

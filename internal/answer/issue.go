@@ -2,7 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -32,15 +31,6 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 // Zone returns a zone's settings as this server knows them; nil if it does not know the zone. The caller must not change
 // them.
 func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
-
-// Invitation returns the invitation that a ticket must be for in order to join the zone at a time of its clock; "" where
-// anybody may join, and for a zone that this server does not know. See zone.Settings.InvitationAt.
-func (i Issuer) Invitation(zoneID string, nowMillis int64) string {
-	if s := i.zones(zoneID); s != nil {
-		return s.InvitationAt(time.UnixMilli(nowMillis))
-	}
-	return ""
-}
 
 // SoldOut returns a *SoldOutError if the zone is sold out and the answer does not let the visitor in; else nil.
 func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -17,12 +16,6 @@ import (
 // drawPrefix begins the names of files with parts of draws. Zone, event and number of the
 // part follow, with "=" between them, which no zone's and no event's name has.
 const drawPrefix = "draw="
-
-// draws are the published parts of draws in a store without a directory, by drawName.
-type draws struct {
-	mu    sync.Mutex
-	parts map[string][]byte
-}
 
 func drawName(zoneID, event string, part int) string {
 	return fmt.Sprintf("%s%s=%s=%d", drawPrefix, zoneID, event, part)
@@ -55,12 +48,7 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 func (s *Store) KeepDraw(_ context.Context, zoneID, event string, part int, text []byte) error {
 	name := drawName(zoneID, event, part)
 	if s.disk == nil {
-		s.draws.mu.Lock()
-		defer s.draws.mu.Unlock()
-		if s.draws.parts == nil {
-			s.draws.parts = make(map[string][]byte)
-		}
-		s.draws.parts[name] = slices.Clone(text)
+		s.draws.Store(name, slices.Clone(text))
 		return nil
 	}
 	s.dropDraws()
@@ -87,9 +75,9 @@ func (s *Store) dropDraws() {
 func (s *Store) Draw(_ context.Context, zoneID, event string, part int) ([]byte, error) {
 	name := drawName(zoneID, event, part)
 	if s.disk == nil {
-		s.draws.mu.Lock()
-		defer s.draws.mu.Unlock()
-		return slices.Clone(s.draws.parts[name]), nil
+		kept, _ := s.draws.Load(name)
+		text, _ := kept.([]byte)
+		return slices.Clone(text), nil
 	}
 	text, err := os.ReadFile(filepath.Join(s.disk.dir, name))
 	if errors.Is(err, os.ErrNotExist) {

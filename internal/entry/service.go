@@ -64,8 +64,10 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
-	if invitation := s.issuer.Invitation(zoneID, a.State.NowMillis); invitation != "" && s.desk != nil && !a.Early && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
-		s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
+	if z := s.issuer.Zone(zoneID); z != nil && s.desk != nil && !a.Early && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
+		if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
+			s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
+		}
 	}
 	switch a.Status {
 	case line.Admitted:

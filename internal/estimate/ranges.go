@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -129,17 +130,11 @@ func learn(q *[2]float64, z float64) {
 
 // remember keeps a table for later comparison: all of the last 8 s, and of older ones one in 2, 4, 8 and so on.
 func (r *ranges) remember(t *Table) {
-	r.told = append(r.told, t)
-	kept := r.told[:0]
-	for _, x := range r.told {
+	r.told = slices.DeleteFunc(append(r.told, t), func(x *Table) bool {
 		age, every := (t.at-x.at)/1000, int64(1)
 		for e := int64(8); e <= age; e *= 2 {
 			every *= 2
 		}
-		if x.at/1000%every == 0 && age < 86_400 {
-			kept = append(kept, x)
-		}
-	}
-	clear(r.told[len(kept):])
-	r.told = kept
+		return x.at/1000%every != 0 || age >= 86_400
+	})
 }

@@ -38,10 +38,7 @@ type ending struct {
 
 // find returns the visitor's admission, under any of its ids.
 func (a *admitted) find(v visitor, now int64) (admission, bool) {
-	if found, ok := a.byID[v.place.ID]; ok && found.untilMillis > now {
-		return found, true
-	}
-	for _, id := range v.former {
+	for _, id := range v.ids() {
 		if found, ok := a.byID[id]; ok && found.untilMillis > now {
 			return found, true
 		}

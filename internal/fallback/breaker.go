@@ -33,6 +33,8 @@ type breaker struct {
 	troubled atomic.Bool
 	// contact is the latest answer of the store that was noted; nil before the first.
 	contact atomic.Pointer[contact]
+	// probing: a probe is under way.
+	probing atomic.Bool
 
 	mu    sync.Mutex
 	phase phase
@@ -47,7 +49,6 @@ type breaker struct {
 	local   admitted
 	askers  askers
 	turned  turned
-	probing bool
 }
 
 // contact is an answer of the store.
@@ -200,11 +201,9 @@ func (b *breaker) standing(v visitor, now int64, s zone.Settings) standing {
 		return doubtful // nothing was ever heard of this line
 	}
 	zoneNow := b.zoneMillis(now)
-	for i := -1; i < len(v.former); i++ {
+	for _, id := range v.ids() {
 		p := v.place
-		if i >= 0 {
-			p.ID = v.former[i]
-		}
+		p.ID = id
 		d, known := b.policy.lines.Departed(b.zoneID, p)
 		switch {
 		case !known:

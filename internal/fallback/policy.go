@@ -152,6 +152,9 @@ type visitor struct {
 	newcomer bool
 }
 
+// ids returns the id of the place, then the former ones.
+func (v *visitor) ids() []line.ID { return append([]line.ID{v.place.ID}, v.former...) }
+
 // Zone implements store.Viewer. A visitor who joins waits for it, so it has the deadline of a visitor's call.
 func (p *Policy) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	s, err := p.lines.Zone(p.limits.bound(ctx), zoneID)

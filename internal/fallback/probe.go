@@ -21,7 +21,7 @@ func (p *Policy) Start(ctx context.Context) {
 // RunOnce probes the zones that need it, one after the other. After Start this is done every ProbeEvery.
 func (p *Policy) RunOnce(ctx context.Context) {
 	for _, b := range *p.breakers.Load() {
-		if b.claimProbe() {
+		if b.missesStore() {
 			p.probe(ctx, b)
 		}
 	}
@@ -34,24 +34,20 @@ func (p *Policy) Stop() { p.probes.Stop() }
 // Zones do not wait for one another: each may lie on another node.
 func (p *Policy) probeAll(ctx context.Context) {
 	for _, b := range *p.breakers.Load() {
-		if b.claimProbe() {
-			p.probes.Go(func() { p.probe(ctx, b) })
+		if b.missesStore() {
+			p.probes.GoAlone(&b.probing, func() { p.probe(ctx, b) })
 		}
 	}
 }
 
-// claimProbe reports whether the caller is to probe the zone.
-func (b *breaker) claimProbe() bool {
+// missesStore reports whether the zone is to be probed.
+func (b *breaker) missesStore() bool {
 	if !b.troubled.Load() {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.probing || b.phase != failing && b.phase != away {
-		return false
-	}
-	b.probing = true
-	return true
+	return b.phase == failing || b.phase == away
 }
 
 // probe asks the store for something that changes nothing.
@@ -64,17 +60,10 @@ func (p *Policy) probe(ctx context.Context, b *breaker) {
 	case err == nil:
 		b.succeeded(stats.State)
 	case unanswered(ctx, err):
-		b.probeFailed(began)
+		b.mu.Lock()
+		b.fail(p.clock.millis(), began)
+		b.mu.Unlock()
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		p.forget(b.zoneID)
 	}
-	b.mu.Lock()
-	b.probing = false
-	b.mu.Unlock()
-}
-
-func (b *breaker) probeFailed(began int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.fail(b.policy.clock.millis(), began)
 }

@@ -170,11 +170,8 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 // may lie on another node.
 func (r *Registry) keepAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
-		if b := z.brake.Load(); b != nil && b.why.Load() != nil && !b.trying.Swap(true) {
-			r.background.Go(func() {
-				defer b.trying.Store(false)
-				_ = r.keep(ctx, z, b) // NotKept returns the error
-			})
+		if b := z.brake.Load(); b != nil && b.why.Load() != nil {
+			r.background.GoAlone(&b.trying, func() { _ = r.keep(ctx, z, b) }) // NotKept returns the error
 		}
 	}
 }

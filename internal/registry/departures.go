@@ -177,12 +177,7 @@ func (z *remembered) letIn(a *line.Answer, p line.Place) {
 // tellAll begins tell for all zones. Zones do not wait for one another: each may lie on another node.
 func (r *Registry) tellAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
-		if !z.telling.Swap(true) {
-			r.background.Go(func() {
-				defer z.telling.Store(false)
-				r.tellOrLog(ctx, z)
-			})
-		}
+		r.background.GoAlone(&z.telling, func() { r.tellOrLog(ctx, z) })
 	}
 }
 

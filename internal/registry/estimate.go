@@ -27,12 +27,7 @@ func (r *Registry) estimateAll(ctx context.Context) {
 	lined := r.lined()
 	most := sampledEach(len(lined))
 	for _, z := range lined {
-		if !z.sampling.Swap(true) {
-			r.background.Go(func() {
-				defer z.sampling.Store(false)
-				r.estimate(ctx, z, most)
-			})
-		}
+		r.background.GoAlone(&z.sampling, func() { r.estimate(ctx, z, most) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -115,11 +116,7 @@ func (j *judge) thin(most int) {
 	for mask := j.mask.Load(); len(j.byID) > most && mask < math.MaxUint32; {
 		mask = mask<<1 | 1
 		j.mask.Store(mask)
-		for id := range j.byID {
-			if !j.looksAt(id) {
-				delete(j.byID, id)
-			}
-		}
+		maps.DeleteFunc(j.byID, func(id line.ID, _ *judged) bool { return !j.looksAt(id) })
 	}
 }
 

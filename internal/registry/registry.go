@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// DefaultInterval is how often the settings are read anew: twice in the second within which a change must be in
+	// interval is how often the settings are read anew: twice in the second within which a change must be in
 	// force everywhere.
-	DefaultInterval = 500 * time.Millisecond
+	interval = 500 * time.Millisecond
 	// freshFor is how old the list of zones may be: a zone that is not in a fresh list does not exist.
 	freshFor = time.Second
 	// minGap is the shortest time between two readings of the list for requests that name an unknown zone. While the
@@ -58,8 +58,6 @@ type Options struct {
 	// SeedFresh has absent seeds begin with an empty window. It is right only for a store that cannot lose a zone
 	// while this process runs.
 	SeedFresh bool
-	// Interval between two readings of all settings. DefaultInterval when 0.
-	Interval time.Duration
 	// DrawSeeds may be nil: then there are no draws.
 	DrawSeeds DrawSeeds
 	// Meter may be nil.
@@ -77,7 +75,6 @@ type Registry struct {
 	store     store.Store
 	seedFresh bool
 	drawSeeds DrawSeeds
-	interval  time.Duration
 	meter     Meter
 	log       *slog.Logger
 	now       func() time.Time
@@ -106,12 +103,9 @@ type Registry struct {
 // after.
 func New(o Options) *Registry {
 	r := &Registry{
-		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds, interval: o.Interval,
+		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
 		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		touched: make(map[string]struct{}),
-	}
-	if r.interval <= 0 {
-		r.interval = DefaultInterval
 	}
 	if r.meter == nil {
 		r.meter = noMeter{}
@@ -135,14 +129,14 @@ func New(o Options) *Registry {
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
-		background.Every(r.interval, r.readAndLog),
-		background.Every(r.interval, r.tellAll),
+		background.Every(interval, r.readAndLog),
+		background.Every(interval, r.tellAll),
 		background.Every(keepEvery, r.keepAll),
 		background.Every(estimateEvery, r.estimateAll),
 		background.Every(judgeEvery, r.judgeAll))
 }
 
-// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done every Interval.
+// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.tellOnce(ctx)

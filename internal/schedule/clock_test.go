@@ -33,8 +33,8 @@ func TestTheStoresClockDecides(t *testing.T) {
 			}
 			return r.at.Add(-by)
 		}
-		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: wrong, Interval: time.Hour})
-		zones.Start(ctx)
+		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: wrong})
+		zones.RunOnce(ctx)
 		t.Cleanup(zones.Stop)
 		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
 	}

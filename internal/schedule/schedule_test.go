@@ -63,8 +63,8 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 		t.Fatal(err)
 	}
 	for range 2 {
-		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: now, Interval: time.Hour})
-		zones.Start(t.Context())
+		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: now})
+		zones.RunOnce(t.Context())
 		t.Cleanup(zones.Stop)
 		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
 	}

@@ -1,7 +1,6 @@
 package sweeper
 
 import (
-	"context"
 	goruntime "runtime/metrics"
 	"sync"
 	"time"
@@ -54,26 +53,10 @@ func (o *overloads) within(now time.Time, of time.Duration) (sum time.Duration) 
 	return sum
 }
 
-// watchLoad notes the seconds in which this server is overloaded, until the context ends.
-// A process that did not run, because others did, was overloaded all that time.
-func (s *Sweeper) watchLoad(ctx context.Context) {
-	ticks := time.NewTicker(lookEvery)
-	defer ticks.Stop()
-	for last := s.now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-		now := s.now()
-		s.look(now, now.Sub(last))
-		last = now
-	}
-}
-
-// look notes an overload if the server or the store was overloaded in the time took before now.
+// look notes an overload if the server or the store was overloaded in the time took before now. A process that did not
+// run, because others did, was overloaded all that time.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
-	server, store := s.overloaded(), s.storeOverloaded()
+	server, store := s.overloaded(), s.storeOverloaded != nil && s.storeOverloaded()
 	if server || store || took > lookEvery+slow {
 		s.overloads.add(now, took)
 	}

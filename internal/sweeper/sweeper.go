@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +13,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -66,9 +66,7 @@ type Sweeper struct {
 	// overloads are the times at which one of them was.
 	overloaded, storeOverloaded func() bool
 	overloads                   overloads
-	watching                    sync.WaitGroup
-	// cancel ends the context of all runs. Nil before Start.
-	cancel context.CancelFunc
+	background                  background.Group
 }
 
 // New returns a sweeper that does not run yet.
@@ -89,9 +87,6 @@ func New(o Options) (*Sweeper, error) {
 		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
 		storeOverloaded: o.StoreOverloaded,
 	}
-	if s.storeOverloaded == nil {
-		s.storeOverloaded = func() bool { return false }
-	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -106,23 +101,26 @@ func New(o Options) (*Sweeper, error) {
 // Start begins to sweep, the first time one period from now. The runs have the
 // values of ctx, and end at Stop, not with ctx. To be called once.
 func (s *Sweeper) Start(ctx context.Context) {
-	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	last := s.now()
+	s.background.Start(ctx, s.schedule, background.Every(lookEvery, func(context.Context) {
+		now := s.now()
+		s.look(now, now.Sub(last))
+		last = now
+	}))
+}
+
+// schedule has runs made until the context ends, and waits for the one in flight.
+func (s *Sweeper) schedule(ctx context.Context) {
 	s.cron.Schedule(cron.Every(s.every), cron.FuncJob(func() { s.runOnce(ctx) }))
 	s.cron.Start()
-	s.watching.Go(func() { s.watchLoad(ctx) })
+	<-ctx.Done()
+	<-s.cron.Stop().Done()
 }
 
 // Stop ends the sweeping: no further run begins, and the one in flight ends
 // after the batch it is in. Stop waits for it. It may be called more than once,
 // and need not be called for a sweeper that was not started.
-func (s *Sweeper) Stop() {
-	if s.cancel == nil {
-		return
-	}
-	s.cancel()
-	<-s.cron.Stop().Done()
-	s.watching.Wait()
-}
+func (s *Sweeper) Stop() { s.background.Stop() }
 
 // run is the tally of one run.
 type run struct {

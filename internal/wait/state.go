@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -233,9 +234,5 @@ func (c *states) forget(now time.Time) {
 		return
 	}
 	c.cleared = now
-	for zoneID, snap := range c.zones {
-		if now.Sub(snap.at) >= stateForgotten {
-			delete(c.zones, zoneID)
-		}
-	}
+	maps.DeleteFunc(c.zones, func(_ string, snap snapshot) bool { return now.Sub(snap.at) >= stateForgotten })
 }

@@ -23,8 +23,8 @@ type fixture struct {
 	model  *model // nil while the stores have no such zone
 	stores []*Harness
 	record []zone.Change // of the zone, the newest first
-	// remains of a zone that was deleted; nil if there was none.
-	remains *remains
+	// ended is the zone that was deleted; nil if there was none.
+	ended *model
 	// departed are those that servers saw depart.
 	departed []line.Departure
 	// draws are all that there were, as they are by now, by nonce, of which so many were given out.
@@ -53,15 +53,9 @@ func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
 func (w *fixture) joinAs(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.join(drawn, id, former...)
-	want.State = w.model.state()
-	want.Renew()
-	for _, h := range w.stores {
-		got, err := h.Store.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
-		w.same(fmt.Sprintf("join %s", name(id)), got, want, err)
-	}
-	w.saw(want)
-	return want
+	return w.told("join "+name(id), w.model.join(drawn, id, former...), func(s store.Store) (line.Answer, error) {
+		return s.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
+	})
 }
 
 func (w *fixture) poll(p line.Place) line.Answer {
@@ -71,12 +65,20 @@ func (w *fixture) poll(p line.Place) line.Answer {
 	}
 	p.ScoreMicros = w.scoreOf(p)
 	w.model.begin(w.raw())
-	want := w.model.polled(w.model.poll(p))
+	call := fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros)
+	return w.told(call, w.model.polled(w.model.poll(p)), func(s store.Store) (line.Answer, error) {
+		return s.Poll(w.t.Context(), w.zoneID, p)
+	})
+}
+
+// told asks the stores, compares their answers with the model's, and returns that.
+func (w *fixture) told(call string, want line.Answer, ask func(store.Store) (line.Answer, error)) line.Answer {
+	w.t.Helper()
 	want.State = w.model.state()
 	want.Renew()
 	for _, h := range w.stores {
-		got, err := h.Store.Poll(w.t.Context(), w.zoneID, p)
-		w.same(fmt.Sprintf("poll %s, arrived at %d", name(p.ID), p.ArrivedAtMicros), got, want, err)
+		got, err := ask(h.Store)
+		w.same(call, got, want, err)
 	}
 	w.saw(want)
 	return want
@@ -207,8 +209,8 @@ func (w *fixture) put(s zone.Settings) {
 	}
 	if created {
 		w.model = fresh(s, w.raw())
-		if w.remains != nil {
-			w.model = anew(s, w.remains, w.raw())
+		if w.ended != nil {
+			w.model = anew(s, w.ended, w.raw())
 		}
 		return
 	}
@@ -219,7 +221,7 @@ func (w *fixture) put(s zone.Settings) {
 func (w *fixture) lose(m line.Memory) {
 	w.t.Helper()
 	s := w.model.settings
-	w.record, w.remains = nil, nil
+	w.record, w.ended = nil, nil
 	for _, h := range w.stores {
 		h.Store = h.Lose(w.t)
 	}
@@ -232,7 +234,8 @@ func (w *fixture) delete(by string) {
 	w.t.Helper()
 	w.all("delete", func(s store.Store) error { return s.DeleteZone(w.t.Context(), w.zoneID, by) })
 	w.note(by, &w.model.settings, nil)
-	w.model, w.remains = nil, w.model.remains(w.raw())
+	w.model.end(w.raw())
+	w.model, w.ended = nil, w.model
 }
 
 // note writes down a change.
@@ -304,7 +307,7 @@ func brief(got any) string {
 	if !ok {
 		return fmt.Sprintf("%+v", got)
 	}
-	status := []string{"waits", "enters", "entered", "gone", "closed", "full", "undrawn"}[a.Status]
+	status := a.Status.String()
 	if a.Restored {
 		status += ", restored"
 	}

@@ -13,10 +13,10 @@ import (
 // settings and the answers, and a time of its own: true time, which passes when
 // the stores' clock goes forward, and stands still when that is set back.
 type invariants struct {
-	w   *fixture
+	w   *crowd
 	now int64 // true time, microseconds
 
-	admitted []entered
+	admitted []int64 // when, in true time, microseconds
 	// blindUntil: a loss hid admissions from the stores for which the limits
 	// do not account, having been others a minute before.
 	blindUntil int64
@@ -26,7 +26,6 @@ type invariants struct {
 
 	newest int64 // arrival
 	joined int64 // in total
-	people map[*person]*seen
 
 	// dead are places that were used, left, swept or deleted: they must not come back.
 	dead map[line.Place]death
@@ -48,11 +47,6 @@ type death struct {
 	silent int64
 }
 
-type entered struct {
-	at  int64 // true time, microseconds
-	who line.ID
-}
-
 // seen is what is known of one person.
 type seen struct {
 	// keeps: was told to wait, and did not leave or fall silent since.
@@ -61,17 +55,10 @@ type seen struct {
 	position int64
 }
 
-func newInvariants(w *fixture) *invariants {
-	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, stood: math.MaxInt64, rule: w.model.settings.InForce(), people: map[*person]*seen{}, dead: map[line.Place]death{},
+func newInvariants(w *crowd) *invariants {
+	return &invariants{w: w, changedAt: -minute.Microseconds() - 1, stood: math.MaxInt64, rule: w.model.settings.InForce(), dead: map[line.Place]death{},
 		epochs: map[uint32]bool{w.model.epoch: true},
 	}
-}
-
-func (w *invariants) of(p *person) *seen {
-	if w.people[p] == nil {
-		w.people[p] = &seen{}
-	}
-	return w.people[p]
 }
 
 func (w *invariants) passed(d time.Duration) { w.now += d.Microseconds() }
@@ -84,9 +71,9 @@ func (w *invariants) changed() {
 		w.changedAt = w.now
 	}
 	w.rule = s
-	for p, s := range w.people {
+	for _, p := range w.w.people {
 		if w.willBeOvertaken(p.token) {
-			s.position = 0
+			p.seen.position = 0
 		}
 	}
 }
@@ -107,7 +94,7 @@ func (w *invariants) answered(p *person, a line.Answer) {
 	}
 	if a.Status == line.Admitted {
 		w.died("used", place(a.Place))
-		w.admitted = append(w.admitted, entered{w.now, a.Place.ID})
+		w.admitted = append(w.admitted, w.now)
 		w.neverOver()
 		if joined := w.w.model.totals.Joined; joined == w.joined || a.State.Live > 0 {
 			w.even()
@@ -116,7 +103,7 @@ func (w *invariants) answered(p *person, a line.Answer) {
 	if p == nil {
 		return
 	}
-	s := w.of(p)
+	s := &p.seen
 	if joined := w.w.model.totals.Joined; joined != w.joined {
 		w.joined = joined
 		// A node that takes over at the very microsecond of the loss cannot know who arrived in the next few.
@@ -171,15 +158,15 @@ func (w *invariants) even() {
 
 // since counts the admissions of a closed interval that ends now.
 func (w *invariants) since(span time.Duration) (n int64) {
-	for _, e := range w.admitted {
-		if e.at >= w.now-span.Microseconds() {
+	for _, at := range w.admitted {
+		if at >= w.now-span.Microseconds() {
 			n++
 		}
 	}
 	return n
 }
 
-func (w *invariants) left(p *person) { *w.of(p) = seen{} }
+func (w *invariants) left(p *person) { p.seen = seen{} }
 
 // died: these places are no more.
 func (w *invariants) died(how string, places ...line.Place) {
@@ -207,9 +194,9 @@ func (w *invariants) mayComeBack(p line.Place) {
 
 // swept: who was silent for longer than the idle timeout may be gone.
 func (w *invariants) swept() {
-	for _, s := range w.people {
-		if w.now-s.polled > w.rule.IdleTimeout().Microseconds() {
-			s.keeps = false
+	for _, p := range w.w.people {
+		if w.now-p.seen.polled > w.rule.IdleTimeout().Microseconds() {
+			p.seen.keeps = false
 		}
 	}
 }
@@ -221,13 +208,13 @@ func (w *invariants) losing(m line.Memory) {
 	if w.w.model.anyEpoch {
 		// Of two losses in a row, nobody remembers the first: who has not polled in
 		// between holds a token of an epoch that is not known any more.
-		for p, s := range w.people {
-			s.keeps = s.keeps && p.token.Epoch == w.w.model.epoch
+		for _, p := range w.w.people {
+			p.seen.keeps = p.seen.keeps && p.token.Epoch == w.w.model.epoch
 		}
 	}
 	if w.w.model.last > max(m.LastArrivalMicros, w.w.raw()) {
-		for _, s := range w.people {
-			s.keeps = false
+		for _, p := range w.w.people {
+			p.seen.keeps = false
 		}
 	}
 }
@@ -245,8 +232,8 @@ func (w *invariants) lost() {
 func (w *invariants) failedOver(restored bool) {
 	if g := w.w.model.settings.Gate(); restored || g.UptoMicros > 0 && w.w.model.now < g.SettlesAtMillis {
 		w.newest = min(w.newest, w.w.model.last)
-		for p, s := range w.people {
-			s.keeps = s.keeps && p.token.ArrivedAtMicros <= w.newest
+		for _, p := range w.w.people {
+			p.seen.keeps = p.seen.keeps && p.token.ArrivedAtMicros <= w.newest
 		}
 	}
 	w.joined = w.w.model.totals.Joined
@@ -263,8 +250,8 @@ func (w *invariants) anew() {
 	// nobody can tell these data from those.
 	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
 	w.epochs[w.w.model.epoch] = true
-	for p, s := range w.people {
-		*s = seen{}
+	for _, p := range w.w.people {
+		p.seen = seen{}
 		w.died("deleted", place(p.token))
 	}
 	w.noticeLoss()
@@ -283,7 +270,7 @@ func (w *invariants) noticeLoss() {
 }
 
 func (w *invariants) everybodyMayFallBack() {
-	for _, s := range w.people {
-		s.position = 0
+	for _, p := range w.w.people {
+		p.seen.position = 0
 	}
 }

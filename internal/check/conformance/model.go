@@ -74,33 +74,24 @@ func fresh(s zone.Settings, rawMicros int64) *model {
 	return &model{settings: s, mode: force.Mode, rates: window.RatesOf(force), epoch: window.Epoch(rawMicros)}
 }
 
-// remains are what stays of a zone that is deleted.
-type remains struct {
-	clock    window.Clock
-	last     int64
-	phantoms window.Phantoms
-	epoch    uint32
-}
-
-func (m *model) remains(rawMicros int64) *remains {
+// end is the deletion of a zone: of its log, phantoms remain.
+func (m *model) end(rawMicros int64) {
 	m.tick(rawMicros)
 	newest := m.phantoms.AtMillis
 	for _, e := range m.log {
 		newest = max(newest, e.at)
 	}
 	ago := min(m.now-newest+m.rates.WindowMillis, window.MinuteMillis)
-	return &remains{m.clock, m.last, m.rates.Remains(
-		m.settings.Burst, newest, m.since(ago), m.since(window.MinuteMillis),
-	), m.epoch}
+	m.phantoms = m.rates.Remains(m.settings.Burst, newest, m.since(ago), m.since(window.MinuteMillis))
 }
 
 // anew is a zone as an operator makes it, of which there was another before.
-func anew(s zone.Settings, r *remains, rawMicros int64) *model {
+func anew(s zone.Settings, ended *model, rawMicros int64) *model {
 	m := fresh(s, rawMicros)
-	m.epoch = max(m.epoch, r.epoch+1)
-	m.clock = r.clock
+	m.epoch = max(m.epoch, ended.epoch+1)
+	m.clock = ended.clock
 	m.tick(rawMicros)
-	m.last, m.phantoms = max(r.last, m.clock.NowMicros), r.phantoms
+	m.last, m.phantoms = max(ended.last, m.clock.NowMicros), ended.phantoms
 	return m
 }
 
@@ -473,10 +464,7 @@ func (m *model) count(is func(*visitor) bool) (n int64) {
 }
 
 func before(a, b *visitor) bool {
-	if a.StandsAtMicros() != b.StandsAtMicros() {
-		return a.StandsAtMicros() < b.StandsAtMicros()
-	}
-	return bytes.Compare(a.ID[:], b.ID[:]) < 0
+	return cmp.Or(cmp.Compare(a.StandsAtMicros(), b.StandsAtMicros()), bytes.Compare(a.ID[:], b.ID[:])) < 0
 }
 
 func filter(all []*visitor, is func(*visitor) bool) func(yield func(*visitor) bool) {

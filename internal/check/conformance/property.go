@@ -64,12 +64,13 @@ type person struct {
 	stays   bool
 	waiting bool
 	due     int64 // microseconds of the store's clock
+	seen    seen  // for the invariants
 }
 
 func newCrowd(t *rapid.T, open ...Open) *crowd {
 	c := &crowd{fixture: newFixture(t, open...)}
 	c.put(drawSettings(t, zone.Defaults(c.zoneID)))
-	c.invariants = newInvariants(c.fixture)
+	c.invariants = newInvariants(c)
 	return c
 }
 

@@ -128,12 +128,7 @@ func (s *story) step(text string) {
 		st := s.stats()
 		s.figures(rest, st.State, st.Totals, st)
 	case "totals":
-		var want line.Totals
-		for _, w := range rest {
-			f := s.figure(w)
-			reflect.ValueOf(&want).Elem().FieldByName(f.name).SetInt(f.value)
-		}
-		s.totals(want)
+		s.totals(rest)
 	case "lost":
 		s.stores[0].Store = s.stores[0].Lose(s.t)
 	case "lose":
@@ -223,29 +218,27 @@ var many = regexp.MustCompile(`^(\w+)\*(\d+)(?:\[(\d*):(\d*)(?::(\d+))?\])?$`)
 // them, as in Go, v*9[1::3] every third.
 func (s *story) names(words []string) (all []string) {
 	s.t.Helper()
+	number := func(text string, otherwise int) int {
+		if text == "" {
+			return otherwise
+		}
+		n, err := strconv.Atoi(text)
+		s.fails(text, err, nil)
+		return n
+	}
 	for _, w := range words {
 		m := many.FindStringSubmatch(w)
-		if w == "backwards" {
+		switch {
+		case w == "nobody":
+		case w == "backwards":
 			slices.Reverse(all)
-			continue
-		}
-		if m == nil && w != "nobody" {
+		case m == nil:
 			all = append(all, w)
-		}
-		if m == nil {
-			continue
-		}
-		number := func(text string, otherwise int) int {
-			if text == "" {
-				return otherwise
+		default:
+			n := number(m[2], 0)
+			for i := number(m[3], 0); i < number(m[4], n); i += number(m[5], 1) {
+				all = append(all, names(m[1], n)[i])
 			}
-			n, err := strconv.Atoi(text)
-			s.fails(w, err, nil)
-			return n
-		}
-		n := number(m[2], 0)
-		for i := number(m[3], 0); i < number(m[4], n); i += number(m[5], 1) {
-			all = append(all, names(m[1], n)[i])
 		}
 	}
 	return all

@@ -44,6 +44,29 @@ func TestGroupRunsUntilStop(t *testing.T) {
 	})
 }
 
+func TestGoAloneDoesNothingWhileBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g background.Group
+		var busy atomic.Bool
+		runs, release := 0, make(chan struct{})
+		run := func() { runs++; <-release }
+		g.GoAlone(&busy, run)
+		g.GoAlone(&busy, run)
+		synctest.Wait()
+		if runs != 1 || !busy.Load() {
+			t.Errorf("%d runs, busy %t", runs, busy.Load())
+		}
+		close(release)
+		synctest.Wait()
+		g.GoAlone(&busy, run)
+		g.Stop()
+		if runs != 2 || busy.Load() {
+			t.Errorf("%d runs in the end, busy %t", runs, busy.Load())
+		}
+	})
+}
+
 func TestStopOfAGroupThatWasNotStarted(t *testing.T) {
 	t.Parallel()
 	var g background.Group

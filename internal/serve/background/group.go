@@ -3,6 +3,7 @@ package background
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,17 @@ func (g *Group) Start(ctx context.Context, runs ...func(context.Context)) {
 
 // Go runs a function in a goroutine, for which Stop waits.
 func (g *Group) Go(run func()) { g.running.Go(run) }
+
+// GoAlone does as Go, but nothing while busy is set, as it is until the function returns.
+func (g *Group) GoAlone(busy *atomic.Bool, run func()) {
+	if busy.Swap(true) {
+		return
+	}
+	g.running.Go(func() {
+		defer busy.Store(false)
+		run()
+	})
+}
 
 // Stop ends the context of what Start began, and waits for all goroutines. It may be called
 // more than once, and for a Group that was not started.
