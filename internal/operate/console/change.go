@@ -18,6 +18,7 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		now: c.Zones.Get, frame: c.zoneFrame,
 		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
+		clone: func(s zone.Settings) zone.Settings { return s }, // settings are never written to in place
 		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
@@ -135,8 +136,7 @@ const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
-	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
-	return nil
+	return c.render(w, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
 }
 
 // create is POST /console/new: makes a zone, or shows the form again with what
@@ -164,6 +164,5 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 			v.Fields[i].Value = typed[0]
 		}
 	}
-	c.render(w, r, http.StatusUnprocessableEntity, "new", s, "New zone", v)
-	return nil
+	return c.render(w, http.StatusUnprocessableEntity, "new", s, "New zone", v)
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // eventDryView is the dry run of an event: its form, and once it has run, what came out.
@@ -23,7 +24,8 @@ type eventDryView struct {
 	Faults        []string
 	// Text is what simulate --event prints; "" before it has run. Plot are columns: the time,
 	// who waits, and who is in.
-	Text, Plot string
+	Text string
+	Plot [3][]float64
 }
 
 const (
@@ -44,11 +46,7 @@ func newEventDry(zoneID, name string) eventDryView {
 
 // eventDry is GET /console/zones/{zoneId}/schedule/{event}/dryrun: plays the event with so many
 // who gather, of whom so many leave. It changes nothing.
-func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v, status := newEventDry(current.ZoneID, e.Name), http.StatusOK
 	if q := r.URL.Query(); q.Has("gather") {
 		v.Gather, v.Leave = q.Get("gather"), q.Get("leave")
@@ -57,17 +55,15 @@ func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session) er
 			Arrive: sale.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Outage: dryOutage, Seed: 1,
 		}
 		if len(v.Faults) == 0 {
-			err = v.play(r.Context(), c.Zones, cfg)
+			if err := v.play(r.Context(), c.Zones, cfg); err != nil {
+				return err
+			}
 		}
-	}
-	if err != nil {
-		return err
 	}
 	if len(v.Faults) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	c.render(w, r, status, "eventdry", s, "Dry run of "+e.Name, v)
-	return nil
+	return c.render(w, status, "eventdry", s, "Dry run of "+e.Name, v)
 }
 
 // number reads what is typed.
@@ -98,18 +94,13 @@ func (v *eventDryView) play(ctx context.Context, zones *operator.Service, cfg sa
 	if err := sale.Print(&text, reports...); err != nil {
 		return err
 	}
-	var columns [3][]float64
 	admitted := 0
 	for _, at := range reports[0].Seconds {
 		admitted += at.Admitted
-		columns[0] = append(columns[0], float64(reports[0].OpensAt.Unix()+int64(at.At)))
-		columns[1] = append(columns[1], float64(at.Present))
-		columns[2] = append(columns[2], float64(admitted))
+		v.Plot[0] = append(v.Plot[0], float64(reports[0].OpensAt.Unix()+int64(at.At)))
+		v.Plot[1] = append(v.Plot[1], float64(at.Present))
+		v.Plot[2] = append(v.Plot[2], float64(admitted))
 	}
-	plot, err := json.Marshal(columns)
-	if err != nil {
-		return fmt.Errorf("console: dry run: %w", err)
-	}
-	v.Text, v.Plot = text.String(), string(plot)
+	v.Text = text.String()
 	return nil
 }

@@ -30,15 +30,7 @@ type eventFormView struct {
 const duringPrefix = "during."
 
 // eventForm is GET .../new-event and GET .../schedule/{event}/edit.
-func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) error {
-	var e event.Event
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if r.PathValue("event") != "" {
-		current, e, err = c.findEvent(r)
-	}
-	if err != nil {
-		return err
-	}
+func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, current zone.Settings, e event.Event) error {
 	path := pathIn(zoneFolder)(current.ZoneID)
 	v := eventFormView{ZoneID: current.ZoneID, Name: e.Name, Title: "New event at " + current.ZoneID, Action: path + "/new-event", Back: path}
 	if e.Name != "" {
@@ -86,8 +78,7 @@ func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) e
 		{Name: "during", Label: "Text while it is open", Lines: true, Value: typedTexts(e.Texts.During), Hint: "For who waits then."},
 		{Name: "after", Label: "Text after it", Lines: true, Value: typedTexts(e.Texts.After), Hint: "For who comes when it is over."},
 	}
-	c.render(w, r, http.StatusOK, "eventform", s, v.Title, v)
-	return nil
+	return c.render(w, http.StatusOK, "eventform", s, v.Title, v)
 }
 
 // typedTexts are texts as a form has them.
@@ -95,15 +86,7 @@ func typedTexts(all map[string]string) string { return setting.Texts(all).String
 
 // eventAsk is POST .../new-event and POST .../schedule/{event}/edit: what the form would do. It
 // changes nothing.
-func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session) error {
-	var was event.Event
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if r.PathValue("event") != "" {
-		current, was, err = c.findEvent(r)
-	}
-	if err != nil {
-		return err
-	}
+func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, was event.Event) error {
 	e, faults := readEvent(r.PostForm, was)
 	next := current
 	next.Events = slices.Clone(current.Events)
@@ -115,20 +98,14 @@ func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session) er
 	if len(faults) == 0 {
 		faults = c.Zones.Faults(r.Context(), current, next)
 	}
-	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, faults)
-	return nil
+	return c.zoneEditor.confirm(w, r, s, current, next, faults)
 }
 
 // eventRemove is GET .../schedule/{event}/remove: what it would do to take it off the list.
-func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	next := current
 	next.Events = slices.DeleteFunc(slices.Clone(current.Events), func(one event.Event) bool { return one.Name == e.Name })
-	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, nil)
-	return nil
+	return c.zoneEditor.confirm(w, r, s, current, next, nil)
 }
 
 // readEvent is the event of a form; was is the one that it changes, whose name it keeps.

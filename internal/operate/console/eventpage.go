@@ -15,8 +15,6 @@ import (
 type eventView struct {
 	shown
 	occasion
-	// Marks are the steps, for the charts: JSON.
-	Marks string
 	Drawn *drawView
 	Dry   eventDryView
 }
@@ -30,35 +28,24 @@ func (v eventView) Before() *stepView {
 }
 
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
-func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
 	var changes []change[zone.Settings]
 	v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current)
 	v.Frame = c.eventFrame(current, e)
 	changes = slices.DeleteFunc(slices.Clone(sinceMade(changes)), func(ch change[zone.Settings]) bool { return !isOf(ch, e.Name) })
 	v.Entries = c.zoneEditor.entries(changes[:min(len(changes), shownChanges)], &current)
-	if v.Marks, err = marksOf(v.Steps); err != nil {
-		return err
-	}
+	var err error
 	if v.Drawn, err = c.drawOf(r.Context(), current, e); err != nil {
 		// The page shows how to stop the event all the same.
 		c.Logger.WarnContext(r.Context(), "draw not read", "zone", current.ZoneID, "event", e.Name, "error", err)
 	}
-	c.render(w, r, http.StatusOK, "event", s, e.Name+" at "+current.ZoneID, v)
-	return nil
+	return c.render(w, http.StatusOK, "event", s, e.Name+" at "+current.ZoneID, v)
 }
 
 // eventEvents is GET /console/zones/{zoneId}/schedule/{event}/events.
-func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	if _, _, err := c.findEvent(r); err != nil {
-		return err
-	}
-	zoneID, name := r.PathValue("zoneId"), r.PathValue("event")
-	return c.stream(w, r, s, zoneFolder+zoneID+"/"+name, func(context.Context) (any, error) {
+func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	return c.stream(w, r, s, zoneFolder+current.ZoneID+"/"+e.Name, func(context.Context) (any, error) {
 		current, e, err := c.findEvent(r)
 		if err != nil {
 			return nil, err
@@ -90,14 +77,16 @@ func (c *Console) eventFrame(s zone.Settings, e event.Event) frame {
 // that of a million.
 const publishedAfter = 10_000
 
-// marksOf are the moments of an event for the charts: seconds, and what happens.
-func marksOf(steps []stepView) (string, error) {
-	type mark struct {
-		At    float64 `json:"at"`
-		Label string  `json:"label"`
-	}
-	all := []mark{}
-	for _, s := range steps {
+// mark is a moment of an event, for the charts: seconds, and what happens.
+type mark struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+// Marks are those of the steps.
+func (v eventView) Marks() []mark {
+	all := []mark{} // an empty list, not null
+	for _, s := range v.Steps {
 		m := mark{At: float64(s.At.UnixMilli()) / 1000, Label: s.Label}
 		if s.Step == settles {
 			m.Label = "" // there is no room beside the opening's
@@ -106,11 +95,7 @@ func marksOf(steps []stepView) (string, error) {
 			all = append(all, m)
 		}
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		return "", fmt.Errorf("console: marks: %w", err)
-	}
-	return string(text), nil
+	return all
 }
 
 // isOf reports whether a change is one of an event: made by it, or of it.

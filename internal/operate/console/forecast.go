@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -16,10 +14,10 @@ type dryView struct {
 	Zone   zone.Settings
 	Typed  string
 	Faults []string
-	// Ran says that there is a result: sentences, and columns to plot.
-	Ran    bool
+	// Says is empty before it has run. Plot are columns: the time in Unix seconds, who waits, and
+	// who was admitted.
 	Says   []say
-	Plot   string
+	Plot   [3][]float64
 	Points []dryPoint
 }
 
@@ -34,11 +32,7 @@ const dryRows = 10
 
 // forecastPage is GET /console/zones/{zoneId}/forecast: the dry run of the limit
 // in the query. It changes nothing.
-func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
-		return err
-	}
+func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
 	proposed, faults := readSettings(zone.Table, r.URL.Query(), "", current)
 	v := dryView{Zone: proposed, Typed: count(proposed.PerMinute), Faults: faults}
 	status := http.StatusOK
@@ -46,29 +40,14 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 	case len(faults) > 0:
 		v.Typed, status = typed, http.StatusUnprocessableEntity
 	case typed != "":
-		if err := c.runDry(r.Context(), proposed, &v); err != nil {
+		f, err := c.Zones.ForecastOf(r.Context(), proposed)
+		if err != nil {
 			return err
 		}
+		v.Says = forecastSays(f.Forecast, proposed.PerMinute, c.Now())
+		v.draw(f.Series, c.Now())
 	}
-	c.render(w, r, status, "forecast", s, "Dry run of "+current.ZoneID, v)
-	return nil
-}
-
-// runDry runs and fills the view.
-func (c *Console) runDry(ctx context.Context, proposed zone.Settings, v *dryView) error {
-	f, err := c.Zones.ForecastOf(ctx, proposed)
-	if err != nil {
-		return err
-	}
-	now := c.Now()
-	v.Ran, v.Says = true, forecastSays(f.Forecast, proposed.PerMinute, now)
-	v.Points = dryPoints(f.Series, now)
-	plot, err := json.Marshal(dryColumns(f.Series, now))
-	if err != nil {
-		return fmt.Errorf("console: forecast: %w", err)
-	}
-	v.Plot = string(plot)
-	return nil
+	return c.render(w, status, "forecast", s, "Dry run of "+current.ZoneID, v)
 }
 
 // forecastSays puts the result into sentences.
@@ -104,25 +83,16 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
 	return all
 }
 
-// dryColumns are the plot's: time in Unix seconds, waiting, admitted.
-func dryColumns(s simulate.Series, now time.Time) [3][]float64 {
-	var all [3][]float64
-	for i, at := range s.AtMillis {
-		all[0] = append(all[0], float64(now.UnixMilli()+at)/1000)
-		all[1] = append(all[1], float64(s.Waiting[i]))
-		all[2] = append(all[2], float64(s.Admitted[i]))
-	}
-	return all
-}
-
-func dryPoints(s simulate.Series, now time.Time) []dryPoint {
-	var all []dryPoint
+// draw fills in the plot, and the table beside it.
+func (v *dryView) draw(s simulate.Series, now time.Time) {
 	step := max(1, (len(s.AtMillis)+dryRows-1)/dryRows)
-	for i := 0; i < len(s.AtMillis); i += step {
-		all = append(all, dryPoint{
-			At:      moment{now.Add(time.Duration(s.AtMillis[i]) * time.Millisecond)},
-			Waiting: count(s.Waiting[i]), Admitted: count(s.Admitted[i]), Polls: rate(s.PollsPerSecond[i]),
-		})
+	for i, millis := range s.AtMillis {
+		at := moment{now.Add(time.Duration(millis) * time.Millisecond)}
+		v.Plot[0] = append(v.Plot[0], float64(at.UnixMilli())/1000)
+		v.Plot[1] = append(v.Plot[1], float64(s.Waiting[i]))
+		v.Plot[2] = append(v.Plot[2], float64(s.Admitted[i]))
+		if i%step == 0 {
+			v.Points = append(v.Points, dryPoint{at, count(s.Waiting[i]), count(s.Admitted[i]), rate(s.PollsPerSecond[i])})
+		}
 	}
-	return all
 }

@@ -134,7 +134,10 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 	if p.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 	}
-	c.render(w, r, p.Status, "error", s, p.Title, p)
+	if err := c.render(w, p.Status, "error", s, p.Title, p); err != nil {
+		c.Logger.ErrorContext(r.Context(), "console page failed", "error", err)
+		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
+	}
 }
 
 // login is POST /console/login.
@@ -143,8 +146,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 	who, fault := checkWho(form.Who)
 	if fault != "" {
 		form.WhoFault = fault
-		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
-		return nil
+		return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 	}
 	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
 		p := problem.Of(err)
@@ -154,8 +156,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 		}
 		c.Meter.Refuse("", p.Code)
-		c.render(w, r, p.Status, "login", session{}, "Log in", form)
-		return nil
+		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
 	s := c.sessions.begin(who)
 	http.SetCookie(w, cookie(r, c.sessions.seal(s), sessionAge))
@@ -177,8 +178,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return nil
 	}
-	c.render(w, r, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
-	return nil
+	return c.render(w, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
 }
 
 // logout is POST /console/logout.

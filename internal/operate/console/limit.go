@@ -35,11 +35,7 @@ type limitView struct {
 }
 
 // limitPage is GET /console/limits/{name}.
-func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.Policies.Get(r.Context(), r.PathValue("name"))
-	if err != nil {
-		return err
-	}
+func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
 	v := limitView{
 		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Fitted: fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
@@ -47,8 +43,7 @@ func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) e
 		v.Hour = fives(seen.History)
 	}
 	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
-	c.render(w, r, http.StatusOK, "limit", s, current.Name, v)
-	return nil
+	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
 }
 
 // limitsView is the page of all policies.
@@ -61,8 +56,7 @@ type limitsView struct {
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
 	v := limitsView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
-	c.render(w, r, http.StatusOK, "limits", s, "Limits", v)
-	return nil
+	return c.render(w, http.StatusOK, "limits", s, "Limits", v)
 }
 
 // limitsEvents is GET /console/limits-events; the dash is in the place of a slash,

@@ -40,6 +40,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 		},
 		mostChanges: limit.MaxChanges,
 		propose:     proposePolicy, title: policyTitle, effects: c.policyEffects, loss: policyLoss,
+		expand: func(_, _ limit.Policy, all []difference) []difference { return all },
 	}
 }
 

@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -24,6 +26,10 @@ func loadPages(a *assets) map[string]*template.Template {
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
+		"json": func(v any) (string, error) {
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
 		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}
@@ -51,21 +57,20 @@ type page struct {
 
 // render answers with a page. It is made as a whole first: a page is there or
 // it is not.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, s session, title string, body any) {
+func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
 	p := page{Name: name, Title: title, Who: s.who, Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
 	if err := c.pages[name].ExecuteTemplate(&text, "layout", p); err != nil {
-		c.Logger.ErrorContext(r.Context(), "console page failed", "page", name, "error", err)
-		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
-		return
+		return fmt.Errorf("console: page %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // nobody is left to tell
+	return nil
 }
 
 // figure is one figure of a page: its element is filled anew every second.
@@ -128,11 +133,7 @@ func (v zoneView) Page() []field {
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.
-func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) error {
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
-		return err
-	}
+func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
 	proposed, _ := readSettings(zone.Table, r.PostForm, "", current)
 	if language := r.PostForm.Get("previewLanguage"); language != "" {
 		r.Header.Set("Accept-Language", language)
@@ -141,18 +142,13 @@ func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) err
 }
 
 // zonePage is GET /console/zones/{zoneId}.
-func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
-		return err
-	}
+func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
 	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current)}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(current, changes)
 	}
-	c.render(w, r, http.StatusOK, "zone", s, current.ZoneID, v)
-	return nil
+	return c.render(w, http.StatusOK, "zone", s, current.ZoneID, v)
 }
 
 // hourRow is the zone at the end of five minutes, in words: what the charts
@@ -199,8 +195,7 @@ func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	v := zonesView{Roll: c.zonesRoll(list), Deleted: c.zoneEditor.deleted(r)}
-	c.render(w, r, http.StatusOK, "zones", s, "All zones", v)
-	return nil
+	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
 }
 
 // allChanges is how many changes the record of all shows.
@@ -218,6 +213,5 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 	}
 	all := append(c.zoneEditor.entries(zones, nil), c.limitEditor.entries(policies, nil)...)
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At.Time) })
-	c.render(w, r, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
-	return nil
+	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 }

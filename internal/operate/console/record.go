@@ -42,12 +42,12 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 			one.What = "made"
 			if c.Now != nil {
 				blank := e.blank(c.Name)
-				one.Differences = e.told(blank, *c.Now, differences(e.table(blank, *c.Now), blank, *c.Now))
+				one.Differences = e.expand(blank, *c.Now, differences(e.table(blank, *c.Now), blank, *c.Now))
 			}
 		case c.Now == nil:
 			one.What = "deleted"
 		default:
-			one.Differences = e.told(*c.Was, *c.Now, differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now))
+			one.Differences = e.expand(*c.Was, *c.Now, differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now))
 			if current != nil && i < lately {
 				one.Undo = e.undoOf(*current, *c.Was, *c.Now)
 			}
@@ -71,7 +71,7 @@ func sinceMade[T any](changes []change[T]) []change[T] {
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
 func (e *editor[T]) undoOf(current, was, now T) string {
-	next, others := merge(settable(e.table(current, now, was)), e.own(current), now, was)
+	next, others := merge(settable(e.table(current, now, was)), e.clone(current), now, was)
 	if len(others) > 0 || e.same(next, current) {
 		return ""
 	}

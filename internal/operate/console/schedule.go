@@ -290,10 +290,22 @@ func (c *Console) occasions(s zone.Settings) []occasion {
 	return all
 }
 
-// findEvent returns a zone and an event of its list.
+// ofEvent has h answer for the event that the route names; for a new one, without a name, where
+// it names none.
+func (c *Console) ofEvent(h func(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, s, current, e)
+	}
+}
+
+// findEvent returns the zone that the route names, and the event of its list.
 func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error) {
 	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
+	if err != nil || r.PathValue("event") == "" {
 		return current, event.Event{}, err
 	}
 	i := slices.IndexFunc(current.Events, func(e event.Event) bool { return e.Name == r.PathValue("event") })

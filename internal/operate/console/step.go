@@ -48,11 +48,7 @@ type timeRow struct {
 
 // stepAsk is GET /console/zones/{zoneId}/schedule/{event}/steps/{step}: what do=hold, skip or
 // move would do, to the time to, or by so many seconds. It changes nothing.
-func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	step, q, now := event.Step(r.PathValue("step")), r.URL.Query(), c.clock(current.ZoneID)
 	v := stepAskView{
 		Path: eventPath(current.ZoneID, e.Name), Action: eventPath(current.ZoneID, e.Name) + "/steps/" + url.PathEscape(string(step)),
@@ -72,8 +68,7 @@ func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session) err
 		v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
 		v.Times = timeRows(current.EventState.Now, next.EventState.Now)
 	}
-	c.render(w, r, status, "step", s, v.Title, v)
-	return nil
+	return c.render(w, status, "step", s, v.Title, v)
 }
 
 // stepDo is POST .../steps/{step}: does what was confirmed, if the step's time is what it was.
@@ -96,8 +91,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
 				v.By, v.At = c.zoneEditor.whoChanged(changes, []difference{{Name: "eventState"}})
 			}
-			c.render(w, r, http.StatusConflict, "conflict", s, "Not changed", v)
-			return nil
+			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 		}
 		next, err := c.Zones.StepFrom(r.Context(), current, e.Name, step, operator.StepChange(form.Get("do")), to, s.who)
 		if errors.Is(err, line.ErrZoneChanged) {

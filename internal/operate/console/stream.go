@@ -229,12 +229,8 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key 
 
 // history is GET /console/zones/{zoneId}/history: the last hour, by column,
 // since ?after (Unix seconds) if it is given.
-func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) error {
-	zoneID := r.PathValue("zoneId")
-	if _, err := c.Zones.Get(r.Context(), zoneID); err != nil {
-		return err
-	}
-	return sendChart(w, r, chartOf(columns, c.Watch.History(zoneID), point))
+func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
+	return sendChart(w, r, chartOf(columns, c.Watch.History(current.ZoneID), point))
 }
 
 func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {
