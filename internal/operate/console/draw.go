@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -73,7 +72,7 @@ func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) er
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, d)
+	return sendJSON(w, r, d)
 }
 
 // drawPart is GET .../schedule/{event}/draw/{part}: a part of its list.
@@ -82,17 +81,7 @@ func (c *Console) drawPart(w http.ResponseWriter, r *http.Request, _ session) er
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, p)
-}
-
-func sendJSON(w http.ResponseWriter, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("console: encode: %w", err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // nobody is left to tell
-	return nil
+	return sendJSON(w, r, p)
 }
 
 // lookedAt is what a list says of its draw.

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -71,23 +73,23 @@ func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session
 	if err != nil && !errors.Is(err, limiter.ErrPolicyUnknown) {
 		return err
 	}
-	return sendChart(w, r, chartOf(limitColumns, seen.History, secondPoint))
+	return sendChart(w, r, limitColumns, seen.History, secondPoint)
 }
 
 // limitsHistory is GET /console/limits-history: all policies together.
 func (c *Console) limitsHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	return sendChart(w, r, chartOf(limitColumns, c.allSeconds(), secondPoint))
+	return sendChart(w, r, limitColumns, c.allSeconds(), secondPoint)
 }
 
 // allSeconds are the last hour of all policies together, the oldest first.
 func (c *Console) allSeconds() []limiter.Second {
-	sums := map[int64]limiter.Second{}
+	var all [][]limiter.Second
 	for _, p := range c.Policies.InForce() {
 		// One that is not known was deleted just now.
 		seen, _ := c.Decisions.Stats(p.Name, limiter.HistorySeconds)
-		addSeconds(sums, seen.History)
+		all = append(all, seen.History)
 	}
-	return inOrder(sums)
+	return summed(1, all...)
 }
 
 // fiveMinutes are how many were allowed and refused in them: what the charts show,
@@ -99,14 +101,8 @@ type fiveMinutes struct {
 
 // fives are the sums of five minutes each, the newest first.
 func fives(history []limiter.Second) []fiveMinutes {
-	const step = int64(hourStep / time.Second)
-	sums := map[int64]limiter.Second{}
-	for _, h := range history {
-		h.At -= h.At % step
-		addSeconds(sums, []limiter.Second{h})
-	}
 	var all []fiveMinutes
-	for _, s := range slices.Backward(inOrder(sums)) {
+	for _, s := range slices.Backward(summed(int64(hourStep/time.Second), history)) {
 		all = append(all, fiveMinutes{
 			moment{time.Unix(s.At, 0)}, count(int64(s.Allowed)), count(int64(s.Refused)),
 			count(int64(s.FromMemory)), count(int64(s.WithoutStore)),
@@ -115,24 +111,18 @@ func fives(history []limiter.Second) []fiveMinutes {
 	return all
 }
 
-// addSeconds adds a policy's seconds to the sums.
-func addSeconds(sums map[int64]limiter.Second, history []limiter.Second) {
-	for _, h := range history {
-		sum := sums[h.At]
-		sum.At = h.At
-		sum.Allowed += h.Allowed
-		sum.Refused += h.Refused
-		sum.FromMemory += h.FromMemory
-		sum.WithoutStore += h.WithoutStore
-		sums[h.At] = sum
+// summed are the sums of what happened within the same step of so many seconds, the oldest first.
+func summed(step int64, histories ...[]limiter.Second) []limiter.Second {
+	sums := map[int64]limiter.Second{}
+	for _, history := range histories {
+		for _, h := range history {
+			at := h.At - h.At%step
+			sum := sums[at]
+			sums[at] = limiter.Second{
+				At: at, Allowed: sum.Allowed + h.Allowed, Refused: sum.Refused + h.Refused,
+				FromMemory: sum.FromMemory + h.FromMemory, WithoutStore: sum.WithoutStore + h.WithoutStore,
+			}
+		}
 	}
-}
-
-func inOrder(sums map[int64]limiter.Second) []limiter.Second {
-	all := make([]limiter.Second, 0, len(sums))
-	for _, s := range sums {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b limiter.Second) int { return int(a.At - b.At) })
-	return all
+	return slices.SortedFunc(maps.Values(sums), func(a, b limiter.Second) int { return cmp.Compare(a.At, b.At) })
 }

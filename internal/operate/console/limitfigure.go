@@ -79,7 +79,7 @@ func (c *Console) limitsRoll() roll {
 	var r roll
 	var all limiter.Counts
 	failing, names := 0, ""
-	sums := map[int64]limiter.Second{}
+	var seconds [][]limiter.Second
 	for _, p := range c.Policies.InForce() {
 		seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 		now := recent(seen)
@@ -89,10 +89,10 @@ func (c *Console) limitsRoll() roll {
 		})
 		all = all.Plus(now)
 		failing = max(failing, seen.Failing)
-		addSeconds(sums, seen.History)
+		seconds = append(seconds, seen.History)
 		names += stampOf(p)
 	}
-	for _, h := range inOrder(sums) {
+	for _, h := range summed(1, seconds...) {
 		r.At = h.At * 1000
 		r.Points = append(r.Points, secondPoint(h))
 	}

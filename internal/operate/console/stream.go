@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -230,18 +229,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key 
 // history is GET /console/zones/{zoneId}/history: the last hour, by column,
 // since ?after (Unix seconds) if it is given.
 func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
-	return sendChart(w, r, chartOf(columns, c.Watch.History(current.ZoneID), point))
-}
-
-func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {
-	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
-	text, err := json.Marshal(ch.since(after))
-	if err != nil {
-		return fmt.Errorf("console: encode history: %w", err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
-	return nil
+	return sendChart(w, r, columns, c.Watch.History(current.ZoneID), point)
 }
 
 // chart is what the charts draw: Columns[i] is Names[i] over time. The first is
@@ -251,26 +239,32 @@ type chart struct {
 	Columns [][]*float64 `json:"columns"`
 }
 
-// chartOf makes a chart of samples, the oldest first.
-func chartOf[S any](names []string, samples []S, point func(S) []*float64) chart {
+// sendChart answers with the chart of those samples, the oldest first, that are newer than the
+// second ?after.
+func sendChart[S any](w http.ResponseWriter, r *http.Request, names []string, samples []S, point func(S) []*float64) error {
+	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
 	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
 	for i := range ch.Columns {
-		ch.Columns[i] = make([]*float64, 0, len(samples))
+		ch.Columns[i] = make([]*float64, 0, len(samples)) // an empty list, not null
 	}
 	for _, s := range samples {
-		for i, v := range point(s) {
+		p := point(s)
+		if *p[0] <= float64(after) {
+			continue
+		}
+		for i, v := range p {
 			ch.Columns[i] = append(ch.Columns[i], v)
 		}
 	}
-	return ch
+	return sendJSON(w, r, ch)
 }
 
-// since is the chart without what is not newer than a second.
-func (ch chart) since(after int64) chart {
-	from := sort.Search(len(ch.Columns[0]), func(i int) bool { return *ch.Columns[0][i] > float64(after) })
-	out := chart{ch.Names, make([][]*float64, len(ch.Columns))}
-	for i, column := range ch.Columns {
-		out.Columns[i] = column[from:]
+func sendJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("console: encode: %w", err)
 	}
-	return out
+	w.Header().Set("Content-Type", "application/json")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	return nil
 }
