@@ -51,8 +51,13 @@ var labels = map[event.Step]string{
 	event.StepCloses: "No newcomers", event.StepEnds: "It ends",
 }
 
-// drawCloses is what the moment at which places are fixed is called where they are drawn.
-const drawCloses = "The draw closes"
+// labelOf names a step, or the moment at which places are fixed, of an occurrence in a list.
+func labelOf(p *event.Progress, step event.Step) string {
+	if step == settles && p.Order == event.OrderDraw {
+		return "The draw closes"
+	}
+	return labels[step]
+}
 
 // stepView is a step of an event.
 type stepView struct {
@@ -233,12 +238,12 @@ func (v *stepView) time(at, nowMillis int64) {
 // settling is the moment at which places are fixed.
 func settling(p *event.Progress, current bool, nowMillis int64) stepView {
 	v := stepView{
-		Step: settles, Label: labels[settles], Noun: nouns[settles],
+		Step: settles, Label: labelOf(p, settles), Noun: nouns[settles],
 		What:  "everybody has a place and hears of it; who comes now stands behind",
 		State: state{Key: "later", Sign: "○", Word: "Later"},
 	}
 	if p.Order == event.OrderDraw {
-		v.Label, v.What = drawCloses, "everybody has a number and hears of it; who comes now stands behind"
+		v.What = "everybody has a number and hears of it; who comes now stands behind"
 	}
 	v.time(p.SettlesAtMillis, nowMillis)
 	switch {
