@@ -92,7 +92,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	all.flow(was, now)
 	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
 		if gathers != "" { // the estimate is from now on, and has the time until then in it
-			line.EstimateMillis, at = window.MaxEstimateMillis, later(at, time.UnixMilli(opens))
+			line.EstimateMillis, at = window.MaxEstimateMillis, time.UnixMilli(max(at.UnixMilli(), opens))
 		}
 		if gathers == "" || opens > 0 {
 			all.lastIn(was, now, line, at)
@@ -212,13 +212,6 @@ func (s *says) page(was, now zone.Settings) {
 			s.warn("%s has no TLS: passes can be read on the way to it.", site)
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // lastIn says when the last of those who wait enters, then and now.

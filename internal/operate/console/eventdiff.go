@@ -1,6 +1,8 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -48,14 +50,9 @@ func fieldDifferences(name string, was, now event.Event) (all []difference) {
 	before, after := membersOf(was), membersOf(now)
 	keys := maps.Clone(before)
 	maps.Copy(keys, after)
-	word := func(text string) string {
-		if text == "" {
-			return "none"
-		}
-		return strings.Trim(text, `"`)
-	}
+	word := func(value json.RawMessage) string { return cmp.Or(strings.Trim(string(value), `"`), "none") }
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if before[key] != after[key] {
+		if !bytes.Equal(before[key], after[key]) {
 			all = append(all, difference{Label: name + ", " + key, Was: word(before[key]), Now: word(after[key])})
 		}
 	}
@@ -63,18 +60,13 @@ func fieldDifferences(name string, was, now event.Event) (all []difference) {
 }
 
 // membersOf are the fields of an event that are not empty, as JSON.
-func membersOf(e event.Event) map[string]string {
+func membersOf(e event.Event) (all map[string]json.RawMessage) {
 	text, err := json.Marshal(e)
-	var raw map[string]json.RawMessage
 	if err == nil {
-		err = json.Unmarshal(text, &raw)
+		err = json.Unmarshal(text, &all)
 	}
 	if err != nil { // strings and numbers: it cannot happen
 		return nil
-	}
-	all := make(map[string]string, len(raw))
-	for key, value := range raw {
-		all[key] = string(value)
 	}
 	return all
 }
