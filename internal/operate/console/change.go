@@ -120,23 +120,19 @@ const zoneFolder = "zones/"
 // newView is the form for a new zone.
 type newView struct {
 	ZoneID string
-	Fields []field
-	Faults []string
+	// First are the settings that every zone wants thought of; the others are good
+	// as they are.
+	First, Others []field
+	Faults        []string
 }
-
-// First are the settings that every zone wants thought of; the others are good
-// as they are.
-func (v newView) First() []field { return v.Fields[:firstFields] }
-
-// Others are the rest.
-func (v newView) Others() []field { return v.Fields[firstFields:] }
 
 // firstFields are limit and mode, which begin the table of settings.
 const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.render(w, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
+	fields := fieldsOf(zone.Table, zone.Defaults(""))
+	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
 }
 
 // create is POST /console/new: makes a zone, or shows the form again with what
@@ -158,11 +154,12 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		faults = []string{"There is a zone with this name already."}
 	}
-	v := newView{ZoneID: zoneID, Fields: fieldsOf(zone.Table, wanted), Faults: faults}
-	for i, f := range v.Fields { // what was typed, right or wrong
+	fields := fieldsOf(zone.Table, wanted)
+	for i, f := range fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
-			v.Fields[i].Value = typed[0]
+			fields[i].Value = typed[0]
 		}
 	}
+	v := newView{ZoneID: zoneID, First: fields[:firstFields], Others: fields[firstFields:], Faults: faults}
 	return c.render(w, http.StatusUnprocessableEntity, "new", s, "New zone", v)
 }

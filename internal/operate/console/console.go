@@ -87,10 +87,7 @@ func New(p Parts) (*Console, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	a, err := loadAssets()
-	if err != nil {
-		return nil, err
-	}
+	a := loadAssets()
 	c := &Console{
 		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
 		cache: &eventCache{made: map[string][]byte{}}, streams: make(chan struct{}, maxStreams),

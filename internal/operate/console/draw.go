@@ -69,19 +69,13 @@ func (c *Console) drawOf(ctx context.Context, s zone.Settings, e event.Event) (*
 // drawJSON is GET .../schedule/{event}/draw: the draw, as everybody may see it.
 func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) error {
 	d, err := c.Draws.Draw(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
-	if err != nil {
-		return err
-	}
-	return sendJSON(w, r, d)
+	return sendJSON(w, r, d, err)
 }
 
 // drawPart is GET .../schedule/{event}/draw/{part}: a part of its list.
 func (c *Console) drawPart(w http.ResponseWriter, r *http.Request, _ session) error {
 	p, err := c.Draws.Part(r.Context(), r.PathValue("zoneId"), r.PathValue("event"), r.PathValue("part"))
-	if err != nil {
-		return err
-	}
-	return sendJSON(w, r, p)
+	return sendJSON(w, r, p, err)
 }
 
 // lookedAt is what a list says of its draw.

@@ -74,15 +74,12 @@ func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, c
 	v.Limit, v.Settings = v.Settings[0], v.Settings[1:]
 	const languages = " Below, a line for each other language: de: Um zwölf geht es los."
 	v.Texts = []field{
-		{Name: "before", Label: "Text before the opening", Lines: true, Value: typedTexts(e.Texts.Before), Hint: "For who comes before." + languages},
-		{Name: "during", Label: "Text while it is open", Lines: true, Value: typedTexts(e.Texts.During), Hint: "For who waits then."},
-		{Name: "after", Label: "Text after it", Lines: true, Value: typedTexts(e.Texts.After), Hint: "For who comes when it is over."},
+		{Name: "before", Label: "Text before the opening", Lines: true, Value: setting.Texts(e.Texts.Before).String(), Hint: "For who comes before." + languages},
+		{Name: "during", Label: "Text while it is open", Lines: true, Value: setting.Texts(e.Texts.During).String(), Hint: "For who waits then."},
+		{Name: "after", Label: "Text after it", Lines: true, Value: setting.Texts(e.Texts.After).String(), Hint: "For who comes when it is over."},
 	}
 	return c.render(w, http.StatusOK, "eventform", s, v.Title, v)
 }
-
-// typedTexts are texts as a form has them.
-func typedTexts(all map[string]string) string { return setting.Texts(all).String() }
 
 // eventAsk is POST .../new-event and POST .../schedule/{event}/edit: what the form would do. It
 // changes nothing.
@@ -146,7 +143,7 @@ func readEvent(form url.Values, was event.Event) (e event.Event, faults []string
 		{"before", &was.Texts.Before, &e.Texts.Before}, {"during", &was.Texts.During, &e.Texts.During}, {"after", &was.Texts.After, &e.Texts.After},
 	} {
 		*one.to = *one.was
-		if text := typed(one.name); text != strings.TrimSpace(typedTexts(*one.was)) {
+		if text := typed(one.name); text != strings.TrimSpace(setting.Texts(*one.was).String()) {
 			var all setting.Texts
 			if err := all.UnmarshalText([]byte(text)); err != nil {
 				faults = append(faults, "Text "+one.name+": it "+err.Error()+".")

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -184,7 +185,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
 	c.sessions.end(s)
-	http.SetCookie(w, cookie(r, "", 0))
+	http.SetCookie(w, cookie(r, "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
 }

@@ -30,7 +30,6 @@ func loadPages(a *assets) map[string]*template.Template {
 			text, err := json.Marshal(v)
 			return string(text), err
 		},
-		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "templates/page-*.tmpl") // the pattern is well-formed

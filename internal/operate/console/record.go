@@ -60,10 +60,8 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 // sinceMade are the changes since it was made, newest first. What is older was
 // another one of this name, and is not put back into this one.
 func sinceMade[T any](changes []change[T]) []change[T] {
-	for i, c := range changes {
-		if c.Was == nil || c.Now == nil {
-			return changes[:i]
-		}
+	if i := slices.IndexFunc(changes, func(c change[T]) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
+		return changes[:i]
 	}
 	return changes
 }

@@ -256,10 +256,14 @@ func sendChart[S any](w http.ResponseWriter, r *http.Request, names []string, sa
 			ch.Columns[i] = append(ch.Columns[i], v)
 		}
 	}
-	return sendJSON(w, r, ch)
+	return sendJSON(w, r, ch, nil)
 }
 
-func sendJSON(w http.ResponseWriter, r *http.Request, v any) error {
+// sendJSON answers with v, unless there was an error.
+func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) error {
+	if err != nil {
+		return err
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("console: encode: %w", err)
