@@ -19,7 +19,7 @@ func told(all []say) string {
 		}
 		b.WriteString(s.Text)
 		if s.HasTime() {
-			b.WriteString(" " + s.At.Minute())
+			b.WriteString(" " + s.At.UTC().Format("15:04 UTC"))
 		}
 		b.WriteString(s.Tail + "\n")
 	}
