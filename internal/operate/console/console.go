@@ -12,7 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
-	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,8 +30,7 @@ const (
 // Watch is where the figures come from: one sample a second of each zone. Once
 // it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
-	Latest(zoneID string) (watch.Sample, bool)
-	History(zoneID string) []watch.Sample
+	operator.Seen
 	Wait(ctx context.Context, after int64) (tick int64, err error)
 	// Clock is the time on the clock of the zone's store, once it is known.
 	Clock(zoneID string) (now time.Time, ok bool)
@@ -46,7 +44,7 @@ type Parts struct {
 	Draws Draws
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
-	Decisions Decisions
+	Decisions policyset.Seen
 	// Preview shows the waiting page as it would be with these settings.
 	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
 	// NotKept says why what is in force is lost with this server; nil if it is not.
@@ -150,14 +148,10 @@ func (c *Console) Handler() http.Handler {
 		"POST /console/limits/{name}/undo":                           limits.of(limits.undo),
 		"GET /console/limits/{name}/delete":                          limits.of(limits.deletePage),
 		"POST /console/limits/{name}/delete":                         limits.of(limits.deleteIt),
-		"/console/":                                                  c.nothing,
+		// Every other path.
+		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))
 	}
 	return c.protect(mux)
-}
-
-// nothing is every other path of the console.
-func (c *Console) nothing(http.ResponseWriter, *http.Request, session) error {
-	return errNothing
 }

@@ -70,11 +70,8 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
 	case !f.Complete || f.LastInMillis == nil:
 		all.warn("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))
 	default:
-		all = append(all, say{
-			Text: fmt.Sprintf("At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting)),
-			At:   moment{now.Add(time.Duration(*f.LastInMillis) * time.Millisecond)},
-			Tail: fmt.Sprintf(", in %s.", span(*f.LastInMillis)),
-		})
+		in := now.Add(time.Duration(*f.LastInMillis) * time.Millisecond)
+		all.at(in, ", in "+span(*f.LastInMillis)+".", "At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting))
 	}
 	if f.MedianWaitMillis != nil && f.P95WaitMillis != nil {
 		all.add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))

@@ -38,6 +38,11 @@ func (s *says) warn(format string, a ...any) {
 	*s = append(*s, say{Text: fmt.Sprintf(format, a...), Warn: true})
 }
 
+// at adds a sentence that has the time before its tail.
+func (s *says) at(at time.Time, tail, format string, a ...any) {
+	*s = append(*s, say{Text: fmt.Sprintf(format, a...), At: moment{at}, Tail: tail})
+}
+
 // effects says what a change of settings will do to the line as it is. seen is
 // false where the store does not say how it is.
 func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time) []say {
@@ -219,17 +224,11 @@ func (s *says) lastIn(was, now zone.Settings, line watch.Sample, at time.Time) {
 	if line.Waiting == 0 || now.PerMinute == 0 || now.Mode == zone.ModeOpen {
 		return
 	}
-	enters := func(perMinute int64) moment { return moment{at.Add(lastWait(was, perMinute, line))} }
+	enters := func(perMinute int64) time.Time { return at.Add(lastWait(was, perMinute, line)) }
 	pace, before := window.RatesOf(now).Pace, window.RatesOf(was).Pace
-	*s = append(*s, say{
-		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(pace), count(line.Waiting)),
-		At:   enters(pace), Tail: ".",
-	})
+	s.at(enters(pace), ".", "At %s a minute the last of %s enters at about", count(pace), count(line.Waiting))
 	if was.PerMinute > 0 && before != pace && was.Mode != zone.ModeOpen {
-		*s = append(*s, say{
-			Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(before)),
-			At:   enters(before), Tail: ".",
-		})
+		s.at(enters(before), ".", "At %s a minute, as now, it would be at about", count(before))
 	}
 }
 

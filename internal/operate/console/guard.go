@@ -73,10 +73,14 @@ func (c *Console) protect(next http.Handler) http.Handler {
 	})
 }
 
-// open is a handler that needs no session. It finds a form that was sent read.
+// open is a handler that needs no session: it gets the zero one from who has none. It finds a
+// form that was sent read.
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := c.sessionOf(r)
+		var s session
+		if sent, err := r.Cookie(cookieName); err == nil {
+			s, _ = c.sessions.open(sent.Value)
+		}
 		err := readForm(r)
 		if err == nil {
 			err = h(w, r, s)
@@ -94,7 +98,7 @@ func (c *Console) guarded(h handler) http.HandlerFunc {
 		switch {
 		case s.who != "":
 			return h(w, r, s)
-		case !wantsPage(r):
+		case !strings.Contains(r.Header.Get("Accept"), "text/html"): // no person looks at the answer
 			return operator.ErrUnauthorized
 		}
 		to := root + "login"
@@ -104,19 +108,6 @@ func (c *Console) guarded(h handler) http.HandlerFunc {
 		http.Redirect(w, r, to, http.StatusSeeOther)
 		return nil
 	})
-}
-
-// wantsPage reports whether a person looks at the answer.
-func wantsPage(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
-// sessionOf returns the session of a request, the zero one if it has none.
-func (c *Console) sessionOf(r *http.Request) (s session) {
-	if sent, err := r.Cookie(cookieName); err == nil {
-		s, _ = c.sessions.open(sent.Value)
-	}
-	return s
 }
 
 // fail answers with an error's page: its row in the table of problems. What is

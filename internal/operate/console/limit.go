@@ -13,11 +13,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// Decisions is what this server has decided: the limiter.
-type Decisions interface {
-	Stats(name string, seconds int) (limiter.Stats, error)
-}
-
 // limitFolder is where policies' pages are, below root.
 const limitFolder = "limits/"
 

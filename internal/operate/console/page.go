@@ -188,12 +188,11 @@ type zonesView struct {
 
 // zonesPage is GET /console/.
 func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	ctx := r.Context()
-	list, err := c.Zones.List(ctx)
+	all, err := c.zonesRoll(r.Context())
 	if err != nil {
 		return err
 	}
-	v := zonesView{Roll: c.zonesRoll(list), Deleted: c.zoneEditor.deleted(r)}
+	v := zonesView{Roll: all, Deleted: c.zoneEditor.deleted(r)}
 	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
 }
 

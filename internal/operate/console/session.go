@@ -139,16 +139,12 @@ func sign(key, body []byte) []byte {
 // cookie is the session's; of a negative age, one that removes it.
 func cookie(r *http.Request, text string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: cookieName, Value: text, Path: root,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: isHTTPS(r),
-		MaxAge: int(age / time.Second),
+		Name: cookieName, Value: text, Path: root, MaxAge: int(age / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		// The browser came over TLS, to here or to a proxy in front. A client that lies about it gets
+		// a cookie that it will not send.
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
 	}
-}
-
-// isHTTPS reports whether the browser came over TLS, to here or to a proxy in
-// front. A client that lies about it gets a cookie that it will not send.
-func isHTTPS(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // checkWho returns the operator's name without blanks around it, or what is

@@ -110,7 +110,11 @@ func (c *Console) zoneFrame(s zone.Settings) frame {
 }
 
 // zonesRoll is the event of all zones.
-func (c *Console) zonesRoll(list []zone.Settings) roll {
+func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
+	list, err := c.Zones.List(ctx)
+	if err != nil {
+		return roll{}, err
+	}
 	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, known, silent int64
 	names := fnv.New64a()
@@ -146,7 +150,7 @@ func (c *Console) zonesRoll(list []zone.Settings) roll {
 		r.Texts["all.store"] = "away"
 		r.Texts["all.store.note"] = fmt.Sprintf("for %d of %d zones", silent, len(list))
 	}
-	return r
+	return r, nil
 }
 
 // rollKeys are the figures of a row.
@@ -161,13 +165,7 @@ func stampOf(s any) string {
 
 // zonesEvents is GET /console/events.
 func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) {
-		list, err := c.Zones.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return c.zonesRoll(list), nil
-	})
+	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) { return c.zonesRoll(ctx) })
 }
 
 // stream sends an event a second until the browser leaves, the watch is stopped
