@@ -39,6 +39,9 @@ const lateAfter = 1_000
 // settles is the moment at which places are fixed. It is no step: it goes with the opening.
 const settles event.Step = "settles"
 
+// moments are the steps of an event, and settles, in the order of time.
+var moments = []event.Step{event.StepPreQueue, settles, event.StepOpens, event.StepCloses, event.StepEnds}
+
 // nouns name the steps in a sentence.
 var nouns = map[event.Step]string{
 	event.StepPreQueue: "the gathering", settles: "the draw’s closing", event.StepOpens: "the opening",
@@ -174,31 +177,44 @@ func openedState(phase event.Phase, force zone.Settings) state {
 	return state{"ok", "●", "Open", "People are let in."}
 }
 
-// stepsOf are the steps of an occurrence. Those of the current one may be changed.
-func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []stepView {
-	var all []stepView
-	next, _ := p.Next()
-	if !current {
-		next = ""
+// stepsOf are the moments of an occurrence. Steps of the current one may be changed.
+func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (all []stepView) {
+	var next event.Step
+	if current {
+		next, _ = p.Next()
 	}
 	nowMillis := now.UnixMilli()
-	words := map[event.Step]string{}
+	words := map[event.Step]string{settles: "everybody has a place and hears of it; who comes now stands behind"}
+	if p.Order == event.OrderDraw {
+		words[settles] = "everybody has a number and hears of it; who comes now stands behind"
+	}
 	for _, one := range s.PlanOf(p) {
 		words[one.Step] = one.What
 	}
-	for _, step := range event.Steps {
-		at, made := p.Step(step)
-		listed := p.ListedAt(step)
+	for _, step := range moments {
+		at, listed := atOf(p, step), int64(0)
+		made := p.Phase != event.PhaseAnnounced && at <= nowMillis
+		if step != settles {
+			_, made = p.Step(step)
+			listed = p.ListedAt(step)
+		}
 		if at == 0 && listed == 0 {
 			continue
 		}
 		one := stepView{
-			Step: step, Label: labels[step], Noun: nouns[step], What: words[step],
+			Step: step, Label: labelOf(p, step), Noun: nouns[step], What: words[step],
 			Path: eventPath(s.ZoneID, p.Event.Name) + "/steps/" + string(step),
 		}
-		one.time(at, nowMillis)
-		one.Held = current && at == event.Never
-		one.Open = current && !made && at != 0 && (at == event.Never || at > nowMillis)
+		if at != 0 && at != event.Never {
+			one.At = millisToMoment(at)
+		}
+		if at > nowMillis && at != event.Never {
+			one.UntilMillis, one.In = at, until(at-nowMillis)
+		}
+		if current && step != settles {
+			one.Held = at == event.Never
+			one.Open = !made && at > nowMillis
+		}
 		if current && at != listed && at != 0 && listed != 0 {
 			one.Listed = millisToMoment(listed)
 		}
@@ -209,6 +225,8 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []
 			one.State = state{Key: "later", Sign: "✓", Word: "Done"}
 		case one.Held:
 			one.State = state{Key: "bad", Sign: "▮▮", Word: "Held"}
+		case step == settles && at == event.Never:
+			one.State = state{Key: "later", Sign: "○", Word: "With the opening"}
 		case step == next && at+lateAfter < nowMillis:
 			one.State = state{Key: "bad", Sign: "✕", Word: "Late"}
 		case step == next:
@@ -216,43 +234,21 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []
 		default:
 			one.State = state{Key: "later", Sign: "○", Word: "Later"}
 		}
-		if step == event.StepOpens && p.PreQueueAtMillis < p.OpensAtMillis {
-			all = append(all, settling(p, current, nowMillis))
-		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// time says when the step is.
-func (v *stepView) time(at, nowMillis int64) {
-	if at == 0 || at == event.Never {
-		return
-	}
-	v.At = millisToMoment(at)
-	if at > nowMillis {
-		v.UntilMillis, v.In = at, until(at-nowMillis)
-	}
-}
-
-// settling is the moment at which places are fixed.
-func settling(p *event.Progress, current bool, nowMillis int64) stepView {
-	v := stepView{
-		Step: settles, Label: labelOf(p, settles), Noun: nouns[settles],
-		What:  "everybody has a place and hears of it; who comes now stands behind",
-		State: state{Key: "later", Sign: "○", Word: "Later"},
-	}
-	if p.Order == event.OrderDraw {
-		v.What = "everybody has a number and hears of it; who comes now stands behind"
-	}
-	v.time(p.SettlesAtMillis, nowMillis)
+// atOf is when a moment of an occurrence is: 0 if it has no such moment, event.Never while that is held.
+func atOf(p *event.Progress, moment event.Step) int64 {
 	switch {
-	case p.SettlesAtMillis == event.Never:
-		v.State = state{Key: "later", Sign: "○", Word: "With the opening"}
-	case p.SettlesAtMillis <= nowMillis && (current && p.Phase != event.PhaseAnnounced || !current):
-		v.State = state{Key: "later", Sign: "✓", Word: "Done"}
+	case moment != settles:
+		at, _ := p.Step(moment)
+		return at
+	case p.PreQueueAtMillis < p.OpensAtMillis: // people gather
+		return p.SettlesAtMillis
 	}
-	return v
+	return 0
 }
 
 // until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The page's

@@ -267,23 +267,19 @@ func (s *says) freed(before string, next zone.Settings, gathered, instead string
 
 // timeRows are the moments of an occurrence whose times change. next is nil if it is over.
 func timeRows(was, next *event.Progress) (all []timeRow) {
-	for _, step := range []event.Step{event.StepPreQueue, settles, event.StepOpens, event.StepCloses, event.StepEnds} {
-		if before, after := timeOf(was, step), timeOf(next, step); before != after {
+	for _, step := range moments {
+		if before, after := rowTimeOf(was, step), rowTimeOf(next, step); before != after {
 			all = append(all, timeRow{labelOf(was, step), before, after})
 		}
 	}
 	return all
 }
 
-// timeOf is when a step of an occurrence is, or when places are fixed. p is nil for one that is over.
-func timeOf(p *event.Progress, step event.Step) rowTime {
+// rowTimeOf is when a moment of an occurrence is. p is nil for one that is over.
+func rowTimeOf(p *event.Progress, step event.Step) rowTime {
 	var at int64
-	switch {
-	case p == nil:
-	case step != settles:
-		at, _ = p.Step(step)
-	case p.PreQueueAtMillis < p.OpensAtMillis: // people gather
-		at = p.SettlesAtMillis
+	if p != nil {
+		at = atOf(p, step)
 	}
 	switch {
 	case at == 0:
