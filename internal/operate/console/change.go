@@ -19,7 +19,7 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 		now: c.Zones.Get, frame: c.zoneFrame,
 		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
 		clone: func(s zone.Settings) zone.Settings { return s }, // settings are never written to in place
-		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
+		get:   c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
 			all := make([]change[zone.Settings], len(record))
@@ -146,8 +146,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 	if len(faults) == 0 {
 		err := c.Zones.Create(r.Context(), wanted, s.who)
 		if err == nil {
-			http.Redirect(w, r, c.zoneEditor.path(zoneID)+c.zoneEditor.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
-			return nil
+			return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, wanted)
 		}
 		if !errors.Is(err, operator.ErrPrecondition) {
 			return err

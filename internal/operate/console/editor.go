@@ -34,8 +34,6 @@ type editor[T any] struct {
 	blank func(name string) T
 	clone func(T) T
 
-	// valid reports whether there can be one of that name.
-	valid   func(name string) bool
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
 	remove  func(ctx context.Context, name, by string, only serve.Condition) error
@@ -233,8 +231,7 @@ func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, cur
 		if err != nil {
 			return err
 		}
-		http.Redirect(w, r, e.path(name)+e.doneQuery(r, name, next), http.StatusSeeOther)
-		return nil
+		return e.done(w, r, e.path(name), name, next)
 	}
 	return e.overtaken
 }
@@ -249,14 +246,15 @@ func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, 
 	return e.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 }
 
-// doneQuery names the change that was made just now, for the page to say so
-// and to offer its undoing. Without the record the page says nothing.
-func (e *editor[T]) doneQuery(r *http.Request, name string, now T) string {
+// done leads to a page after a change. The address names the change, for the page to say what was
+// done and to offer its undoing. Without the record the page says nothing.
+func (e *editor[T]) done(w http.ResponseWriter, r *http.Request, path, name string, now T) error {
 	changes, err := e.changes(r.Context(), name, recentChanges)
-	if err != nil || len(changes) == 0 || changes[0].Now == nil || !e.same(*changes[0].Now, now) {
-		return ""
+	if err == nil && len(changes) > 0 && changes[0].Now != nil && e.same(*changes[0].Now, now) {
+		path += "?done=" + changeID(changes[0])
 	}
-	return "?done=" + changeID(changes[0])
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
 }
 
 // settable are the settings that are not the servers' own.
@@ -311,7 +309,7 @@ func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session, 
 // and the record, too.
 func (e *editor[T]) deleted(r *http.Request) *entry {
 	name := r.URL.Query().Get("deleted")
-	if !e.valid(name) {
+	if name == "" {
 		return nil
 	}
 	changes, err := e.changes(r.Context(), name, recentChanges)

@@ -272,11 +272,11 @@ func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
 		}
 		switch p := was.EventState.Of(e, at); {
 		case p == nil: // it is over
-		case p.Phase == event.PhaseAnnounced:
+		case p.Phase == event.PhaseAnnounced, p.Phase == event.PhaseGathering:
 			s.warn("%s does not take place.", e.Name)
-		case p.Phase == event.PhaseGathering:
-			s.warn("%s does not take place.", e.Name)
-			s.freed("People gather for it. ", now.Listed(at), waiting, "")
+			if p.Phase == event.PhaseGathering {
+				s.freed("People gather for it. ", now.Listed(at), waiting, "")
+			}
 		default:
 			s.warn("%s is under way, and ends now: the settings of before hold again.", e.Name)
 		}

@@ -24,7 +24,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 		},
 		frame: c.policyFrame, table: policyTable, clone: limit.Policy.Clone,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
-		valid: limit.ValidName, get: c.Policies.Get,
+		get:   c.Policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
 			_, _, err := c.Policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err

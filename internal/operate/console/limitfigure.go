@@ -203,10 +203,10 @@ func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 
 // awayWords say what becomes of who asks while the store is away: in two words, and in a sentence.
 func awayWords(p limit.Policy) (words, sentence string) {
-	switch {
-	case p.OnStoreFailure == limit.FailureOpen:
+	switch p.OnStoreFailure {
+	case limit.FailureOpen:
 		words, sentence = "let through", "Who asks meanwhile is let through."
-	case p.OnStoreFailure == limit.FailureClosed:
+	case limit.FailureClosed:
 		words, sentence = "refused", "Who asks meanwhile is refused."
 	default:
 		words, sentence = "by share", "Each server allows its share of the limit meanwhile."

@@ -104,8 +104,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 		if err != nil {
 			return err
 		}
-		http.Redirect(w, r, eventPath(current.ZoneID, e.Name)+c.zoneEditor.doneQuery(r, current.ZoneID, next), http.StatusSeeOther)
-		return nil
+		return c.zoneEditor.done(w, r, eventPath(current.ZoneID, e.Name), current.ZoneID, next)
 	}
 	return line.ErrZoneChanged
 }
