@@ -130,7 +130,7 @@ type newView struct {
 const firstFields = 2
 
 // newPage is GET /console/new.
-func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *Console) newPage(w http.ResponseWriter, _ *http.Request, s session) error {
 	fields := fieldsOf(zone.Table, zone.Defaults(""))
 	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
 }

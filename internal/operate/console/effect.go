@@ -26,9 +26,6 @@ type say struct {
 	Warn bool
 }
 
-// HasTime reports whether there is a time in the sentence.
-func (s say) HasTime() bool { return !s.At.IsZero() }
-
 // says are sentences.
 type says []say
 

@@ -18,7 +18,7 @@ func told(all []say) string {
 			b.WriteString("! ")
 		}
 		b.WriteString(s.Text)
-		if s.HasTime() {
+		if !s.At.IsZero() {
 			b.WriteString(" " + s.At.UTC().Format("15:04 UTC"))
 		}
 		b.WriteString(s.Tail + "\n")

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -32,10 +33,8 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
 		one := entry{
-			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: millisToMoment(c.AtMillis), By: c.By,
-		}
-		if one.By == "" {
-			one.By = "somebody without a name"
+			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: millisToMoment(c.AtMillis),
+			By: cmp.Or(c.By, "somebody without a name"),
 		}
 		switch {
 		case c.Was == nil:
