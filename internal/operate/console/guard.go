@@ -136,8 +136,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
 	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
 	who, fault := checkWho(form.Who)
-	if fault != "" {
-		form.WhoFault = fault
+	if form.WhoFault = fault; fault != "" {
 		return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 	}
 	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {

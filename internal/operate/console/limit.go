@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -36,23 +35,15 @@ func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, c
 	v := limitView{
 		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Fitted: fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
-	if seen, err := c.Decisions.Stats(current.Name, limiter.HistorySeconds); err == nil {
-		v.Hour = fives(seen.History)
-	}
+	seen, _ := c.Decisions.Stats(current.Name, limiter.HistorySeconds) // nothing of one that is not in force here
+	v.Hour = fives(seen.History)
 	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
 	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
 }
 
-// limitsView is the page of all policies.
-type limitsView struct {
-	Roll    roll
-	Hour    []fiveMinutes
-	Deleted *entry
-}
-
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
-	v := limitsView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
+	v := rollView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
 	return c.render(w, http.StatusOK, "limits", s, "Limits", v)
 }
 
@@ -64,10 +55,7 @@ func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session
 
 // limitHistory is GET /console/limits/{name}/history.
 func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	seen, err := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds)
-	if err != nil && !errors.Is(err, limiter.ErrPolicyUnknown) {
-		return err
-	}
+	seen, _ := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds) // nothing of one that is not in force here
 	return sendChart(w, r, limitColumns, seen.History, secondPoint)
 }
 

@@ -90,8 +90,10 @@ type zoneView struct {
 	Zone zone.Settings
 	// Resume is the limit from before the pause; 0 unless paused.
 	Resume int64
-	Fields []field
-	Hour   []hourRow
+	// Page are the settings of the waiting page. Others are all besides those, the limit and the
+	// mode, which have buttons.
+	Page, Others []field
+	Hour         []hourRow
 	// Events are those of the list, the next one first.
 	Events []occasion
 }
@@ -113,23 +115,6 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 // said while people wait.
 var pageSettings = []string{"message", "soldOut", "pageTitle", "pageColor", "pageLogo", "sites"}
 
-// Others are the settings besides limit and mode, which have buttons, and those of the
-// waiting page.
-func (v zoneView) Others() []field {
-	return slices.DeleteFunc(slices.Clone(v.Fields[firstFields:]), func(f field) bool { return slices.Contains(pageSettings, f.Name) })
-}
-
-// Page are the settings of the waiting page.
-func (v zoneView) Page() []field {
-	all := make([]field, len(pageSettings))
-	for _, f := range v.Fields {
-		if i := slices.Index(pageSettings, f.Name); i >= 0 {
-			all[i] = f
-		}
-	}
-	return all
-}
-
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.
 func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
@@ -142,7 +127,16 @@ func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, cur
 
 // zonePage is GET /console/zones/{zoneId}.
 func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
-	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current)}
+	v := zoneView{
+		Zone: current, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
+	}
+	for _, f := range fieldsOf(zone.Table, current)[firstFields:] {
+		if i := slices.Index(pageSettings, f.Name); i >= 0 {
+			v.Page[i] = f
+		} else {
+			v.Others = append(v.Others, f)
+		}
+	}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(current, changes)
@@ -179,10 +173,12 @@ func hourOf(samples []watch.Sample) []hourRow {
 	return rows
 }
 
-// zonesView is the first page: all zones.
-type zonesView struct {
+// rollView is the page of all zones, which is the first, or of all policies.
+type rollView struct {
 	Roll roll
-	// Deleted is the zone that was deleted just now.
+	// Hour is that of policies.
+	Hour []fiveMinutes
+	// Deleted is the one that was deleted just now.
 	Deleted *entry
 }
 
@@ -192,7 +188,7 @@ func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	v := zonesView{Roll: all, Deleted: c.zoneEditor.deleted(r)}
+	v := rollView{Roll: all, Deleted: c.zoneEditor.deleted(r)}
 	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
 }
 
