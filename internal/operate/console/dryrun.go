@@ -30,7 +30,7 @@ type dryView struct {
 
 // dryPoint is a row of the table beside the plot.
 type dryPoint struct {
-	At                       moment
+	At                       time.Time
 	Waiting, Admitted, Polls string
 }
 
@@ -91,7 +91,7 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
 func (v *dryView) draw(s simulate.Series, now time.Time) {
 	step := max(1, (len(s.AtMillis)+dryRows-1)/dryRows)
 	for i, millis := range s.AtMillis {
-		at := moment{now.Add(time.Duration(millis) * time.Millisecond)}
+		at := now.Add(time.Duration(millis) * time.Millisecond)
 		v.Plot[0] = append(v.Plot[0], float64(at.UnixMilli())/1000)
 		v.Plot[1] = append(v.Plot[1], float64(s.Waiting[i]))
 		v.Plot[2] = append(v.Plot[2], float64(s.Admitted[i]))

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -161,7 +162,7 @@ func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, c
 type conflictView struct {
 	Path, Name string
 	By         string
-	At         moment
+	At         time.Time
 	Others     []difference
 }
 

@@ -17,7 +17,7 @@ import (
 // between Text and Tail.
 type say struct {
 	Text string
-	At   moment
+	At   time.Time
 	Tail string
 	// Full has the time with its day.
 	Full bool
@@ -37,7 +37,7 @@ func (s *says) warn(format string, a ...any) {
 
 // at adds a sentence that has the time before its tail.
 func (s *says) at(at time.Time, tail, format string, a ...any) {
-	*s = append(*s, say{Text: fmt.Sprintf(format, a...), At: moment{at}, Tail: tail})
+	*s = append(*s, say{Text: fmt.Sprintf(format, a...), At: at, Tail: tail})
 }
 
 // effects says what a change of settings will do to the line as it is. seen is
@@ -114,7 +114,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 func (s *says) overridden(was, now zone.Settings) {
 	then, settings, step, at := now.Overridden(was)
 	for _, x := range settings {
-		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: millisToMoment(at), Full: true, Tail: "."}
+		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: time.UnixMilli(at), Full: true, Tail: "."}
 		if at == event.Never {
 			one = say{Warn: true, Text: strings.TrimSuffix(one.Text, ", at") + ", once " + nouns[step] + " is held no more."}
 		}

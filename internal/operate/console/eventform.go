@@ -256,7 +256,7 @@ func planSays(s zone.Settings, e event.Event, now time.Time) (all []say) {
 		}
 		said := say{Text: labels[one.Step] + " (held):", Tail: " " + one.What + "."}
 		if !one.At.IsZero() {
-			said = say{At: moment{one.At}, Full: true, Tail: ": " + one.What + "."}
+			said = say{At: one.At, Full: true, Tail: ": " + one.What + "."}
 		}
 		all = append(all, said)
 	}

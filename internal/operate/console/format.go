@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -47,15 +46,3 @@ func span(millis int64) string {
 		return fmt.Sprintf("%d h %02d min", minutes/60, minutes%60)
 	}
 }
-
-// moment is a point in time for a person. The server does not know where the
-// person is, and says UTC; the page's script puts the browser's own time there.
-type moment struct{ time.Time }
-
-// Machine is for the attribute datetime.
-func (m moment) Machine() string { return m.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// RFC3339 is for a form.
-func (m moment) RFC3339() string { return m.UTC().Format(time.RFC3339) }
-
-func millisToMoment(millis int64) moment { return moment{time.UnixMilli(millis)} }

@@ -78,7 +78,7 @@ func (c *Console) allSeconds() []limiter.Second {
 // fiveMinutes are how many were allowed and refused in them: what the charts show,
 // for those who do not see them.
 type fiveMinutes struct {
-	At                                         moment
+	At                                         time.Time
 	Allowed, Refused, FromMemory, WithoutStore string
 }
 
@@ -87,7 +87,7 @@ func fives(history []limiter.Second) []fiveMinutes {
 	var all []fiveMinutes
 	for _, s := range slices.Backward(summed(int64(hourStep/time.Second), history)) {
 		all = append(all, fiveMinutes{
-			moment{time.Unix(s.At, 0)}, count(int64(s.Allowed)), count(int64(s.Refused)),
+			time.Unix(s.At, 0), count(int64(s.Allowed)), count(int64(s.Refused)),
 			count(int64(s.FromMemory)), count(int64(s.WithoutStore)),
 		})
 	}

@@ -26,6 +26,7 @@ func loadPages(a *assets) map[string]*template.Template {
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
+		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
 		"json": func(v any) (string, error) {
 			text, err := json.Marshal(v)
 			return string(text), err
@@ -147,7 +148,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 // hourRow is the zone at the end of five minutes, in words: what the charts
 // show, for those who do not see them.
 type hourRow struct {
-	At    moment
+	At    time.Time
 	Texts map[string]string
 }
 
@@ -167,7 +168,7 @@ func hourOf(samples []watch.Sample) []hourRow {
 			if s.Known() {
 				t["windowLimit"] = count(s.WindowLimit)
 			}
-			rows = append(rows, hourRow{millisToMoment(s.At), t})
+			rows = append(rows, hourRow{time.UnixMilli(s.At), t})
 		}
 	}
 	return rows
@@ -206,6 +207,6 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 		return err
 	}
 	all := append(c.zoneEditor.entries(zones, nil), c.limitEditor.entries(policies, nil)...)
-	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At.Time) })
+	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
 	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 }

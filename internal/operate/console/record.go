@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // shownChanges is how many changes a page shows.
@@ -17,7 +18,7 @@ type entry struct {
 	ID string
 	// Noun and Name are what was changed, Path where its pages are.
 	Noun, Name, Path string
-	At               moment
+	At               time.Time
 	By               string
 	// What is "made", "deleted", or empty for a change of Differences.
 	What        string
@@ -33,7 +34,7 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
 		one := entry{
-			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: millisToMoment(c.AtMillis),
+			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: time.UnixMilli(c.AtMillis),
 			By: cmp.Or(c.By, "somebody without a name"),
 		}
 		switch {
@@ -105,19 +106,19 @@ func findChange[T any](changes []change[T], id string) (found change[T], ok bool
 
 // whoChanged is who set one of these settings last, as a page names it: "Anna". For
 // settings that are not known it is who set any.
-func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at moment) {
+func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at time.Time) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
 		}
 		if what == nil {
-			return c.By, millisToMoment(c.AtMillis)
+			return c.By, time.UnixMilli(c.AtMillis)
 		}
 		for _, one := range differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now) {
 			if slices.ContainsFunc(what, func(w difference) bool { return w.Name == one.Name }) {
-				return c.By, millisToMoment(c.AtMillis)
+				return c.By, time.UnixMilli(c.AtMillis)
 			}
 		}
 	}
-	return "somebody", moment{}
+	return "somebody", time.Time{}
 }

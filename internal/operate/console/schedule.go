@@ -72,13 +72,13 @@ type stepView struct {
 	State state
 	// At is zero while it is held. UntilMillis is the same in Unix milliseconds for one that
 	// is to come, else 0; In is how long that is.
-	At          moment
+	At          time.Time
 	UntilMillis int64
 	In          string
 	// Open: an operator may hold, move or skip it. Held: it waits to be moved.
 	Open, Held bool
 	// Listed is when it was listed for, where that is another time.
-	Listed moment
+	Listed time.Time
 	Path   string
 }
 
@@ -207,7 +207,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 			Path: eventPath(s.ZoneID, p.Event.Name) + "/steps/" + string(step),
 		}
 		if at != 0 && at != event.Never {
-			one.At = millisToMoment(at)
+			one.At = time.UnixMilli(at)
 		}
 		if at > nowMillis && at != event.Never {
 			one.UntilMillis, one.In = at, until(at-nowMillis)
@@ -217,7 +217,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 			one.Open = !made && at > nowMillis
 		}
 		if current && at != listed && at != 0 && listed != 0 {
-			one.Listed = millisToMoment(listed)
+			one.Listed = time.UnixMilli(listed)
 		}
 		switch {
 		case at == 0:
@@ -241,10 +241,10 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 }
 
 // atOf is when a moment of an occurrence is: 0 if it has no such moment, event.Never while that is held.
-func atOf(p *event.Progress, moment event.Step) int64 {
+func atOf(p *event.Progress, step event.Step) int64 {
 	switch {
-	case moment != settles:
-		at, _ := p.Step(moment)
+	case step != settles:
+		at, _ := p.Step(step)
 		return at
 	case p.PreQueueAtMillis < p.OpensAtMillis: // people gather
 		return p.SettlesAtMillis
@@ -287,7 +287,7 @@ func (c *Console) occasions(s zone.Settings) []occasion {
 		if a.Next == nil || a.Next.At.IsZero() || b.Next.At.IsZero() {
 			return 0
 		}
-		return a.Next.At.Compare(b.Next.At.Time)
+		return a.Next.At.Compare(b.Next.At)
 	})
 	return all
 }

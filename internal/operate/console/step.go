@@ -47,7 +47,7 @@ type timeRow struct {
 
 // rowTime is a time, or a word where there is none.
 type rowTime struct {
-	moment
+	time.Time
 	Word string
 }
 
@@ -211,7 +211,7 @@ func (s *says) held(p *event.Progress, step event.Step, gathered string, now tim
 
 func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
 	at, _ := after.Step(step)
-	one := say{Text: "Then it is at", At: millisToMoment(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
+	one := say{Text: "Then it is at", At: time.UnixMilli(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
 	if was, _ := p.Step(step); was != event.Never && was != 0 {
 		earlier := map[bool]string{true: "earlier", false: "later"}[at < was]
 		one.Tail = fmt.Sprintf(", in %s: %s %s than now.", until(at-now.UnixMilli()), until(max(at-was, was-at)), earlier)
@@ -223,7 +223,7 @@ func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
 	switch {
 	case step != event.StepOpens:
 	case p.SettlesAtMillis != after.SettlesAtMillis && after.SettlesAtMillis > now.UnixMilli():
-		*s = append(*s, say{Text: labelOf(p, settles) + " at", At: millisToMoment(after.SettlesAtMillis), Full: true, Tail: "."})
+		*s = append(*s, say{Text: labelOf(p, settles) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
 	case p.Phase == event.PhaseGathering:
 		s.add("Places are fixed already: everybody keeps the number.")
 	}
@@ -284,7 +284,7 @@ func rowTimeOf(p *event.Progress, step event.Step) rowTime {
 	case at == 0:
 		return rowTime{Word: "none"}
 	case at != event.Never:
-		return rowTime{moment: millisToMoment(at)}
+		return rowTime{Time: time.UnixMilli(at)}
 	case step == settles:
 		return rowTime{Word: "with the opening"}
 	default:
