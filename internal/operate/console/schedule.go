@@ -194,7 +194,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 	}
 	for _, step := range moments {
 		at, listed := atOf(p, step), int64(0)
-		made := p.Phase != event.PhaseAnnounced && at <= nowMillis
+		made := p.Phase != event.PhaseAnnounced && at <= nowMillis // settles is made by its time coming, not by a server
 		if step != settles {
 			_, made = p.Step(step)
 			listed = p.ListedAt(step)
