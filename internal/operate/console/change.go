@@ -18,7 +18,8 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		now: c.Zones.Get, frame: c.zoneFrame,
 		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
-		valid: zone.ValidID, get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
+		clone: func(s zone.Settings) zone.Settings { return s }, // settings are never written to in place
+		get:   c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
 			all := make([]change[zone.Settings], len(record))
@@ -119,24 +120,19 @@ const zoneFolder = "zones/"
 // newView is the form for a new zone.
 type newView struct {
 	ZoneID string
-	Fields []field
-	Faults []string
+	// First are the settings that every zone wants thought of; the others are good
+	// as they are.
+	First, Others []field
+	Faults        []string
 }
-
-// First are the settings that every zone wants thought of; the others are good
-// as they are.
-func (v newView) First() []field { return v.Fields[:firstFields] }
-
-// Others are the rest.
-func (v newView) Others() []field { return v.Fields[firstFields:] }
 
 // firstFields are limit and mode, which begin the table of settings.
 const firstFields = 2
 
 // newPage is GET /console/new.
-func (c *Console) newPage(w http.ResponseWriter, r *http.Request, s session) error {
-	c.render(w, r, http.StatusOK, "new", s, "New zone", newView{Fields: fieldsOf(zone.Table, zone.Defaults(""))})
-	return nil
+func (c *Console) newPage(w http.ResponseWriter, _ *http.Request, s session) error {
+	fields := fieldsOf(zone.Table, zone.Defaults(""))
+	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
 }
 
 // create is POST /console/new: makes a zone, or shows the form again with what
@@ -150,20 +146,19 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 	if len(faults) == 0 {
 		err := c.Zones.Create(r.Context(), wanted, s.who)
 		if err == nil {
-			http.Redirect(w, r, c.zoneEditor.path(zoneID)+c.zoneEditor.doneQuery(r, zoneID, wanted), http.StatusSeeOther)
-			return nil
+			return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, wanted)
 		}
 		if !errors.Is(err, operator.ErrPrecondition) {
 			return err
 		}
 		faults = []string{"There is a zone with this name already."}
 	}
-	v := newView{ZoneID: zoneID, Fields: fieldsOf(zone.Table, wanted), Faults: faults}
-	for i, f := range v.Fields { // what was typed, right or wrong
+	fields := fieldsOf(zone.Table, wanted)
+	for i, f := range fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
-			v.Fields[i].Value = typed[0]
+			fields[i].Value = typed[0]
 		}
 	}
-	c.render(w, r, http.StatusUnprocessableEntity, "new", s, "New zone", v)
-	return nil
+	v := newView{ZoneID: zoneID, First: fields[:firstFields], Others: fields[firstFields:], Faults: faults}
+	return c.render(w, http.StatusUnprocessableEntity, "new", s, "New zone", v)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
-	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,8 +30,7 @@ const (
 // Watch is where the figures come from: one sample a second of each zone. Once
 // it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
-	Latest(zoneID string) (watch.Sample, bool)
-	History(zoneID string) []watch.Sample
+	operator.Seen
 	Wait(ctx context.Context, after int64) (tick int64, err error)
 	// Clock is the time on the clock of the zone's store, once it is known.
 	Clock(zoneID string) (now time.Time, ok bool)
@@ -46,7 +44,7 @@ type Parts struct {
 	Draws Draws
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
-	Decisions Decisions
+	Decisions policyset.Seen
 	// Preview shows the waiting page as it would be with these settings.
 	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
 	// NotKept says why what is in force is lost with this server; nil if it is not.
@@ -87,10 +85,7 @@ func New(p Parts) (*Console, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	a, err := loadAssets()
-	if err != nil {
-		return nil, err
-	}
+	a := loadAssets()
 	c := &Console{
 		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
 		cache: &eventCache{made: map[string][]byte{}}, streams: make(chan struct{}, maxStreams),
@@ -111,6 +106,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
+	zones, limits := c.zoneEditor, c.limitEditor
 	for pattern, h := range map[string]handler{
 		"POST /console/logout":                                       c.logout,
 		"GET /console/{$}":                                           c.zonesPage,
@@ -118,48 +114,44 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/changes":                                       c.changesPage,
 		"GET /console/new":                                           c.newPage,
 		"POST /console/new":                                          c.create,
-		"GET /console/zones/{zoneId}":                                c.zonePage,
-		"GET /console/zones/{zoneId}/events":                         c.zoneEditor.events,
-		"GET /console/zones/{zoneId}/history":                        c.history,
-		"GET /console/zones/{zoneId}/forecast":                       c.forecastPage,
-		"GET /console/zones/{zoneId}/change":                         c.zoneEditor.changePage,
-		"POST /console/zones/{zoneId}/change":                        c.zoneEditor.change,
-		"POST /console/zones/{zoneId}/ask":                           c.zoneEditor.changePage,
-		"POST /console/zones/{zoneId}/preview":                       c.preview,
-		"POST /console/zones/{zoneId}/undo":                          c.zoneEditor.undo,
-		"GET /console/zones/{zoneId}/delete":                         c.zoneEditor.deletePage,
-		"POST /console/zones/{zoneId}/delete":                        c.zoneEditor.deleteIt,
-		"GET /console/zones/{zoneId}/new-event":                      c.eventForm,
-		"POST /console/zones/{zoneId}/new-event":                     c.eventAsk,
-		"GET /console/zones/{zoneId}/schedule/{event}":               c.eventPage,
-		"GET /console/zones/{zoneId}/schedule/{event}/events":        c.eventEvents,
-		"GET /console/zones/{zoneId}/schedule/{event}/edit":          c.eventForm,
-		"POST /console/zones/{zoneId}/schedule/{event}/edit":         c.eventAsk,
-		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":        c.eventDry,
-		"GET /console/zones/{zoneId}/schedule/{event}/remove":        c.eventRemove,
-		"GET /console/zones/{zoneId}/schedule/{event}/steps/{step}":  c.stepAsk,
+		"GET /console/zones/{zoneId}":                                zones.of(c.zonePage),
+		"GET /console/zones/{zoneId}/events":                         zones.events,
+		"GET /console/zones/{zoneId}/history":                        zones.of(c.history),
+		"GET /console/zones/{zoneId}/forecast":                       zones.of(c.forecastPage),
+		"GET /console/zones/{zoneId}/change":                         zones.of(zones.changePage),
+		"POST /console/zones/{zoneId}/change":                        zones.of(zones.change),
+		"POST /console/zones/{zoneId}/ask":                           zones.of(zones.changePage),
+		"POST /console/zones/{zoneId}/preview":                       zones.of(c.preview),
+		"POST /console/zones/{zoneId}/undo":                          zones.of(zones.undo),
+		"GET /console/zones/{zoneId}/delete":                         zones.of(zones.deletePage),
+		"POST /console/zones/{zoneId}/delete":                        zones.of(zones.deleteIt),
+		"GET /console/zones/{zoneId}/new-event":                      c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/new-event":                     c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}":               c.ofEvent(c.eventPage),
+		"GET /console/zones/{zoneId}/schedule/{event}/events":        c.ofEvent(c.eventEvents),
+		"GET /console/zones/{zoneId}/schedule/{event}/edit":          c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/schedule/{event}/edit":         c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":        c.ofEvent(c.eventDry),
+		"GET /console/zones/{zoneId}/schedule/{event}/remove":        c.ofEvent(c.eventRemove),
+		"GET /console/zones/{zoneId}/schedule/{event}/steps/{step}":  c.ofEvent(c.stepAsk),
 		"POST /console/zones/{zoneId}/schedule/{event}/steps/{step}": c.stepDo,
 		"GET /console/zones/{zoneId}/schedule/{event}/draw":          c.drawJSON,
 		"GET /console/zones/{zoneId}/schedule/{event}/draw/{part}":   c.drawPart,
 		"GET /console/limits":                                        c.limitsPage,
 		"GET /console/limits-events":                                 c.limitsEvents,
 		"GET /console/limits-history":                                c.limitsHistory,
-		"GET /console/limits/{name}":                                 c.limitPage,
-		"GET /console/limits/{name}/events":                          c.limitEditor.events,
+		"GET /console/limits/{name}":                                 limits.of(c.limitPage),
+		"GET /console/limits/{name}/events":                          limits.events,
 		"GET /console/limits/{name}/history":                         c.limitHistory,
-		"GET /console/limits/{name}/change":                          c.limitEditor.changePage,
-		"POST /console/limits/{name}/change":                         c.limitEditor.change,
-		"POST /console/limits/{name}/undo":                           c.limitEditor.undo,
-		"GET /console/limits/{name}/delete":                          c.limitEditor.deletePage,
-		"POST /console/limits/{name}/delete":                         c.limitEditor.deleteIt,
-		"/console/":                                                  c.nothing,
+		"GET /console/limits/{name}/change":                          limits.of(limits.changePage),
+		"POST /console/limits/{name}/change":                         limits.of(limits.change),
+		"POST /console/limits/{name}/undo":                           limits.of(limits.undo),
+		"GET /console/limits/{name}/delete":                          limits.of(limits.deletePage),
+		"POST /console/limits/{name}/delete":                         limits.of(limits.deleteIt),
+		// Every other path.
+		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {
 		mux.HandleFunc(pattern, c.guarded(h))
 	}
 	return c.protect(mux)
-}
-
-// nothing is every other path of the console.
-func (c *Console) nothing(http.ResponseWriter, *http.Request, session) error {
-	return errNothing
 }

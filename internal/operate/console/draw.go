@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +39,7 @@ type drawView struct {
 	// High is where the band begins in which bars of a fair draw end, from above, and Band how
 	// high that is.
 	High, Band float64
-	Says       []say
+	Says       says
 }
 
 // bar is how many numbers are of one part of the range.
@@ -70,37 +69,21 @@ func (c *Console) drawOf(ctx context.Context, s zone.Settings, e event.Event) (*
 // drawJSON is GET .../schedule/{event}/draw: the draw, as everybody may see it.
 func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) error {
 	d, err := c.Draws.Draw(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
-	if err != nil {
-		return err
-	}
-	return sendJSON(w, d)
+	return sendJSON(w, r, d, err)
 }
 
 // drawPart is GET .../schedule/{event}/draw/{part}: a part of its list.
 func (c *Console) drawPart(w http.ResponseWriter, r *http.Request, _ session) error {
 	p, err := c.Draws.Part(r.Context(), r.PathValue("zoneId"), r.PathValue("event"), r.PathValue("part"))
-	if err != nil {
-		return err
-	}
-	return sendJSON(w, p)
-}
-
-func sendJSON(w http.ResponseWriter, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("console: encode: %w", err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // nobody is left to tell
-	return nil
+	return sendJSON(w, r, p, err)
 }
 
 // lookedAt is what a list says of its draw.
 type lookedAt struct {
 	// bars are how many numbers are of each part of the range.
 	bars [drawBars]float64
-	// looked tickets of all were looked at; astray of them do not stand where the seed says.
-	looked, astray, all int
+	// looked tickets were looked at; astray of them do not stand where the seed says.
+	looked, astray int
 }
 
 // looks remember what the latest draw's list said: it does not change.
@@ -121,7 +104,7 @@ func (l *looks) look(ctx context.Context, draws Draws, d schedule.Draw) (lookedA
 	if err != nil || len(text) != len(event.Seed{}) {
 		return lookedAt{}, fmt.Errorf("console: seed of a draw: %d bytes, %w", len(text), err)
 	}
-	at := lookedAt{all: d.Tickets}
+	var at lookedAt
 	// shares are where tickets lie in the range, from 0 to 1, ranks which number they have.
 	shares, ranks := []float64{0}, []float64{0}
 	var last int64
@@ -172,7 +155,7 @@ func rankAt(shares, ranks []float64, share float64) float64 {
 
 // picture shows what was looked at.
 func (v *drawView) picture(l lookedAt) {
-	mean := float64(l.all) / drawBars
+	mean := float64(v.Tickets) / drawBars
 	spread := drawSpread * math.Sqrt(mean*(1-1.0/drawBars))
 	least, most := math.Inf(1), 0.0
 	for _, n := range l.bars {
@@ -187,21 +170,19 @@ func (v *drawView) picture(l lookedAt) {
 	v.High, v.Band = drawHigh-high*scale, (high-low)*scale
 	whole := func(n float64) string { return count(int64(math.Round(n))) }
 	v.Title = fmt.Sprintf("Numbers drawn, by twentieths of the range: %s to %s each", whole(least), whole(most))
-	var all says
 	if least < math.Floor(low) || most > math.Ceil(high) {
-		all.warn("Each twentieth of the range should have %s to %s of the %s numbers; they have %s to %s.",
-			whole(low), whole(high), count(int64(l.all)), whole(least), whole(most))
+		v.Says.warn("Each twentieth of the range should have %s to %s of the %s numbers; they have %s to %s.",
+			whole(low), whole(high), count(int64(v.Tickets)), whole(least), whole(most))
 	} else {
-		all.add("Uniform: each twentieth of the range has %s to %s of the %s numbers; a fair draw gives %s to %s.",
-			whole(least), whole(most), count(int64(l.all)), whole(low), whole(high))
+		v.Says.add("Uniform: each twentieth of the range has %s to %s of the %s numbers; a fair draw gives %s to %s.",
+			whole(least), whole(most), count(int64(v.Tickets)), whole(low), whole(high))
 	}
 	switch {
 	case l.astray > 0:
-		all.warn("%s of %s tickets do not stand where the seed says.", count(int64(l.astray)), count(int64(l.looked)))
-	case l.looked < l.all:
-		all.add("The order is as the seed says, as far as was looked: %s tickets.", count(int64(l.looked)))
+		v.Says.warn("%s of %s tickets do not stand where the seed says.", count(int64(l.astray)), count(int64(l.looked)))
+	case l.looked < v.Tickets:
+		v.Says.add("The order is as the seed says, as far as was looked: %s tickets.", count(int64(l.looked)))
 	default:
-		all.add("The order is as the seed says: all %s tickets.", count(int64(l.all)))
+		v.Says.add("The order is as the seed says: all %s tickets.", count(int64(v.Tickets)))
 	}
-	v.Says = all
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -28,14 +29,12 @@ type editor[T any] struct {
 	now   func(ctx context.Context, name string) (T, error)
 	frame func(T) frame
 	// table is what can be set of all of these. clone copies so that nothing is
-	// shared; nil where plain copies do not.
+	// shared.
 	table func(all ...T) table[T]
 	// blank is what a new one is compared with.
 	blank func(name string) T
 	clone func(T) T
 
-	// valid reports whether there can be one of that name.
-	valid   func(name string) bool
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
 	remove  func(ctx context.Context, name, by string, only serve.Condition) error
@@ -53,8 +52,7 @@ type editor[T any] struct {
 	title   func(name string, was, now T, diffs []difference) (title, button string)
 	effects func(was, now T) []say
 	loss    func(current T) []say
-	// expand puts what differs within a setting in place of it, for who reads; nil if there is
-	// no such setting.
+	// expand puts what differs within a setting in place of it, for who reads.
 	expand func(was, now T, all []difference) []difference
 }
 
@@ -68,15 +66,19 @@ type change[T any] struct {
 	Now *T `json:"now"`
 }
 
+// of has h answer for the one that the route names, as the store has it.
+func (e *editor[T]) of(h func(w http.ResponseWriter, r *http.Request, s session, current T) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		current, err := e.get(r.Context(), r.PathValue(e.parameter))
+		if err != nil {
+			return err
+		}
+		return h(w, r, s, current)
+	}
+}
+
 // path is where the pages of one of them are.
 func (e *editor[T]) path(name string) string { return pathIn(e.folder)(name) }
-
-func (e *editor[T]) own(v T) T {
-	if e.clone == nil {
-		return v
-	}
-	return e.clone(v)
-}
 
 // shown is what the pages of one zone and of one policy have in common.
 type shown struct {
@@ -131,19 +133,14 @@ type confirmView struct {
 
 // changePage is GET .../change, and POST .../ask for what is too long for a query: what
 // the settings would do, and a form that does it. It changes nothing.
-func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session) error {
-	name := r.PathValue(e.parameter)
-	current, err := e.get(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	next, faults := e.propose(r, e.own(current))
-	e.confirm(w, r, s, name, current, next, faults)
-	return nil
+func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session, current T) error {
+	next, faults := e.propose(r, e.clone(current))
+	return e.confirm(w, r, s, current, next, faults)
 }
 
 // confirm is the page that says what a change will do, and asks; or what is wrong with it.
-func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, name string, current, next T, faults []string) {
+func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, current, next T, faults []string) error {
+	name := r.PathValue(e.parameter)
 	v := confirmView{Path: e.path(name), Faults: faults}
 	status := http.StatusOK
 	switch v.Differences = differences(e.table(current, next), current, next); {
@@ -155,17 +152,9 @@ func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, n
 	default:
 		v.Title, v.Button = e.title(name, current, next, v.Differences)
 		v.Effects = e.effects(current, next)
-		v.Shown = e.told(current, next, v.Differences)
+		v.Shown = e.expand(current, next, v.Differences)
 	}
-	e.render(w, r, status, "confirm", s, v.Title, v)
-}
-
-// told are differences as a person reads them.
-func (e *editor[T]) told(was, now T, all []difference) []difference {
-	if e.expand == nil {
-		return all
-	}
-	return e.expand(was, now, all)
+	return e.render(w, status, "confirm", s, v.Title, v)
 }
 
 // conflictView is the page after a change that was not made, since somebody
@@ -173,31 +162,23 @@ func (e *editor[T]) told(was, now T, all []difference) []difference {
 type conflictView struct {
 	Path, Name string
 	By         string
-	At         moment
+	At         time.Time
 	Others     []difference
 }
 
 // change is POST .../change: sets what was confirmed, if it still is what it was
 // when it was confirmed.
-func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session) error {
-	name := r.PathValue(e.parameter)
-	current, err := e.get(r.Context(), name)
-	if err != nil {
-		return err
-	}
+func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session, current T) error {
 	known := e.table(current)
 	if !knows(known, r.PostForm) { // what was confirmed is not even there any more
-		e.conflict(w, r, s, name, nil)
-		return nil
+		return e.conflict(w, r, s, nil)
 	}
-	was, faults := readSettings(known, r.PostForm, wasPrefix, e.own(current))
-	now, more := readSettings(known, r.PostForm, "", e.own(was))
+	was, faults := readSettings(known, r.PostForm, wasPrefix, e.clone(current))
+	now, more := readSettings(known, r.PostForm, "", e.clone(was))
 	if faults = append(faults, more...); len(faults) > 0 {
-		v := confirmView{Path: e.path(name), Title: "This cannot be set", Faults: faults}
-		e.render(w, r, http.StatusUnprocessableEntity, "confirm", s, v.Title, v)
-		return nil
+		return e.confirm(w, r, s, current, current, faults)
 	}
-	return e.apply(w, r, s, name, current, was, now)
+	return e.apply(w, r, s, current, was, now)
 }
 
 // wasPrefix marks the fields of a confirmed change that say what it was shown
@@ -216,13 +197,8 @@ func knows[T any](t table[T], form url.Values) bool {
 
 // undo is POST .../undo: puts back what a change of the record took away, unless
 // others have changed the same since.
-func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session) error {
-	name := r.PathValue(e.parameter)
-	current, err := e.get(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	changes, err := e.changes(r.Context(), name, e.mostChanges)
+func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session, current T) error {
+	changes, err := e.changes(r.Context(), r.PathValue(e.parameter), e.mostChanges)
 	if err != nil {
 		return err
 	}
@@ -230,7 +206,7 @@ func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session) erro
 	if !found {
 		return errNothing
 	}
-	return e.apply(w, r, s, name, current, *ch.Now, *ch.Was)
+	return e.apply(w, r, s, current, *ch.Now, *ch.Was)
 }
 
 // maxTries bounds how often a change is made anew because another one of the
@@ -239,13 +215,12 @@ const maxTries = 5
 
 // apply makes the change from was to now on top of current and shows the page
 // with what was done; or shows who was faster.
-func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, name string, current, was, now T) error {
-	ctx := r.Context()
+func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now T) error {
+	ctx, name := r.Context(), r.PathValue(e.parameter)
 	for range maxTries {
-		next, others := merge(settable(e.table(current, was, now)), e.own(current), was, now)
+		next, others := merge(settable(e.table(current, was, now)), e.clone(current), was, now)
 		if len(others) > 0 {
-			e.conflict(w, r, s, name, others)
-			return nil
+			return e.conflict(w, r, s, others)
 		}
 		err := e.replace(ctx, current, next, s.who)
 		if errors.Is(err, e.overtaken) {
@@ -257,29 +232,30 @@ func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, nam
 		if err != nil {
 			return err
 		}
-		http.Redirect(w, r, e.path(name)+e.doneQuery(r, name, next), http.StatusSeeOther)
-		return nil
+		return e.done(w, r, e.path(name), name, next)
 	}
 	return e.overtaken
 }
 
 // conflict shows who was faster with these settings; nil for one that is not known.
-func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, name string, others []difference) {
+func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, others []difference) error {
+	name := r.PathValue(e.parameter)
 	v := conflictView{Path: e.path(name), Name: name, Others: others, By: "Somebody"}
 	if changes, err := e.changes(r.Context(), name, e.mostChanges); err == nil {
 		v.By, v.At = e.whoChanged(changes, others)
 	}
-	e.render(w, r, http.StatusConflict, "conflict", s, "Not changed", v)
+	return e.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 }
 
-// doneQuery names the change that was made just now, for the page to say so
-// and to offer its undoing. Without the record the page says nothing.
-func (e *editor[T]) doneQuery(r *http.Request, name string, now T) string {
+// done leads to a page after a change. The address names the change, for the page to say what was
+// done and to offer its undoing. Without the record the page says nothing.
+func (e *editor[T]) done(w http.ResponseWriter, r *http.Request, path, name string, now T) error {
 	changes, err := e.changes(r.Context(), name, recentChanges)
-	if err != nil || len(changes) == 0 || changes[0].Now == nil || !e.same(*changes[0].Now, now) {
-		return ""
+	if err == nil && len(changes) > 0 && changes[0].Now != nil && e.same(*changes[0].Now, now) {
+		path += "?done=" + changeID(changes[0])
 	}
-	return "?done=" + changeID(changes[0])
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
 }
 
 // settable are the settings that are not the servers' own.
@@ -299,34 +275,28 @@ type deleteView struct {
 }
 
 // deletePage is GET .../delete.
-func (e *editor[T]) deletePage(w http.ResponseWriter, r *http.Request, s session) error {
-	return e.askForDelete(w, r, s, http.StatusOK, "")
+func (e *editor[T]) deletePage(w http.ResponseWriter, r *http.Request, s session, current T) error {
+	return e.askForDelete(w, r, s, current, http.StatusOK, "")
 }
 
-func (e *editor[T]) askForDelete(w http.ResponseWriter, r *http.Request, s session, status int, fault string) error {
+func (e *editor[T]) askForDelete(w http.ResponseWriter, r *http.Request, s session, current T, status int, fault string) error {
 	name := r.PathValue(e.parameter)
-	current, err := e.get(r.Context(), name)
-	if err != nil {
-		return err
-	}
 	v := deleteView{Path: e.path(name), Name: name, Noun: e.noun, Seen: e.version(current), Loss: e.loss(current), Fault: fault}
-	e.render(w, r, status, "delete", s, "Delete "+name+"?", v)
-	return nil
+	return e.render(w, status, "delete", s, "Delete "+name+"?", v)
 }
 
 // deleteIt is POST .../delete: deletes it if its name was typed, and it still is what it was
 // when the name was asked for.
-func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) error {
+func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session, current T) error {
 	name := r.PathValue(e.parameter)
 	if strings.TrimSpace(r.PostForm.Get("confirm")) != name {
 		fault := fmt.Sprintf("That is not the %s's name. Nothing was deleted.", e.noun)
-		return e.askForDelete(w, r, s, http.StatusUnprocessableEntity, fault)
+		return e.askForDelete(w, r, s, current, http.StatusUnprocessableEntity, fault)
 	}
 	err := e.remove(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
 	if errors.Is(err, operator.ErrPrecondition) || errors.Is(err, e.overtaken) {
 		if _, err = e.get(r.Context(), name); err == nil {
-			e.conflict(w, r, s, name, nil)
-			return nil
+			return e.conflict(w, r, s, nil)
 		}
 	}
 	if err != nil {
@@ -340,7 +310,7 @@ func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session) 
 // and the record, too.
 func (e *editor[T]) deleted(r *http.Request) *entry {
 	name := r.URL.Query().Get("deleted")
-	if !e.valid(name) {
+	if name == "" {
 		return nil
 	}
 	changes, err := e.changes(r.Context(), name, recentChanges)

@@ -17,7 +17,7 @@ import (
 // between Text and Tail.
 type say struct {
 	Text string
-	At   moment
+	At   time.Time
 	Tail string
 	// Full has the time with its day.
 	Full bool
@@ -26,9 +26,6 @@ type say struct {
 	Warn bool
 }
 
-// HasTime reports whether there is a time in the sentence.
-func (s say) HasTime() bool { return !s.At.IsZero() }
-
 // says are sentences.
 type says []say
 
@@ -36,6 +33,11 @@ func (s *says) add(format string, a ...any) { *s = append(*s, say{Text: fmt.Spri
 
 func (s *says) warn(format string, a ...any) {
 	*s = append(*s, say{Text: fmt.Sprintf(format, a...), Warn: true})
+}
+
+// at adds a sentence that has the time before its tail.
+func (s *says) at(at time.Time, tail, format string, a ...any) {
+	*s = append(*s, say{Text: fmt.Sprintf(format, a...), At: at, Tail: tail})
 }
 
 // effects says what a change of settings will do to the line as it is. seen is
@@ -92,7 +94,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 	all.flow(was, now)
 	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
 		if gathers != "" { // the estimate is from now on, and has the time until then in it
-			line.EstimateMillis, at = window.MaxEstimateMillis, later(at, time.UnixMilli(opens))
+			line.EstimateMillis, at = window.MaxEstimateMillis, time.UnixMilli(max(at.UnixMilli(), opens))
 		}
 		if gathers == "" || opens > 0 {
 			all.lastIn(was, now, line, at)
@@ -112,7 +114,7 @@ func effects(was, now zone.Settings, line watch.Sample, seen bool, at time.Time)
 func (s *says) overridden(was, now zone.Settings) {
 	then, settings, step, at := now.Overridden(was)
 	for _, x := range settings {
-		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: millisToMoment(at), Full: true, Tail: "."}
+		one := say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: time.UnixMilli(at), Full: true, Tail: "."}
 		if at == event.Never {
 			one = say{Warn: true, Text: strings.TrimSuffix(one.Text, ", at") + ", once " + nouns[step] + " is held no more."}
 		}
@@ -214,29 +216,16 @@ func (s *says) page(was, now zone.Settings) {
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // lastIn says when the last of those who wait enters, then and now.
 func (s *says) lastIn(was, now zone.Settings, line watch.Sample, at time.Time) {
 	if line.Waiting == 0 || now.PerMinute == 0 || now.Mode == zone.ModeOpen {
 		return
 	}
-	enters := func(perMinute int64) moment { return moment{at.Add(lastWait(was, perMinute, line))} }
+	enters := func(perMinute int64) time.Time { return at.Add(lastWait(was, perMinute, line)) }
 	pace, before := window.RatesOf(now).Pace, window.RatesOf(was).Pace
-	*s = append(*s, say{
-		Text: fmt.Sprintf("At %s a minute the last of %s enters at about", count(pace), count(line.Waiting)),
-		At:   enters(pace), Tail: ".",
-	})
+	s.at(enters(pace), ".", "At %s a minute the last of %s enters at about", count(pace), count(line.Waiting))
 	if was.PerMinute > 0 && before != pace && was.Mode != zone.ModeOpen {
-		*s = append(*s, say{
-			Text: fmt.Sprintf("At %s a minute, as now, it would be at about", count(before)),
-			At:   enters(before), Tail: ".",
-		})
+		s.at(enters(before), ".", "At %s a minute, as now, it would be at about", count(before))
 	}
 }
 

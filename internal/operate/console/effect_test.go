@@ -18,8 +18,8 @@ func told(all []say) string {
 			b.WriteString("! ")
 		}
 		b.WriteString(s.Text)
-		if s.HasTime() {
-			b.WriteString(" " + s.At.Minute())
+		if !s.At.IsZero() {
+			b.WriteString(" " + s.At.UTC().Format("15:04 UTC"))
 		}
 		b.WriteString(s.Tail + "\n")
 	}

@@ -1,12 +1,16 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/setting"
@@ -30,15 +34,7 @@ type eventFormView struct {
 const duringPrefix = "during."
 
 // eventForm is GET .../new-event and GET .../schedule/{event}/edit.
-func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) error {
-	var e event.Event
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if r.PathValue("event") != "" {
-		current, e, err = c.findEvent(r)
-	}
-	if err != nil {
-		return err
-	}
+func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, current zone.Settings, e event.Event) error {
 	path := pathIn(zoneFolder)(current.ZoneID)
 	v := eventFormView{ZoneID: current.ZoneID, Name: e.Name, Title: "New event at " + current.ZoneID, Action: path + "/new-event", Back: path}
 	if e.Name != "" {
@@ -82,28 +78,16 @@ func (c *Console) eventForm(w http.ResponseWriter, r *http.Request, s session) e
 	v.Limit, v.Settings = v.Settings[0], v.Settings[1:]
 	const languages = " Below, a line for each other language: de: Um zwölf geht es los."
 	v.Texts = []field{
-		{Name: "before", Label: "Text before the opening", Lines: true, Value: typedTexts(e.Texts.Before), Hint: "For who comes before." + languages},
-		{Name: "during", Label: "Text while it is open", Lines: true, Value: typedTexts(e.Texts.During), Hint: "For who waits then."},
-		{Name: "after", Label: "Text after it", Lines: true, Value: typedTexts(e.Texts.After), Hint: "For who comes when it is over."},
+		{Name: "before", Label: "Text before the opening", Lines: true, Value: setting.Texts(e.Texts.Before).String(), Hint: "For who comes before." + languages},
+		{Name: "during", Label: "Text while it is open", Lines: true, Value: setting.Texts(e.Texts.During).String(), Hint: "For who waits then."},
+		{Name: "after", Label: "Text after it", Lines: true, Value: setting.Texts(e.Texts.After).String(), Hint: "For who comes when it is over."},
 	}
-	c.render(w, r, http.StatusOK, "eventform", s, v.Title, v)
-	return nil
+	return c.render(w, http.StatusOK, "eventform", s, v.Title, v)
 }
-
-// typedTexts are texts as a form has them.
-func typedTexts(all map[string]string) string { return setting.Texts(all).String() }
 
 // eventAsk is POST .../new-event and POST .../schedule/{event}/edit: what the form would do. It
 // changes nothing.
-func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session) error {
-	var was event.Event
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if r.PathValue("event") != "" {
-		current, was, err = c.findEvent(r)
-	}
-	if err != nil {
-		return err
-	}
+func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, was event.Event) error {
 	e, faults := readEvent(r.PostForm, was)
 	next := current
 	next.Events = slices.Clone(current.Events)
@@ -115,20 +99,14 @@ func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session) er
 	if len(faults) == 0 {
 		faults = c.Zones.Faults(r.Context(), current, next)
 	}
-	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, faults)
-	return nil
+	return c.zoneEditor.confirm(w, r, s, current, next, faults)
 }
 
 // eventRemove is GET .../schedule/{event}/remove: what it would do to take it off the list.
-func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	next := current
 	next.Events = slices.DeleteFunc(slices.Clone(current.Events), func(one event.Event) bool { return one.Name == e.Name })
-	c.zoneEditor.confirm(w, r, s, current.ZoneID, current, next, nil)
-	return nil
+	return c.zoneEditor.confirm(w, r, s, current, next, nil)
 }
 
 // readEvent is the event of a form; was is the one that it changes, whose name it keeps.
@@ -169,7 +147,7 @@ func readEvent(form url.Values, was event.Event) (e event.Event, faults []string
 		{"before", &was.Texts.Before, &e.Texts.Before}, {"during", &was.Texts.During, &e.Texts.During}, {"after", &was.Texts.After, &e.Texts.After},
 	} {
 		*one.to = *one.was
-		if text := typed(one.name); text != strings.TrimSpace(typedTexts(*one.was)) {
+		if text := typed(one.name); text != strings.TrimSpace(setting.Texts(*one.was).String()) {
 			var all setting.Texts
 			if err := all.UnmarshalText([]byte(text)); err != nil {
 				faults = append(faults, "Text "+one.name+": it "+err.Error()+".")
@@ -206,4 +184,114 @@ func eventsByName(list []event.Event) map[string]event.Event {
 		all[e.Name] = e
 	}
 	return all
+}
+
+// eventsSetting is the name of the list among a zone's settings.
+const eventsSetting = "events"
+
+// expandEvents puts what differs in a list of events in place of the list.
+func expandEvents(was, now zone.Settings, all []difference) []difference {
+	i := slices.IndexFunc(all, func(d difference) bool { return d.Name == eventsSetting })
+	if i < 0 {
+		return all
+	}
+	return slices.Concat(all[:i], eventDifferences(was.Events, now.Events), all[i+1:])
+}
+
+// eventDifferences are what is not the same in two lists, by event and field.
+func eventDifferences(was, now []event.Event) (all []difference) {
+	before, after := eventsByName(was), eventsByName(now)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		b, listed := before[name]
+		a, stays := after[name]
+		switch {
+		case !listed:
+			all = append(all, difference{Label: "Event " + name, Was: "none", Now: "opens " + a.OpensAt})
+		case !stays:
+			all = append(all, difference{Label: "Event " + name, Was: "opens " + b.OpensAt, Now: "none"})
+		default:
+			all = append(all, fieldDifferences(name, b, a)...)
+		}
+	}
+	return all
+}
+
+// fieldDifferences are what is not the same in two versions of an event.
+func fieldDifferences(name string, was, now event.Event) (all []difference) {
+	before, after := membersOf(was), membersOf(now)
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	word := func(value json.RawMessage) string { return cmp.Or(strings.Trim(string(value), `"`), "none") }
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !bytes.Equal(before[key], after[key]) {
+			all = append(all, difference{Label: name + ", " + key, Was: word(before[key]), Now: word(after[key])})
+		}
+	}
+	return all
+}
+
+// membersOf are the fields of an event that are not empty, as JSON.
+func membersOf(e event.Event) (all map[string]json.RawMessage) {
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil { // strings and numbers: it cannot happen
+		return nil
+	}
+	return all
+}
+
+// planSays is what an event still does when, in words, as zones apply --check says it.
+func planSays(s zone.Settings, e event.Event, now time.Time) (all []say) {
+	p := s.EventState.Of(e, now)
+	if p == nil {
+		return nil
+	}
+	for _, one := range s.PlanOf(p) {
+		if one.Made {
+			continue
+		}
+		said := say{Text: labels[one.Step] + " (held):", Tail: " " + one.What + "."}
+		if !one.At.IsZero() {
+			said = say{At: one.At, Full: true, Tail: ": " + one.What + "."}
+		}
+		all = append(all, said)
+	}
+	return all
+}
+
+// events adds what a change of the list does.
+func (s *says) events(was, now zone.Settings, waiting string, at time.Time) {
+	before, after := eventsByName(was.Events), eventsByName(now.Events)
+	for _, e := range was.Events {
+		if _, stays := after[e.Name]; stays {
+			continue
+		}
+		switch p := was.EventState.Of(e, at); {
+		case p == nil: // it is over
+		case p.Phase == event.PhaseAnnounced, p.Phase == event.PhaseGathering:
+			s.warn("%s does not take place.", e.Name)
+			if p.Phase == event.PhaseGathering {
+				s.freed("People gather for it. ", now.Listed(at), waiting, "")
+			}
+		default:
+			s.warn("%s is under way, and ends now: the settings of before hold again.", e.Name)
+		}
+	}
+	for _, e := range now.Events {
+		if b, listed := before[e.Name]; listed && len(fieldDifferences(e.Name, b, e)) == 0 {
+			continue
+		}
+		plan := planSays(now.Listed(at), e, at)
+		if len(plan) == 0 {
+			s.warn("%s: %s.", e.Name, zone.NothingComes)
+		}
+		*s = append(*s, plan...)
+		if e.Recurs != "" {
+			s.add("It comes again: %s.", e.Recurs)
+		}
+	}
 }

@@ -185,26 +185,21 @@ var columns = []string{
 
 // point is one second of the charts; nil is a gap. Times are in seconds.
 func point(now watch.Sample) []*float64 {
-	p := make([]*float64, len(columns))
-	at := float64(now.At) / 1000
-	p[0] = &at
-	if !now.Known() {
-		return p
-	}
-	values := []float64{
-		at, float64(now.Waiting), float64(now.InWindow), float64(now.WindowLimit),
-		float64(now.WaitP50Millis) / 1000, float64(now.WaitP95Millis) / 1000, float64(now.EstimateMillis) / 1000,
-		now.PollsPerSecond, now.JoinsPerMinute, now.AdmittedPerMinute,
-	}
 	if now.PerMinute == 0 {
-		values[3] = 0 // the arithmetic's least is 1, and the minute's limit holds
+		now.WindowLimit = 0 // the arithmetic's least is 1, and the minute's limit holds
 	}
-	for i := range values {
-		missing := now.RateSeconds == 0 && i >= 7 || now.WaitCount == 0 && (i == 4 || i == 5) ||
-			now.Mode == zone.ModeOpen && (i == 3 || i == 6) || now.EstimateMillis >= window.MaxEstimateMillis && i == 6
-		if !missing {
-			p[i] = &values[i]
+	known := func(is bool, v float64) *float64 {
+		if !is || !now.Known() {
+			return nil
 		}
+		return &v
 	}
-	return p
+	limited, rated, waited := now.Mode != zone.ModeOpen, now.RateSeconds > 0, now.WaitCount > 0
+	return []*float64{
+		new(float64(now.At) / 1000),
+		known(true, float64(now.Waiting)), known(true, float64(now.InWindow)), known(limited, float64(now.WindowLimit)),
+		known(waited, float64(now.WaitP50Millis)/1000), known(waited, float64(now.WaitP95Millis)/1000),
+		known(limited && now.EstimateMillis < window.MaxEstimateMillis, float64(now.EstimateMillis)/1000),
+		known(rated, now.PollsPerSecond), known(rated, now.JoinsPerMinute), known(rated, now.AdmittedPerMinute),
+	}
 }

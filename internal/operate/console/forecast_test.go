@@ -38,10 +38,12 @@ func TestForecastSays(t *testing.T) {
 	s := simulate.Series{
 		AtMillis: []int64{0, 500, 1000}, Waiting: []int64{3000, 2000, 0}, Admitted: []int64{0, 1000, 3000}, PollsPerSecond: []float64{1.2, 3, 0},
 	}
-	if got := dryColumns(s, at); len(got[0]) != 3 || got[0][1]-got[0][0] != 0.5 || got[1][0] != 3000 || got[2][2] != 3000 {
+	var v dryView
+	v.draw(s, at)
+	if got := v.Plot; len(got[0]) != 3 || got[0][1]-got[0][0] != 0.5 || got[1][0] != 3000 || got[2][2] != 3000 {
 		t.Errorf("columns: %v", got)
 	}
-	if got := dryPoints(s, at); len(got) != 3 || got[1].Admitted != "1,000" || got[1].Polls != "3.0" {
+	if got := v.Points; len(got) != 3 || got[1].Admitted != "1,000" || got[1].Polls != "3.0" {
 		t.Errorf("points: %+v", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -47,27 +46,3 @@ func span(millis int64) string {
 		return fmt.Sprintf("%d h %02d min", minutes/60, minutes%60)
 	}
 }
-
-// moment is a point in time for a person. The server does not know where the
-// person is, and says UTC; the page's script puts the browser's own time there.
-type moment struct{ time.Time }
-
-// Machine is for the attribute datetime.
-func (m moment) Machine() string { return m.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// RFC3339 is for a form.
-func (m moment) RFC3339() string { return m.UTC().Format(time.RFC3339) }
-
-// Minute is 12:21 UTC.
-func (m moment) Minute() string { return m.UTC().Format("15:04 UTC") }
-
-// Second is 12:21:07 UTC.
-func (m moment) Second() string { return m.UTC().Format("15:04:05 UTC") }
-
-// Full is 2026-11-21 12:21:07 UTC.
-func (m moment) Full() string { return m.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// Day is Sat 21 Nov 2026, 12:21:07 UTC.
-func (m moment) Day() string { return m.UTC().Format("Mon 2 Jan 2006, 15:04:05 UTC") }
-
-func millisToMoment(millis int64) moment { return moment{time.UnixMilli(millis)} }

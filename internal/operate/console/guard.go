@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -72,10 +73,14 @@ func (c *Console) protect(next http.Handler) http.Handler {
 	})
 }
 
-// open is a handler that needs no session. It finds a form that was sent read.
+// open is a handler that needs no session: it gets the zero one from who has none. It finds a
+// form that was sent read.
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := c.sessionOf(r)
+		var s session
+		if sent, err := r.Cookie(cookieName); err == nil {
+			s, _ = c.sessions.open(sent.Value)
+		}
 		err := readForm(r)
 		if err == nil {
 			err = h(w, r, s)
@@ -93,7 +98,7 @@ func (c *Console) guarded(h handler) http.HandlerFunc {
 		switch {
 		case s.who != "":
 			return h(w, r, s)
-		case !wantsPage(r):
+		case !strings.Contains(r.Header.Get("Accept"), "text/html"): // no person looks at the answer
 			return operator.ErrUnauthorized
 		}
 		to := root + "login"
@@ -103,19 +108,6 @@ func (c *Console) guarded(h handler) http.HandlerFunc {
 		http.Redirect(w, r, to, http.StatusSeeOther)
 		return nil
 	})
-}
-
-// wantsPage reports whether a person looks at the answer.
-func wantsPage(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
-// sessionOf returns the session of a request, the zero one if it has none.
-func (c *Console) sessionOf(r *http.Request) (s session) {
-	if sent, err := r.Cookie(cookieName); err == nil {
-		s, _ = c.sessions.open(sent.Value)
-	}
-	return s
 }
 
 // fail answers with an error's page: its row in the table of problems. What is
@@ -134,17 +126,18 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 	if p.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 	}
-	c.render(w, r, p.Status, "error", s, p.Title, p)
+	if err := c.render(w, p.Status, "error", s, p.Title, p); err != nil {
+		c.Logger.ErrorContext(r.Context(), "console page failed", "error", err)
+		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
+	}
 }
 
 // login is POST /console/login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
 	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
 	who, fault := checkWho(form.Who)
-	if fault != "" {
-		form.WhoFault = fault
-		c.render(w, r, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
-		return nil
+	if form.WhoFault = fault; fault != "" {
+		return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 	}
 	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
 		p := problem.Of(err)
@@ -154,8 +147,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 		}
 		c.Meter.Refuse("", p.Code)
-		c.render(w, r, p.Status, "login", session{}, "Log in", form)
-		return nil
+		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
 	s := c.sessions.begin(who)
 	http.SetCookie(w, cookie(r, c.sessions.seal(s), sessionAge))
@@ -177,14 +169,13 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return nil
 	}
-	c.render(w, r, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
-	return nil
+	return c.render(w, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
 }
 
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
 	c.sessions.end(s)
-	http.SetCookie(w, cookie(r, "", 0))
+	http.SetCookie(w, cookie(r, "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
 }

@@ -1,8 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -10,11 +11,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
-
-// Decisions is what this server has decided: the limiter.
-type Decisions interface {
-	Stats(name string, seconds int) (limiter.Stats, error)
-}
 
 // limitFolder is where policies' pages are, below root.
 const limitFolder = "limits/"
@@ -35,34 +31,20 @@ type limitView struct {
 }
 
 // limitPage is GET /console/limits/{name}.
-func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.Policies.Get(r.Context(), r.PathValue("name"))
-	if err != nil {
-		return err
-	}
+func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
 	v := limitView{
 		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Fitted: fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
-	if seen, err := c.Decisions.Stats(current.Name, limiter.HistorySeconds); err == nil {
-		v.Hour = fives(seen.History)
-	}
+	seen, _ := c.Decisions.Stats(current.Name, limiter.HistorySeconds) // nothing of one that is not in force here
+	v.Hour = fives(seen.History)
 	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
-	c.render(w, r, http.StatusOK, "limit", s, current.Name, v)
-	return nil
-}
-
-// limitsView is the page of all policies.
-type limitsView struct {
-	Roll    roll
-	Hour    []fiveMinutes
-	Deleted *entry
+	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
 }
 
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
-	v := limitsView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
-	c.render(w, r, http.StatusOK, "limits", s, "Limits", v)
-	return nil
+	v := rollView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
+	return c.render(w, http.StatusOK, "limits", s, "Limits", v)
 }
 
 // limitsEvents is GET /console/limits-events; the dash is in the place of a slash,
@@ -73,72 +55,57 @@ func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session
 
 // limitHistory is GET /console/limits/{name}/history.
 func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	seen, err := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds)
-	if err != nil && !errors.Is(err, limiter.ErrPolicyUnknown) {
-		return err
-	}
-	return sendChart(w, r, chartOf(limitColumns, seen.History, secondPoint))
+	seen, _ := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds) // nothing of one that is not in force here
+	return sendChart(w, r, limitColumns, seen.History, secondPoint)
 }
 
 // limitsHistory is GET /console/limits-history: all policies together.
 func (c *Console) limitsHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	return sendChart(w, r, chartOf(limitColumns, c.allSeconds(), secondPoint))
+	return sendChart(w, r, limitColumns, c.allSeconds(), secondPoint)
 }
 
 // allSeconds are the last hour of all policies together, the oldest first.
 func (c *Console) allSeconds() []limiter.Second {
-	sums := map[int64]limiter.Second{}
+	var all [][]limiter.Second
 	for _, p := range c.Policies.InForce() {
 		// One that is not known was deleted just now.
 		seen, _ := c.Decisions.Stats(p.Name, limiter.HistorySeconds)
-		addSeconds(sums, seen.History)
+		all = append(all, seen.History)
 	}
-	return inOrder(sums)
+	return summed(1, all...)
 }
 
 // fiveMinutes are how many were allowed and refused in them: what the charts show,
 // for those who do not see them.
 type fiveMinutes struct {
-	At                                         moment
+	At                                         time.Time
 	Allowed, Refused, FromMemory, WithoutStore string
 }
 
 // fives are the sums of five minutes each, the newest first.
 func fives(history []limiter.Second) []fiveMinutes {
-	const step = int64(hourStep / time.Second)
-	sums := map[int64]limiter.Second{}
-	for _, h := range history {
-		h.At -= h.At % step
-		addSeconds(sums, []limiter.Second{h})
-	}
 	var all []fiveMinutes
-	for _, s := range slices.Backward(inOrder(sums)) {
+	for _, s := range slices.Backward(summed(int64(hourStep/time.Second), history)) {
 		all = append(all, fiveMinutes{
-			moment{time.Unix(s.At, 0)}, count(int64(s.Allowed)), count(int64(s.Refused)),
+			time.Unix(s.At, 0), count(int64(s.Allowed)), count(int64(s.Refused)),
 			count(int64(s.FromMemory)), count(int64(s.WithoutStore)),
 		})
 	}
 	return all
 }
 
-// addSeconds adds a policy's seconds to the sums.
-func addSeconds(sums map[int64]limiter.Second, history []limiter.Second) {
-	for _, h := range history {
-		sum := sums[h.At]
-		sum.At = h.At
-		sum.Allowed += h.Allowed
-		sum.Refused += h.Refused
-		sum.FromMemory += h.FromMemory
-		sum.WithoutStore += h.WithoutStore
-		sums[h.At] = sum
+// summed are the sums of what happened within the same step of so many seconds, the oldest first.
+func summed(step int64, histories ...[]limiter.Second) []limiter.Second {
+	sums := map[int64]limiter.Second{}
+	for _, history := range histories {
+		for _, h := range history {
+			at := h.At - h.At%step
+			sum := sums[at]
+			sums[at] = limiter.Second{
+				At: at, Allowed: sum.Allowed + h.Allowed, Refused: sum.Refused + h.Refused,
+				FromMemory: sum.FromMemory + h.FromMemory, WithoutStore: sum.WithoutStore + h.WithoutStore,
+			}
+		}
 	}
-}
-
-func inOrder(sums map[int64]limiter.Second) []limiter.Second {
-	all := make([]limiter.Second, 0, len(sums))
-	for _, s := range sums {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b limiter.Second) int { return int(a.At - b.At) })
-	return all
+	return slices.SortedFunc(maps.Values(sums), func(a, b limiter.Second) int { return cmp.Compare(a.At, b.At) })
 }

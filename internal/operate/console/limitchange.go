@@ -24,7 +24,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 		},
 		frame: c.policyFrame, table: policyTable, clone: limit.Policy.Clone,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
-		valid: limit.ValidName, get: c.Policies.Get,
+		get:   c.Policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {
 			_, _, err := c.Policies.Put(ctx, now, by, serve.Condition{IfMatch: policyset.Version(was)})
 			return err
@@ -40,6 +40,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 		},
 		mostChanges: limit.MaxChanges,
 		propose:     proposePolicy, title: policyTitle, effects: c.policyEffects, loss: policyLoss,
+		expand: func(_, _ limit.Policy, all []difference) []difference { return all },
 	}
 }
 
@@ -77,11 +78,11 @@ func policyLoss(p limit.Policy) []say {
 func (c *Console) policyEffects(was, now limit.Policy) []say {
 	var all says
 	seen, err := c.Decisions.Stats(was.Name, 0)
-	for _, tier := range tiersOf(now) {
-		before, rules := rulesIn(&was, tier.Name), rulesIn(&now, tier.Name)
+	for _, tier := range tierNames(now) {
+		before, rules := rulesIn(&was, tier), rulesIn(&now, tier)
 		for i := range min(len(before), len(rules)) {
 			if before[i] != rules[i] {
-				all.rule(tier.Name, before[i], rules[i])
+				all.rule(tier, before[i], rules[i])
 			}
 		}
 	}
@@ -95,7 +96,8 @@ func (c *Console) policyEffects(was, now limit.Policy) []say {
 		all.warn("Each server counts for itself: n servers together allow n times the limit.")
 	}
 	if now.OnStoreFailure != was.OnStoreFailure {
-		sentence := "While the store is away: " + strings.ToLower(failureWord(now.OnStoreFailure)[:1]) + failureWord(now.OnStoreFailure)[1:]
+		_, away := awayWords(now)
+		sentence := "While the store is away: " + strings.ToLower(away[:1]) + away[1:]
 		if err == nil && seen.Failing > 0 {
 			all.warn("%s It is away just now, for %d of its %d partitions. If it keeps this change, it holds there at once; "+
 				"if not, the page says so, and all stays as it is.", sentence, seen.Failing, limit.Partitions)

@@ -2,8 +2,6 @@ package console
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -52,10 +50,9 @@ var outcomeNames = []outcomeName{
 // tierView is a tier's row.
 type tierView struct{ Name, Allows string }
 
-func tiersOf(p limit.Policy) []tierView {
-	all := []tierView{{limit.DefaultTier, rulesWord(p.Rules)}}
-	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
-		all = append(all, tierView{name, rulesWord(p.Tiers[name])})
+func tiersOf(p limit.Policy) (all []tierView) {
+	for _, name := range tierNames(p) {
+		all = append(all, tierView{name, rulesWord(rulesIn(&p, name))})
 	}
 	return all
 }
@@ -79,20 +76,21 @@ func (c *Console) limitsRoll() roll {
 	var r roll
 	var all limiter.Counts
 	failing, names := 0, ""
-	sums := map[int64]limiter.Second{}
+	var histories [][]limiter.Second
 	for _, p := range c.Policies.InForce() {
 		seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 		now := recent(seen)
+		away, _ := awayWords(p)
 		r.Rows = append(r.Rows, row{
-			ID: p.Name, Allows: allows(p), Away: awayWord(p), State: limitState(p, seen, err == nil),
+			ID: p.Name, Allows: allows(p), Away: away, State: limitState(p, seen, err == nil),
 			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
 		})
 		all = all.Plus(now)
 		failing = max(failing, seen.Failing)
-		addSeconds(sums, seen.History)
+		histories = append(histories, seen.History)
 		names += stampOf(p)
 	}
-	for _, h := range inOrder(sums) {
+	for _, h := range summed(1, histories...) {
 		r.At = h.At * 1000
 		r.Points = append(r.Points, secondPoint(h))
 	}
@@ -126,17 +124,14 @@ func number(n uint64) string { return count(int64(n)) }
 
 // rowTexts are the figures of a last minute, in a row and above the rows.
 func rowTexts(c limiter.Counts, seen bool) map[string]string {
-	if !seen {
-		return map[string]string{
-			"asked": unknown, "let": unknown, "refusals": unknown, "memory": unknown, "without": unknown, "share": unknown,
-		}
-	}
 	t := map[string]string{
 		"asked": number(c.Total()), "let": number(c.Allowed()), "refusals": number(c.Refused()),
-		"memory": number(c[limiter.RefusedFromMemory]), "without": number(c.WithoutStore()), "share": unknown,
+		"memory": number(c[limiter.RefusedFromMemory]), "without": number(c.WithoutStore()), "share": percent(share(c)),
 	}
-	if c.Total() > 0 {
-		t["share"] = percent(share(c))
+	for key := range t {
+		if !seen || key == "share" && c.Total() == 0 {
+			t[key] = unknown
+		}
 	}
 	return t
 }
@@ -189,11 +184,12 @@ func storeWord(failing int) (word, note string) {
 // aloud when it changes.
 func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 	now := recent(s)
+	_, away := awayWords(p)
 	switch {
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The policy is not in force on this server yet."}
 	case s.Failing > 0 && p.Scope != limit.ScopeServer:
-		return state{"bad", "✕", "Store away", "The store does not answer for some of the keys, or all. " + failureWord(p.OnStoreFailure)}
+		return state{"bad", "✕", "Store away", "The store does not answer for some of the keys, or all. " + away}
 	case share(now) > refusingShare:
 		return state{"warn", "▲", "Refusing many", "In the last minute a large share of who asked was refused."}
 	case now.Refused() > 0:
@@ -205,30 +201,20 @@ func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 	}
 }
 
-// failureWord is what a failure policy does, in a sentence.
-func failureWord(f limit.FailurePolicy) string {
-	switch f {
+// awayWords say what becomes of who asks while the store is away: in two words, and in a sentence.
+func awayWords(p limit.Policy) (words, sentence string) {
+	switch p.OnStoreFailure {
 	case limit.FailureOpen:
-		return "Who asks meanwhile is let through."
+		words, sentence = "let through", "Who asks meanwhile is let through."
 	case limit.FailureClosed:
-		return "Who asks meanwhile is refused."
+		words, sentence = "refused", "Who asks meanwhile is refused."
 	default:
-		return "Each server allows its share of the limit meanwhile."
+		words, sentence = "by share", "Each server allows its share of the limit meanwhile."
 	}
-}
-
-// awayWord is what becomes of who asks while the store is away, in two words.
-func awayWord(p limit.Policy) string {
-	switch {
-	case p.Scope == limit.ScopeServer:
-		return "not asked"
-	case p.OnStoreFailure == limit.FailureOpen:
-		return "let through"
-	case p.OnStoreFailure == limit.FailureClosed:
-		return "refused"
-	default:
-		return "by share"
+	if p.Scope == limit.ScopeServer {
+		words = "not asked"
 	}
+	return words, sentence
 }
 
 // fitted says of which zones the figures of a policy are that the guard fits to each zone;
@@ -257,11 +243,16 @@ func allows(p limit.Policy) string {
 }
 
 func rulesWord(rules []limit.Rule) string {
-	words := make([]string, len(rules))
-	for i, r := range rules {
-		words[i] = ruleWord(r)
+	return joined(rules, ", and ", ruleWord)
+}
+
+// joined are the words of all, with a text between.
+func joined[T any](all []T, between string, word func(T) string) string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = word(one)
 	}
-	return strings.Join(words, ", and ")
+	return strings.Join(words, between)
 }
 
 // ruleWord is all of a rule, in a phrase.

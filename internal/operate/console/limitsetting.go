@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/setting"
@@ -20,13 +19,13 @@ type policySetting = setting.Setting[limit.Policy]
 func policyTable(all ...limit.Policy) table[limit.Policy] {
 	var rows table[limit.Policy]
 	if len(all) > 0 && alike(all) {
-		for _, tier := range tiersOf(all[0]) {
-			for i := range rulesIn(&all[0], tier.Name) {
-				rows = append(rows, ruleSettings(all[0], tier.Name, i)...)
+		for _, tier := range tierNames(all[0]) {
+			for i := range rulesIn(&all[0], tier) {
+				rows = append(rows, ruleSettings(all[0], tier, i)...)
 			}
 		}
 	} else {
-		for _, tier := range tierNames(all) {
+		for _, tier := range tierNames(all...) {
 			rows = append(rows, policySetting{
 				Name: "tier." + tier, Label: tierLabel(tier),
 				Copy: func(to *limit.Policy, from limit.Policy) { setRules(to, tier, rulesIn(&from, tier)) },
@@ -113,13 +112,13 @@ type group struct {
 func groupsOf(p limit.Policy) []group {
 	var all []group
 	path := pathIn(limitFolder)(p.Name)
-	for _, tier := range tiersOf(p) {
-		for i, r := range rulesIn(&p, tier.Name) {
+	for _, tier := range tierNames(p) {
+		for i, r := range rulesIn(&p, tier) {
 			title := algorithmWord(r.Algorithm)
 			if len(p.Tiers) > 0 {
-				title = tier.Name + ": " + title
+				title = tier + ": " + title
 			}
-			all = append(all, group{path, title, fieldsOf(ruleSettings(p, tier.Name, i), p)})
+			all = append(all, group{path, title, fieldsOf(ruleSettings(p, tier, i), p)})
 		}
 	}
 	forms := slices.DeleteFunc(slices.Clone(policySettings), func(x policySetting) bool { return x.At == nil })
@@ -128,34 +127,21 @@ func groupsOf(p limit.Policy) []group {
 
 // alike reports whether policies have the same rules but for their figures.
 func alike(all []limit.Policy) bool {
-	shape := func(p limit.Policy) string {
-		var b strings.Builder
-		for _, tier := range tiersOf(p) {
-			b.WriteString(tier.Name)
-			for _, r := range rulesIn(&p, tier.Name) {
-				b.WriteString("/" + string(r.Algorithm))
-			}
-			b.WriteByte(' ')
-		}
-		return b.String()
+	same := func(a, b []limit.Rule) bool {
+		return slices.EqualFunc(a, b, func(a, b limit.Rule) bool { return a.Algorithm == b.Algorithm })
 	}
-	for _, p := range all[1:] {
-		if shape(p) != shape(all[0]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(p limit.Policy) bool {
+		return !same(p.Rules, all[0].Rules) || !maps.EqualFunc(p.Tiers, all[0].Tiers, same)
+	})
 }
 
 // tierNames are those of any of the policies, the default one first.
-func tierNames(all []limit.Policy) []string {
-	names := map[string]bool{}
+func tierNames(all ...limit.Policy) []string {
+	tiers := map[string][]limit.Rule{}
 	for _, p := range all {
-		for name := range p.Tiers {
-			names[name] = true
-		}
+		maps.Copy(tiers, p.Tiers)
 	}
-	return append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(names))...)
+	return append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(tiers))...)
 }
 
 func tierLabel(tier string) string {
@@ -189,24 +175,18 @@ func setRules(p *limit.Policy, tier string, rules []limit.Rule) {
 
 // exactly says all of rules: they differ if this does.
 func exactly(rules []limit.Rule) string {
-	words := make([]string, len(rules))
-	for i, r := range rules {
-		words[i] = fmt.Sprintf("%s (%s)", ruleWord(r), algorithmWord(r.Algorithm))
-	}
-	return strings.Join(words, ", and ")
+	return joined(rules, ", and ", func(r limit.Rule) string { return fmt.Sprintf("%s (%s)", ruleWord(r), algorithmWord(r.Algorithm)) })
 }
 
 func keyWord(key []limit.Source) string {
-	words := make([]string, len(key))
-	for i, k := range key {
+	return joined(key, ", else ", func(k limit.Source) string {
 		switch k {
 		case limit.SourceAPIKey:
-			words[i] = "API key"
+			return "API key"
 		case limit.SourceJWT:
-			words[i] = "claim of a token"
+			return "claim of a token"
 		default:
-			words[i] = "address"
+			return "address"
 		}
-	}
-	return strings.Join(words, ", else ")
+	})
 }

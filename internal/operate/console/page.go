@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -24,7 +26,11 @@ func loadPages(a *assets) map[string]*template.Template {
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
-		"dry": func(z zone.Settings) string { return pathIn(zoneFolder)(z.ZoneID) + "/forecast" },
+		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
+		"json": func(v any) (string, error) {
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "templates/page-*.tmpl") // the pattern is well-formed
@@ -51,21 +57,20 @@ type page struct {
 
 // render answers with a page. It is made as a whole first: a page is there or
 // it is not.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, s session, title string, body any) {
+func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
 	p := page{Name: name, Title: title, Who: s.who, Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
 	if err := c.pages[name].ExecuteTemplate(&text, "layout", p); err != nil {
-		c.Logger.ErrorContext(r.Context(), "console page failed", "page", name, "error", err)
-		http.Error(w, "This page could not be made. It has been logged.", http.StatusInternalServerError)
-		return
+		return fmt.Errorf("console: page %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // nobody is left to tell
+	return nil
 }
 
 // figure is one figure of a page: its element is filled anew every second.
@@ -86,8 +91,10 @@ type zoneView struct {
 	Zone zone.Settings
 	// Resume is the limit from before the pause; 0 unless paused.
 	Resume int64
-	Fields []field
-	Hour   []hourRow
+	// Page are the settings of the waiting page. Others are all besides those, the limit and the
+	// mode, which have buttons.
+	Page, Others []field
+	Hour         []hourRow
 	// Events are those of the list, the next one first.
 	Events []occasion
 }
@@ -109,30 +116,9 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 // said while people wait.
 var pageSettings = []string{"message", "soldOut", "pageTitle", "pageColor", "pageLogo", "sites"}
 
-// Others are the settings besides limit and mode, which have buttons, and those of the
-// waiting page.
-func (v zoneView) Others() []field {
-	return slices.DeleteFunc(slices.Clone(v.Fields[firstFields:]), func(f field) bool { return slices.Contains(pageSettings, f.Name) })
-}
-
-// Page are the settings of the waiting page.
-func (v zoneView) Page() []field {
-	all := make([]field, len(pageSettings))
-	for _, f := range v.Fields {
-		if i := slices.Index(pageSettings, f.Name); i >= 0 {
-			all[i] = f
-		}
-	}
-	return all
-}
-
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.
-func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) error {
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
-		return err
-	}
+func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
 	proposed, _ := readSettings(zone.Table, r.PostForm, "", current)
 	if language := r.PostForm.Get("previewLanguage"); language != "" {
 		r.Header.Set("Accept-Language", language)
@@ -141,24 +127,28 @@ func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session) err
 }
 
 // zonePage is GET /console/zones/{zoneId}.
-func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session) error {
-	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
-		return err
+func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	v := zoneView{
+		Zone: current, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
-	v := zoneView{Zone: current, Fields: fieldsOf(zone.Table, current), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current)}
+	for _, f := range fieldsOf(zone.Table, current)[firstFields:] {
+		if i := slices.Index(pageSettings, f.Name); i >= 0 {
+			v.Page[i] = f
+		} else {
+			v.Others = append(v.Others, f)
+		}
+	}
 	var changes []change[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(current, changes)
 	}
-	c.render(w, r, http.StatusOK, "zone", s, current.ZoneID, v)
-	return nil
+	return c.render(w, http.StatusOK, "zone", s, current.ZoneID, v)
 }
 
 // hourRow is the zone at the end of five minutes, in words: what the charts
 // show, for those who do not see them.
 type hourRow struct {
-	At    moment
+	At    time.Time
 	Texts map[string]string
 }
 
@@ -178,29 +168,29 @@ func hourOf(samples []watch.Sample) []hourRow {
 			if s.Known() {
 				t["windowLimit"] = count(s.WindowLimit)
 			}
-			rows = append(rows, hourRow{millisToMoment(s.At), t})
+			rows = append(rows, hourRow{time.UnixMilli(s.At), t})
 		}
 	}
 	return rows
 }
 
-// zonesView is the first page: all zones.
-type zonesView struct {
+// rollView is the page of all zones, which is the first, or of all policies.
+type rollView struct {
 	Roll roll
-	// Deleted is the zone that was deleted just now.
+	// Hour is that of policies.
+	Hour []fiveMinutes
+	// Deleted is the one that was deleted just now.
 	Deleted *entry
 }
 
 // zonesPage is GET /console/.
 func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	ctx := r.Context()
-	list, err := c.Zones.List(ctx)
+	all, err := c.zonesRoll(r.Context())
 	if err != nil {
 		return err
 	}
-	v := zonesView{Roll: c.zonesRoll(list), Deleted: c.zoneEditor.deleted(r)}
-	c.render(w, r, http.StatusOK, "zones", s, "All zones", v)
-	return nil
+	v := rollView{Roll: all, Deleted: c.zoneEditor.deleted(r)}
+	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
 }
 
 // allChanges is how many changes the record of all shows.
@@ -217,7 +207,6 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 		return err
 	}
 	all := append(c.zoneEditor.entries(zones, nil), c.limitEditor.entries(policies, nil)...)
-	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At.Time) })
-	c.render(w, r, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
-	return nil
+	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
+	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 }

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // shownChanges is how many changes a page shows.
@@ -16,7 +18,7 @@ type entry struct {
 	ID string
 	// Noun and Name are what was changed, Path where its pages are.
 	Noun, Name, Path string
-	At               moment
+	At               time.Time
 	By               string
 	// What is "made", "deleted", or empty for a change of Differences.
 	What        string
@@ -32,22 +34,20 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
 		one := entry{
-			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: millisToMoment(c.AtMillis), By: c.By,
-		}
-		if one.By == "" {
-			one.By = "somebody without a name"
+			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: time.UnixMilli(c.AtMillis),
+			By: cmp.Or(c.By, "somebody without a name"),
 		}
 		switch {
 		case c.Was == nil:
 			one.What = "made"
 			if c.Now != nil {
 				blank := e.blank(c.Name)
-				one.Differences = e.told(blank, *c.Now, differences(e.table(blank, *c.Now), blank, *c.Now))
+				one.Differences = e.expand(blank, *c.Now, differences(e.table(blank, *c.Now), blank, *c.Now))
 			}
 		case c.Now == nil:
 			one.What = "deleted"
 		default:
-			one.Differences = e.told(*c.Was, *c.Now, differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now))
+			one.Differences = e.expand(*c.Was, *c.Now, differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now))
 			if current != nil && i < lately {
 				one.Undo = e.undoOf(*current, *c.Was, *c.Now)
 			}
@@ -60,10 +60,8 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 // sinceMade are the changes since it was made, newest first. What is older was
 // another one of this name, and is not put back into this one.
 func sinceMade[T any](changes []change[T]) []change[T] {
-	for i, c := range changes {
-		if c.Was == nil || c.Now == nil {
-			return changes[:i]
-		}
+	if i := slices.IndexFunc(changes, func(c change[T]) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
+		return changes[:i]
 	}
 	return changes
 }
@@ -71,7 +69,7 @@ func sinceMade[T any](changes []change[T]) []change[T] {
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
 func (e *editor[T]) undoOf(current, was, now T) string {
-	next, others := merge(settable(e.table(current, now, was)), e.own(current), now, was)
+	next, others := merge(settable(e.table(current, now, was)), e.clone(current), now, was)
 	if len(others) > 0 || e.same(next, current) {
 		return ""
 	}
@@ -108,19 +106,19 @@ func findChange[T any](changes []change[T], id string) (found change[T], ok bool
 
 // whoChanged is who set one of these settings last, as a page names it: "Anna". For
 // settings that are not known it is who set any.
-func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at moment) {
+func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at time.Time) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
 		}
 		if what == nil {
-			return c.By, millisToMoment(c.AtMillis)
+			return c.By, time.UnixMilli(c.AtMillis)
 		}
 		for _, one := range differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now) {
 			if slices.ContainsFunc(what, func(w difference) bool { return w.Name == one.Name }) {
-				return c.By, millisToMoment(c.AtMillis)
+				return c.By, time.UnixMilli(c.AtMillis)
 			}
 		}
 	}
-	return "somebody", moment{}
+	return "somebody", time.Time{}
 }

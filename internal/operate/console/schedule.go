@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,6 +40,9 @@ const lateAfter = 1_000
 // settles is the moment at which places are fixed. It is no step: it goes with the opening.
 const settles event.Step = "settles"
 
+// moments are the steps of an event, and settles, in the order of time.
+var moments = []event.Step{event.StepPreQueue, settles, event.StepOpens, event.StepCloses, event.StepEnds}
+
 // nouns name the steps in a sentence.
 var nouns = map[event.Step]string{
 	event.StepPreQueue: "the gathering", settles: "the draw’s closing", event.StepOpens: "the opening",
@@ -51,8 +55,13 @@ var labels = map[event.Step]string{
 	event.StepCloses: "No newcomers", event.StepEnds: "It ends",
 }
 
-// drawCloses is what the moment at which places are fixed is called where they are drawn.
-const drawCloses = "The draw closes"
+// labelOf names a step, or the moment at which places are fixed, of an occurrence in a list.
+func labelOf(p *event.Progress, step event.Step) string {
+	if step == settles && p.Order == event.OrderDraw {
+		return "The draw closes"
+	}
+	return labels[step]
+}
 
 // stepView is a step of an event.
 type stepView struct {
@@ -63,13 +72,13 @@ type stepView struct {
 	State state
 	// At is zero while it is held. UntilMillis is the same in Unix milliseconds for one that
 	// is to come, else 0; In is how long that is.
-	At          moment
+	At          time.Time
 	UntilMillis int64
 	In          string
 	// Open: an operator may hold, move or skip it. Held: it waits to be moved.
 	Open, Held bool
 	// Listed is when it was listed for, where that is another time.
-	Listed moment
+	Listed time.Time
 	Path   string
 }
 
@@ -169,33 +178,46 @@ func openedState(phase event.Phase, force zone.Settings) state {
 	return state{"ok", "●", "Open", "People are let in."}
 }
 
-// stepsOf are the steps of an occurrence. Those of the current one may be changed.
-func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []stepView {
-	var all []stepView
-	next, _ := p.Next()
-	if !current {
-		next = ""
+// stepsOf are the moments of an occurrence. Steps of the current one may be changed.
+func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (all []stepView) {
+	var next event.Step
+	if current {
+		next, _ = p.Next()
 	}
 	nowMillis := now.UnixMilli()
-	words := map[event.Step]string{}
+	words := map[event.Step]string{settles: "everybody has a place and hears of it; who comes now stands behind"}
+	if p.Order == event.OrderDraw {
+		words[settles] = "everybody has a number and hears of it; who comes now stands behind"
+	}
 	for _, one := range s.PlanOf(p) {
 		words[one.Step] = one.What
 	}
-	for _, step := range event.Steps {
-		at, made := p.Step(step)
-		listed := p.ListedAt(step)
+	for _, step := range moments {
+		at, listed := atOf(p, step), int64(0)
+		made := p.Phase != event.PhaseAnnounced && at <= nowMillis // settles is made by its time coming, not by a server
+		if step != settles {
+			_, made = p.Step(step)
+			listed = p.ListedAt(step)
+		}
 		if at == 0 && listed == 0 {
 			continue
 		}
 		one := stepView{
-			Step: step, Label: labels[step], Noun: nouns[step], What: words[step],
+			Step: step, Label: labelOf(p, step), Noun: nouns[step], What: words[step],
 			Path: eventPath(s.ZoneID, p.Event.Name) + "/steps/" + string(step),
 		}
-		one.time(at, nowMillis)
-		one.Held = current && at == event.Never
-		one.Open = current && !made && at != 0 && (at == event.Never || at > nowMillis)
+		if at != 0 && at != event.Never {
+			one.At = time.UnixMilli(at)
+		}
+		if at > nowMillis && at != event.Never {
+			one.UntilMillis, one.In = at, until(at-nowMillis)
+		}
+		if current && step != settles {
+			one.Held = at == event.Never
+			one.Open = !made && at > nowMillis
+		}
 		if current && at != listed && at != 0 && listed != 0 {
-			one.Listed = millisToMoment(listed)
+			one.Listed = time.UnixMilli(listed)
 		}
 		switch {
 		case at == 0:
@@ -204,6 +226,8 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []
 			one.State = state{Key: "later", Sign: "✓", Word: "Done"}
 		case one.Held:
 			one.State = state{Key: "bad", Sign: "▮▮", Word: "Held"}
+		case step == settles && at == event.Never:
+			one.State = state{Key: "later", Sign: "○", Word: "With the opening"}
 		case step == next && at+lateAfter < nowMillis:
 			one.State = state{Key: "bad", Sign: "✕", Word: "Late"}
 		case step == next:
@@ -211,43 +235,21 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) []
 		default:
 			one.State = state{Key: "later", Sign: "○", Word: "Later"}
 		}
-		if step == event.StepOpens && p.PreQueueAtMillis < p.OpensAtMillis {
-			all = append(all, settling(p, current, nowMillis))
-		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// time says when the step is.
-func (v *stepView) time(at, nowMillis int64) {
-	if at == 0 || at == event.Never {
-		return
-	}
-	v.At = millisToMoment(at)
-	if at > nowMillis {
-		v.UntilMillis, v.In = at, until(at-nowMillis)
-	}
-}
-
-// settling is the moment at which places are fixed.
-func settling(p *event.Progress, current bool, nowMillis int64) stepView {
-	v := stepView{
-		Step: settles, Label: labels[settles], Noun: nouns[settles],
-		What:  "everybody has a place and hears of it; who comes now stands behind",
-		State: state{Key: "later", Sign: "○", Word: "Later"},
-	}
-	if p.Order == event.OrderDraw {
-		v.Label, v.What = drawCloses, "everybody has a number and hears of it; who comes now stands behind"
-	}
-	v.time(p.SettlesAtMillis, nowMillis)
+// atOf is when a moment of an occurrence is: 0 if it has no such moment, event.Never while that is held.
+func atOf(p *event.Progress, step event.Step) int64 {
 	switch {
-	case p.SettlesAtMillis == event.Never:
-		v.State = state{Key: "later", Sign: "○", Word: "With the opening"}
-	case p.SettlesAtMillis <= nowMillis && (current && p.Phase != event.PhaseAnnounced || !current):
-		v.State = state{Key: "later", Sign: "✓", Word: "Done"}
+	case step != settles:
+		at, _ := p.Step(step)
+		return at
+	case p.PreQueueAtMillis < p.OpensAtMillis: // people gather
+		return p.SettlesAtMillis
 	}
-	return v
+	return 0
 }
 
 // until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The page's
@@ -285,15 +287,27 @@ func (c *Console) occasions(s zone.Settings) []occasion {
 		if a.Next == nil || a.Next.At.IsZero() || b.Next.At.IsZero() {
 			return 0
 		}
-		return a.Next.At.Compare(b.Next.At.Time)
+		return a.Next.At.Compare(b.Next.At)
 	})
 	return all
 }
 
-// findEvent returns a zone and an event of its list.
+// ofEvent has h answer for the event that the route names; for a new one, without a name, where
+// it names none.
+func (c *Console) ofEvent(h func(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, s, current, e)
+	}
+}
+
+// findEvent returns the zone that the route names, and the event of its list.
 func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error) {
 	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
-	if err != nil {
+	if err != nil || r.PathValue("event") == "" {
 		return current, event.Event{}, err
 	}
 	i := slices.IndexFunc(current.Events, func(e event.Event) bool { return e.Name == r.PathValue("event") })
@@ -301,4 +315,108 @@ func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error)
 		return current, event.Event{}, errNothing
 	}
 	return current, current.Events[i], nil
+}
+
+// eventView is the page of one event.
+type eventView struct {
+	shown
+	occasion
+	Drawn *drawView
+	Dry   eventDryView
+}
+
+// Before is when places are fixed, while that comes before the next step; nil at other times.
+func (v eventView) Before() *stepView {
+	if i := slices.IndexFunc(v.Steps, func(s stepView) bool { return s.Step == settles && s.UntilMillis > 0 }); i >= 0 && v.Next.Step == event.StepOpens {
+		return &v.Steps[i]
+	}
+	return nil
+}
+
+// eventPage is GET /console/zones/{zoneId}/schedule/{event}.
+func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
+	var changes []change[zone.Settings]
+	v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current)
+	v.Frame = c.eventFrame(current, e)
+	changes = slices.DeleteFunc(slices.Clone(sinceMade(changes)), func(ch change[zone.Settings]) bool { return !isOf(ch, e.Name) })
+	v.Entries = c.zoneEditor.entries(changes[:min(len(changes), shownChanges)], &current)
+	var err error
+	if v.Drawn, err = c.drawOf(r.Context(), current, e); err != nil {
+		// The page shows how to stop the event all the same.
+		c.Logger.WarnContext(r.Context(), "draw not read", "zone", current.ZoneID, "event", e.Name, "error", err)
+	}
+	return c.render(w, http.StatusOK, "event", s, e.Name+" at "+current.ZoneID, v)
+}
+
+// eventEvents is GET /console/zones/{zoneId}/schedule/{event}/events.
+func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	return c.stream(w, r, s, zoneFolder+current.ZoneID+"/"+e.Name, func(context.Context) (any, error) {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return nil, err
+		}
+		return c.eventFrame(current, e), nil
+	})
+}
+
+// eventFrame is the event of an event's stream.
+func (c *Console) eventFrame(s zone.Settings, e event.Event) frame {
+	f := c.zoneFrame(s)
+	now := c.clock(s.ZoneID)
+	f.State = eventState(s, s.EventState.Of(e, now), now)
+	// The page is another at each of its moments, also at those that are no change of the zone:
+	// when places are fixed, and once the list of a draw is published.
+	var past int
+	if p := s.EventState.Of(e, now); p != nil {
+		for _, at := range []int64{p.PreQueueAtMillis, p.SettlesAtMillis, p.SettlesAtMillis + publishedAfter, p.OpensAtMillis, p.OpensAtMillis + lateAfter, p.ClosesAtMillis, p.EndsAtMillis} {
+			if at <= now.UnixMilli() {
+				past++
+			}
+		}
+	}
+	f.Stamp = fmt.Sprintf("%s.%d.%s", f.Stamp, past, f.State.Word)
+	return f
+}
+
+// publishedAfter is how long after a draw has closed its list is there, in milliseconds, also
+// that of a million.
+const publishedAfter = 10_000
+
+// mark is a moment of an event, for the charts: seconds, and what happens.
+type mark struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+// Marks are those of the steps.
+func (v eventView) Marks() []mark {
+	all := []mark{} // an empty list, not null
+	for _, s := range v.Steps {
+		m := mark{At: float64(s.At.UnixMilli()) / 1000, Label: s.Label}
+		if s.Step == settles {
+			m.Label = "" // there is no room beside the opening's
+		}
+		if !s.At.IsZero() {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// isOf reports whether a change is one of an event: made by it, or of it.
+func isOf(ch change[zone.Settings], name string) bool {
+	of := func(s *zone.Settings) string {
+		var now *event.Progress
+		if p := s.EventState.Now; p != nil && p.Event.Name == name {
+			now = p
+		}
+		i := slices.IndexFunc(s.Events, func(e event.Event) bool { return e.Name == name })
+		text, err := json.Marshal([]any{now, s.Events[max(i, 0):max(i+1, 0)]})
+		if err != nil { // strings and numbers: it cannot happen
+			return ""
+		}
+		return string(text)
+	}
+	return ch.By == zone.By(name) || of(ch.Was) != of(ch.Now)
 }

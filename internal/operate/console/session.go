@@ -85,7 +85,8 @@ func (g *sessions) open(text string) (session, bool) {
 	left, right, _ := strings.Cut(text, ".")
 	body, err1 := base64.RawURLEncoding.Strict().DecodeString(left)
 	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(right)
-	if err1 != nil || err2 != nil || len(body) < 8+sessionIDBytes || !g.signed(body, mac) {
+	signed := slices.ContainsFunc(g.keys, func(key []byte) bool { return hmac.Equal(sign(key, body), mac) })
+	if err1 != nil || err2 != nil || len(body) < 8+sessionIDBytes || !signed {
 		return session{}, false
 	}
 	s := session{
@@ -97,10 +98,6 @@ func (g *sessions) open(text string) (session, bool) {
 		return session{}, false
 	}
 	return s, true
-}
-
-func (g *sessions) signed(body, mac []byte) bool {
-	return slices.ContainsFunc(g.keys, func(key []byte) bool { return hmac.Equal(sign(key, body), mac) })
 }
 
 // alive reports whether the session has neither expired nor been logged out.
@@ -139,23 +136,15 @@ func sign(key, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// cookie is the session's, or one that removes it where text is empty.
+// cookie is the session's; of a negative age, one that removes it.
 func cookie(r *http.Request, text string, age time.Duration) *http.Cookie {
-	c := &http.Cookie{
-		Name: cookieName, Value: text, Path: root,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: isHTTPS(r),
-		MaxAge: int(age / time.Second),
+	return &http.Cookie{
+		Name: cookieName, Value: text, Path: root, MaxAge: int(age / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		// The browser came over TLS, to here or to a proxy in front. A client that lies about it gets
+		// a cookie that it will not send.
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
 	}
-	if text == "" {
-		c.MaxAge = -1
-	}
-	return c
-}
-
-// isHTTPS reports whether the browser came over TLS, to here or to a proxy in
-// front. A client that lies about it gets a cookie that it will not send.
-func isHTTPS(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // checkWho returns the operator's name without blanks around it, or what is

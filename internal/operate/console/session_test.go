@@ -128,7 +128,7 @@ func TestCookie(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
-	if got := cookie(plain, "", 0).String(); !strings.Contains(got, "Max-Age=0") {
+	if got := cookie(plain, "", -time.Second).String(); !strings.Contains(got, "Max-Age=0") {
 		t.Errorf("removed by %q", got)
 	}
 }

@@ -75,6 +75,7 @@ func TestUndo(t *testing.T) {
 // zoneEditor is a desk that knows zones, and changes none.
 func zoneEditor() *editor[zone.Settings] {
 	return &editor[zone.Settings]{
-		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
+		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults, expand: expandEvents,
+		clone: func(s zone.Settings) zone.Settings { return s },
 	}
 }

@@ -39,20 +39,21 @@ type stepAskView struct {
 	Do, To, Seen string
 }
 
-// timeRow is a step whose time changes. A time that is zero has a word.
+// timeRow is a step whose time changes.
 type timeRow struct {
-	Label            string
-	Was, Now         moment
-	WasWord, NowWord string
+	Label    string
+	Was, Now rowTime
+}
+
+// rowTime is a time, or a word where there is none.
+type rowTime struct {
+	time.Time
+	Word string
 }
 
 // stepAsk is GET /console/zones/{zoneId}/schedule/{event}/steps/{step}: what do=hold, skip or
 // move would do, to the time to, or by so many seconds. It changes nothing.
-func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	step, q, now := event.Step(r.PathValue("step")), r.URL.Query(), c.clock(current.ZoneID)
 	v := stepAskView{
 		Path: eventPath(current.ZoneID, e.Name), Action: eventPath(current.ZoneID, e.Name) + "/steps/" + url.PathEscape(string(step)),
@@ -63,17 +64,15 @@ func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session) err
 	if fault == "" {
 		next, fault = operator.Stepped(current, e.Name, step, operator.StepChange(v.Do), to, now)
 	}
-	status := http.StatusOK
 	if fault != "" {
-		v.Title, v.Faults, status = "This cannot be done", []string{capitalFault(fault) + "."}, http.StatusUnprocessableEntity
-	} else {
-		v.To = to.UTC().Format(time.RFC3339)
-		v.Title, v.Button = stepTitle(e.Name, step, v.Do)
-		v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
-		v.Times = timeRows(current.EventState.Now, next.EventState.Now)
+		v.Title, v.Faults = "This cannot be done", []string{capitalFault(fault) + "."}
+		return c.render(w, http.StatusUnprocessableEntity, "step", s, v.Title, v)
 	}
-	c.render(w, r, status, "step", s, v.Title, v)
-	return nil
+	v.To = to.UTC().Format(time.RFC3339)
+	v.Title, v.Button = fmt.Sprintf("%s %s of %s?", capital(v.Do), nouns[step], e.Name), capital(v.Do)+" "+nouns[step]
+	v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
+	v.Times = timeRows(current.EventState.Now, next.EventState.Now)
+	return c.render(w, http.StatusOK, "step", s, v.Title, v)
 }
 
 // stepDo is POST .../steps/{step}: does what was confirmed, if the step's time is what it was.
@@ -96,8 +95,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
 				v.By, v.At = c.zoneEditor.whoChanged(changes, []difference{{Name: "eventState"}})
 			}
-			c.render(w, r, http.StatusConflict, "conflict", s, "Not changed", v)
-			return nil
+			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 		}
 		next, err := c.Zones.StepFrom(r.Context(), current, e.Name, step, operator.StepChange(form.Get("do")), to, s.who)
 		if errors.Is(err, line.ErrZoneChanged) {
@@ -106,8 +104,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 		if err != nil {
 			return err
 		}
-		http.Redirect(w, r, eventPath(current.ZoneID, e.Name)+c.zoneEditor.doneQuery(r, current.ZoneID, next), http.StatusSeeOther)
-		return nil
+		return c.zoneEditor.done(w, r, eventPath(current.ZoneID, e.Name), current.ZoneID, next)
 	}
 	return line.ErrZoneChanged
 }
@@ -159,12 +156,6 @@ func noticeMillis(p *event.Progress, step event.Step, now time.Time) int64 {
 		return 0
 	}
 	return cmp.Or(p.Event.DrawClosesSeconds, event.DefaultDrawClosesSeconds)*1000 + noticed
-}
-
-// stepTitle is the question, and the button that says yes.
-func stepTitle(name string, step event.Step, do string) (title, button string) {
-	verb := capital(do)
-	return fmt.Sprintf("%s %s of %s?", verb, nouns[step], name), verb + " " + nouns[step]
 }
 
 // stepSays says what will happen.
@@ -220,7 +211,7 @@ func (s *says) held(p *event.Progress, step event.Step, gathered string, now tim
 
 func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
 	at, _ := after.Step(step)
-	one := say{Text: "Then it is at", At: millisToMoment(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
+	one := say{Text: "Then it is at", At: time.UnixMilli(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
 	if was, _ := p.Step(step); was != event.Never && was != 0 {
 		earlier := map[bool]string{true: "earlier", false: "later"}[at < was]
 		one.Tail = fmt.Sprintf(", in %s: %s %s than now.", until(at-now.UnixMilli()), until(max(at-was, was-at)), earlier)
@@ -232,11 +223,7 @@ func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
 	switch {
 	case step != event.StepOpens:
 	case p.SettlesAtMillis != after.SettlesAtMillis && after.SettlesAtMillis > now.UnixMilli():
-		what := "Places are fixed at"
-		if p.Order == event.OrderDraw {
-			what = "The draw closes at"
-		}
-		*s = append(*s, say{Text: what, At: millisToMoment(after.SettlesAtMillis), Full: true, Tail: "."})
+		*s = append(*s, say{Text: labelOf(p, settles) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
 	case p.Phase == event.PhaseGathering:
 		s.add("Places are fixed already: everybody keeps the number.")
 	}
@@ -279,50 +266,30 @@ func (s *says) freed(before string, next zone.Settings, gathered, instead string
 
 // timeRows are the moments of an occurrence whose times change. next is nil if it is over.
 func timeRows(was, next *event.Progress) (all []timeRow) {
-	word := func(at int64) (moment, string) {
-		switch at {
-		case 0:
-			return moment{}, "none"
-		case event.Never:
-			return moment{}, "held"
+	for _, step := range moments {
+		if before, after := rowTimeOf(was, step), rowTimeOf(next, step); before != after {
+			all = append(all, timeRow{labelOf(was, step), before, after})
 		}
-		return millisToMoment(at), ""
-	}
-	times := func(p *event.Progress) []int64 {
-		if p == nil {
-			return make([]int64, len(event.Steps)+1)
-		}
-		all := []int64{p.SettlesAtMillis}
-		if p.PreQueueAtMillis >= p.OpensAtMillis {
-			all[0] = 0 // nobody gathers
-		}
-		for _, step := range event.Steps {
-			at, _ := p.Step(step)
-			all = append(all, at)
-		}
-		return all
-	}
-	names := append([]event.Step{settles}, event.Steps...)
-	before, after := times(was), times(next)
-	for _, i := range []int{1, 0, 2, 3, 4} { // in the order of time
-		if before[i] == after[i] {
-			continue
-		}
-		row := timeRow{Label: labels[names[i]]}
-		if i == 0 && was.Order == event.OrderDraw {
-			row.Label = drawCloses
-		}
-		row.Was, row.WasWord = word(before[i])
-		row.Now, row.NowWord = word(after[i])
-		if i == 0 && row.NowWord == "held" {
-			row.NowWord = "with the opening"
-		}
-		if i == 0 && row.WasWord == "held" {
-			row.WasWord = "with the opening"
-		}
-		all = append(all, row)
 	}
 	return all
+}
+
+// rowTimeOf is when a moment of an occurrence is. p is nil for one that is over.
+func rowTimeOf(p *event.Progress, step event.Step) rowTime {
+	var at int64
+	if p != nil {
+		at = atOf(p, step)
+	}
+	switch {
+	case at == 0:
+		return rowTime{Word: "none"}
+	case at != event.Never:
+		return rowTime{Time: time.UnixMilli(at)}
+	case step == settles:
+		return rowTime{Word: "with the opening"}
+	default:
+		return rowTime{Word: "held"}
+	}
 }
 
 // capitalFault has a fault begin as a sentence does, unless it begins with a name.

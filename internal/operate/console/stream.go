@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -111,7 +110,11 @@ func (c *Console) zoneFrame(s zone.Settings) frame {
 }
 
 // zonesRoll is the event of all zones.
-func (c *Console) zonesRoll(list []zone.Settings) roll {
+func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
+	list, err := c.Zones.List(ctx)
+	if err != nil {
+		return roll{}, err
+	}
 	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, known, silent int64
 	names := fnv.New64a()
@@ -147,7 +150,7 @@ func (c *Console) zonesRoll(list []zone.Settings) roll {
 		r.Texts["all.store"] = "away"
 		r.Texts["all.store.note"] = fmt.Sprintf("for %d of %d zones", silent, len(list))
 	}
-	return r
+	return r, nil
 }
 
 // rollKeys are the figures of a row.
@@ -162,13 +165,7 @@ func stampOf(s any) string {
 
 // zonesEvents is GET /console/events.
 func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) {
-		list, err := c.Zones.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return c.zonesRoll(list), nil
-	})
+	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) { return c.zonesRoll(ctx) })
 }
 
 // stream sends an event a second until the browser leaves, the watch is stopped
@@ -229,23 +226,8 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key 
 
 // history is GET /console/zones/{zoneId}/history: the last hour, by column,
 // since ?after (Unix seconds) if it is given.
-func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session) error {
-	zoneID := r.PathValue("zoneId")
-	if _, err := c.Zones.Get(r.Context(), zoneID); err != nil {
-		return err
-	}
-	return sendChart(w, r, chartOf(columns, c.Watch.History(zoneID), point))
-}
-
-func sendChart(w http.ResponseWriter, r *http.Request, ch chart) error {
-	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
-	text, err := json.Marshal(ch.since(after))
-	if err != nil {
-		return fmt.Errorf("console: encode history: %w", err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
-	return nil
+func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
+	return sendChart(w, r, columns, c.Watch.History(current.ZoneID), point)
 }
 
 // chart is what the charts draw: Columns[i] is Names[i] over time. The first is
@@ -255,26 +237,36 @@ type chart struct {
 	Columns [][]*float64 `json:"columns"`
 }
 
-// chartOf makes a chart of samples, the oldest first.
-func chartOf[S any](names []string, samples []S, point func(S) []*float64) chart {
+// sendChart answers with the chart of those samples, the oldest first, that are newer than the
+// second ?after.
+func sendChart[S any](w http.ResponseWriter, r *http.Request, names []string, samples []S, point func(S) []*float64) error {
+	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
 	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
 	for i := range ch.Columns {
-		ch.Columns[i] = make([]*float64, 0, len(samples))
+		ch.Columns[i] = make([]*float64, 0, len(samples)) // an empty list, not null
 	}
 	for _, s := range samples {
-		for i, v := range point(s) {
+		p := point(s)
+		if *p[0] <= float64(after) {
+			continue
+		}
+		for i, v := range p {
 			ch.Columns[i] = append(ch.Columns[i], v)
 		}
 	}
-	return ch
+	return sendJSON(w, r, ch, nil)
 }
 
-// since is the chart without what is not newer than a second.
-func (ch chart) since(after int64) chart {
-	from := sort.Search(len(ch.Columns[0]), func(i int) bool { return *ch.Columns[0][i] > float64(after) })
-	out := chart{ch.Names, make([][]*float64, len(ch.Columns))}
-	for i, column := range ch.Columns {
-		out.Columns[i] = column[from:]
+// sendJSON answers with v, unless there was an error.
+func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) error {
+	if err != nil {
+		return err
 	}
-	return out
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("console: encode: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	return nil
 }
