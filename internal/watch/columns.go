@@ -39,24 +39,15 @@ func (c Columns) Len() int { return len(c.rows) }
 // MarshalJSON writes the arrays. There is none for the time, which follows from a row's index.
 func (c Columns) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, 128*(len(c.rows)+8)), '{')
-	first := true
-	for _, f := range columns {
-		if f.name == "at" {
-			continue
-		}
-		if !first {
+	for n, f := range columns[1:] {
+		if n > 0 {
 			b = append(b, ',')
 		}
-		first = false
 		b = strconv.AppendQuote(b, f.name)
 		b = append(b, ":["...)
 		for i, s := range c.rows {
 			if i > 0 {
 				b = append(b, ',')
-			}
-			if s == nil {
-				b = append(b, "null"...)
-				continue
 			}
 			b = f.append(b, s)
 		}

@@ -14,7 +14,7 @@ const (
 	StoreFailing = "failing"
 )
 
-// Sample is one zone at one second. As JSON, figures that are not known are
+// Sample is one zone at one second. In the JSON of Columns, figures that are not known are
 // null: all of them while the store is failing, the rates in the first second,
 // the waits when nobody was admitted, the error and the coverage of fewer than 50 estimates. In Go
 // they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
@@ -90,20 +90,6 @@ func (s *Sample) Known() bool { return s.Store == StoreOK }
 // Judged reports whether enough estimates were judged to say how good they were.
 func (s *Sample) Judged() bool { return s.Known() && s.EstimateErrorCount >= enoughJudged }
 
-// MarshalJSON writes all fields, null for what is not known.
-func (s Sample) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 640), '{')
-	for i, c := range columns {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendQuote(b, c.name)
-		b = append(b, ':')
-		b = c.append(b, &s)
-	}
-	return append(b, '}'), nil
-}
-
 // column is one field of a sample.
 type column struct {
 	name  string // in JSON
@@ -124,7 +110,7 @@ var knownWhen = map[string]func(*Sample) bool{
 	"judged":  (*Sample).Judged,
 }
 
-// columns are all fields of a sample, in the order in which they are written.
+// columns are all fields of a sample, in the order in which they are written. The first is At.
 var columns = func() (all []column) {
 	for f := range reflect.TypeFor[Sample]().Fields() {
 		if f.Tag.Get("json") == "-" {
@@ -141,8 +127,9 @@ var columns = func() (all []column) {
 
 func (c *column) in(s *Sample) reflect.Value { return reflect.ValueOf(s).Elem().Field(c.field) }
 
+// append appends the figure as JSON, null where there is no sample.
 func (c *column) append(b []byte, s *Sample) []byte {
-	if !c.known(s) {
+	if s == nil || !c.known(s) {
 		return append(b, "null"...)
 	}
 	switch v := c.in(s); v.Kind() {
