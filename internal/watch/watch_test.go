@@ -116,7 +116,7 @@ func TestFewEstimatesSayNothing(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[judgedSo][2]float64{0: {}, 49: {}, 50: {0.75, 0.125}} {
 		b := newBench("a")
-		b.estimates = n
+		b.Estimates = n
 		b.second(t)
 		s := b.latest(t, "a")
 		if got := [2]float64{s.EstimateCoverage, s.EstimateError}; got != want || s.Judged() != (want[0] > 0) || s.EstimateErrorCount != int64(n) {
