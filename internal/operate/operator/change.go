@@ -3,9 +3,7 @@ package operator
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,7 +45,7 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 	if s.ZoneID != zoneID {
 		faults = append(faults, "zoneId must be that of the path, or left out")
 	}
-	faults = append(faults, rangeFaults(s)...)
+	faults = append(faults, s.Faults()...)
 	if len(faults) > 0 {
 		return zone.Settings{}, &serve.InvalidError{Faults: faults}
 	}
@@ -103,24 +101,4 @@ func readMembers(body []byte) ([]member, error) {
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-// rangeFaults returns what Validate finds, one sentence each, without the
-// prefix that is for logs.
-func rangeFaults(s zone.Settings) []string {
-	err := s.Validate()
-	if err == nil {
-		return nil
-	}
-	all := []error{err}
-	if joined, several := err.(interface{ Unwrap() []error }); several {
-		all = joined.Unwrap()
-	}
-	var faults []string
-	for _, one := range all {
-		if errors.Is(one, zone.ErrInvalid) {
-			faults = append(faults, strings.TrimPrefix(one.Error(), zone.ErrInvalid.Error()+": "))
-		}
-	}
-	return faults
 }
