@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 )
@@ -42,9 +45,10 @@ type Access struct {
 	// the length of what was sent.
 	tokens   [][sha256.Size]byte
 	throttle *throttle
-	from     func(*http.Request) string
 	origins  *http.CrossOriginProtection
 	log      *slog.Logger
+	// From is the address that a request came from.
+	From func(*http.Request) string
 }
 
 // NewAccess returns the access. No token, or an empty one, is an error: it would
@@ -59,9 +63,7 @@ func NewAccess(o AccessOptions) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Access{
-		throttle: newThrottle(o.Now), from: o.From, origins: http.NewCrossOriginProtection(), log: o.Logger,
-	}
+	a := &Access{throttle: newThrottle(o.Now), origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From}
 	for _, token := range o.Tokens {
 		if token == "" {
 			return nil, errors.New("operator: a token is empty")
@@ -91,5 +93,37 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) error 
 	return ErrUnauthorized
 }
 
-// From is the address that a request came from.
-func (a *Access) From(r *http.Request) string { return a.from(r) }
+const (
+	// guesses is how many wrong tokens an address may show in a row, and
+	// guessEvery how long it then waits for each further one: an operator who
+	// pastes the wrong thing notices nothing, and a program that tries tokens
+	// is told apart, and logged once in so long.
+	guesses    = 5
+	guessEvery = 2 * time.Second
+	// throttleSlots bounds the memory, and with it what is logged of all guesses
+	// together: 128 a second, whatever the number of addresses.
+	throttleSlots = 256
+)
+
+// throttle tells who shows wrong tokens all the time. Addresses share slots by a
+// hash that nobody outside knows. It is safe for concurrent use.
+type throttle struct {
+	now   func() time.Time
+	seed  maphash.Seed
+	slots [throttleSlots]*rate.Limiter
+}
+
+func newThrottle(now func() time.Time) *throttle {
+	t := &throttle{now: now, seed: maphash.MakeSeed()}
+	for i := range t.slots {
+		t.slots[i] = rate.NewLimiter(rate.Every(guessEvery), guesses)
+	}
+	return t
+}
+
+// take takes one guess from the address. It reports whether there was one left.
+func (t *throttle) take(addr string) bool { return t.slots[t.slot(addr)].AllowN(t.now(), 1) }
+
+func (t *throttle) slot(addr string) uint64 {
+	return maphash.String(t.seed, address.Key(addr)) % throttleSlots
+}
