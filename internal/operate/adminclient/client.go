@@ -106,28 +106,10 @@ type Reply[T any] struct {
 	// Version names the settings that were read, for a later change to be made
 	// only if they are still the same; "" where the server does not tell.
 	Version string
-	// Created tells that the zone was not there before.
-	Created bool
-}
-
-// condition says when a change may be made: if the settings have this version,
-// or, without one, if there is no such zone. The zero value always lets it.
-type condition struct {
-	version string
-	absent  bool
-}
-
-func (c condition) apply(h http.Header) {
-	if c.version != "" {
-		h.Set("If-Match", c.version)
-	}
-	if c.absent {
-		h.Set("If-None-Match", "*")
-	}
 }
 
 // call makes one request and decodes its answer. body is sent as JSON, unless nil.
-func call[T any](ctx context.Context, c *Client, method, path string, only condition, body any) (Reply[T], error) {
+func call[T any](ctx context.Context, c *Client, method, path string, only serve.Condition, body any) (Reply[T], error) {
 	var reply Reply[T]
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -149,12 +131,12 @@ func call[T any](ctx context.Context, c *Client, method, path string, only condi
 	if said := readWarning(res.Header); said != "" && c.warned != nil {
 		c.warned(said)
 	}
-	reply.Version, reply.Created = res.Header.Get("ETag"), res.StatusCode == http.StatusCreated
+	reply.Version = res.Header.Get("ETag")
 	if res.StatusCode == http.StatusNoContent {
 		return reply, nil
 	}
 	if !isMedia(res.Header, "application/json") || json.Unmarshal(text, &reply.Value) != nil {
-		return reply, &UnreachableError{URL: c.base, Cause: errStranger}
+		return reply, &unreachableError{c.base, errStranger}
 	}
 	reply.JSON = bytes.TrimSpace(text)
 	return reply, nil
@@ -166,7 +148,7 @@ func readWarning(h http.Header) string {
 	return strings.TrimSuffix(said, `"`)
 }
 
-func (c *Client) request(ctx context.Context, method, path string, only condition, body any) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, method, path string, only serve.Condition, body any) (*http.Request, error) {
 	var text []byte
 	if body != nil {
 		var err error
@@ -180,13 +162,14 @@ func (c *Client) request(ctx context.Context, method, path string, only conditio
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json, "+problem.ContentType)
-	if c.operator != "" {
-		req.Header.Set(serve.ByHeader, c.operator)
-	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	only.apply(req.Header)
+	for name, value := range map[string]string{serve.ByHeader: c.operator, "If-Match": only.IfMatch, "If-None-Match": only.IfNoneMatch} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
 	return req, nil
 }
 
@@ -201,21 +184,20 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	return &UnreachableError{URL: c.base, Cause: err}
+	return &unreachableError{c.base, err}
 }
 
-// refusal returns the ProblemError of an answer, or an UnreachableError if it is no
-// waiting room's.
+// refusal returns the ProblemError of an answer, or ErrUnreachable if it is no waiting
+// room's.
 func (c *Client) refusal(res *http.Response, text []byte) error {
 	p := &ProblemError{}
 	if !isMedia(res.Header, problem.ContentType) || json.Unmarshal(text, p) != nil || p.Code == "" {
-		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
+		return &unreachableError{c.base, fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode
-	if p.Status == http.StatusNotFound && !p.isUnknown() {
-		// The public listener, or a server that is older than this client.
-		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w, or is older than this command (it has no %s)",
-			errStranger, res.Request.URL.Path)}
+	if p.Status == http.StatusNotFound && p.Code != codeZoneUnknown && p.Code != codePolicyUnknown {
+		// There is no such path: the public listener, or a server that is older than this client.
+		return &unreachableError{c.base, fmt.Errorf("%w, or is older than this command (it has no %s)", errStranger, res.Request.URL.Path)}
 	}
 	p.RetryAfterSeconds, _ = strconv.Atoi(res.Header.Get("Retry-After")) // 0: it does not ask to wait
 	return p

@@ -12,7 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 )
 
 // listLimits is queue-server limits list.
@@ -129,7 +129,7 @@ func policyLines(p *limit.Policy) []string {
 	return t.lines(0)[1:]
 }
 
-func (s *session) printLimitStats(stats adminclient.LimitStats) error {
+func (s *session) printLimitStats(stats policyset.Stats) error {
 	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
 	t := &table{columns: []column{
 		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
