@@ -39,16 +39,19 @@ const (
 func demoCommand(t *Terminal) *cobra.Command {
 	var f crowdFlags
 	var frame time.Duration
-	command := f.command("demo", "Watch a simulated crowd go through the room.", func(ctx context.Context, cfg simulate.Config) error {
+	command := f.command("demo", "Watch a simulated crowd go through the room.", func(cmd *cobra.Command) error {
+		if err := f.read(); err != nil {
+			return err
+		}
 		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
-			f.visitors, f.arrive, f.perMinute, f.leave)
-		d := demo{out: t.Stdout, crowd: f.visitors, frame: frame}
+			f.Visitors, f.Arrive, f.Zone.PerMinute, f.leave)
+		d := demo{out: t.Stdout, crowd: f.Visitors, frame: frame}
 		if _, _, d.live = t.size(); d.live {
 			_, _ = io.WriteString(t.Stdout, hideCursor)
 			defer func() { _, _ = io.WriteString(t.Stdout, showCursor) }()
 		}
-		cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
-		report, err := simulate.Run(ctx, cfg)
+		f.Progress = func(m simulate.Moment) { d.show(cmd.Context(), m) }
+		report, err := simulate.Run(cmd.Context(), f.Config)
 		if err != nil {
 			return err
 		}

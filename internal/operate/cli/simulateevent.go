@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,9 +15,8 @@ import (
 
 // eventFlags are those of simulate --event.
 type eventFlags struct {
-	file, zone, name, gather string
-	after                    int
-	outage                   time.Duration
+	sale.Config
+	file, zoneID string
 }
 
 // defaultOutage is how long the store is away in the second run: a slow fail-over.
@@ -31,11 +27,11 @@ func (e *eventFlags) add(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&e.file, "event", "", "play an event of the zone in this YAML `FILE` instead, as planned and with the store away at the opening;\n"+
 		"--visitors gather, in the --arrive before people settle (10m), and --leave")
-	flags.StringVar(&e.zone, "zone", "", "with --event, the `ZONE`, if the file has several with events")
-	flags.StringVar(&e.name, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
-	flags.StringVar(&e.gather, "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
-	flags.IntVar(&e.after, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
-	flags.DurationVar(&e.outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
+	flags.StringVar(&e.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
+	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
+	flags.StringVar((*string)(&e.Arrive), "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
+	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
+	flags.DurationVar(&e.Outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
 	CompleteFiles(command, "event")
 	completeOf(command, "gather", sale.Arrivals)
 }
@@ -62,38 +58,26 @@ func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON 
 		return UsageError{err}
 	}
 	const percent = 100
-	c := sale.Config{
-		Zone: z, Event: e.name, Gather: f.visitors, Within: sale.DefaultWithin, Arrive: sale.Arrival(e.gather),
-		After: e.after, Leave: f.leave / percent, Seed: f.seed,
-	}
+	c := e.Config
+	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, sale.DefaultWithin, f.leave/percent, f.Seed
 	if cmd.Flags().Changed("arrive") {
-		c.Within = f.arrive
+		c.Within = f.Arrive
 	}
-	outages := []time.Duration{0}
-	if e.outage != 0 {
-		outages = append(outages, e.outage)
-	}
-	c.Outage = e.outage
 	if err := c.Validate(); err != nil {
 		return UsageError{err}
 	}
 	var reports []sale.Report
-	for _, c.Outage = range outages {
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
 		one, err := sale.Run(cmd.Context(), c)
-		switch {
-		case errors.Is(err, context.Canceled):
-			return errors.New("stopped before the last one was in")
-		case err != nil:
+		if err != nil {
 			return err
 		}
 		reports = append(reports, one)
 	}
-	if !asJSON {
-		return sale.Print(t.Stdout, reports...)
+	if asJSON {
+		return t.printJSON(reports)
 	}
-	enc := json.NewEncoder(t.Stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(reports)
+	return sale.Print(t.Stdout, reports...)
 }
 
 // read returns the zone of the file that has the event.
@@ -107,7 +91,7 @@ func (e *eventFlags) read(t *Terminal, fileKeys []string) (zone.Settings, error)
 		return zone.Settings{}, err
 	}
 	all := slices.DeleteFunc(file.Zones, func(z zone.Settings) bool {
-		return len(z.Events) == 0 || e.zone != "" && z.ZoneID != e.zone
+		return len(z.Events) == 0 || e.zoneID != "" && z.ZoneID != e.zoneID
 	})
 	switch len(all) {
 	case 0:
