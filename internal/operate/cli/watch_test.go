@@ -156,7 +156,7 @@ func TestWatchPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	screen := &drawnScreen{session: &session{Client: client}, every: time.Second}
+	screen := &drawnScreen{url: client.URL(), every: time.Second}
 	rate := 1234.5
 	at := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 	v := view{at: at, zones: []zoneView{
