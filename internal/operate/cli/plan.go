@@ -152,7 +152,12 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 			s.Result = resultSkipped
 			continue
 		}
-		err := r.carryOutOne(ctx, s)
+		var err error
+		if s.Action == actionDelete {
+			err = r.remove(ctx, s.name, s.version)
+		} else {
+			err = r.put(ctx, s)
+		}
 		if err == nil {
 			s.Result = resultDone
 			done(s)
@@ -166,13 +171,6 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 		return nil
 	}
 	return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(all...))
-}
-
-func (r resource[T]) carryOutOne(ctx context.Context, s *step[T]) error {
-	if s.Action == actionDelete {
-		return r.remove(ctx, s.name, s.version)
-	}
-	return r.put(ctx, s)
 }
 
 // count returns how many steps are so.
