@@ -29,13 +29,6 @@ var (
 	ErrUnreachable = errors.New("adminclient: server not reachable")
 )
 
-// Codes of problems that this package has to know, besides statuses.
-const (
-	codeZoneUnknown   = "zone_unknown"
-	codePolicyUnknown = "policy_unknown"
-	codeWrongTokens   = "too_many_wrong_tokens"
-)
-
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
 type ProblemError struct{ problem.Problem }
@@ -57,7 +50,7 @@ func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
 func (p *ProblemError) kind() error {
 	switch {
-	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == codeWrongTokens:
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == "too_many_wrong_tokens":
 		return ErrUnauthorized
 	case p.Status == http.StatusNotFound:
 		return ErrNotFound

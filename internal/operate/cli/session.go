@@ -96,10 +96,7 @@ func operatorsToken(getenv func(string) string, address string) (token, from str
 		return "", "", fmt.Errorf("no operators' token for %s: put it into the variable %s, or into a file that %s names",
 			address, adminVariable, adminFileVariable)
 	}
-	dir := getenv(dataDirVariable)
-	if dir == "" {
-		dir = DefaultDataDir
-	}
+	dir := cmp.Or(getenv(dataDirVariable), DefaultDataDir)
 	token, err = secret.ReadToken(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):

@@ -3,6 +3,7 @@ package operator
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
@@ -91,13 +92,10 @@ func readMembers(body []byte) ([]member, error) {
 	for dec.More() {
 		var m member
 		name, err := dec.Token()
-		if err == nil {
-			m.name, _ = name.(string) // the names of a valid object are strings
-			err = dec.Decode(&m.value)
-		}
-		if err != nil { // it was valid above
+		if err := errors.Join(err, dec.Decode(&m.value)); err != nil { // it was valid above
 			return nil, fmt.Errorf("operator: read members: %w", err)
 		}
+		m.name, _ = name.(string) // the names of a valid object are strings
 		all = append(all, m)
 	}
 	return all, nil
