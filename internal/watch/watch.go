@@ -188,7 +188,7 @@ func (w *Watch) Last() iter.Seq2[zone.Settings, line.Stats] {
 	w.mu.RLock()
 	all := make([]seen, 0, len(w.zones))
 	for _, id := range slices.Sorted(maps.Keys(w.zones)) {
-		if t := w.zones[id]; t.failingSince == 0 && t.history.len() > 0 {
+		if t := w.zones[id]; t.failingSince == 0 && t.history.last() != nil {
 			all = append(all, t.seen)
 		}
 	}

@@ -17,14 +17,10 @@ const zonesPath = "/admin/zones"
 
 func zonePath(zoneID string) string { return zonesPath + "/" + url.PathEscape(zoneID) }
 
-// Zones are the settings of all zones, in the order of their names.
-type Zones struct {
-	Zones []zone.Settings `json:"zones"`
-}
-
-// Zones returns the settings of all zones.
-func (c *Client) Zones(ctx context.Context) (Reply[Zones], error) {
-	return call[Zones](ctx, c, http.MethodGet, zonesPath, serve.Condition{}, nil)
+// Zones returns the settings of all zones, in the order of their names.
+func (c *Client) Zones(ctx context.Context) (Reply[[]zone.Settings], error) {
+	all, err := call[struct{ Zones []zone.Settings }](ctx, c, http.MethodGet, zonesPath, serve.Condition{}, nil)
+	return Reply[[]zone.Settings]{Value: all.Value.Zones, JSON: all.JSON}, err
 }
 
 // Zone returns the settings of one zone, with their version.
@@ -101,14 +97,10 @@ const limitsPath = "/admin/limits"
 
 func limitPath(name string) string { return limitsPath + "/" + url.PathEscape(name) }
 
-// Limits are all policies, in the order of their names.
-type Limits struct {
-	Limits []limit.Policy `json:"limits"`
-}
-
-// Limits returns all policies of limits.
-func (c *Client) Limits(ctx context.Context) (Reply[Limits], error) {
-	return call[Limits](ctx, c, http.MethodGet, limitsPath, serve.Condition{}, nil)
+// Limits returns all policies of limits, in the order of their names.
+func (c *Client) Limits(ctx context.Context) (Reply[[]limit.Policy], error) {
+	all, err := call[struct{ Limits []limit.Policy }](ctx, c, http.MethodGet, limitsPath, serve.Condition{}, nil)
+	return Reply[[]limit.Policy]{Value: all.Value.Limits, JSON: all.JSON}, err
 }
 
 // Limit returns one policy, with its version. One that is not there is an

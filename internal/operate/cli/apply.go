@@ -22,11 +22,8 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
 				adopt: func(want *zone.Settings, is zone.Settings) { *want = want.During(is) },
-				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone, get: s.Zone, remove: s.Delete,
-				all: func(ctx context.Context) ([]zone.Settings, error) {
-					reply, err := s.Zones(ctx)
-					return reply.Value.Zones, err
-				},
+				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
+				all: s.Zones, get: s.Zone, remove: s.Delete,
 				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
 					settings := make(map[string]any, len(step.Settings))
 					for _, d := range step.Settings {
@@ -92,13 +89,9 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 		},
 		func(s *session) resource[limit.Policy] {
 			return resource[limit.Policy]{
-				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, get: s.Limit, remove: s.DeleteLimit,
+				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
 				same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
 				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
-				all: func(ctx context.Context) ([]limit.Policy, error) {
-					reply, err := s.Limits(ctx)
-					return reply.Value.Limits, err
-				},
 				put: func(ctx context.Context, step *step[limit.Policy]) error {
 					_, err := s.PutLimit(ctx, *step.Now, step.version)
 					return err

@@ -112,14 +112,14 @@ func (c *connection) complete(ctx context.Context, names, args []string, word st
 	switch kind {
 	case zoneArg:
 		reply, _ := s.Zones(ctx) // whoever presses a key has no use for an error
-		for _, z := range reply.Value.Zones {
+		for _, z := range reply.Value {
 			if zone.ValidID(z.ZoneID) && !slices.Contains(args, z.ZoneID) {
 				found = append(found, cobra.CompletionWithDesc(z.ZoneID, z.State()+", "+grouped(z.PerMinute)+" a minute"))
 			}
 		}
 	case policyArg:
 		reply, _ := s.Limits(ctx)
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			if limit.ValidName(p.Name) && !slices.Contains(args, p.Name) {
 				found = append(found, cobra.CompletionWithDesc(p.Name, ruleWords(p.Rules)))
 			}

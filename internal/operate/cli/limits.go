@@ -22,7 +22,7 @@ func (c *connection) listLimits() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		if len(reply.Value.Limits) == 0 {
+		if len(reply.Value) == 0 {
 			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
 			return nil
 		}
@@ -30,7 +30,7 @@ func (c *connection) listLimits() *cobra.Command {
 			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
 			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
 		}}
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
 			t.add(p.Name, ruleWords(p.Rules), tiers, keyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
 		}

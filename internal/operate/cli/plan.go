@@ -36,7 +36,7 @@ type resource[T any] struct {
 	adopt func(want *T, is T)
 	// label gives a step what is for people and for JSON, beside Was and Now.
 	label func(*step[T])
-	all   func(context.Context) ([]T, error)
+	all   func(context.Context) (adminclient.Reply[[]T], error)
 	get   func(ctx context.Context, name string) (adminclient.Reply[T], error)
 	// put makes a thing, or what differs of it another.
 	put    func(context.Context, *step[T]) error
@@ -82,10 +82,11 @@ type step[T any] struct {
 
 // compare returns what makes the things of the server those that are wanted.
 func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan[T], error) {
-	there, err := r.all(ctx)
+	reply, err := r.all(ctx)
 	if err != nil {
 		return nil, err
 	}
+	there := reply.Value
 	p := &plan[T]{Steps: []*step[T]{}, Same: []string{}, Unlisted: []string{}}
 	has := func(all []T, name string) bool {
 		return slices.ContainsFunc(all, func(one T) bool { return r.name(one) == name })

@@ -169,7 +169,7 @@ func (s *session) aboutZone(ctx context.Context, zoneID string, err error) error
 
 func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
 	reply, err := s.Zones(ctx)
-	for _, z := range reply.Value.Zones {
+	for _, z := range reply.Value {
 		names = append(names, z.ZoneID)
 	}
 	return names, err
@@ -179,7 +179,7 @@ func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
 func (s *session) aboutPolicy(ctx context.Context, name string, err error) error {
 	return about(err, "policy", "limits", "show", name, func() (names []string, err error) {
 		reply, err := s.Limits(ctx)
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			names = append(names, p.Name)
 		}
 		return names, err

@@ -34,7 +34,7 @@ func (c *connection) watch() *cobra.Command {
 			if every < minWatchEvery {
 				return Usage("--every is %v, must be %v or more", every, minWatchEvery)
 			}
-			w := &watcher{session: s, zones: args, now: time.Now}
+			w := &watcher{session: s, zones: args}
 			var show screen = &plainScreen{session: s}
 			if _, _, ok := s.size(); ok && !s.json {
 				drawn := &drawnScreen{canvas: canvas{Terminal: s.Terminal}, url: s.URL(), every: every}
@@ -77,7 +77,6 @@ type screen interface {
 type watcher struct {
 	*session
 	zones []string
-	now   func() time.Time
 	last  view
 }
 
@@ -109,7 +108,7 @@ func (w *watcher) run(ctx context.Context, show screen, every time.Duration, cou
 
 // look asks for all zones. The first look has to succeed.
 func (w *watcher) look(ctx context.Context, first bool) (view, error) {
-	v := view{at: w.now()}
+	v := view{at: time.Now()}
 	names, err := w.zones, error(nil)
 	if len(names) == 0 {
 		names, err = w.zoneNames(ctx)
