@@ -85,6 +85,11 @@ func CompleteFiles(command *cobra.Command, flag string) {
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 }
 
+// completeOf has shells complete a flag that has few values.
+func completeOf(command *cobra.Command, flag string, values []string) {
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // as above
+}
+
 // completeTimeout is how long somebody who has pressed a key may be kept waiting
 // for the names of zones.
 const completeTimeout = time.Second

@@ -95,13 +95,7 @@ func ruleWords(rules []limit.Rule) string {
 	return strings.Join(all, ", ")
 }
 
-func keyWords(key []limit.Source) string {
-	all := make([]string, len(key))
-	for i, k := range key {
-		all[i] = string(k)
-	}
-	return strings.Join(all, ",")
-}
+func keyWords(key []limit.Source) string { return strings.Join(texts(key), ",") }
 
 // policyLines are all of a policy, for people; none of nil.
 func policyLines(p *limit.Policy) []string {

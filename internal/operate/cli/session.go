@@ -51,8 +51,7 @@ type connection struct {
 // session is a server, and the operator who asks it.
 type session struct {
 	*adminclient.Client
-	*Terminal
-	json bool
+	*connection
 	// tokenFrom says where the operators' token was found.
 	tokenFrom string
 }
@@ -77,7 +76,7 @@ func (c *connection) open() (*session, error) {
 	if err != nil {
 		return nil, UsageError{err}
 	}
-	return &session{Client: client, Terminal: c.Terminal, json: c.json, tokenFrom: from}, nil
+	return &session{client, c, from}, nil
 }
 
 // operatorsToken finds the token for the server at address, and says where it was.

@@ -33,17 +33,7 @@ func (e *eventFlags) add(command *cobra.Command) {
 	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
 	flags.DurationVar(&e.Outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
 	CompleteFiles(command, "event")
-	completeOf(command, "gather", sale.Arrivals)
-}
-
-// completeOf has shells complete a flag that has few values.
-func completeOf[T ~string](command *cobra.Command, flag string, values []T) {
-	var names []string
-	for _, v := range values {
-		names = append(names, string(v))
-	}
-	// The only error is that there is no such flag, or that it is done already.
-	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	completeOf(command, "gather", texts(sale.Arrivals))
 }
 
 // run plays the event, once as planned and once with the store away.

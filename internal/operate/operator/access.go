@@ -6,7 +6,11 @@ import (
 	"errors"
 	"hash/maphash"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -14,7 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/address"
 )
 
-// Refusals of an Access. Compare with errors.Is.
+// Refusals. Compare with errors.Is.
 var (
 	// ErrUnauthorized: the operators' token is missing or wrong.
 	ErrUnauthorized = errors.New("operator: unauthorized")
@@ -22,6 +26,8 @@ var (
 	ErrGuessing = errors.New("operator: too many wrong tokens")
 	// ErrCrossOrigin: a browser sent the request on behalf of another site.
 	ErrCrossOrigin = errors.New("operator: cross-origin request")
+	// ErrHost: the request is for another host.
+	ErrHost = errors.New("operator: request for another host")
 )
 
 // AccessOptions of an Access. Tokens and Logger are required.
@@ -126,4 +132,37 @@ func (t *throttle) take(addr string) bool { return t.slots[t.slot(addr)].AllowN(
 
 func (t *throttle) slot(addr string) uint64 {
 	return maphash.String(t.seed, address.Key(addr)) % throttleSlots
+}
+
+// Hosts are the names under which the operators' listener answers. A page of the
+// internet can have its own name lead to 127.0.0.1, and then ask there as its own
+// site (DNS rebinding); what it cannot do is to send another name than its own.
+//
+// The port is not looked at: a tunnel (ssh -L, kubectl port-forward) may have
+// another at its other end, and who is sent a wrong name by a browser is sent it with
+// any port.
+type Hosts struct {
+	// Loopback tells that only this machine reaches the listener. It answers
+	// then as localhost, 127.0.0.1 and [::1]. Elsewhere it answers to any name if
+	// Names is empty, else to addresses and these.
+	Loopback bool
+	// Names are those of proxies in front, without a port.
+	Names []string
+}
+
+// own reports whether the Host of a request is one of these.
+func (h Hosts) own(host string) bool {
+	if !h.Loopback && len(h.Names) == 0 {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || !h.Loopback || slices.Contains(h.Names, host)
+	}
+	return host == "localhost" || slices.ContainsFunc(h.Names, func(name string) bool {
+		return strings.EqualFold(name, host)
+	})
 }
