@@ -119,25 +119,21 @@ func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, er
 	if t.answers == nil {
 		t.answers = bufio.NewReader(t.Stdin)
 	}
-	type line struct {
-		text string
-		err  error
-	}
-	answer := make(chan line, 1)
+	answer := make(chan string, 1)
 	go func() { // it ends with the process, if nobody answers
-		text, err := t.answers.ReadString('\n')
-		answer <- line{text, err}
+		text, _ := t.answers.ReadString('\n') // "" at the end of Stdin
+		answer <- text
 	}()
 	select {
 	case <-ctx.Done():
 		_, _ = fmt.Fprintln(t.Stderr)
 		return "", ctx.Err()
-	case got := <-answer:
-		if got.err != nil && got.text == "" {
+	case text := <-answer:
+		if text == "" {
 			_, _ = fmt.Fprintln(t.Stderr)
 			return "", errNobody
 		}
-		return strings.TrimSpace(got.text), nil
+		return strings.TrimSpace(text), nil
 	}
 }
 

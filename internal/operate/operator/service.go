@@ -111,17 +111,14 @@ func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition
 		return nil, answer.CheckZoneID(zoneID)
 	}
 	there, err := s.find(ctx, zoneID)
-	if err != nil {
-		return nil, err
-	}
 	version := ""
 	if there != nil {
 		version = Version(*there)
 	}
-	if !only.Allows(version) {
-		return nil, ErrPrecondition
+	if err == nil && !only.Allows(version) {
+		err = ErrPrecondition
 	}
-	return there, nil
+	return there, err
 }
 
 // Put creates the zone, or sets all of its settings: to what the JSON object
