@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -113,4 +118,87 @@ func (t *Terminal) printJSON(report any) error {
 	enc := json.NewEncoder(t.Stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(report)
+}
+
+// eventFlags are those of simulate --event.
+type eventFlags struct {
+	sale.Config
+	file, zoneID string
+}
+
+// defaultOutage is how long the store is away in the second run: a slow fail-over.
+const defaultOutage = 20 * time.Second
+
+// add adds them.
+func (e *eventFlags) add(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&e.file, "event", "", "play an event of the zone in this YAML `FILE` instead, as planned and with the store away at the opening;\n"+
+		"--visitors gather, in the --arrive before people settle (10m), and --leave")
+	flags.StringVar(&e.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
+	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
+	flags.StringVar((*string)(&e.Arrive), "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
+	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
+	flags.DurationVar(&e.Outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
+	CompleteFiles(command, "event")
+	completeOf(command, "gather", texts(sale.Arrivals))
+}
+
+// run plays the event, once as planned and once with the store away.
+func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "crowds"} {
+		if cmd.Flags().Changed(name) {
+			return Usage("--%s is not for --event: the zone's settings are in the file", name)
+		}
+	}
+	z, err := e.read(t, fileKeys)
+	if err != nil {
+		return UsageError{err}
+	}
+	const percent = 100
+	c := e.Config
+	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, sale.DefaultWithin, f.leave/percent, f.Seed
+	if cmd.Flags().Changed("arrive") {
+		c.Within = f.Arrive
+	}
+	if err := c.Validate(); err != nil {
+		return UsageError{err}
+	}
+	var reports []sale.Report
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
+		one, err := sale.Run(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, one)
+	}
+	if asJSON {
+		return t.printJSON(reports)
+	}
+	return sale.Print(t.Stdout, reports...)
+}
+
+// read returns the zone of the file that has the event.
+func (e *eventFlags) read(t *Terminal, fileKeys []string) (zone.Settings, error) {
+	text, err := t.readFile(e.file)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	file, err := configfile.Parse(e.file, text, fileKeys)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	all := slices.DeleteFunc(file.Zones, func(z zone.Settings) bool {
+		return len(z.Events) == 0 || e.zoneID != "" && z.ZoneID != e.zoneID
+	})
+	switch len(all) {
+	case 0:
+		return zone.Settings{}, fmt.Errorf("%s has no such zone with events", e.file)
+	case 1:
+		return all[0], nil
+	}
+	var names []string
+	for _, z := range all {
+		names = append(names, z.ZoneID)
+	}
+	return zone.Settings{}, fmt.Errorf("%s has several zones with events; say --zone %s", e.file, strings.Join(names, " or --zone "))
 }
