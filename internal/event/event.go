@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -369,10 +370,7 @@ func (e Event) sameTimes(other Event) bool {
 
 // ValidName reports whether an event can have the name.
 func ValidName(name string) bool {
-	if name == "" || len(name) > MaxNameLength || name == "." || name == ".." {
-		return false
-	}
-	return strings.IndexFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
-	}) < 0
+	return len(name) <= MaxNameLength && name != "." && name != ".." && validName.MatchString(name)
 }
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

@@ -19,23 +19,20 @@ func (p *Progress) ListedAt(step Step) int64 {
 
 // NextMillis is when the next step is due, in Unix milliseconds; 0 if there is none, or if it is held.
 func (s State) NextMillis() int64 {
-	if s.Now == nil {
-		return 0
+	if s.Now != nil {
+		if _, at := s.Now.Next(); at != Never {
+			return at
+		}
 	}
-	step, at := s.Now.Next()
-	if step == "" || at == Never {
-		return 0
-	}
-	return at
+	return 0
 }
 
 // LateMillis is for how many milliseconds the next step has been overdue; 0 if it is not.
 func (s State) LateMillis(nowMillis int64) int64 {
-	at := s.NextMillis()
-	if at == 0 {
-		return 0
+	if at := s.NextMillis(); at != 0 {
+		return max(0, nowMillis-at)
 	}
-	return max(0, nowMillis-at)
+	return 0
 }
 
 // HeldMillis is how many milliseconds ago a step that is held was due by the list; 0 if none is held, or it was not due.

@@ -45,14 +45,8 @@ type Part struct {
 // Draw returns the latest draw of an event. Of an event that recurs, that is the next draw only once people gather for
 // it. The error is a *serve.FieldError, ErrNoDraw or one of the store's.
 func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) {
-	d, h, err := s.find(ctx, zoneID, name)
-	if err != nil {
-		return Draw{}, err
-	}
-	if h != nil {
-		d.Tickets, d.Parts, d.ListHash = h.Tickets, h.Parts, h.ListHash
-	}
-	return d, nil
+	d, _, err := s.find(ctx, zoneID, name)
+	return d, err
 }
 
 // find returns the latest draw of an event, and the head of its list; nil while there is no list.
@@ -88,9 +82,10 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	if seed, known := s.Seeds.Seed(zoneID, d.Draw); known && opened {
 		d.Seed = hex.EncodeToString(seed[:])
 	}
-	if h != nil && (h.Nonce != d.Nonce || !h.Done) {
-		h = nil
+	if h == nil || h.Nonce != d.Nonce || !h.Done {
+		return d, nil, nil
 	}
+	d.Tickets, d.Parts, d.ListHash = h.Tickets, h.Parts, h.ListHash
 	return d, h, nil
 }
 

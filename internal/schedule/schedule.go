@@ -62,8 +62,8 @@ type Schedule struct {
 	mu sync.Mutex
 	// troubled has, by the zone and what fails there, what the log has said already.
 	troubled map[string]bool
-	// looking has the zones whose steps are being looked at in the background.
-	looking map[string]bool
+	// looking has the zones whose steps are being looked at in the background, by name.
+	looking sync.Map
 
 	background background.Group
 }
@@ -74,7 +74,7 @@ func New(o Options) *Schedule {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	writer, _ := o.Seeds.Commit("")
-	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool), looking: make(map[string]bool)}
+	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
 }
 
 // Start makes steps in the background until Stop. Lists are written beside the steps, since a list of a million tickets
@@ -93,7 +93,7 @@ func (s *Schedule) RunOnce(ctx context.Context) {
 	s.publishAll(ctx)
 }
 
-// zones are the zones that have events.
+// zones are the zones that have events; none with an error.
 func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
 	zones, err := s.Zones.Zones(ctx) // the registry's log says why not
 	for _, z := range zones {
@@ -106,23 +106,13 @@ func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
 
 // makeAll begins makeSteps in all zones. They do not wait for one another: each may lie on another node.
 func (s *Schedule) makeAll(ctx context.Context) {
-	zones, err := s.zones(ctx)
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	zones, _ := s.zones(ctx)
 	for _, z := range zones {
-		if s.looking[z.ZoneID] {
+		if _, already := s.looking.LoadOrStore(z.ZoneID, true); already {
 			continue
 		}
-		s.looking[z.ZoneID] = true
 		s.background.Go(func() {
-			defer func() {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				delete(s.looking, z.ZoneID)
-			}()
+			defer s.looking.Delete(z.ZoneID)
 			s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
 		})
 	}
@@ -130,10 +120,7 @@ func (s *Schedule) makeAll(ctx context.Context) {
 
 // makeSteps looks at one zone after the other.
 func (s *Schedule) makeSteps(ctx context.Context) {
-	zones, err := s.zones(ctx)
-	if err != nil {
-		return
-	}
+	zones, _ := s.zones(ctx)
 	for _, z := range zones {
 		s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
 	}

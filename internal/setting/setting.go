@@ -287,18 +287,12 @@ func (x *Setting[T]) checkBounds(s T) string {
 
 // choices lists them: "queue, open or closed".
 func (x *Setting[T]) choices() string {
-	var b strings.Builder
+	all := make([]string, len(x.Choices))
 	for i, c := range x.Choices {
-		switch i {
-		case 0:
-		case len(x.Choices) - 1:
-			b.WriteString(" or ")
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(c.Value)
+		all[i] = c.Value
 	}
-	return b.String()
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // CheckText returns an error, a sentence without its subject, for what is no line of
@@ -326,38 +320,38 @@ func (x *Setting[T]) Type(s *T, text string) (fault string) {
 		return x.Label + ": choose one of the list."
 	}
 	was := x.Value(*s)
-	if x.Parse(s, text) == nil && x.checkBounds(*s) == "" {
-		if x.Fault != nil {
-			fault = x.Fault(*s)
-		}
-		if fault == "" {
-			return ""
-		}
-		x.set(s, was)
-		return x.Label + ": " + fault + "."
+	switch {
+	case x.Parse(s, text) != nil || x.checkBounds(*s) != "":
+		fault = x.ask(was)
+	case x.Fault != nil:
+		fault = x.Fault(*s)
+	}
+	if fault == "" {
+		return ""
 	}
 	x.set(s, was)
-	ask := fmt.Sprintf("write a text of at most %d bytes.", x.MaxLength)
-	if x.Of != "" {
-		ask = "write " + x.Of + ", as JSON."
-	}
-	switch was.(type) {
+	return x.Label + ": " + fault + "."
+}
+
+// ask says what to write in the place of what cannot be read, for a value of the type of v.
+func (x *Setting[T]) ask(v any) string {
+	switch v.(type) {
 	case int64:
-		ask = fmt.Sprintf("write a whole number between %s and %s.", Count(x.Least), Count(x.Most))
+		return fmt.Sprintf("write a whole number between %s and %s", Count(x.Least), Count(x.Most))
 	case []string:
-		ask = fmt.Sprintf("write at most %d texts of at most %d bytes each, with commas between.", x.Most, x.MaxLength)
+		return fmt.Sprintf("write at most %d texts of at most %d bytes each, with commas between", x.Most, x.MaxLength)
 	case Texts:
-		ask = fmt.Sprintf("write a text of at most %d bytes and, for each other language, a line such as de: Text.", x.MaxLength)
-	case bool:
-		ask = "choose one of the list."
-	default:
-		if x.Choices != nil {
-			ask = "choose one of the list."
-		} else if own := x.own(); own != nil {
-			ask = "write " + own.Kind() + "."
-		}
+		return fmt.Sprintf("write a text of at most %d bytes and, for each other language, a line such as de: Text", x.MaxLength)
 	}
-	return x.Label + ": " + ask
+	switch own := x.own(); {
+	case x.Of != "":
+		return "write " + x.Of + ", as JSON"
+	case x.Options() != nil:
+		return "choose one of the list"
+	case own != nil:
+		return "write " + own.Kind()
+	}
+	return fmt.Sprintf("write a text of at most %d bytes", x.MaxLength)
 }
 
 // Options are the values of a setting that a form has a list for; else nil.

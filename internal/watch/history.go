@@ -81,8 +81,6 @@ type history struct {
 	first int
 }
 
-func (h *history) len() int { return len(h.ring) }
-
 // at returns the i-th oldest.
 func (h *history) at(i int) *packed { return &h.ring[(h.first+i)%len(h.ring)] }
 
@@ -97,7 +95,8 @@ func (h *history) last() *packed {
 // dropped.
 func (h *history) add(p packed) {
 	if last := h.last(); last != nil && last.at() >= p.at() {
-		h.dropFrom(p.at())
+		all := slices.Concat(h.ring[h.first:], h.ring[:h.first])
+		h.ring, h.first = slices.DeleteFunc(all, func(old packed) bool { return old.at() >= p.at() }), 0
 	}
 	if len(h.ring) == Kept {
 		h.ring[h.first] = p
@@ -110,19 +109,9 @@ func (h *history) add(p packed) {
 	h.ring = append(h.ring, p)
 }
 
-func (h *history) dropFrom(at uint32) {
-	var keep []packed
-	for i := range h.len() {
-		if p := h.at(i); p.at() < at {
-			keep = append(keep, *p)
-		}
-	}
-	h.ring, h.first = keep, 0
-}
-
 // samples returns all of them, oldest first.
 func (h *history) samples() []Sample {
-	all := make([]Sample, h.len())
+	all := make([]Sample, len(h.ring))
 	for i := range all {
 		all[i] = h.at(i).sample()
 	}

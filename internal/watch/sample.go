@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -14,7 +15,7 @@ const (
 	StoreFailing = "failing"
 )
 
-// Sample is one zone at one second. As JSON, figures that are not known are
+// Sample is one zone at one second. In the JSON of Columns, figures that are not known are
 // null: all of them while the store is failing, the rates in the first second,
 // the waits when nobody was admitted, the error and the coverage of fewer than 50 estimates. In Go
 // they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
@@ -90,20 +91,6 @@ func (s *Sample) Known() bool { return s.Store == StoreOK }
 // Judged reports whether enough estimates were judged to say how good they were.
 func (s *Sample) Judged() bool { return s.Known() && s.EstimateErrorCount >= enoughJudged }
 
-// MarshalJSON writes all fields, null for what is not known.
-func (s Sample) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 640), '{')
-	for i, c := range columns {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendQuote(b, c.name)
-		b = append(b, ':')
-		b = c.append(b, &s)
-	}
-	return append(b, '}'), nil
-}
-
 // column is one field of a sample.
 type column struct {
 	name  string // in JSON
@@ -124,7 +111,7 @@ var knownWhen = map[string]func(*Sample) bool{
 	"judged":  (*Sample).Judged,
 }
 
-// columns are all fields of a sample, in the order in which they are written.
+// columns are all fields of a sample, in the order in which they are written. The first is At.
 var columns = func() (all []column) {
 	for f := range reflect.TypeFor[Sample]().Fields() {
 		if f.Tag.Get("json") == "-" {
@@ -141,8 +128,9 @@ var columns = func() (all []column) {
 
 func (c *column) in(s *Sample) reflect.Value { return reflect.ValueOf(s).Elem().Field(c.field) }
 
+// append appends the figure as JSON, null where there is no sample.
 func (c *column) append(b []byte, s *Sample) []byte {
-	if !c.known(s) {
+	if s == nil || !c.known(s) {
 		return append(b, "null"...)
 	}
 	switch v := c.in(s); v.Kind() {
@@ -153,4 +141,55 @@ func (c *column) append(b []byte, s *Sample) []byte {
 	default:
 		return strconv.AppendQuote(b, v.String())
 	}
+}
+
+// StepMillis is how far apart the rows of Columns are.
+const StepMillis = int64(time.Second / time.Millisecond)
+
+// Columns are samples turned into one array for each field, named as in a sample's JSON. Row i is the second Start +
+// i*StepMillis. An entry is null if there is no sample of that second, or if its figure is not known.
+type Columns struct {
+	// Start is the second of the first row, in Unix milliseconds; 0 if there are no rows.
+	Start int64
+	rows  []*Sample
+}
+
+// NewColumns returns the samples, oldest first, of the last so many seconds up to
+// the newest sample.
+func NewColumns(samples []Sample, seconds int) Columns {
+	if len(samples) == 0 || seconds <= 0 {
+		return Columns{}
+	}
+	newest := samples[len(samples)-1].At
+	c := Columns{Start: max(samples[0].At, newest-int64(seconds-1)*StepMillis)}
+	c.rows = make([]*Sample, (newest-c.Start)/StepMillis+1)
+	for i := range samples {
+		if s := &samples[i]; s.At >= c.Start {
+			c.rows[(s.At-c.Start)/StepMillis] = s
+		}
+	}
+	return c
+}
+
+// Len is how many rows there are.
+func (c Columns) Len() int { return len(c.rows) }
+
+// MarshalJSON writes the arrays. There is none for the time, which follows from a row's index.
+func (c Columns) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 128*(len(c.rows)+8)), '{')
+	for n, f := range columns[1:] {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendQuote(b, f.name)
+		b = append(b, ":["...)
+		for i, s := range c.rows {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = f.append(b, s)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}'), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -58,10 +59,7 @@ type Options struct {
 
 // Watch samples all zones. Its methods may be called from any goroutine.
 type Watch struct {
-	lines     store.Viewer
-	estimates Estimates
-	log       *slog.Logger
-	now       func() time.Time
+	Options
 
 	mu    sync.RWMutex
 	zones map[string]*track
@@ -94,17 +92,19 @@ type track struct {
 	ahead time.Duration
 }
 
+// seen is what a sample is made from.
+type seen struct {
+	settings zone.Settings
+	stats    line.Stats
+}
+
 // New returns a watch that does not run yet.
 func New(o Options) *Watch {
-	w := &Watch{
-		lines: o.Lines, estimates: o.Estimates, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
-		zones: make(map[string]*track), next: make(chan struct{}),
-		stop: make(chan struct{}),
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if w.now == nil {
-		w.now = time.Now
-	}
-	return w
+	return &Watch{Options: o, zones: make(map[string]*track), next: make(chan struct{}), stop: make(chan struct{})}
 }
 
 // Start samples once, and then in the background at every full second until
@@ -117,7 +117,7 @@ func (w *Watch) Start(ctx context.Context) {
 
 func (w *Watch) loop(ctx context.Context) {
 	for {
-		now := w.now()
+		now := w.Now()
 		wait := time.NewTimer(now.Truncate(every).Add(every).Sub(now))
 		select {
 		case <-ctx.Done():
@@ -171,7 +171,7 @@ func (w *Watch) Clock(zoneID string) (now time.Time, ok bool) {
 	if t == nil || t.seen.stats.State.NowMillis == 0 {
 		return time.Time{}, false
 	}
-	return w.now().Add(t.ahead), true
+	return w.Now().Add(t.ahead), true
 }
 
 // Zones returns the names of all zones that are watched, sorted.
@@ -179,6 +179,27 @@ func (w *Watch) Zones() []string {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return slices.Sorted(maps.Keys(w.zones))
+}
+
+// Last returns what the latest samples were made from, all of one round, ordered by zone id. It does not ask the store, so
+// it suits callers that ask often, such as the gauges. A zone whose store is failing is left out. The caller must not
+// change the Waits.
+func (w *Watch) Last() iter.Seq2[zone.Settings, line.Stats] {
+	w.mu.RLock()
+	all := make([]seen, 0, len(w.zones))
+	for _, id := range slices.Sorted(maps.Keys(w.zones)) {
+		if t := w.zones[id]; t.failingSince == 0 && t.history.last() != nil {
+			all = append(all, t.seen)
+		}
+	}
+	w.mu.RUnlock()
+	return func(yield func(zone.Settings, line.Stats) bool) {
+		for _, s := range all {
+			if !yield(s.settings, s.stats) {
+				return
+			}
+		}
+	}
 }
 
 // Wait returns when a round newer than after is complete, with its number: 0
@@ -205,10 +226,13 @@ func (w *Watch) Wait(ctx context.Context, after int64) (tick int64, err error) {
 // result is what was heard of one zone in a round.
 type result struct {
 	settings zone.Settings
-	asked    bool
-	at       time.Time
-	stats    line.Stats
-	err      error
+	// group and before say whose turn it is first: see order.
+	group  int
+	before int64
+	asked  bool
+	at     time.Time
+	stats  line.Stats
+	err    error
 	// coverage, median and judged are what Estimates says.
 	coverage, median float64
 	judged           int64
@@ -216,10 +240,10 @@ type result struct {
 
 // runOnce samples every zone.
 func (w *Watch) runOnce(ctx context.Context) {
-	at := w.now()
+	at := w.Now()
 	limit, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	list, err := w.lines.Zones(limit)
+	list, err := w.Lines.Zones(limit)
 	results := w.order(list)
 	if err == nil {
 		w.ask(limit, results)
@@ -244,32 +268,24 @@ func (w *Watch) runOnce(ctx context.Context) {
 // order returns the zones to ask, in order and at most MaxZones: first those that answered last time, then new ones, then
 // failing ones. In each group, the zones that were not asked for longest come first: a round may not have time for all.
 func (w *Watch) order(list []zone.Settings) []result {
+	const answered, unknown, failing = 0, 1, 2
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	rank := func(r result) (failing int, asked int64) {
-		switch t := w.zones[r.settings.ZoneID]; {
-		case t == nil:
-			return 1, 0
-		case t.failingSince > 0:
-			return 2, t.asked
-		default:
-			return 0, t.asked
-		}
-	}
 	news := MaxZones - len(w.zones)
 	results := make([]result, 0, len(list))
 	for _, s := range list {
-		if w.zones[s.ZoneID] == nil {
-			if news--; news < 0 {
-				continue
+		r := result{settings: s.InForce(), group: unknown}
+		if t := w.zones[s.ZoneID]; t != nil {
+			if r.group, r.before = answered, t.asked; t.failingSince > 0 {
+				r.group = failing
 			}
+		} else if news--; news < 0 {
+			continue
 		}
-		results = append(results, result{settings: s.InForce()})
+		results = append(results, r)
 	}
 	slices.SortStableFunc(results, func(a, b result) int {
-		failing, asked := rank(a)
-		otherFailing, otherAsked := rank(b)
-		return cmp.Or(failing-otherFailing, cmp.Compare(asked, otherAsked))
+		return cmp.Or(a.group-b.group, cmp.Compare(a.before, b.before))
 	})
 	return results
 }
@@ -293,10 +309,10 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r.asked = true
-	r.stats, r.err = w.lines.Stats(ctx, r.settings.ZoneID)
-	r.at = w.now()
-	if w.estimates != nil {
-		r.coverage, r.median, r.judged = w.estimates.Estimates(r.settings.ZoneID)
+	r.stats, r.err = w.Lines.Stats(ctx, r.settings.ZoneID)
+	r.at = w.Now()
+	if w.Estimates != nil {
+		r.coverage, r.median, r.judged = w.Estimates.Estimates(r.settings.ZoneID)
 	}
 }
 
@@ -333,7 +349,7 @@ func (w *Watch) sayWhenFull(zones int) {
 	if full := zones >= MaxZones; full != w.full {
 		w.full = full
 		if full {
-			w.log.Warn("as many zones as can be watched: of further ones there are no rates and gauges", "zones", MaxZones)
+			w.Logger.Warn("as many zones as can be watched: of further ones there are no rates and gauges", "zones", MaxZones)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestFewEstimatesSayNothing(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[judgedSo][2]float64{0: {}, 49: {}, 50: {0.75, 0.125}} {
 		b := newBench("a")
-		b.estimates = n
+		b.Estimates = n
 		b.second(t)
 		s := b.latest(t, "a")
 		if got := [2]float64{s.EstimateCoverage, s.EstimateError}; got != want || s.Judged() != (want[0] > 0) || s.EstimateErrorCount != int64(n) {
@@ -557,23 +557,28 @@ func TestJSON(t *testing.T) {
 		if got := p.sample(); got != s {
 			t.Errorf("packed and unpacked\n%+v is\n%+v", s, got)
 		}
-		b, err := json.Marshal(s)
+		row := NewColumns([]Sample{s}, 1)
+		b, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var arrays map[string][]any
+		if err := json.Unmarshal(b, &arrays); err != nil {
+			t.Fatal(err)
+		}
+		null, fields := 0, map[string]any{"at": row.Start}
+		for name, of := range arrays {
+			if fields[name] = of[0]; of[0] == nil {
+				null++
+			}
+		}
+		one, err := json.Marshal(fields)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got Sample
-		if err := json.Unmarshal(b, &got); err != nil || got != s {
-			t.Errorf("%s reads as %+v, %v", b, got, err)
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(b, &fields); err != nil {
-			t.Fatal(err)
-		}
-		null := 0
-		for _, v := range fields {
-			if v == nil {
-				null++
-			}
+		if err := json.Unmarshal(one, &got); err != nil || got != s {
+			t.Errorf("%s reads as %+v, %v", one, got, err)
 		}
 		want := map[bool]int{s == full: 1, !s.Known(): 27, s.Known() && s != full: 14}[true]
 		if null != want || len(fields) != len(columns) {

@@ -201,9 +201,17 @@ func ValidID(id string) bool {
 	return true
 }
 
-// Validate reports every setting that is out of its range, in one error that
-// wraps ErrInvalid and says for each what is allowed.
+// Validate reports all Faults, in one error that wraps ErrInvalid.
 func (s Settings) Validate() error {
+	var errs []error
+	for _, fault := range s.Faults() {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrInvalid, fault))
+	}
+	return errors.Join(errs...)
+}
+
+// Faults are all settings that are out of their range, a sentence each, which says what is allowed.
+func (s Settings) Faults() []string {
 	faults := Table.Check(s)
 	if fault := s.eventFault(); fault != "" {
 		faults = append(faults, fault)
@@ -211,9 +219,5 @@ func (s Settings) Validate() error {
 	if !ValidID(s.ZoneID) {
 		faults = append([]string{fmt.Sprintf("zoneId %q must be 1 to 64 of A-Z a-z 0-9 . _ -", s.ZoneID)}, faults...)
 	}
-	errs := make([]error, len(faults))
-	for i, fault := range faults {
-		errs[i] = fmt.Errorf("%w: %s", ErrInvalid, fault)
-	}
-	return errors.Join(errs...)
+	return faults
 }

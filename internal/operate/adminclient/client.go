@@ -53,12 +53,8 @@ type Options struct {
 
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
-	base     string
-	token    string
-	operator string
-	timeout  time.Duration
-	warned   func(string)
-	http     *http.Client
+	options Options
+	http    *http.Client
 }
 
 // New returns a client, or an error that says what is wrong with the options.
@@ -74,25 +70,23 @@ func New(o Options) (*Client, error) {
 	if err := zone.CheckBy(o.Operator); err != nil {
 		return nil, fmt.Errorf("the operator's name %w", err)
 	}
-	return &Client{
-		base: strings.TrimRight(o.URL, "/"), token: o.Token, operator: o.Operator, timeout: cmp.Or(o.Timeout, DefaultTimeout), warned: o.Warned,
-		http: &http.Client{
-			Transport: &http.Transport{
-				Proxy:               http.ProxyFromEnvironment,
-				DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-				TLSHandshakeTimeout: dialTimeout,
-				MaxIdleConnsPerHost: idleConnections,
-				IdleConnTimeout:     time.Minute,
-				ForceAttemptHTTP2:   true,
-			},
-			// The token is for this server only.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	o.URL, o.Timeout = strings.TrimRight(o.URL, "/"), cmp.Or(o.Timeout, DefaultTimeout)
+	return &Client{o, &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout: dialTimeout,
+			MaxIdleConnsPerHost: idleConnections,
+			IdleConnTimeout:     time.Minute,
+			ForceAttemptHTTP2:   true,
 		},
-	}, nil
+		// The token is for this server only.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // URL is the server's, as it was given, without a slash at its end.
-func (c *Client) URL() string { return c.base }
+func (c *Client) URL() string { return c.options.URL }
 
 // Close closes the connections that no call uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -106,30 +100,12 @@ type Reply[T any] struct {
 	// Version names the settings that were read, for a later change to be made
 	// only if they are still the same; "" where the server does not tell.
 	Version string
-	// Created tells that the zone was not there before.
-	Created bool
-}
-
-// condition says when a change may be made: if the settings have this version,
-// or, without one, if there is no such zone. The zero value always lets it.
-type condition struct {
-	version string
-	absent  bool
-}
-
-func (c condition) apply(h http.Header) {
-	if c.version != "" {
-		h.Set("If-Match", c.version)
-	}
-	if c.absent {
-		h.Set("If-None-Match", "*")
-	}
 }
 
 // call makes one request and decodes its answer. body is sent as JSON, unless nil.
-func call[T any](ctx context.Context, c *Client, method, path string, only condition, body any) (Reply[T], error) {
+func call[T any](ctx context.Context, c *Client, method, path string, only serve.Condition, body any) (Reply[T], error) {
 	var reply Reply[T]
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	req, err := c.request(ctx, method, path, only, body)
 	if err != nil {
@@ -146,15 +122,15 @@ func call[T any](ctx context.Context, c *Client, method, path string, only condi
 	if res.StatusCode/100 != http.StatusOK/100 {
 		return reply, c.refusal(res, text)
 	}
-	if said := readWarning(res.Header); said != "" && c.warned != nil {
-		c.warned(said)
+	if said := readWarning(res.Header); said != "" && c.options.Warned != nil {
+		c.options.Warned(said)
 	}
-	reply.Version, reply.Created = res.Header.Get("ETag"), res.StatusCode == http.StatusCreated
+	reply.Version = res.Header.Get("ETag")
 	if res.StatusCode == http.StatusNoContent {
 		return reply, nil
 	}
 	if !isMedia(res.Header, "application/json") || json.Unmarshal(text, &reply.Value) != nil {
-		return reply, &UnreachableError{URL: c.base, Cause: errStranger}
+		return reply, &unreachableError{c.options.URL, errStranger}
 	}
 	reply.JSON = bytes.TrimSpace(text)
 	return reply, nil
@@ -166,7 +142,7 @@ func readWarning(h http.Header) string {
 	return strings.TrimSuffix(said, `"`)
 }
 
-func (c *Client) request(ctx context.Context, method, path string, only condition, body any) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, method, path string, only serve.Condition, body any) (*http.Request, error) {
 	var text []byte
 	if body != nil {
 		var err error
@@ -174,19 +150,20 @@ func (c *Client) request(ctx context.Context, method, path string, only conditio
 			return nil, fmt.Errorf("adminclient: encode: %w", err)
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, c.options.URL+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("adminclient: %w", err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Authorization", "Bearer "+c.options.Token)
 	req.Header.Set("Accept", "application/json, "+problem.ContentType)
-	if c.operator != "" {
-		req.Header.Set(serve.ByHeader, c.operator)
-	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	only.apply(req.Header)
+	for name, value := range map[string]string{serve.ByHeader: c.options.Operator, "If-Match": only.IfMatch, "If-None-Match": only.IfNoneMatch} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
 	return req, nil
 }
 
@@ -196,26 +173,25 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
 		return cause
 	} else if cause != nil {
-		err = fmt.Errorf("no answer within %v", c.timeout)
+		err = fmt.Errorf("no answer within %v", c.options.Timeout)
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	return &UnreachableError{URL: c.base, Cause: err}
+	return &unreachableError{c.options.URL, err}
 }
 
-// refusal returns the ProblemError of an answer, or an UnreachableError if it is no
-// waiting room's.
+// refusal returns the ProblemError of an answer, or ErrUnreachable if it is no waiting
+// room's.
 func (c *Client) refusal(res *http.Response, text []byte) error {
 	p := &ProblemError{}
 	if !isMedia(res.Header, problem.ContentType) || json.Unmarshal(text, p) != nil || p.Code == "" {
-		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
+		return &unreachableError{c.options.URL, fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode
-	if p.Status == http.StatusNotFound && !p.isUnknown() {
-		// The public listener, or a server that is older than this client.
-		return &UnreachableError{URL: c.base, Cause: fmt.Errorf("%w, or is older than this command (it has no %s)",
-			errStranger, res.Request.URL.Path)}
+	if p.Status == http.StatusNotFound && p.Code != "zone_unknown" && p.Code != "policy_unknown" {
+		// There is no such path: the public listener, or a server that is older than this client.
+		return &unreachableError{c.options.URL, fmt.Errorf("%w, or is older than this command (it has no %s)", errStranger, res.Request.URL.Path)}
 	}
 	p.RetryAfterSeconds, _ = strconv.Atoi(res.Header.Get("Retry-After")) // 0: it does not ask to wait
 	return p

@@ -5,7 +5,7 @@
 //	   |
 //	   Reply: what came back, decoded, and as it came, for scripts
 //	   ProblemError: a refusal, with its status, code and sentence
-//	   UnreachableError: no answer, or none of a waiting room
+//	   ErrUnreachable: no answer, or none of a waiting room
 //
 // A call is made once. What reads may be repeated by whoever calls; what writes
 // may be, too, when the error is ErrUnreachable or ErrUnavailable, since every

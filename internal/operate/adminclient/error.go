@@ -29,13 +29,6 @@ var (
 	ErrUnreachable = errors.New("adminclient: server not reachable")
 )
 
-// Codes of problems that this package has to know, besides statuses.
-const (
-	codeZoneUnknown   = "zone_unknown"
-	codePolicyUnknown = "policy_unknown"
-	codeWrongTokens   = "too_many_wrong_tokens"
-)
-
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
 type ProblemError struct{ problem.Problem }
@@ -55,17 +48,11 @@ func (p *ProblemError) Error() string {
 // Is reports whether target is the kind of this problem.
 func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
-// isUnknown reports whether there is no zone or policy of the name, rather than no
-// such path.
-func (p *ProblemError) isUnknown() bool {
-	return p.Code == codeZoneUnknown || p.Code == codePolicyUnknown
-}
-
 func (p *ProblemError) kind() error {
 	switch {
-	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == codeWrongTokens:
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == "too_many_wrong_tokens":
 		return ErrUnauthorized
-	case p.Status == http.StatusNotFound && p.isUnknown():
+	case p.Status == http.StatusNotFound:
 		return ErrNotFound
 	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
 		return ErrConflict
@@ -76,23 +63,14 @@ func (p *ProblemError) kind() error {
 	}
 }
 
-// UnreachableError is the error when no answer came, or none of a waiting
-// room's operators' listener. It is ErrUnreachable, and wraps its cause.
-type UnreachableError struct {
-	// URL is the server's, as it was given.
-	URL string
-	// Cause is what went wrong.
-	Cause error
+// unreachableError is ErrUnreachable, and says which server and why.
+type unreachableError struct {
+	url   string
+	cause error
 }
 
-// Error names the server and the cause.
-func (e *UnreachableError) Error() string { return fmt.Sprintf("%s: %v", e.URL, e.Cause) }
-
-// Is reports whether target is ErrUnreachable.
-func (e *UnreachableError) Is(target error) bool { return target == ErrUnreachable }
-
-// Unwrap returns the cause.
-func (e *UnreachableError) Unwrap() error { return e.Cause }
+func (e *unreachableError) Error() string   { return fmt.Sprintf("%s: %v", e.url, e.cause) }
+func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.cause} }
 
 // errStranger: something answers there that is no operators' listener.
 var errStranger = errors.New("what answers there is not the operators' listener of a queue-server")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -22,11 +22,8 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
 				adopt: func(want *zone.Settings, is zone.Settings) { *want = want.During(is) },
-				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone, get: s.Zone, remove: s.Delete,
-				all: func(ctx context.Context) ([]zone.Settings, error) {
-					reply, err := s.Zones(ctx)
-					return reply.Value.Zones, err
-				},
+				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
+				all: s.Zones, get: s.Zone, remove: s.Delete,
 				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
 					settings := make(map[string]any, len(step.Settings))
 					for _, d := range step.Settings {
@@ -92,13 +89,9 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 		},
 		func(s *session) resource[limit.Policy] {
 			return resource[limit.Policy]{
-				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, get: s.Limit, remove: s.DeleteLimit,
-				same:  samePolicy,
+				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
+				same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
 				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
-				all: func(ctx context.Context) ([]limit.Policy, error) {
-					reply, err := s.Limits(ctx)
-					return reply.Value.Limits, err
-				},
 				put: func(ctx context.Context, step *step[limit.Policy]) error {
 					_, err := s.PutLimit(ctx, *step.Now, step.version)
 					return err
@@ -106,13 +99,6 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 				waiting: func(context.Context, string) (int64, error) { return 0, nil }, // nobody waits for a policy
 			}
 		})
-}
-
-// samePolicy reports whether two policies are sent as the same: no tiers are what is left out.
-func samePolicy(a, b limit.Policy) bool {
-	is, err := json.Marshal(a)
-	want, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && bytes.Equal(is, want)
 }
 
 // apply returns the command that makes the things of a server those of a file. key is

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -80,7 +79,7 @@ func (c *connection) auditLimits() *cobra.Command {
 }
 
 // zoneChange says what a change did to a zone, one setting each.
-func zoneChange(c adminclient.Change) []string {
+func zoneChange(c zone.Change) []string {
 	switch {
 	case c.Now == nil && c.Was == nil:
 		return []string{"unknown"}

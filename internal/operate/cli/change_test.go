@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -64,7 +63,7 @@ func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
 	skipped := *was.EventState.Now
 	skipped.ClosesAtMillis = 0
 	now.EventState.Now = &skipped
-	got := zoneChange(adminclient.Change{ZoneID: "SALE", Was: &was, Now: &now})
+	got := zoneChange(zone.Change{ZoneID: "SALE", Was: &was, Now: &now})
 	const want = "eventState noon, gathering, opens at 2026-12-01T11:00:00Z, closes at 2026-12-01T12:00:00Z, ends held" +
 		" -> noon, gathering, opens at 2026-12-01T11:00:00Z, ends held"
 	if len(got) != 1 || got[0] != want {

@@ -85,6 +85,11 @@ func CompleteFiles(command *cobra.Command, flag string) {
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 }
 
+// completeOf has shells complete a flag that has few values.
+func completeOf(command *cobra.Command, flag string, values []string) {
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // as above
+}
+
 // completeTimeout is how long somebody who has pressed a key may be kept waiting
 // for the names of zones.
 const completeTimeout = time.Second
@@ -112,14 +117,14 @@ func (c *connection) complete(ctx context.Context, names, args []string, word st
 	switch kind {
 	case zoneArg:
 		reply, _ := s.Zones(ctx) // whoever presses a key has no use for an error
-		for _, z := range reply.Value.Zones {
+		for _, z := range reply.Value {
 			if zone.ValidID(z.ZoneID) && !slices.Contains(args, z.ZoneID) {
 				found = append(found, cobra.CompletionWithDesc(z.ZoneID, z.State()+", "+grouped(z.PerMinute)+" a minute"))
 			}
 		}
 	case policyArg:
 		reply, _ := s.Limits(ctx)
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			if limit.ValidName(p.Name) && !slices.Contains(args, p.Name) {
 				found = append(found, cobra.CompletionWithDesc(p.Name, ruleWords(p.Rules)))
 			}

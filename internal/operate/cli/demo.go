@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -12,26 +11,21 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
-// The picture, made for a terminal of 80 columns.
 const (
+	// barWidth is made for a terminal of 80 columns.
 	barWidth = 48
-	// frameLines is how many lines a frame has, to go back over.
-	frameLines = 10
 	// plainEvery is how many simulated seconds lie between two lines where
 	// there is no terminal to draw on.
 	plainEvery = 20
 )
 
-// What a terminal understands (ECMA-48, and xterm's for the cursor).
+// How a terminal writes (ECMA-48).
 const (
-	hideCursor = "\x1b[?25l"
-	showCursor = "\x1b[?25h"
-	clearRest  = "\x1b[K"
-	bold       = "\x1b[1m"
-	green      = "\x1b[32m"
-	cyan       = "\x1b[36m"
-	grey       = "\x1b[90m"
-	plain      = "\x1b[0m"
+	bold  = "\x1b[1m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	grey  = "\x1b[90m"
+	plain = "\x1b[0m"
 )
 
 // demoCommand is queue-server demo: it shows a simulated crowd going through, then
@@ -39,16 +33,18 @@ const (
 func demoCommand(t *Terminal) *cobra.Command {
 	var f crowdFlags
 	var frame time.Duration
-	command := f.command("demo", "Watch a simulated crowd go through the room.", func(ctx context.Context, cfg simulate.Config) error {
-		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
-			f.visitors, f.arrive, f.perMinute, f.leave)
-		d := demo{out: t.Stdout, crowd: f.visitors, frame: frame}
-		if _, _, d.live = t.size(); d.live {
-			_, _ = io.WriteString(t.Stdout, hideCursor)
-			defer func() { _, _ = io.WriteString(t.Stdout, showCursor) }()
+	command := f.command("demo", "Watch a simulated crowd go through the room.", func(cmd *cobra.Command) error {
+		if err := f.read(); err != nil {
+			return err
 		}
-		cfg.Progress = func(m simulate.Moment) { d.show(ctx, m) }
-		report, err := simulate.Run(ctx, cfg)
+		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
+			f.Visitors, f.Arrive, f.Zone.PerMinute, f.leave)
+		d := demo{canvas: canvas{Terminal: t}, crowd: f.Visitors, frame: frame}
+		if _, _, d.live = t.size(); d.live {
+			defer d.end()
+		}
+		f.Progress = func(m simulate.Moment) { d.show(cmd.Context(), m) }
+		report, err := simulate.Run(cmd.Context(), f.Config)
 		if err != nil {
 			return err
 		}
@@ -61,37 +57,30 @@ func demoCommand(t *Terminal) *cobra.Command {
 
 // demo draws one frame a simulated second.
 type demo struct {
-	out   io.Writer
+	canvas
 	crowd int
 	live  bool
 	frame time.Duration
-	drawn bool
 }
 
 func (d *demo) show(ctx context.Context, m simulate.Moment) {
 	if !d.live {
 		if m.At%(plainEvery*time.Second) == 0 {
-			_, _ = fmt.Fprintf(d.out, "%6s  in %6d  waiting %6d  left %6d  window %d of %d  who joins now waits %s\n",
+			d.say("%6s  in %6d  waiting %6d  left %6d  window %d of %d  who joins now waits %s",
 				m.At, m.Admitted, m.Present, m.Left, m.State.InWindow, m.State.WindowLimit, estimateOf(m))
 		}
 		return
 	}
-	if d.drawn {
-		_, _ = fmt.Fprintf(d.out, "\x1b[%dA", frameLines)
-	}
-	d.drawn = true
-	_, _ = io.WriteString(d.out, d.picture(m))
+	d.draw(d.picture(m))
 	select {
 	case <-ctx.Done():
 	case <-time.After(d.frame):
 	}
 }
 
-// picture is one frame: frameLines lines, each of which clears what was there.
-// Colours only repeat what the figures say.
-func (d *demo) picture(m simulate.Moment) string {
-	var b strings.Builder
-	row := func(format string, a ...any) { fmt.Fprintf(&b, "  "+format+clearRest+"\n", a...) }
+// picture is one frame. Colours only repeat what the figures say.
+func (d *demo) picture(m simulate.Moment) (lines []string) {
+	row := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
 	row("%s%s%s since it opened", bold, m.At, plain)
 	row("")
 	row("the crowd  %s", bar(d.crowd, part{m.Admitted, green}, part{m.Present, cyan}, part{m.Left, grey}))
@@ -103,7 +92,7 @@ func (d *demo) picture(m simulate.Moment) string {
 	row("in line    %d places, %d of them left behind and not yet noticed", m.State.Waiting, m.State.Waiting-int64(m.Present))
 	row("           %d of them near the front, %d on time", m.State.Released, m.State.Live)
 	row("           who joins now is told to expect %s", estimateOf(m))
-	return b.String()
+	return lines
 }
 
 func estimateOf(m simulate.Moment) time.Duration {

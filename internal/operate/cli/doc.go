@@ -17,7 +17,7 @@
 //	audit.go     the records of changes
 //	events.go    events list, hold, move, skip; verify.go checks a draw
 //	stats.go     stats
-//	simulate.go  simulate; simulateevent.go has --event, demo.go draws a crowd
+//	simulate.go  simulate, also with --event; demo.go draws a crowd
 //	rehearse.go  rehearse
 //	status.go    exit statuses, and how an error is told
 //	table.go     tables; words.go how figures are written

@@ -12,7 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 )
 
 // listLimits is queue-server limits list.
@@ -22,7 +22,7 @@ func (c *connection) listLimits() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		if len(reply.Value.Limits) == 0 {
+		if len(reply.Value) == 0 {
 			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
 			return nil
 		}
@@ -30,7 +30,7 @@ func (c *connection) listLimits() *cobra.Command {
 			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
 			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
 		}}
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
 			t.add(p.Name, ruleWords(p.Rules), tiers, keyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
 		}
@@ -95,13 +95,7 @@ func ruleWords(rules []limit.Rule) string {
 	return strings.Join(all, ", ")
 }
 
-func keyWords(key []limit.Source) string {
-	all := make([]string, len(key))
-	for i, k := range key {
-		all[i] = string(k)
-	}
-	return strings.Join(all, ",")
-}
+func keyWords(key []limit.Source) string { return strings.Join(texts(key), ",") }
 
 // policyLines are all of a policy, for people; none of nil.
 func policyLines(p *limit.Policy) []string {
@@ -129,7 +123,7 @@ func policyLines(p *limit.Policy) []string {
 	return t.lines(0)[1:]
 }
 
-func (s *session) printLimitStats(stats adminclient.LimitStats) error {
+func (s *session) printLimitStats(stats policyset.Stats) error {
 	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
 	t := &table{columns: []column{
 		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},

@@ -36,7 +36,7 @@ type resource[T any] struct {
 	adopt func(want *T, is T)
 	// label gives a step what is for people and for JSON, beside Was and Now.
 	label func(*step[T])
-	all   func(context.Context) ([]T, error)
+	all   func(context.Context) (adminclient.Reply[[]T], error)
 	get   func(ctx context.Context, name string) (adminclient.Reply[T], error)
 	// put makes a thing, or what differs of it another.
 	put    func(context.Context, *step[T]) error
@@ -82,10 +82,11 @@ type step[T any] struct {
 
 // compare returns what makes the things of the server those that are wanted.
 func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan[T], error) {
-	there, err := r.all(ctx)
+	reply, err := r.all(ctx)
 	if err != nil {
 		return nil, err
 	}
+	there := reply.Value
 	p := &plan[T]{Steps: []*step[T]{}, Same: []string{}, Unlisted: []string{}}
 	has := func(all []T, name string) bool {
 		return slices.ContainsFunc(all, func(one T) bool { return r.name(one) == name })
@@ -152,7 +153,12 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 			s.Result = resultSkipped
 			continue
 		}
-		err := r.carryOutOne(ctx, s)
+		var err error
+		if s.Action == actionDelete {
+			err = r.remove(ctx, s.name, s.version)
+		} else {
+			err = r.put(ctx, s)
+		}
 		if err == nil {
 			s.Result = resultDone
 			done(s)
@@ -166,13 +172,6 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 		return nil
 	}
 	return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(all...))
-}
-
-func (r resource[T]) carryOutOne(ctx context.Context, s *step[T]) error {
-	if s.Action == actionDelete {
-		return r.remove(ctx, s.name, s.version)
-	}
-	return r.put(ctx, s)
 }
 
 // count returns how many steps are so.

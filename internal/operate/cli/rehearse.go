@@ -38,8 +38,7 @@ func rehearseCommand(t *Terminal) *cobra.Command {
 	for _, a := range rehearse.Acts() {
 		names = append(names, cobra.CompletionWithDesc(a.Name, a.About))
 	}
-	// The only error is that there is no such flag.
-	_ = command.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	completeOf(command, "act", names)
 	return command
 }
 

@@ -51,8 +51,7 @@ type connection struct {
 // session is a server, and the operator who asks it.
 type session struct {
 	*adminclient.Client
-	*Terminal
-	json bool
+	*connection
 	// tokenFrom says where the operators' token was found.
 	tokenFrom string
 }
@@ -77,7 +76,7 @@ func (c *connection) open() (*session, error) {
 	if err != nil {
 		return nil, UsageError{err}
 	}
-	return &session{Client: client, Terminal: c.Terminal, json: c.json, tokenFrom: from}, nil
+	return &session{client, c, from}, nil
 }
 
 // operatorsToken finds the token for the server at address, and says where it was.
@@ -96,10 +95,7 @@ func operatorsToken(getenv func(string) string, address string) (token, from str
 		return "", "", fmt.Errorf("no operators' token for %s: put it into the variable %s, or into a file that %s names",
 			address, adminVariable, adminFileVariable)
 	}
-	dir := getenv(dataDirVariable)
-	if dir == "" {
-		dir = DefaultDataDir
-	}
+	dir := cmp.Or(getenv(dataDirVariable), DefaultDataDir)
 	token, err = secret.ReadToken(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
@@ -172,7 +168,7 @@ func (s *session) aboutZone(ctx context.Context, zoneID string, err error) error
 
 func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
 	reply, err := s.Zones(ctx)
-	for _, z := range reply.Value.Zones {
+	for _, z := range reply.Value {
 		names = append(names, z.ZoneID)
 	}
 	return names, err
@@ -182,7 +178,7 @@ func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
 func (s *session) aboutPolicy(ctx context.Context, name string, err error) error {
 	return about(err, "policy", "limits", "show", name, func() (names []string, err error) {
 		reply, err := s.Limits(ctx)
-		for _, p := range reply.Value.Limits {
+		for _, p := range reply.Value {
 			names = append(names, p.Name)
 		}
 		return names, err

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -18,66 +22,57 @@ const paced = "paced"
 
 // crowdFlags describe a simulated crowd and the zone that it comes to.
 type crowdFlags struct {
-	visitors                              int
-	arrive                                time.Duration
-	perMinute, window, burst, idleTimeout int64
-	leave, dark                           float64
-	poll                                  string
-	maxPerSecond                          string
-	seed                                  uint64
+	simulate.Config
+	// leave and dark are percents.
+	leave, dark        float64
+	poll, maxPerSecond string
 }
 
-// command returns a command with these flags. run runs a crowd that is as they say.
-func (f *crowdFlags) command(name, short string, run func(ctx context.Context, cfg simulate.Config) error) *cobra.Command {
+// command returns a command with these flags.
+func (f *crowdFlags) command(name, short string, run func(cmd *cobra.Command) error) *cobra.Command {
 	command := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := f.config()
-			if err != nil {
-				return UsageError{err}
-			}
-			if err := run(cmd.Context(), cfg); !errors.Is(err, context.Canceled) {
+			if err := run(cmd); !errors.Is(err, context.Canceled) {
 				return err
 			}
 			return errors.New("stopped before the last one was in")
 		},
 	}
+	f.Zone = zone.Defaults("SIMULATED")
 	flags := command.Flags()
-	flags.IntVar(&f.visitors, "visitors", 20_000, "how many come, 1 to 5,000,000")
-	flags.DurationVar(&f.arrive, "arrive", 5*time.Second, "the span over which they come")
-	flags.Int64Var(&f.perMinute, "per-minute", 2000, "the zone's limit: most admissions in any 60 s")
-	flags.Int64Var(&f.window, "window", zone.DefaultWindowSeconds, "the zone's sliding window, in seconds")
+	flags.IntVar(&f.Visitors, "visitors", 20_000, "how many come, 1 to 5,000,000")
+	flags.DurationVar(&f.Arrive, "arrive", 5*time.Second, "the span over which they come")
+	flags.Int64Var(&f.Zone.PerMinute, "per-minute", 2000, "the zone's limit: most admissions in any 60 s")
+	flags.Int64Var(&f.Zone.WindowSeconds, "window", zone.DefaultWindowSeconds, "the zone's sliding window, in seconds")
 	flags.StringVar(&f.maxPerSecond, "max-per-second", zone.PerSecondAuto.String(),
 		"most admissions in any second while there is a line: auto, none or a number")
-	flags.Int64Var(&f.burst, "burst", 0, "extra admissions in a window while nobody waits")
-	flags.Int64Var(&f.idleTimeout, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
+	flags.Int64Var(&f.Zone.Burst, "burst", 0, "extra admissions in a window while nobody waits")
+	flags.Int64Var(&f.Zone.IdleTimeoutSeconds, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
 	flags.Float64Var(&f.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
 	flags.Float64Var(&f.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
 	flags.StringVar(&f.poll, "poll", paced, "when visitors poll: paced, as the server says; or a fixed period, such as 3s")
-	flags.Uint64Var(&f.seed, "seed", 1, "the same seed gives the same run")
+	flags.Uint64Var(&f.Seed, "seed", 1, "the same seed gives the same run")
 	return command
 }
 
-// config reads the flags.
-func (f *crowdFlags) config() (simulate.Config, error) {
+// read reads the flags that are written otherwise than they are in Config.
+func (f *crowdFlags) read() error {
 	const percent = 100
-	z := zone.Defaults("SIMULATED")
-	z.PerMinute, z.WindowSeconds, z.Burst, z.IdleTimeoutSeconds = f.perMinute, f.window, f.burst, f.idleTimeout
-	c := simulate.Config{
-		Visitors: f.visitors, Arrive: f.arrive, Zone: z,
-		Leave: f.leave / percent, Dark: f.dark / percent, Seed: f.seed,
-	}
-	if err := c.Zone.MaxPerSecond.UnmarshalText([]byte(f.maxPerSecond)); err != nil {
-		return c, fmt.Errorf("--max-per-second is %q, %w", f.maxPerSecond, err)
+	f.Leave, f.Dark = f.leave/percent, f.dark/percent
+	if err := f.Zone.MaxPerSecond.UnmarshalText([]byte(f.maxPerSecond)); err != nil {
+		return Usage("--max-per-second is %q, %w", f.maxPerSecond, err)
 	}
 	if f.poll != paced {
-		every, err := time.ParseDuration(f.poll)
-		if err != nil || every <= 0 {
-			return c, fmt.Errorf("--poll is %q, must be paced or a period such as 3s", f.poll)
+		var err error
+		if f.PollEvery, err = time.ParseDuration(f.poll); err != nil || f.PollEvery <= 0 {
+			return Usage("--poll is %q, must be paced or a period such as 3s", f.poll)
 		}
-		c.PollEvery = every
 	}
-	return c, c.Validate()
+	if err := f.Validate(); err != nil {
+		return UsageError{err}
+	}
+	return nil
 }
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for
@@ -87,23 +82,27 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	var e eventFlags
 	var asJSON, crowds, estimates bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
-		func(ctx context.Context, cfg simulate.Config) error {
+		func(cmd *cobra.Command) error {
+			if e.file != "" {
+				return e.run(cmd, t, &f, asJSON, fileKeys)
+			}
+			if err := f.read(); err != nil {
+				return err
+			}
 			if crowds {
-				return simulate.PrintCrowds(ctx, t.Stdout)
+				return simulate.PrintCrowds(cmd.Context(), t.Stdout)
 			}
 			if estimates {
-				return simulate.PrintEstimates(ctx, t.Stdout)
+				return simulate.PrintEstimates(cmd.Context(), t.Stdout)
 			}
-			report, err := simulate.Run(ctx, cfg)
+			report, err := simulate.Run(cmd.Context(), f.Config)
 			switch {
 			case err != nil:
 				return err
-			case !asJSON:
-				return report.Print(t.Stdout)
+			case asJSON:
+				return t.printJSON(report)
 			}
-			enc := json.NewEncoder(t.Stdout)
-			enc.SetIndent("", "  ")
-			return enc.Encode(report)
+			return report.Print(t.Stdout)
 		})
 	command.Flags().BoolVar(&crowds, "crowds", false,
 		"run fifteen crowds instead, each with an even flow and without, and print a table of all")
@@ -111,12 +110,95 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 		"run these crowds, each in a new zone and once more in the same, and print how good the estimates were")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	e.add(command)
-	crowd := command.RunE
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		if e.file == "" {
-			return crowd(cmd, args)
-		}
-		return e.run(cmd, t, &f, asJSON, fileKeys)
-	}
 	return command
+}
+
+// printJSON prints a report for scripts.
+func (t *Terminal) printJSON(report any) error {
+	enc := json.NewEncoder(t.Stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(report)
+}
+
+// eventFlags are those of simulate --event.
+type eventFlags struct {
+	sale.Config
+	file, zoneID string
+}
+
+// defaultOutage is how long the store is away in the second run: a slow fail-over.
+const defaultOutage = 20 * time.Second
+
+// add adds them.
+func (e *eventFlags) add(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&e.file, "event", "", "play an event of the zone in this YAML `FILE` instead, as planned and with the store away at the opening;\n"+
+		"--visitors gather, in the --arrive before people settle (10m), and --leave")
+	flags.StringVar(&e.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
+	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
+	flags.StringVar((*string)(&e.Arrive), "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
+	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
+	flags.DurationVar(&e.Outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
+	CompleteFiles(command, "event")
+	completeOf(command, "gather", texts(sale.Arrivals))
+}
+
+// run plays the event, once as planned and once with the store away.
+func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "crowds"} {
+		if cmd.Flags().Changed(name) {
+			return Usage("--%s is not for --event: the zone's settings are in the file", name)
+		}
+	}
+	z, err := e.read(t, fileKeys)
+	if err != nil {
+		return UsageError{err}
+	}
+	const percent = 100
+	c := e.Config
+	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, sale.DefaultWithin, f.leave/percent, f.Seed
+	if cmd.Flags().Changed("arrive") {
+		c.Within = f.Arrive
+	}
+	if err := c.Validate(); err != nil {
+		return UsageError{err}
+	}
+	var reports []sale.Report
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
+		one, err := sale.Run(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, one)
+	}
+	if asJSON {
+		return t.printJSON(reports)
+	}
+	return sale.Print(t.Stdout, reports...)
+}
+
+// read returns the zone of the file that has the event.
+func (e *eventFlags) read(t *Terminal, fileKeys []string) (zone.Settings, error) {
+	text, err := t.readFile(e.file)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	file, err := configfile.Parse(e.file, text, fileKeys)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	all := slices.DeleteFunc(file.Zones, func(z zone.Settings) bool {
+		return len(z.Events) == 0 || e.zoneID != "" && z.ZoneID != e.zoneID
+	})
+	switch len(all) {
+	case 0:
+		return zone.Settings{}, fmt.Errorf("%s has no such zone with events", e.file)
+	case 1:
+		return all[0], nil
+	}
+	var names []string
+	for _, z := range all {
+		names = append(names, z.ZoneID)
+	}
+	return zone.Settings{}, fmt.Errorf("%s has several zones with events; say --zone %s", e.file, strings.Join(names, " or --zone "))
 }

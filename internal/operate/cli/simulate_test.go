@@ -144,7 +144,7 @@ func TestDemoPlain(t *testing.T) {
 	}
 }
 
-// TestDemoPicture: every frame has the lines that the next goes back over, none
+// TestDemoPicture: every frame has as many lines as the next, none
 // is wider than a terminal, and the parts of a crowd fill its bar.
 func TestDemoPicture(t *testing.T) {
 	t.Parallel()
@@ -163,9 +163,10 @@ func TestDemoPicture(t *testing.T) {
 		},
 		{Stats: line.Stats{State: line.State{InWindow: 300_000, WindowLimit: 200_000}}}, // a burst, or an open zone
 	} {
-		frame := escapes.ReplaceAllString(d.picture(m), "")
-		if got := strings.Count(frame, "\n"); got != frameLines {
-			t.Errorf("a frame of %d lines, want %d:\n%s", got, frameLines, frame)
+		lines := d.picture(m)
+		frame := escapes.ReplaceAllString(strings.Join(lines, "\n")+"\n", "")
+		if got := strings.Count(frame, "\n"); got != 10 || got != len(lines) {
+			t.Errorf("a frame of %d lines, want 10:\n%s", got, frame)
 		}
 		for row := range strings.Lines(frame) {
 			if n := utf8.RuneCountInString(strings.TrimRight(row, "\n")); n > columns {

@@ -87,26 +87,5 @@ func statsText(s *adminclient.Stats) string {
 	for _, x := range line.TotalTable {
 		figure(x.Words, grouped(*x.At(&s.Totals)), x.Note)
 	}
-	return t.bare()
-}
-
-// bare returns the rows without titles. A row that has but its first cell is a
-// heading, and makes no column wider.
-func (t *table) bare() string {
-	figures := &table{columns: t.columns}
-	for _, row := range t.rows {
-		if row[1] != "" {
-			figures.add(row...)
-		}
-	}
-	aligned := figures.lines(0)[1:]
-	var b strings.Builder
-	for _, row := range t.rows {
-		text := row[0]
-		if row[1] != "" {
-			text, aligned = aligned[0], aligned[1:]
-		}
-		b.WriteString(text + "\n")
-	}
-	return b.String()
+	return strings.Join(t.lines(0)[1:], "\n") + "\n"
 }

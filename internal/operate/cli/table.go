@@ -54,6 +54,10 @@ func harmless(s, kept string) string {
 	}, s)
 }
 
+// heads reports whether a row has but its first cell: it is a heading, and makes no
+// column wider.
+func heads(row []string) bool { return strings.Join(row[1:], "") == "" }
+
 // lines returns the titles and the rows, no longer than width, unless it is 0.
 // To keep it, spare columns are left out, then the first one is shortened.
 func (t *table) lines(width int) []string {
@@ -64,6 +68,10 @@ func (t *table) lines(width int) []string {
 		titles[i] = c.title
 	}
 	for _, row := range append([][]string{titles}, t.rows...) {
+		if heads(row) {
+			out = append(out, row[0])
+			continue
+		}
 		var b strings.Builder
 		for i, c := range shown {
 			if i > 0 {
@@ -93,7 +101,9 @@ func (t *table) fit(width int) (shown, widths []int) {
 			widths[i] = max(widths[i], t.least[i])
 		}
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			if !heads(row) {
+				widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			}
 		}
 		total += widths[i] + len(gap)
 	}

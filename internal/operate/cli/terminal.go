@@ -59,6 +59,41 @@ func (t *Terminal) print(rows *table) error {
 	return err
 }
 
+// canvas draws pictures on a terminal, each over the one before.
+type canvas struct {
+	*Terminal
+	// drawn is how many lines the last picture has, to go back over.
+	drawn int
+}
+
+// What a terminal understands (ECMA-48, and xterm's for the cursor).
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	clearRest  = "\x1b[K"
+	// clearBelow clears the screen from the cursor on.
+	clearBelow = "\x1b[J"
+)
+
+// draw draws a picture of these lines.
+func (c *canvas) draw(lines []string) {
+	var b strings.Builder
+	if c.drawn == 0 {
+		b.WriteString(hideCursor)
+	} else {
+		fmt.Fprintf(&b, "\x1b[%dA\r", c.drawn)
+	}
+	for _, text := range lines {
+		b.WriteString(text + clearRest + "\n")
+	}
+	b.WriteString(clearBelow)
+	c.drawn = len(lines)
+	_, _ = io.WriteString(c.Stdout, b.String())
+}
+
+// end leaves the last picture, and gives the cursor back.
+func (c *canvas) end() { _, _ = io.WriteString(c.Stdout, showCursor) }
+
 // readFile reads a file, or Stdin where it is named "-".
 func (t *Terminal) readFile(path string) ([]byte, error) {
 	switch {
@@ -84,25 +119,21 @@ func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, er
 	if t.answers == nil {
 		t.answers = bufio.NewReader(t.Stdin)
 	}
-	type line struct {
-		text string
-		err  error
-	}
-	answer := make(chan line, 1)
+	answer := make(chan string, 1)
 	go func() { // it ends with the process, if nobody answers
-		text, err := t.answers.ReadString('\n')
-		answer <- line{text, err}
+		text, _ := t.answers.ReadString('\n') // "" at the end of Stdin
+		answer <- text
 	}()
 	select {
 	case <-ctx.Done():
 		_, _ = fmt.Fprintln(t.Stderr)
 		return "", ctx.Err()
-	case got := <-answer:
-		if got.err != nil && got.text == "" {
+	case text := <-answer:
+		if text == "" {
 			_, _ = fmt.Fprintln(t.Stderr)
 			return "", errNobody
 		}
-		return strings.TrimSpace(got.text), nil
+		return strings.TrimSpace(text), nil
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -35,10 +34,10 @@ func (c *connection) watch() *cobra.Command {
 			if every < minWatchEvery {
 				return Usage("--every is %v, must be %v or more", every, minWatchEvery)
 			}
-			w := &watcher{session: s, zones: args, now: time.Now}
+			w := &watcher{session: s, zones: args}
 			var show screen = &plainScreen{session: s}
 			if _, _, ok := s.size(); ok && !s.json {
-				drawn := &drawnScreen{session: s, every: every}
+				drawn := &drawnScreen{canvas: canvas{Terminal: s.Terminal}, url: s.URL(), every: every}
 				defer drawn.end()
 				show = drawn
 			}
@@ -78,7 +77,6 @@ type screen interface {
 type watcher struct {
 	*session
 	zones []string
-	now   func() time.Time
 	last  view
 }
 
@@ -110,7 +108,7 @@ func (w *watcher) run(ctx context.Context, show screen, every time.Duration, cou
 
 // look asks for all zones. The first look has to succeed.
 func (w *watcher) look(ctx context.Context, first bool) (view, error) {
-	v := view{at: w.now()}
+	v := view{at: time.Now()}
 	names, err := w.zones, error(nil)
 	if len(names) == 0 {
 		names, err = w.zoneNames(ctx)
@@ -224,25 +222,21 @@ func troubleWord(err error) string {
 // server answered.
 type plainScreen struct {
 	*session
-	titled bool
-	away   bool
 	// widths are those of the columns so far: they grow, and do not shrink, so
-	// that lines stay below each other.
+	// that lines stay below each other. Nil before the titles are there.
 	widths []int
 }
 
 func (p *plainScreen) show(v view) {
 	if v.err != nil {
-		if !p.away {
+		if v.at.Equal(v.away) { // it is said once
 			_, _ = fmt.Fprintf(p.Stderr, "%s %v\nTrying again\n", v.at.Format(time.TimeOnly), v.err)
 		}
-		p.away = true
 		return
 	}
 	if v.back > 0 {
 		_, _ = fmt.Fprintf(p.Stderr, "%s the server answers again, after %s\n", v.at.Format(time.TimeOnly), span(v.back))
 	}
-	p.away = false
 	if p.json {
 		p.showJSON(v)
 		return
@@ -250,12 +244,11 @@ func (p *plainScreen) show(v view) {
 	when := v.at.Format(time.TimeOnly)
 	t := watchTable(v.zones)
 	t.least = p.widths
-	_, p.widths = t.fit(0)
 	lines := t.lines(0)
-	if !p.titled {
+	if p.widths == nil {
 		p.say("%-*s%s%s", len(when), "TIME", gap, lines[0])
-		p.titled = true
 	}
+	_, p.widths = t.fit(0)
 	for _, text := range lines[1:] {
 		p.say("%s%s%s", when, gap, text)
 	}
@@ -287,14 +280,10 @@ func (p *plainScreen) showJSON(v view) {
 
 // drawnScreen draws a table on a terminal, over the one before.
 type drawnScreen struct {
-	*session
+	canvas
+	url   string
 	every time.Duration
-	// drawn is how many lines the last picture has, to go back over.
-	drawn int
 }
-
-// clearBelow clears the screen from the cursor on (ECMA-48).
-const clearBelow = "\x1b[J"
 
 // rowsApart are the lines of a picture that are no zone's: a title, a blank one,
 // the table's titles, a line about trouble, and the one that the cursor is in.
@@ -302,25 +291,17 @@ const rowsApart = 5
 
 func (s *drawnScreen) show(v view) {
 	columns, rows, _ := s.size()
-	var b strings.Builder
-	if s.drawn == 0 {
-		b.WriteString(hideCursor)
-	} else {
-		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
-	}
 	picture := s.picture(v, columns, rows)
-	for _, text := range picture {
-		b.WriteString(shorten(text, columns) + clearRest + "\n")
+	for i, text := range picture {
+		picture[i] = shorten(text, columns)
 	}
-	b.WriteString(clearBelow)
-	s.drawn = len(picture)
-	_, _ = io.WriteString(s.Stdout, b.String())
+	s.draw(picture)
 }
 
 // picture returns the lines that fit the terminal.
 func (s *drawnScreen) picture(v view, columns, rows int) []string {
 	lines := watchTable(v.zones).lines(columns)
-	title := fmt.Sprintf("%s  %s  every %v, Ctrl-C ends it", v.at.Format(time.TimeOnly), s.URL(), s.every)
+	title := fmt.Sprintf("%s  %s  every %v, Ctrl-C ends it", v.at.Format(time.TimeOnly), s.url, s.every)
 	picture := append([]string{title, ""}, lines...)
 	if len(v.zones) == 0 {
 		picture = append(picture, "There are no zones.")
@@ -350,6 +331,3 @@ func lastCause(err error) string {
 	}
 	return text
 }
-
-// end leaves the last picture, and gives the cursor back.
-func (s *drawnScreen) end() { _, _ = io.WriteString(s.Stdout, showCursor) }

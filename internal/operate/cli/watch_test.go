@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -155,7 +156,7 @@ func TestWatchPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	screen := &drawnScreen{session: &session{Client: client}, every: time.Second}
+	screen := &drawnScreen{url: client.URL(), every: time.Second}
 	rate := 1234.5
 	at := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 	v := view{at: at, zones: []zoneView{
@@ -187,7 +188,7 @@ TICKETS-…-AUTUMN  queue          1,234,567  59,999/60,000  100 %  20 m 34 s
 		}
 	}
 
-	v.err, v.away = &adminclient.UnreachableError{URL: "http://127.0.0.1:8081", Cause: io.ErrUnexpectedEOF}, at.Add(-65*time.Second)
+	v.err, v.away = fmt.Errorf("http://127.0.0.1:8081: %w", io.ErrUnexpectedEOF), at.Add(-65*time.Second)
 	picture := screen.picture(v, 80, 8) // room for three zones' lines
 	if want := "NO ANSWER for 1 m 05 s, trying again; these figures are old: unexpected EOF"; picture[len(picture)-1] != want {
 		t.Errorf("got %q, want %q", picture[len(picture)-1], want)

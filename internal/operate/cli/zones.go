@@ -21,11 +21,11 @@ func (c *connection) listZones() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		if len(reply.Value.Zones) == 0 {
+		if len(reply.Value) == 0 {
 			s.say("There are no zones yet. To make one: queue-server zones create ZONE perMinute=600")
 			return nil
 		}
-		return s.print(zoneTable(reply.Value.Zones))
+		return s.print(zoneTable(reply.Value))
 	})
 }
 

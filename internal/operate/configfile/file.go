@@ -5,6 +5,7 @@ package configfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -49,11 +50,8 @@ type Setting struct {
 // that is wrong with it, with line numbers.
 func Read(path string, keys []string) (*File, error) {
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
+	info, statErr := os.Stat(path)
+	if err := cmp.Or(err, statErr); err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	f, err := Parse(path, text, keys)

@@ -4,14 +4,21 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"hash/maphash"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 )
 
-// Refusals of an Access. Compare with errors.Is.
+// Refusals. Compare with errors.Is.
 var (
 	// ErrUnauthorized: the operators' token is missing or wrong.
 	ErrUnauthorized = errors.New("operator: unauthorized")
@@ -19,6 +26,8 @@ var (
 	ErrGuessing = errors.New("operator: too many wrong tokens")
 	// ErrCrossOrigin: a browser sent the request on behalf of another site.
 	ErrCrossOrigin = errors.New("operator: cross-origin request")
+	// ErrHost: the request is for another host.
+	ErrHost = errors.New("operator: request for another host")
 )
 
 // AccessOptions of an Access. Tokens and Logger are required.
@@ -42,9 +51,10 @@ type Access struct {
 	// the length of what was sent.
 	tokens   [][sha256.Size]byte
 	throttle *throttle
-	from     func(*http.Request) string
 	origins  *http.CrossOriginProtection
 	log      *slog.Logger
+	// From is the address that a request came from.
+	From func(*http.Request) string
 }
 
 // NewAccess returns the access. No token, or an empty one, is an error: it would
@@ -59,9 +69,7 @@ func NewAccess(o AccessOptions) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Access{
-		throttle: newThrottle(o.Now), from: o.From, origins: http.NewCrossOriginProtection(), log: o.Logger,
-	}
+	a := &Access{throttle: newThrottle(o.Now), origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From}
 	for _, token := range o.Tokens {
 		if token == "" {
 			return nil, errors.New("operator: a token is empty")
@@ -91,5 +99,70 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) error 
 	return ErrUnauthorized
 }
 
-// From is the address that a request came from.
-func (a *Access) From(r *http.Request) string { return a.from(r) }
+const (
+	// guesses is how many wrong tokens an address may show in a row, and
+	// guessEvery how long it then waits for each further one: an operator who
+	// pastes the wrong thing notices nothing, and a program that tries tokens
+	// is told apart, and logged once in so long.
+	guesses    = 5
+	guessEvery = 2 * time.Second
+	// throttleSlots bounds the memory, and with it what is logged of all guesses
+	// together: 128 a second, whatever the number of addresses.
+	throttleSlots = 256
+)
+
+// throttle tells who shows wrong tokens all the time. Addresses share slots by a
+// hash that nobody outside knows. It is safe for concurrent use.
+type throttle struct {
+	now   func() time.Time
+	seed  maphash.Seed
+	slots [throttleSlots]*rate.Limiter
+}
+
+func newThrottle(now func() time.Time) *throttle {
+	t := &throttle{now: now, seed: maphash.MakeSeed()}
+	for i := range t.slots {
+		t.slots[i] = rate.NewLimiter(rate.Every(guessEvery), guesses)
+	}
+	return t
+}
+
+// take takes one guess from the address. It reports whether there was one left.
+func (t *throttle) take(addr string) bool { return t.slots[t.slot(addr)].AllowN(t.now(), 1) }
+
+func (t *throttle) slot(addr string) uint64 {
+	return maphash.String(t.seed, address.Key(addr)) % throttleSlots
+}
+
+// Hosts are the names under which the operators' listener answers. A page of the
+// internet can have its own name lead to 127.0.0.1, and then ask there as its own
+// site (DNS rebinding); what it cannot do is to send another name than its own.
+//
+// The port is not looked at: a tunnel (ssh -L, kubectl port-forward) may have
+// another at its other end, and who is sent a wrong name by a browser is sent it with
+// any port.
+type Hosts struct {
+	// Loopback tells that only this machine reaches the listener. It answers
+	// then as localhost, 127.0.0.1 and [::1]. Elsewhere it answers to any name if
+	// Names is empty, else to addresses and these.
+	Loopback bool
+	// Names are those of proxies in front, without a port.
+	Names []string
+}
+
+// own reports whether the Host of a request is one of these.
+func (h Hosts) own(host string) bool {
+	if !h.Loopback && len(h.Names) == 0 {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || !h.Loopback || slices.Contains(h.Names, host)
+	}
+	return host == "localhost" || slices.ContainsFunc(h.Names, func(name string) bool {
+		return strings.EqualFold(name, host)
+	})
+}

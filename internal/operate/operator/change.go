@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,7 +46,7 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 	if s.ZoneID != zoneID {
 		faults = append(faults, "zoneId must be that of the path, or left out")
 	}
-	faults = append(faults, rangeFaults(s)...)
+	faults = append(faults, s.Faults()...)
 	if len(faults) > 0 {
 		return zone.Settings{}, &serve.InvalidError{Faults: faults}
 	}
@@ -93,34 +92,11 @@ func readMembers(body []byte) ([]member, error) {
 	for dec.More() {
 		var m member
 		name, err := dec.Token()
-		if err == nil {
-			m.name, _ = name.(string) // the names of a valid object are strings
-			err = dec.Decode(&m.value)
-		}
-		if err != nil { // it was valid above
+		if err := errors.Join(err, dec.Decode(&m.value)); err != nil { // it was valid above
 			return nil, fmt.Errorf("operator: read members: %w", err)
 		}
+		m.name, _ = name.(string) // the names of a valid object are strings
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-// rangeFaults returns what Validate finds, one sentence each, without the
-// prefix that is for logs.
-func rangeFaults(s zone.Settings) []string {
-	err := s.Validate()
-	if err == nil {
-		return nil
-	}
-	all := []error{err}
-	if joined, several := err.(interface{ Unwrap() []error }); several {
-		all = joined.Unwrap()
-	}
-	var faults []string
-	for _, one := range all {
-		if errors.Is(one, zone.ErrInvalid) {
-			faults = append(faults, strings.TrimPrefix(one.Error(), zone.ErrInvalid.Error()+": "))
-		}
-	}
-	return faults
 }

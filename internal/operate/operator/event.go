@@ -22,16 +22,11 @@ func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Setti
 	if was != nil {
 		return was, nil
 	}
-	is, err := s.store.Zone(ctx, zoneID)
-	switch {
-	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("operator: get zone: %w", err)
-	case is.EventState.IsZero():
-		return nil, nil
+	is, err := s.find(ctx, zoneID)
+	if is != nil && is.EventState.IsZero() {
+		is = nil
 	}
-	return &is, nil
+	return is, err
 }
 
 // adopt has settings go on with the event that is under way, and refuses new events that
@@ -75,11 +70,8 @@ func (s *Service) ReadStep(ctx context.Context, zoneID, name string, step event.
 		Do string `yaml:"do"`
 		To string `yaml:"to"`
 	}
-	if !json.Valid(body) {
-		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
-	}
 	var n yaml.Node
-	if err := yaml.Unmarshal(body, &n); err != nil {
+	if !json.Valid(body) || yaml.Unmarshal(body, &n) != nil {
 		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
 	}
 	var r strictyaml.Reader
@@ -152,7 +144,7 @@ func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to
 
 // Faults are what is wrong with settings that are to take the place of others; none if they may.
 func (s *Service) Faults(ctx context.Context, was, now zone.Settings) []string {
-	if faults := rangeFaults(now); len(faults) > 0 {
+	if faults := now.Faults(); len(faults) > 0 {
 		return faults
 	}
 	if invalid, refused := errors.AsType[*serve.InvalidError](s.adopt(ctx, &was, &now)); refused {

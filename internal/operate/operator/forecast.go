@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
@@ -89,12 +90,8 @@ func (s *Service) Play(ctx context.Context, c sale.Config) ([]sale.Report, error
 	defer s.forecasting.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	outages := []time.Duration{0}
-	if c.Outage != 0 {
-		outages = append(outages, c.Outage)
-	}
 	var all []sale.Report
-	for _, c.Outage = range outages {
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
 		one, err := sale.Run(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("operator: play an event: %w", err)

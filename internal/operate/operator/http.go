@@ -27,8 +27,29 @@ type HTTP struct {
 	pack echo.MiddlewareFunc
 }
 
-// Warn has the answer to a change that was made say if it is not kept. To be put on
-// everything under /admin.
+// WarningHeader says, in an answer to a change that was made, that it may be lost and
+// why: the code 199 of RFC 7234, section 5.5, the name "queue-server", and a sentence.
+const WarningHeader = "Warning"
+
+// warning is the value of a WarningHeader: ASCII, on one line.
+func warning(why error) string {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case r == '"' || r == '\\':
+			return '\''
+		case r == '\n':
+			return ';'
+		case r < ' ' || r > '~':
+			return '?'
+		}
+		return r
+	}, why.Error())
+	return `199 queue-server "in force on this server, but not kept: ` + text + `"`
+}
+
+// Warn has the answer to a change that was made say if it is not kept. The change is in
+// force: a pause must not wait for a disk that is full, or a store that is away. To be put
+// on everything under /admin.
 func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		switch c.Request().Method {

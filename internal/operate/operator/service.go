@@ -92,25 +92,33 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 	return settings, nil
 }
 
-// check returns the settings of a zone, nil where there is none, if the condition
-// allows to change it, else ErrPrecondition. Without a condition the store is not
-// asked.
+// find is Get, with nil where there is no such zone.
+func (s *Service) find(ctx context.Context, zoneID string) (*zone.Settings, error) {
+	settings, err := s.Get(ctx, zoneID)
+	switch {
+	case err == nil:
+		return &settings, nil
+	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+		return nil, nil
+	}
+	return nil, err
+}
+
+// check returns what find does, if the condition allows to change it, else
+// ErrPrecondition. Without a condition the store is not asked.
 func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition) (*zone.Settings, error) {
 	if only == (serve.Condition{}) {
 		return nil, answer.CheckZoneID(zoneID)
 	}
-	var there *zone.Settings
+	there, err := s.find(ctx, zoneID)
 	version := ""
-	switch settings, err := s.Get(ctx, zoneID); {
-	case err == nil:
-		there, version = &settings, Version(settings)
-	case !errors.Is(err, line.ErrZoneUnknown) && !errors.Is(err, line.ErrZoneDeleted):
-		return nil, err
+	if there != nil {
+		version = Version(*there)
 	}
-	if !only.Allows(version) {
-		return nil, ErrPrecondition
+	if err == nil && !only.Allows(version) {
+		err = ErrPrecondition
 	}
-	return there, nil
+	return there, err
 }
 
 // Put creates the zone, or sets all of its settings: to what the JSON object

@@ -85,9 +85,9 @@ func (r *Reader) Struct(n *yaml.Node, what string, target any) {
 }
 
 func (r *Reader) members(n *yaml.Node, what string, target reflect.Value) {
-	r.Members(n, what, Names(target.Interface()), func(key, value *yaml.Node) {
-		i := slices.Index(Names(target.Interface()), key.Value)
-		r.value(value, key.Value, target.Field(i))
+	names := Names(target.Interface())
+	r.Members(n, what, names, func(key, value *yaml.Node) {
+		r.value(value, key.Value, target.Field(slices.Index(names, key.Value)))
 	})
 }
 

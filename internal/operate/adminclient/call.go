@@ -7,7 +7,9 @@ import (
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -15,32 +17,28 @@ const zonesPath = "/admin/zones"
 
 func zonePath(zoneID string) string { return zonesPath + "/" + url.PathEscape(zoneID) }
 
-// Zones are the settings of all zones, in the order of their names.
-type Zones struct {
-	Zones []zone.Settings `json:"zones"`
-}
-
-// Zones returns the settings of all zones.
-func (c *Client) Zones(ctx context.Context) (Reply[Zones], error) {
-	return call[Zones](ctx, c, http.MethodGet, zonesPath, condition{}, nil)
+// Zones returns the settings of all zones, in the order of their names.
+func (c *Client) Zones(ctx context.Context) (Reply[[]zone.Settings], error) {
+	all, err := call[struct{ Zones []zone.Settings }](ctx, c, http.MethodGet, zonesPath, serve.Condition{}, nil)
+	return Reply[[]zone.Settings]{Value: all.Value.Zones, JSON: all.JSON}, err
 }
 
 // Zone returns the settings of one zone, with their version.
 func (c *Client) Zone(ctx context.Context, zoneID string) (Reply[zone.Settings], error) {
-	return call[zone.Settings](ctx, c, http.MethodGet, zonePath(zoneID), condition{}, nil)
+	return call[zone.Settings](ctx, c, http.MethodGet, zonePath(zoneID), serve.Condition{}, nil)
 }
 
 // Create makes a zone with these settings by their names; what is left out has
 // its default. A zone that is there already is an ErrConflict, and stays as it is.
 func (c *Client) Create(ctx context.Context, zoneID string, settings map[string]any) (Reply[zone.Settings], error) {
-	return call[zone.Settings](ctx, c, http.MethodPut, zonePath(zoneID), condition{absent: true}, settings)
+	return call[zone.Settings](ctx, c, http.MethodPut, zonePath(zoneID), serve.Condition{IfNoneMatch: "*"}, settings)
 }
 
 // Change sets those settings of a zone that are named, and leaves the others as
 // they are. With a version, it does so only if the settings are still those that
 // had it; else the error is ErrConflict.
 func (c *Client) Change(ctx context.Context, zoneID string, settings map[string]any, version string) (Reply[zone.Settings], error) {
-	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), condition{version: version}, settings)
+	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), serve.Condition{IfMatch: version}, settings)
 }
 
 // Step holds, moves or skips a step of an event; to is when a moved one is to be made.
@@ -50,13 +48,13 @@ func (c *Client) Step(ctx context.Context, zoneID, event, step string, how opera
 	if to != "" {
 		asked["to"] = to
 	}
-	return call[zone.Settings](ctx, c, http.MethodPost, path, condition{}, asked)
+	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, asked)
 }
 
 // Delete removes a zone and everybody's place in it; with a version, only if its
 // settings are still those that had it.
 func (c *Client) Delete(ctx context.Context, zoneID, version string) error {
-	_, err := call[struct{}](ctx, c, http.MethodDelete, zonePath(zoneID), condition{version: version}, nil)
+	_, err := call[struct{}](ctx, c, http.MethodDelete, zonePath(zoneID), serve.Condition{IfMatch: version}, nil)
 	return err
 }
 
@@ -66,18 +64,15 @@ type Stats = operator.Stats
 
 // Stats returns the state of one zone.
 func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error) {
-	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", condition{}, nil)
+	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", serve.Condition{}, nil)
 }
 
 // Changes are entries of the record of changes, newest first. Those of policies are
 // only there when no zone was asked for, those of zones when no policy was.
 type Changes struct {
-	Changes  []Change       `json:"changes"`
+	Changes  []zone.Change  `json:"changes"`
 	Policies []limit.Change `json:"policyChanges"`
 }
-
-// Change is one entry of the record of changes of zones.
-type Change = zone.Change
 
 // Changes returns the newest changes of one zone, or of all when zoneID is "":
 // at most so many, or as many as the server gives by itself when most is 0.
@@ -95,5 +90,43 @@ func (c *Client) changes(ctx context.Context, parameter, name string, most int) 
 	if name != "" {
 		query.Set(parameter, name)
 	}
-	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), condition{}, nil)
+	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), serve.Condition{}, nil)
+}
+
+const limitsPath = "/admin/limits"
+
+func limitPath(name string) string { return limitsPath + "/" + url.PathEscape(name) }
+
+// Limits returns all policies of limits, in the order of their names.
+func (c *Client) Limits(ctx context.Context) (Reply[[]limit.Policy], error) {
+	all, err := call[struct{ Limits []limit.Policy }](ctx, c, http.MethodGet, limitsPath, serve.Condition{}, nil)
+	return Reply[[]limit.Policy]{Value: all.Value.Limits, JSON: all.JSON}, err
+}
+
+// Limit returns one policy, with its version. One that is not there is an
+// ErrNotFound.
+func (c *Client) Limit(ctx context.Context, name string) (Reply[limit.Policy], error) {
+	return call[limit.Policy](ctx, c, http.MethodGet, limitPath(name), serve.Condition{}, nil)
+}
+
+// PutLimit makes a policy or sets all of it: with a version, only if it is still
+// the one that had it; without, only if there is none. Else the error is
+// ErrConflict.
+func (c *Client) PutLimit(ctx context.Context, p limit.Policy, version string) (Reply[limit.Policy], error) {
+	only := serve.Condition{IfMatch: version}
+	if version == "" {
+		only = serve.Condition{IfNoneMatch: "*"}
+	}
+	return call[limit.Policy](ctx, c, http.MethodPut, limitPath(p.Name), only, p)
+}
+
+// DeleteLimit removes a policy, if it is still the one that had this version.
+func (c *Client) DeleteLimit(ctx context.Context, name, version string) error {
+	_, err := call[struct{}](ctx, c, http.MethodDelete, limitPath(name), serve.Condition{IfMatch: version}, nil)
+	return err
+}
+
+// LimitStats returns what the server has seen of a policy.
+func (c *Client) LimitStats(ctx context.Context, name string) (Reply[policyset.Stats], error) {
+	return call[policyset.Stats](ctx, c, http.MethodGet, limitPath(name)+"/stats", serve.Condition{}, nil)
 }
