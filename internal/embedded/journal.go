@@ -59,13 +59,14 @@ type entryOf struct {
 // first departure begins a new part.
 func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journal, []entryOf, error) {
 	j := &journal{dir: dir, logger: logger, now: now}
-	names, err := filepath.Glob(filepath.Join(dir, journalPrefix+"*"+journalSuffix))
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded: journal: %w", err)
 	}
-	for _, name := range names {
-		text := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), journalPrefix), journalSuffix)
-		if began, err := strconv.ParseInt(text, 10, 64); err == nil {
+	for _, file := range files {
+		text, isPart := strings.CutPrefix(file.Name(), journalPrefix)
+		text, isLog := strings.CutSuffix(text, journalSuffix)
+		if began, err := strconv.ParseInt(text, 10, 64); err == nil && isPart && isLog {
 			j.began = append(j.began, began)
 		}
 	}
