@@ -275,6 +275,37 @@ func TestWhoIsGoneIsToldSo(t *testing.T) {
 	n.poll(s, 5, false)
 }
 
+// TestNotesOfAnEarlierPlace: whoever left and joined again, and polls with the token from before, is not noted where the
+// visitor stood then. Redis is asked the next time, and says where the visitor stands.
+func TestNotesOfAnEarlierPlace(t *testing.T) {
+	t.Parallel()
+	n := newNoted(t, 60)
+	s, former := n.servers[0], n.places[3]
+	if err := n.servers[1].Leave(t.Context(), "Z", former); err != nil {
+		t.Fatal(err)
+	}
+	n.clock.Add(time.Second)
+	again, err := n.servers[1].Join(t.Context(), "Z", former.ID)
+	if err != nil || again.Place.ArrivedAtMicros == former.ArrivedAtMicros {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	n.knows(s)
+	polled := n.polled()
+	a := n.poll(s, 3, true)
+	n.flushed(s)
+	if n.polled() != polled || !n.waits(3) {
+		t.Errorf("%d polls after %d, and it waits: %t", n.polled(), polled, n.waits(3))
+	}
+	s.checkSeen(t)
+	n.due(a)
+	n.knows(s)
+	n.clock.Add(2 * window.GraceMillis * time.Millisecond) // the token is late
+	if a := n.poll(s, 3, false); a.Place.ArrivedAtMicros != again.Place.ArrivedAtMicros || a.Restored {
+		t.Errorf("%+v, want the place of %+v", a, again.Place)
+	}
+	s.checkSeen(t)
+}
+
 // TestNotesOutOfOrder: the note of an earlier poll comes after that of a later one at
 // another server. The visitor is missed from no earlier than the later poll.
 func TestNotesOutOfOrder(t *testing.T) {
