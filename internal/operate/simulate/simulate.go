@@ -37,6 +37,7 @@ package simulate
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -268,7 +269,7 @@ func (r *run) populate() {
 		}
 		r.queue = append(r.queue, Event{at, int32(i)})
 	}
-	r.queue.Init()
+	heap.Init(&r.queue)
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -301,11 +302,12 @@ func (r *run) loop(ctx context.Context) error {
 			}
 			second += time.Second.Microseconds()
 		}
-		e := r.queue.Pop()
-		r.now = max(r.now, e.At)
-		if err := r.request(ctx, e.V); err != nil {
+		r.now = max(r.now, next)
+		again, err := r.request(ctx, r.queue[0].V)
+		if err != nil {
 			return err
 		}
+		r.queue.Follow(again)
 	}
 	return nil
 }
@@ -322,61 +324,57 @@ func (r *run) sweep(ctx context.Context) error {
 	}
 }
 
-// request is one visitor's join or poll, and what it does with the answer.
-func (r *run) request(ctx context.Context, i int32) error {
+// request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
+func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		v.state = left
-		r.out.Left++
-		r.m.note(r.now, -1)
-		return nil
+		r.ends(v, left, &r.out.Left)
+		return 0, nil
 	}
+	before := v.lastPoll
 	var a line.Answer
-	var err error
-	switch v.state {
-	case coming:
+	if v.state == coming {
 		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
-		v.joined = r.now
-		v.state = waiting
+		v.joined, v.state = r.now, waiting
 		r.m.note(r.now, 1)
 		r.oracle.order = append(r.oracle.order, i)
-	default:
+	} else {
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
 		v.polls++
 		r.m.poll(r.now)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	v.way = progress(r.now-v.joined, a)
+	v.lastPoll, v.way = r.now, progress(r.now-v.joined, a)
 	oracle := r.foreseen(v, &a)
 	r.table.Tell(&a, a.Place.ArrivedAtMicros)
-	return r.answer(i, v, a, oracle)
-}
-
-func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
-	before := v.lastPoll
-	v.lastPoll = r.now
 	switch a.Status {
+	case line.Waiting:
+		return r.waits(v, a, oracle), nil
 	case line.Admitted, line.AdmittedBefore:
 		v.place, v.state, v.admitted = a.Place, inside, r.now
 		r.m.admit(r.now, a.AdmittedAtMillis)
-		return nil
-	case line.Waiting:
 	case line.Gone:
-		v.state = lost
-		r.out.Swept++
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
 			r.out.PlacesLost++
 		}
-		r.m.note(r.now, -1)
-		return nil
+		r.ends(v, lost, &r.out.Swept)
 	default:
-		v.state = left
-		r.out.Refused++
-		r.m.note(r.now, -1)
-		return nil
+		r.ends(v, left, &r.out.Refused)
 	}
+	return 0, nil
+}
+
+// ends has a visitor wait no more, who was not admitted, and counts it.
+func (r *run) ends(v *visitor, how visitorState, count *int) {
+	v.state = how
+	*count++
+	r.m.note(r.now, -1)
+}
+
+// waits is what a visitor does with an answer while it waits. It returns when the visitor asks again.
+func (r *run) waits(v *visitor, a line.Answer, oracle int64) (again int64) {
 	if v.first == 0 {
 		v.place, v.first = a.Place, a.Position
 		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
@@ -393,12 +391,11 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 		})
 		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
-	at := r.now + r.next(v, a).Microseconds()
+	again = r.now + r.next(v, a).Microseconds()
 	if v.leavesAt > 0 {
-		at = min(at, v.leavesAt)
+		again = min(again, v.leavesAt)
 	}
-	r.queue.Push(Event{at, i})
-	return nil
+	return again
 }
 
 // leaves is when one goes who has come now, stands there and will leave: from then on, in Unix

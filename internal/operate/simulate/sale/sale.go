@@ -16,6 +16,7 @@
 package sale
 
 import (
+	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -215,11 +216,12 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		for len(r.queue) > 0 && r.queue[0].At < tick {
-			one := r.queue.Pop()
-			r.now = max(r.now, one.At)
-			if err := r.request(ctx, one.V); err != nil {
+			r.now = max(r.now, r.queue[0].At)
+			again, err := r.request(ctx, r.queue[0].V)
+			if err != nil {
 				return err
 			}
+			r.queue.Follow(again)
 		}
 		r.now = tick
 		r.room.tick(ctx)
@@ -269,7 +271,7 @@ func (r *run) populate() {
 		}
 		r.queue[i] = simulate.Event{At: at, V: int32(i)}
 	}
-	r.queue.Init()
+	heap.Init(&r.queue)
 }
 
 // wait is how long the last has to wait from the opening on, roughly.
@@ -299,16 +301,15 @@ func (r *run) sweep(ctx context.Context) {
 	}
 }
 
-// request is one visitor's join or poll, and what it does with the answer.
-func (r *run) request(ctx context.Context, i int32) error {
+// request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
+func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
 	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
 		v.state = left
 		r.present--
-		return nil
+		return 0, nil
 	}
 	var a line.Answer
-	var err error
 	if v.state == coming {
 		a, err = r.room.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
@@ -324,14 +325,14 @@ func (r *run) request(ctx context.Context, i int32) error {
 		at.Refused++
 		pause = time.Duration(later.RetryAfterSeconds()) * time.Second
 	case err != nil:
-		return err
+		return 0, err
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
 		at.Admitted++
 		if v.state == waiting {
 			r.present--
 		}
 		v.place, v.state, v.admitted = a.Place, inside, a.AdmittedAtMillis*1000
-		return nil
+		return 0, nil
 	case a.Status == line.Waiting:
 		if v.state == coming {
 			v.state = waiting
@@ -344,12 +345,11 @@ func (r *run) request(ctx context.Context, i int32) error {
 			r.present--
 		}
 		v.state = lost
-		return nil
+		return 0, nil
 	}
-	next := r.now + (pause + simulate.Delay(r.rng)).Microseconds()
+	again = r.now + (pause + simulate.Delay(r.rng)).Microseconds()
 	if v.state == waiting && v.leavesAt > 0 {
-		next = min(next, max(v.leavesAt, r.now+1))
+		again = min(again, max(v.leavesAt, r.now+1))
 	}
-	r.queue.Push(simulate.Event{At: next, V: i})
-	return nil
+	return again, nil
 }
