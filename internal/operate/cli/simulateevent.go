@@ -64,31 +64,21 @@ func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON 
 	const percent = 100
 	c := sale.Config{
 		Zone: z, Event: e.name, Gather: f.visitors, Within: sale.DefaultWithin, Arrive: sale.Arrival(e.gather),
-		After: e.after, Leave: f.leave / percent, Seed: f.seed,
+		After: e.after, Leave: f.leave / percent, Outage: e.outage, Seed: f.seed,
 	}
 	if cmd.Flags().Changed("arrive") {
 		c.Within = f.arrive
 	}
-	outages := []time.Duration{0}
-	if e.outage != 0 {
-		outages = append(outages, e.outage)
-	}
-	c.Outage = e.outage
 	if err := c.Validate(); err != nil {
 		return UsageError{err}
 	}
-	var reports []sale.Report
-	for _, c.Outage = range outages {
-		one, err := sale.Run(cmd.Context(), c)
-		switch {
-		case errors.Is(err, context.Canceled):
-			return errors.New("stopped before the last one was in")
-		case err != nil:
-			return err
-		}
-		reports = append(reports, one)
-	}
-	if !asJSON {
+	reports, err := sale.Both(cmd.Context(), c)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("stopped before the last one was in")
+	case err != nil:
+		return err
+	case !asJSON:
 		return sale.Print(t.Stdout, reports...)
 	}
 	enc := json.NewEncoder(t.Stdout)

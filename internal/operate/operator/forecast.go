@@ -89,17 +89,9 @@ func (s *Service) Play(ctx context.Context, c sale.Config) ([]sale.Report, error
 	defer s.forecasting.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	outages := []time.Duration{0}
-	if c.Outage != 0 {
-		outages = append(outages, c.Outage)
-	}
-	var all []sale.Report
-	for _, c.Outage = range outages {
-		one, err := sale.Run(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("operator: play an event: %w", err)
-		}
-		all = append(all, one)
+	all, err := sale.Both(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("operator: play an event: %w", err)
 	}
 	return all, nil
 }

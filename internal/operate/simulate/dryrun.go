@@ -28,7 +28,7 @@ type guest struct {
 	place    line.Place
 	leavesAt int64 // microseconds; 0: never
 	period   int64 // as told, milliseconds
-	state    visitorState
+	state    State
 	// first: in the line when the forecast began, and there.
 	first bool
 }
@@ -130,7 +130,7 @@ func (d *dryRun) people() (edge, last int64) {
 		}
 		d.greet(&g)
 		if d.rng.Float64() >= there {
-			g.first, g.state = false, left
+			g.first, g.state = false, Left
 		}
 		d.guests = append(d.guests, g)
 	}
@@ -194,12 +194,12 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 		if err != nil {
 			return err
 		}
-		if g.state == left {
+		if g.state == Left {
 			// It will be swept when it has been silent for so long.
 			heap.Push(&d.gone, Event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.V})
 			continue
 		}
-		g.state, g.period = waiting, a.PeriodMillis
+		g.state, g.period = Waiting, a.PeriodMillis
 		d.remaining++
 		next[e.V] = max(d.start, d.now+g.period*1000+Delay(d.rng).Microseconds())
 	}
@@ -209,7 +209,7 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 
 // firstPoll is when a visitor brings its place back.
 func (d *dryRun) firstPoll(g *guest) int64 {
-	if g.state == left {
+	if g.state == Left {
 		return d.start - round
 	}
 	waited := d.start - g.place.ArrivedAtMicros
@@ -223,7 +223,7 @@ func (d *dryRun) begin(next []int64) {
 	ahead := int64(0)
 	for i := range d.guests {
 		g := &d.guests[i]
-		if g.state != waiting {
+		if g.state != Waiting {
 			continue
 		}
 		ahead++
@@ -283,7 +283,7 @@ func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group Event) err
 func (d *dryRun) goOn(ctx context.Context) error {
 	d.nextJoin = d.start
 	d.comes()
-	sweep := d.start + sweepEvery.Microseconds()
+	sweep := d.start + SweepEvery.Microseconds()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -302,7 +302,7 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		case point:
 			err = d.look(ctx)
 		case sweep:
-			sweep += sweepEvery.Microseconds()
+			sweep += SweepEvery.Microseconds()
 			err = d.sweep(ctx)
 		case d.nextJoin:
 			d.newcomer()
@@ -366,9 +366,9 @@ func (d *dryRun) request(ctx context.Context, i int32) (again int64, err error) 
 		return 0, nil
 	}
 	var a line.Answer
-	if g.state == coming {
+	if g.state == Coming {
 		a, err = d.store.Join(ctx, d.zone.ZoneID, g.place.ID)
-		g.state = waiting
+		g.state = Waiting
 	} else {
 		a, err = d.store.Poll(ctx, d.zone.ZoneID, g.place)
 		d.polls.add(d.now - d.start)
@@ -380,7 +380,7 @@ func (d *dryRun) request(ctx context.Context, i int32) (again int64, err error) 
 		g.place, g.period = a.Place, a.PeriodMillis
 		return d.next(g, a), nil
 	case a.Status == line.Admitted || a.Status == line.AdmittedBefore:
-		g.state = inside
+		g.state = Inside
 		d.admitted++
 		if g.first {
 			d.waits = append(d.waits, a.AdmittedAtMillis*1000-d.start)
@@ -393,7 +393,7 @@ func (d *dryRun) request(ctx context.Context, i int32) (again int64, err error) 
 }
 
 func (d *dryRun) leave(g *guest) {
-	g.state = left
+	g.state = Left
 	if g.first {
 		d.left++
 		d.remaining--

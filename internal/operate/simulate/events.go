@@ -2,8 +2,11 @@ package simulate
 
 import (
 	"container/heap"
+	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
@@ -15,6 +18,31 @@ const (
 // Delay draws how long a request takes on its way: 5 to 100 ms.
 func Delay(rng *rand.Rand) time.Duration {
 	return minDelay + time.Duration(rng.Int64N(int64(maxDelay-minDelay)))
+}
+
+// State is where a visitor is.
+type State uint8
+
+// The states. Who is Left went away silently, who is Lost was refused or swept.
+const (
+	Coming State = iota
+	Waiting
+	Inside
+	Left
+	Lost
+)
+
+// SweepEvery is how often a server sweeps.
+const SweepEvery = 30 * time.Second
+
+// Sweep removes those of a zone who are silent.
+func Sweep(ctx context.Context, s store.Sweeper, zoneID string) error {
+	for cursor := uint64(0); ; {
+		out, err := s.Sweep(ctx, zoneID, "", cursor)
+		if cursor = out.Next; err != nil || cursor == 0 {
+			return err
+		}
+	}
 }
 
 // Event is a visitor's next request.

@@ -166,7 +166,7 @@ func (p Present) share() float64 {
 	share := min(1, float64(p.State.EdgeLive+1)/float64(p.State.EdgePassed+1))
 	if p.SweptPerMinute > 0 {
 		// Silent for the idle timeout, and then, on average, half a sweep.
-		unnoticed := p.Settings.IdleTimeout() + sweepEvery/2
+		unnoticed := p.Settings.IdleTimeout() + SweepEvery/2
 		overdue := float64(p.State.Released - p.State.Live)
 		share = max(share, 1-min(1, max(0, p.SweptPerMinute*unnoticed.Minutes()-overdue)/far))
 	}

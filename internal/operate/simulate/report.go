@@ -130,7 +130,7 @@ func (r *run) visits(out *Report, limit float64) {
 	sum := 0
 	for i := range r.visitors {
 		v := &r.visitors[i]
-		if v.state != inside {
+		if v.state != Inside {
 			continue
 		}
 		stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})

@@ -100,15 +100,8 @@ type Change struct {
 
 // Store is what a run asks of a store.
 type Store interface {
-	store.Lines
-	store.Sweeper
-	store.Editor
-	store.Sampler
+	store.Store
 	Close() error
-}
-
-func openEmbedded(now func() time.Time) (Store, error) {
-	return embedded.Open(embedded.Options{Now: now})
 }
 
 // Moment is the room at one second of a run.
@@ -152,8 +145,6 @@ const (
 	// wave is how long it takes those to go who go together.
 	wave = 10 * time.Second
 
-	// sweepEvery is the server's.
-	sweepEvery = 30 * time.Second
 	// maxSample is of how many visitors the estimates are kept: of a crowd of
 	// millions they would fill gigabytes.
 	maxSample = 100_000
@@ -182,19 +173,9 @@ type visitor struct {
 	polls                  int
 	sampled                bool // whether estimates are kept
 	estimates, oracle      []estimate.Told
-	state                  visitorState
+	state                  State
 	punctual               bool
 }
-
-type visitorState uint8
-
-const (
-	coming visitorState = iota
-	waiting
-	inside
-	left
-	lost
-)
 
 // run is a simulation under way.
 type run struct {
@@ -214,7 +195,7 @@ type run struct {
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	if cfg.Open == nil {
-		cfg.Open = openEmbedded
+		cfg.Open = func(now func() time.Time) (Store, error) { return embedded.Open(embedded.Options{Now: now}) }
 	}
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
@@ -273,16 +254,16 @@ func (r *run) populate() {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	sweep := r.start + sweepEvery.Microseconds()
+	sweep := r.start + SweepEvery.Microseconds()
 	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
 		next := r.queue[0].At
 		for sweep <= next {
 			r.now = sweep
-			if err := r.sweep(ctx); err != nil {
+			if err := Sweep(ctx, r.store, r.cfg.Zone.ZoneID); err != nil {
 				return err
 			}
-			sweep += sweepEvery.Microseconds()
+			sweep += SweepEvery.Microseconds()
 		}
 		for len(changes) > 0 && r.start+changes[0].At.Microseconds() <= next {
 			r.now = max(r.now, r.start+changes[0].At.Microseconds())
@@ -312,30 +293,18 @@ func (r *run) loop(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) sweep(ctx context.Context) error {
-	for cursor := uint64(0); ; {
-		out, err := r.store.Sweep(ctx, r.cfg.Zone.ZoneID, "", cursor)
-		if err != nil {
-			return err
-		}
-		if cursor = out.Next; cursor == 0 {
-			return nil
-		}
-	}
-}
-
 // request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
 func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
-	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		r.ends(v, left, &r.out.Left)
+	if v.state == Waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		r.ends(v, Left, &r.out.Left)
 		return 0, nil
 	}
 	before := v.lastPoll
 	var a line.Answer
-	if v.state == coming {
+	if v.state == Coming {
 		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
-		v.joined, v.state = r.now, waiting
+		v.joined, v.state = r.now, Waiting
 		r.m.note(r.now, 1)
 		r.oracle.order = append(r.oracle.order, i)
 	} else {
@@ -353,21 +322,21 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	case line.Waiting:
 		return r.waits(v, a, oracle), nil
 	case line.Admitted, line.AdmittedBefore:
-		v.place, v.state, v.admitted = a.Place, inside, r.now
+		v.place, v.state, v.admitted = a.Place, Inside, r.now
 		r.m.admit(r.now, a.AdmittedAtMillis)
 	case line.Gone:
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
 			r.out.PlacesLost++
 		}
-		r.ends(v, lost, &r.out.Swept)
+		r.ends(v, Lost, &r.out.Swept)
 	default:
-		r.ends(v, left, &r.out.Refused)
+		r.ends(v, Lost, &r.out.Refused)
 	}
 	return 0, nil
 }
 
 // ends has a visitor wait no more, who was not admitted, and counts it.
-func (r *run) ends(v *visitor, how visitorState, count *int) {
+func (r *run) ends(v *visitor, how State, count *int) {
 	v.state = how
 	*count++
 	r.m.note(r.now, -1)

@@ -16,7 +16,7 @@ func (r *run) told(out *Report, windowMillis int64) {
 		return measure.EstimatesOf(func(yield func(measure.Entered) bool) {
 			for i := range r.visitors {
 				v := &r.visitors[i]
-				if v.state == inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: told(v)}) {
+				if v.state == Inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: told(v)}) {
 					return
 				}
 			}

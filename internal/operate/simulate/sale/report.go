@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -160,7 +161,7 @@ func (r *run) look(ctx context.Context) error {
 }
 
 func (r *run) report() Report {
-	rates := window.RatesOf(r.during())
+	rates := window.RatesOf(r.zone.WithEvent(r.zone.Events[0]))
 	out := r.out
 	out.ZoneID, out.Event, out.Order = r.zone.ZoneID, r.zone.Events[0].Name, r.zone.Events[0].Listed().Order
 	out.OpensAt, out.OutageMs, out.Visitors = time.UnixMicro(r.opens).UTC(), r.cfg.Outage.Milliseconds(), len(r.visitors)
@@ -173,7 +174,7 @@ func (r *run) report() Report {
 			out.Gathered++
 		}
 		switch v.state {
-		case inside:
+		case simulate.Inside:
 			out.Admitted++
 			times = append(times, v.admitted/1000)
 			if v.polls > 0 {
@@ -185,11 +186,11 @@ func (r *run) report() Report {
 			if v.admitted < r.opens && r.gathers < r.opens {
 				out.TooEarly++
 			}
-		case left:
+		case simulate.Left:
 			out.Left++
-		case lost:
+		case simulate.Lost:
 			out.Refused++
-		case coming, waiting:
+		case simulate.Coming, simulate.Waiting:
 			out.Waits++
 		}
 	}

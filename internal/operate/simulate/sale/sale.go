@@ -81,10 +81,9 @@ const (
 	maxVisitors   = 5_000_000
 	maxOutage     = 10 * time.Minute
 	// lead is how long before people gather the run begins: the servers announce the event.
-	lead       = 10 * time.Second
-	rush       = 10 * time.Second
-	after      = 2 * time.Minute
-	sweepEvery = 30 * time.Second
+	lead  = 10 * time.Second
+	rush  = 10 * time.Second
+	after = 2 * time.Minute
 	// horizon is how long after the opening a run ends, whoever still waits.
 	horizon = 24 * time.Hour
 	// stream tells these random numbers from others of the seed.
@@ -135,19 +134,9 @@ type visitor struct {
 	place    line.Place
 	leavesAt int64 // microseconds; 0: never
 	admitted int64 // microseconds
-	state    visitorState
+	state    simulate.State
 	polls    int32
 }
-
-type visitorState uint8
-
-const (
-	coming visitorState = iota
-	waiting
-	inside
-	left
-	lost
-)
 
 // run is an event under way. Times are in microseconds.
 type run struct {
@@ -168,6 +157,18 @@ type run struct {
 	// draw is that of the event, nil for none.
 	draw *event.Draw
 	out  Report
+}
+
+// Both plays the event as planned and, where c has an outage, once more with that.
+func Both(ctx context.Context, c Config) (all []Report, err error) {
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
+		one, err := Run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // Run plays the event until everybody is in or gone.
@@ -231,8 +232,8 @@ func (r *run) all(ctx context.Context) error {
 		}
 		r.second().Present = r.present
 		if sweep <= tick {
-			sweep = tick + sweepEvery.Microseconds()
-			r.sweep(ctx)
+			sweep = tick + simulate.SweepEvery.Microseconds()
+			_ = simulate.Sweep(ctx, r.room.registry, r.zone.ZoneID) // a server tries again when it sweeps next
 		}
 		tick += tickEvery.Microseconds()
 		if r.present == 0 && len(r.queue) > 0 && tick < r.opens && tick > r.gathers+lead.Microseconds() {
@@ -277,40 +278,19 @@ func (r *run) populate() {
 // wait is how long the last has to wait from the opening on, roughly.
 func (r *run) wait() float64 {
 	stay := float64(r.cfg.Gather+r.cfg.After) * (1 - r.cfg.Leave/2)
-	return stay / float64(max(1, r.during().PerMinute)) * float64(time.Minute.Microseconds())
-}
-
-// during is the zone with what the event sets.
-func (r *run) during() zone.Settings {
-	z := r.zone
-	for name, value := range r.zone.Events[0].Settings {
-		if x := zone.Table.Find(name); x != nil {
-			_ = x.Parse(&z, value) // the zone is valid
-		}
-	}
-	return z
-}
-
-// sweep has the silent removed.
-func (r *run) sweep(ctx context.Context) {
-	for cursor := uint64(0); ; {
-		out, err := r.room.registry.Sweep(ctx, r.zone.ZoneID, "", cursor)
-		if cursor = out.Next; err != nil || cursor == 0 {
-			return // a server tries again when it sweeps next
-		}
-	}
+	return stay / float64(max(1, r.zone.WithEvent(r.zone.Events[0]).PerMinute)) * float64(time.Minute.Microseconds())
 }
 
 // request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
 func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
-	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		v.state = left
+	if v.state == simulate.Waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		v.state = simulate.Left
 		r.present--
 		return 0, nil
 	}
 	var a line.Answer
-	if v.state == coming {
+	if v.state == simulate.Coming {
 		a, err = r.room.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
 		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
@@ -328,27 +308,27 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 		return 0, err
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
 		at.Admitted++
-		if v.state == waiting {
+		if v.state == simulate.Waiting {
 			r.present--
 		}
-		v.place, v.state, v.admitted = a.Place, inside, a.AdmittedAtMillis*1000
+		v.place, v.state, v.admitted = a.Place, simulate.Inside, a.AdmittedAtMillis*1000
 		return 0, nil
 	case a.Status == line.Waiting:
-		if v.state == coming {
-			v.state = waiting
+		if v.state == simulate.Coming {
+			v.state = simulate.Waiting
 			r.present++
 		}
 		v.place = a.Place
 		pause = time.Duration(a.PeriodMillis) * time.Millisecond
 	default: // closed, full, or swept
-		if v.state == waiting {
+		if v.state == simulate.Waiting {
 			r.present--
 		}
-		v.state = lost
+		v.state = simulate.Lost
 		return 0, nil
 	}
 	again = r.now + (pause + simulate.Delay(r.rng)).Microseconds()
-	if v.state == waiting && v.leavesAt > 0 {
+	if v.state == simulate.Waiting && v.leavesAt > 0 {
 		again = min(again, max(v.leavesAt, r.now+1))
 	}
 	return again, nil
