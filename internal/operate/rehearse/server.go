@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,37 +52,32 @@ func newProps() (*props, error) {
 type sent struct {
 	step        step
 	status      int
-	header      map[string]string
+	header      http.Header
 	body        string
 	token, pass string
 }
 
 // prepare makes the answer of a step to whoever has that place.
 func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
-	out := sent{step: s, status: http.StatusOK, header: map[string]string{"Cache-Control": "no-store"}}
+	out := sent{step: s, status: http.StatusOK, header: http.Header{}}
+	out.header.Set("Cache-Control", "no-store")
 	switch {
 	case s.page != 0:
 		out.status, out.body = s.page, "<!doctype html><title>Gateway</title><p>Something went wrong.\n"
-		out.header["Content-Type"] = "text/html; charset=utf-8"
+		out.header.Set("Content-Type", "text/html; charset=utf-8")
 		if s.page >= 400 && s.page < 500 {
-			out.body, out.header["Content-Type"] = `{"code": "ACCESS_DENIED", "message": "Blocked."}`, "application/json"
+			out.body = `{"code": "ACCESS_DENIED", "message": "Blocked."}`
+			out.header.Set("Content-Type", "application/json")
 		}
 		return out
 	case s.problem.Status != 0:
-		text, err := json.Marshal(s.problem)
+		text, err := s.problem.Encode(out.header)
 		if err != nil {
 			panic(fmt.Errorf("rehearse: a problem cannot be written: %w", err))
 		}
 		out.status, out.body = s.problem.Status, string(text)
-		out.header["Content-Type"] = problem.ContentType
-		if n := s.problem.RetryAfterSeconds; n > 0 {
-			out.header["Retry-After"] = strconv.Itoa(n)
-		}
-		if s.problem.Challenge != "" {
-			out.header["WWW-Authenticate"] = s.problem.Challenge
-		}
 		if s.problem.Status == http.StatusMethodNotAllowed {
-			out.header["Allow"] = "OPTIONS, POST"
+			out.header.Set("Allow", "OPTIONS, POST")
 		}
 		return out
 	}
@@ -107,18 +103,16 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		a.Line.EstimateMillis, a.Line.LowMillis, a.Line.HighMillis = opens, opens, opens
 	}
 	out.body, out.token, out.pass = string(a.AppendJSON(nil)), a.Token, a.Pass
-	out.header["Content-Type"] = "application/json"
+	out.header.Set("Content-Type", "application/json")
 	if !s.enter {
-		out.header["Retry-After"] = strconv.FormatInt(a.RetryAfterSeconds(), 10)
+		out.header.Set("Retry-After", strconv.FormatInt(a.RetryAfterSeconds(), 10))
 	}
 	return out
 }
 
 // write sends the answer, or what arrives of it.
 func (a sent) write(w http.ResponseWriter) {
-	for name, value := range a.header {
-		w.Header().Set(name, value)
-	}
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Connection", "close")
 	body := a.body
 	switch a.step.how {
@@ -139,8 +133,9 @@ func (a sent) write(w http.ResponseWriter) {
 
 // Rehearsal is the room. It may be used by many goroutines.
 type Rehearsal struct {
-	plays []*play
-	props *props
+	plays   []*play
+	props   *props
+	anybody *cors.Policy
 
 	mu    sync.Mutex
 	stray []Finding // of requests that are of no act
@@ -153,7 +148,11 @@ func New(acts []Act, speed float64) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{props: props}
+	anybody, err := cors.New([]string{"*"})
+	if err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{props: props, anybody: anybody}
 	for _, a := range acts {
 		r.plays = append(r.plays, newPlay(a, props, speed))
 	}
@@ -171,11 +170,7 @@ func (r *Rehearsal) play(zoneID string) *play {
 }
 
 // Handler returns the room's routes.
-func (r *Rehearsal) Handler() (http.Handler, error) {
-	anybody, err := cors.New([]string{"*"})
-	if err != nil {
-		return nil, err
-	}
+func (r *Rehearsal) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /traffic/wait", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, true) })
 	mux.HandleFunc("POST /traffic/entry", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, false) })
@@ -190,7 +185,7 @@ func (r *Rehearsal) Handler() (http.Handler, error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
 		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
 	})
-	return anybody.Handler(mux), nil
+	return r.anybody.Handler(mux)
 }
 
 // refuse answers a request that is of no act.
