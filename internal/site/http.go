@@ -31,7 +31,7 @@ func (h *HTTP) Ask(c echo.Context) error {
 		err = unknown
 	}
 	if err != nil {
-		h.service.meter.Site(zoneID, outUnreadable)
+		h.service.Meter.Site(zoneID, outUnreadable)
 		return err
 	}
 	v := h.service.ask(r.Context(), zoneID, &q, c)
