@@ -340,7 +340,7 @@ func (d *dryRun) newcomer() {
 func (d *dryRun) look(ctx context.Context) error {
 	st, err := d.store.Stats(ctx, d.zone.ZoneID)
 	if err == nil {
-		d.points.add(point{d.points.due(), st.State.Waiting, d.admitted})
+		d.points.add(point{st.State.Waiting, d.admitted})
 	}
 	return err
 }

@@ -228,11 +228,12 @@ func (d *dryRun) forecast() Forecast {
 	f.PollsPerSecondMean, f.PollsPerSecondPeak = d.polls.over(d.now - d.start)
 	f.PollsPerSecondMean = tenth(f.PollsPerSecondMean * d.factor)
 	f.PollsPerSecondPeak = tenth(f.PollsPerSecondPeak * d.factor)
-	for _, p := range d.points.all {
-		f.Series.AtMillis = append(f.Series.AtMillis, p.at/1000)
+	for i, p := range d.points.all {
+		at := int64(i) * d.points.step
+		f.Series.AtMillis = append(f.Series.AtMillis, at/1000)
 		f.Series.Waiting = append(f.Series.Waiting, real(float64(p.waiting)+d.beyond))
 		f.Series.Admitted = append(f.Series.Admitted, real(float64(p.admitted)))
-		f.Series.PollsPerSecond = append(f.Series.PollsPerSecond, tenth(d.polls.mean(p.at, p.at+d.points.step)*d.factor))
+		f.Series.PollsPerSecond = append(f.Series.PollsPerSecond, tenth(d.polls.mean(at, at+d.points.step)*d.factor))
 	}
 	return f
 }
@@ -306,10 +307,10 @@ func (r *pollRate) mean(from, to int64) (sum float64) {
 	return sum / max(1, float64(end-first))
 }
 
-// point is the line at one time, in microseconds since the beginning.
-type point struct{ at, waiting, admitted int64 }
+// point is the line at one time.
+type point struct{ waiting, admitted int64 }
 
-// points are evenly spaced; when they are too many, every second one goes.
+// points are evenly spaced, so many microseconds apart; when they are too many, every second one goes.
 type points struct {
 	all  []point
 	step int64
@@ -323,9 +324,9 @@ func (p *points) add(x point) {
 	if len(p.all) <= maxPoints {
 		return
 	}
-	for i := range p.all[:(len(p.all)+1)/2] {
+	half := (len(p.all) + 1) / 2
+	for i := range half {
 		p.all[i] = p.all[2*i]
 	}
-	p.all = p.all[:(len(p.all)+1)/2]
-	p.step *= 2
+	p.all, p.step = p.all[:half], 2*p.step
 }

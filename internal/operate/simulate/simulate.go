@@ -159,7 +159,6 @@ type visitor struct {
 	lastPoll int64
 	admitted int64   // microseconds; 0: not yet
 	position int64   // last told
-	first    int64   // first told
 	way      float64 // share of the wait behind it, as the store has it
 	goesDark float64 // at this share; <0: never
 	leaves   bool
@@ -344,8 +343,8 @@ func (r *run) ends(v *visitor, how State, count *int) {
 
 // waits is what a visitor does with an answer while it waits. It returns when the visitor asks again.
 func (r *run) waits(v *visitor, a line.Answer, oracle int64) (again int64) {
-	if v.first == 0 {
-		v.place, v.first = a.Place, a.Position
+	if v.position == 0 {
+		v.place = a.Place
 		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
 		if v.leaves {
 			v.leavesAt = int64(1000*(v.leavesFrom+r.rng.Float64()*v.leavesOver)) + 1

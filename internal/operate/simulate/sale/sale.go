@@ -31,6 +31,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -81,9 +83,11 @@ const (
 	maxVisitors   = 5_000_000
 	maxOutage     = 10 * time.Minute
 	// lead is how long before people gather the run begins: the servers announce the event.
-	lead  = 10 * time.Second
-	rush  = 10 * time.Second
-	after = 2 * time.Minute
+	lead = 10 * time.Second
+	// tickEvery is how often a server looks what is due of events.
+	tickEvery = 250 * time.Millisecond
+	rush      = 10 * time.Second
+	after     = 2 * time.Minute
 	// horizon is how long after the opening a run ends, whoever still waits.
 	horizon = 24 * time.Hour
 	// stream tells these random numbers from others of the seed.
@@ -145,7 +149,10 @@ type run struct {
 	rng   *rand.Rand
 	seeds drawSeeds
 	store *embedded.Store
-	room  *room
+	// What a server has between a visitor and the store.
+	registry *registry.Registry
+	fallback *fallback.Policy
+	schedule *schedule.Schedule
 
 	now, start, gathers, settles, opens, end int64
 
@@ -188,12 +195,14 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
 		return Report{}, fmt.Errorf("sale: %w", err)
 	}
-	r.room = newRoom(outage{r.store, r.away}, r.seeds, now)
+	r.registry = registry.New(registry.Options{Store: outage{r.store, r.away}, DrawSeeds: r.seeds, Now: now})
+	r.fallback = fallback.New(fallback.Options{Lines: r.registry, Meter: deaf{}, Now: now})
+	r.schedule = schedule.New(schedule.Options{Zones: r.registry, Seeds: r.seeds})
 	err = r.all(ctx)
 	if err == nil {
 		err = r.look(ctx)
 	}
-	r.room.stop()
+	r.registry.Stop()
 	if err := errors.Join(err, r.store.Close()); err != nil {
 		return Report{}, fmt.Errorf("sale: %w", err)
 	}
@@ -225,15 +234,17 @@ func (r *run) all(ctx context.Context) error {
 			r.queue.Follow(again)
 		}
 		r.now = tick
-		r.room.tick(ctx)
+		r.registry.RunOnce(ctx)
+		r.fallback.RunOnce(ctx)
+		r.schedule.RunOnce(ctx)
 		if sample <= tick {
 			sample = tick + time.Second.Microseconds()
-			r.room.registry.EstimateOnce(ctx)
+			r.registry.EstimateOnce(ctx)
 		}
 		r.second().Present = r.present
 		if sweep <= tick {
 			sweep = tick + simulate.SweepEvery.Microseconds()
-			_ = simulate.Sweep(ctx, r.room.registry, r.zone.ZoneID) // a server tries again when it sweeps next
+			_ = simulate.Sweep(ctx, r.registry, r.zone.ZoneID) // a server tries again when it sweeps next
 		}
 		tick += tickEvery.Microseconds()
 		if r.present == 0 && len(r.queue) > 0 && tick < r.opens && tick > r.gathers+lead.Microseconds() {
@@ -291,9 +302,9 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	}
 	var a line.Answer
 	if v.state == simulate.Coming {
-		a, err = r.room.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
+		a, err = r.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
-		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
+		a, err = r.fallback.Poll(ctx, r.zone.ZoneID, v.place)
 		v.polls++
 	}
 	at := r.second()

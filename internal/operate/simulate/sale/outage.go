@@ -5,44 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
-	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// tickEvery is how often a server looks what is due of events.
-const tickEvery = 250 * time.Millisecond
-
-// room is what a server has between a visitor and the store, at work in virtual time.
-type room struct {
-	registry *registry.Registry
-	fallback *fallback.Policy
-	schedule *schedule.Schedule
-}
-
-func newRoom(s store.Store, seeds drawSeeds, now func() time.Time) *room {
-	zones := registry.New(registry.Options{Store: s, DrawSeeds: seeds, Now: now})
-	return &room{
-		registry: zones,
-		fallback: fallback.New(fallback.Options{Lines: zones, Meter: deaf{}, Now: now}),
-		schedule: schedule.New(schedule.Options{Zones: zones, Seeds: seeds}),
-	}
-}
-
-// tick does what a server does in the background every so often.
-func (r *room) tick(ctx context.Context) {
-	r.registry.RunOnce(ctx)
-	r.fallback.RunOnce(ctx)
-	r.schedule.RunOnce(ctx)
-}
-
-func (r *room) stop() { r.registry.Stop() }
 
 // deaf hears nothing of what a fallback.Policy counts.
 type deaf struct{}
