@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,12 +23,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// props are what answers are made with.
-type props struct {
-	issuer answer.Issuer
-	passes *pass.Signer
-}
-
 // issuerName is the iss of the passes.
 const issuerName = "rehearsal"
 
@@ -36,17 +31,6 @@ const passTTL = 5 * time.Minute
 
 // opensIn is how far ahead the opening is that those hear of who gather.
 const opensIn = 10 * time.Second
-
-func newProps() (*props, error) {
-	secret := make([]byte, token.MinSecretBytes)
-	_, _ = rand.Read(secret) // it never fails
-	tokens, err := token.NewKeys(secret)
-	if err != nil {
-		return nil, err
-	}
-	passes, err := pass.NewSigner(issuerName, secret)
-	return &props{answer.NewIssuer(tokens, passes), passes}, err
-}
 
 // sent is an answer as it goes out.
 type sent struct {
@@ -58,7 +42,7 @@ type sent struct {
 }
 
 // prepare makes the answer of a step to whoever has that place.
-func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
+func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent {
 	out := sent{step: s, status: http.StatusOK, header: http.Header{}}
 	out.header.Set("Cache-Control", "no-store")
 	switch {
@@ -91,7 +75,7 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}
-	a, err := ps.issuer.Answer(zoneID, told)
+	a, err := issuer.Answer(zoneID, told)
 	if err != nil {
 		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
 	}
@@ -134,7 +118,8 @@ func (a sent) write(w http.ResponseWriter) {
 // Rehearsal is the room. It may be used by many goroutines.
 type Rehearsal struct {
 	plays   []*play
-	props   *props
+	issuer  answer.Issuer
+	passes  *pass.Signer
 	anybody *cors.Policy
 
 	mu    sync.Mutex
@@ -144,17 +129,17 @@ type Rehearsal struct {
 // New returns a rehearsal of these acts for clients whose pauses are so many times as
 // short as they are told.
 func New(acts []Act, speed float64) (*Rehearsal, error) {
-	props, err := newProps()
-	if err != nil {
+	secret := make([]byte, token.MinSecretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	tokens, tokenErr := token.NewKeys(secret)
+	passes, passErr := pass.NewSigner(issuerName, secret)
+	anybody, corsErr := cors.New([]string{"*"})
+	if err := errors.Join(tokenErr, passErr, corsErr); err != nil {
 		return nil, err
 	}
-	anybody, err := cors.New([]string{"*"})
-	if err != nil {
-		return nil, err
-	}
-	r := &Rehearsal{props: props, anybody: anybody}
+	r := &Rehearsal{issuer: answer.NewIssuer(tokens, passes), passes: passes, anybody: anybody}
 	for _, a := range acts {
-		r.plays = append(r.plays, newPlay(a, props, speed))
+		r.plays = append(r.plays, newPlay(a, r.issuer, speed))
 	}
 	return r, nil
 }
@@ -180,7 +165,7 @@ func (r *Rehearsal) Handler() http.Handler {
 	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwk-set+json")
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(r.props.passes.JWKS())
+		_, _ = w.Write(r.passes.JWKS())
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
 		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
@@ -193,7 +178,7 @@ func (r *Rehearsal) refuse(w http.ResponseWriter, p problem.Problem, format stri
 	r.mu.Lock()
 	r.stray = append(r.stray, Finding{Rule: RuleForm, Text: fmt.Sprintf(format, a...)})
 	r.mu.Unlock()
-	r.props.prepare(step{problem: p}, "", line.Place{}).write(w)
+	prepare(r.issuer, step{problem: p}, "", line.Place{}).write(w)
 }
 
 // serve answers a join or a poll.
@@ -243,7 +228,7 @@ func (r *Rehearsal) service(w http.ResponseWriter, q *http.Request) {
 	if !ok {
 		shown = q.URL.Query().Get(PassParameter)
 	}
-	grant, err := r.props.passes.Verify(shown, time.Now())
+	grant, err := r.passes.Verify(shown, time.Now())
 	p := r.play(grant.ZoneID)
 	if err != nil || p == nil {
 		r.refuse(w, problem.Of(token.ErrInvalid), "the service was shown no pass of this room as Authorization: Bearer")
