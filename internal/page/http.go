@@ -213,7 +213,7 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 // the Content-Security-Policy.
 func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
 	v.Nonce = randomHex()
-	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir(), &l.texts, lookOf(settings, accept)
+	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir, &l.texts, lookOf(settings, accept)
 	heading, text := l.texts.of(v.State)
 	if v.Heading = heading; v.Text == "" {
 		v.Text = text

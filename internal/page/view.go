@@ -4,7 +4,6 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -114,8 +113,7 @@ func (v *view) refuse(err error, accept string) {
 	case errors.Is(err, wait.ErrFull):
 		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
 	case errors.As(err, &refused):
-		v.State, v.status = away, http.StatusTooManyRequests
-		v.RefreshSeconds = max(1, (refused.RetryMillis+999)/1000)
+		v.State, v.status, v.RefreshSeconds = away, http.StatusTooManyRequests, int64(refused.RetryAfterSeconds())
 	default:
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
 		var later interface{ RetryAfterSeconds() int }
@@ -123,7 +121,7 @@ func (v *view) refuse(err error, accept string) {
 			v.RefreshSeconds = int64(later.RetryAfterSeconds())
 		}
 	}
-	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
+	v.Data.PollAfter = 1000 * v.RefreshSeconds
 }
 
 // Figures reports whether the page has at least one figure.

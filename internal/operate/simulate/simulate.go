@@ -159,7 +159,6 @@ type visitor struct {
 	lastPoll int64
 	admitted int64   // microseconds; 0: not yet
 	position int64   // last told
-	way      float64 // share of the wait behind it, as the store has it
 	goesDark float64 // at this share; <0: never
 	leaves   bool
 	leavesAt int64 // microseconds; 0: never
@@ -314,12 +313,12 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	v.lastPoll, v.way = r.now, progress(r.now-v.joined, a)
-	oracle := r.foreseen(v, &a)
+	v.lastPoll = r.now
+	way, oracle := progress(r.now-v.joined, a), r.foreseen(v, &a)
 	r.table.Tell(&a, a.Place.ArrivedAtMicros)
 	switch a.Status {
 	case line.Waiting:
-		return r.waits(v, a, oracle), nil
+		return r.waits(v, a, way, oracle), nil
 	case line.Admitted, line.AdmittedBefore:
 		v.place, v.state, v.admitted = a.Place, Inside, r.now
 		r.m.admit(r.now, a.AdmittedAtMillis)
@@ -341,8 +340,9 @@ func (r *run) ends(v *visitor, how State, count *int) {
 	r.m.note(r.now, -1)
 }
 
-// waits is what a visitor does with an answer while it waits. It returns when the visitor asks again.
-func (r *run) waits(v *visitor, a line.Answer, oracle int64) (again int64) {
+// waits is what a visitor does with an answer while it waits. way is the share of the wait behind it, as the store has it,
+// oracle how long the oracle would tell it to wait. It returns when the visitor asks again.
+func (r *run) waits(v *visitor, a line.Answer, way float64, oracle int64) (again int64) {
 	if v.position == 0 {
 		v.place = a.Place
 		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
@@ -359,7 +359,7 @@ func (r *run) waits(v *visitor, a line.Answer, oracle int64) (again int64) {
 		})
 		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
-	again = r.now + r.next(v, a).Microseconds()
+	again = r.now + r.next(v, a, way).Microseconds()
 	if v.leavesAt > 0 {
 		again = min(again, v.leavesAt)
 	}
@@ -386,12 +386,12 @@ func progress(waitedMicros int64, a line.Answer) float64 {
 }
 
 // next is when the visitor polls again.
-func (r *run) next(v *visitor, a line.Answer) time.Duration {
+func (r *run) next(v *visitor, a line.Answer, way float64) time.Duration {
 	wait := time.Duration(a.PeriodMillis) * time.Millisecond
 	if r.cfg.PollEvery > 0 {
 		wait = r.cfg.PollEvery
 	}
-	if v.goesDark >= 0 && v.way >= v.goesDark {
+	if v.goesDark >= 0 && way >= v.goesDark {
 		v.goesDark = -1
 		wait = max(wait, cmp.Or(r.cfg.DarkFor, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark)))))
 	}

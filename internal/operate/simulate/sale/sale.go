@@ -296,8 +296,7 @@ func (r *run) wait() float64 {
 func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
 	if v.state == simulate.Waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		v.state = simulate.Left
-		r.present--
+		r.becomes(v, simulate.Left)
 		return 0, nil
 	}
 	var a line.Answer
@@ -319,23 +318,15 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 		return 0, err
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
 		at.Admitted++
-		if v.state == simulate.Waiting {
-			r.present--
-		}
-		v.place, v.state, v.admitted = a.Place, simulate.Inside, a.AdmittedAtMillis*1000
+		r.becomes(v, simulate.Inside)
+		v.place, v.admitted = a.Place, a.AdmittedAtMillis*1000
 		return 0, nil
 	case a.Status == line.Waiting:
-		if v.state == simulate.Coming {
-			v.state = simulate.Waiting
-			r.present++
-		}
+		r.becomes(v, simulate.Waiting)
 		v.place = a.Place
 		pause = time.Duration(a.PeriodMillis) * time.Millisecond
 	default: // closed, full, or swept
-		if v.state == simulate.Waiting {
-			r.present--
-		}
-		v.state = simulate.Lost
+		r.becomes(v, simulate.Lost)
 		return 0, nil
 	}
 	again = r.now + (pause + simulate.Delay(r.rng)).Microseconds()
@@ -343,4 +334,14 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 		again = min(again, max(v.leavesAt, r.now+1))
 	}
 	return again, nil
+}
+
+// becomes sets where a visitor is, and counts who is present.
+func (r *run) becomes(v *visitor, state simulate.State) {
+	if v.state == simulate.Waiting {
+		r.present--
+	}
+	if v.state = state; state == simulate.Waiting {
+		r.present++
+	}
 }
