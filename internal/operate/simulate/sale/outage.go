@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -36,64 +37,40 @@ func seedOf(nonce string) (s event.Seed) {
 	return s
 }
 
-// outage is a store that answers nothing of what a run asks while it is away. It loses nothing.
-type outage struct {
-	store.Store
-	away func() bool
-}
+// asked is the store that a server asks: the run's, or one that is away.
+type asked struct{ store.Store }
 
-func asked[T any](o outage, do func() (T, error)) (answer T, err error) {
-	if o.away() {
-		return answer, fmt.Errorf("sale: away: %w", line.ErrStoreUnavailable)
-	}
-	return do()
-}
+// away is a store that answers nothing. What was in the store before is there again afterwards.
+type away struct{}
 
-func (o outage) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return asked(o, func() (line.Answer, error) { return o.Store.Join(ctx, zoneID, id, former...) })
-}
+var errAway = fmt.Errorf("sale: away: %w", line.ErrStoreUnavailable)
 
-func (o outage) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return asked(o, func() (line.Answer, error) { return o.Store.Poll(ctx, zoneID, p) })
+func (away) Join(context.Context, string, line.ID, ...line.ID) (a line.Answer, err error) {
+	return a, errAway
 }
-
-func (o outage) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
-	return asked(o, func() (line.Answer, error) { return o.Store.JoinDrawn(ctx, zoneID, drawn, id, former...) })
+func (away) Poll(context.Context, string, line.Place) (a line.Answer, err error) { return a, errAway }
+func (away) Leave(context.Context, string, line.Place) error                     { return errAway }
+func (away) JoinDrawn(context.Context, string, event.Drawn, line.ID, ...line.ID) (a line.Answer, err error) {
+	return a, errAway
 }
-
-func (o outage) Drawn(ctx context.Context, zoneID string, after line.Place, from, upto int64) ([]line.Place, error) {
-	return asked(o, func() ([]line.Place, error) { return o.Store.Drawn(ctx, zoneID, after, from, upto) })
+func (away) Drawn(context.Context, string, line.Place, int64, int64) ([]line.Place, error) {
+	return nil, errAway
 }
-
-func (o outage) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	_, err := asked(o, func() (struct{}, error) { return struct{}{}, o.Store.KeepDraw(ctx, zoneID, event, part, text) })
-	return err
+func (away) KeepDraw(context.Context, string, string, int, []byte) error { return errAway }
+func (away) Draw(context.Context, string, string, int) ([]byte, error)   { return nil, errAway }
+func (away) Zone(context.Context, string) (z zone.Settings, err error)   { return z, errAway }
+func (away) Zones(context.Context) ([]zone.Settings, error)              { return nil, errAway }
+func (away) Stats(context.Context, string) (s line.Stats, err error)     { return s, errAway }
+func (away) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
+	return false, errAway
 }
-
-func (o outage) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
-	return asked(o, func() ([]byte, error) { return o.Store.Draw(ctx, zoneID, event, part) })
+func (away) DeleteZone(context.Context, string, string) error       { return errAway }
+func (away) Changes(context.Context, string) ([]zone.Change, error) { return nil, errAway }
+func (away) Sweep(context.Context, string, string, uint64) (s line.Sweep, err error) {
+	return s, errAway
 }
-
-func (o outage) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	return asked(o, func() (zone.Settings, error) { return o.Store.Zone(ctx, zoneID) })
-}
-
-func (o outage) Zones(ctx context.Context) ([]zone.Settings, error) {
-	return asked(o, func() ([]zone.Settings, error) { return o.Store.Zones(ctx) })
-}
-
-func (o outage) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	return asked(o, func() (line.Stats, error) { return o.Store.Stats(ctx, zoneID) })
-}
-
-func (o outage) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	return asked(o, func() (bool, error) { return o.Store.PutZone(ctx, s, was, by) })
-}
-
-func (o outage) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
-	return asked(o, func() (line.Sample, error) { return o.Store.Sample(ctx, zoneID, most) })
-}
-
-func (o outage) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	return asked(o, func() (line.Sweep, error) { return o.Store.Sweep(ctx, zoneID, owner, cursor) })
-}
+func (away) HoldSweeps(context.Context, string, string, time.Duration) error { return errAway }
+func (away) Sample(context.Context, string, int) (s line.Sample, err error)  { return s, errAway }
+func (away) RestoreZone(context.Context, zone.Settings, line.Memory) error   { return errAway }
+func (away) Recall(context.Context, string, []line.Departure) error          { return errAway }
+func (away) Ping(context.Context) error                                      { return errAway }

@@ -149,6 +149,7 @@ type run struct {
 	rng   *rand.Rand
 	seeds drawSeeds
 	store *embedded.Store
+	asked asked
 	// What a server has between a visitor and the store.
 	registry *registry.Registry
 	fallback *fallback.Policy
@@ -195,7 +196,8 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
 		return Report{}, fmt.Errorf("sale: %w", err)
 	}
-	r.registry = registry.New(registry.Options{Store: outage{r.store, r.away}, DrawSeeds: r.seeds, Now: now})
+	r.goTo(r.start)
+	r.registry = registry.New(registry.Options{Store: &r.asked, DrawSeeds: r.seeds, Now: now})
 	r.fallback = fallback.New(fallback.Options{Lines: r.registry, Meter: deaf{}, Now: now})
 	r.schedule = schedule.New(schedule.Options{Zones: r.registry, Seeds: r.seeds})
 	err = r.all(ctx)
@@ -209,9 +211,12 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return r.report(), nil
 }
 
-// away reports whether the store is.
-func (r *run) away() bool {
-	return r.now >= r.opens && r.now < r.opens+r.cfg.Outage.Microseconds()
+// goTo has the clock show a time, at which the store is there or away.
+func (r *run) goTo(micros int64) {
+	r.now, r.asked.Store = micros, r.store
+	if micros >= r.opens && micros < r.opens+r.cfg.Outage.Microseconds() {
+		r.asked.Store = away{}
+	}
 }
 
 // all plays it.
@@ -226,14 +231,14 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		for len(r.queue) > 0 && r.queue[0].At < tick {
-			r.now = max(r.now, r.queue[0].At)
+			r.goTo(max(r.now, r.queue[0].At))
 			again, err := r.request(ctx, r.queue[0].V)
 			if err != nil {
 				return err
 			}
 			r.queue.Follow(again)
 		}
-		r.now = tick
+		r.goTo(tick)
 		r.registry.RunOnce(ctx)
 		r.fallback.RunOnce(ctx)
 		r.schedule.RunOnce(ctx)
