@@ -23,9 +23,6 @@ type eventFlags struct {
 	outage                   time.Duration
 }
 
-// defaultOutage is how long the store is away in the second run: a slow fail-over.
-const defaultOutage = 20 * time.Second
-
 // add adds them.
 func (e *eventFlags) add(command *cobra.Command) {
 	flags := command.Flags()
@@ -35,7 +32,7 @@ func (e *eventFlags) add(command *cobra.Command) {
 	flags.StringVar(&e.name, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
 	flags.StringVar(&e.gather, "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
 	flags.IntVar(&e.after, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
-	flags.DurationVar(&e.outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
+	flags.DurationVar(&e.outage, "outage", sale.DefaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
 	CompleteFiles(command, "event")
 	completeOf(command, "gather", sale.Arrivals)
 }

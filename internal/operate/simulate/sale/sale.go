@@ -80,6 +80,8 @@ type Config struct {
 const (
 	// DefaultWithin is how long before people settle they come.
 	DefaultWithin = 10 * time.Minute
+	// DefaultOutage is how long the store is away in the second run of Both: a slow fail-over.
+	DefaultOutage = 20 * time.Second
 	maxVisitors   = 5_000_000
 	maxOutage     = 10 * time.Minute
 	// lead is how long before people gather the run begins: the servers announce the event.
