@@ -161,32 +161,29 @@ type problem struct {
 
 // problems says what a client is told: the first whose error is among those of its passes.
 var problems = []struct {
-	err    error
-	status int
-	code   string
-	title  string
-	detail string
+	err error
+	problem
 }{
-	{
-		ErrUnverified, http.StatusServiceUnavailable, "pass_unverified", "The pass cannot be verified now",
-		"The waiting room's keys are not to be had. Send the same request again after Retry-After.",
-	},
-	{
-		ErrUsed, http.StatusUnauthorized, "pass_used", "The pass has been used",
-		"Each admission is taken once. Join the line again.",
-	},
-	{
-		ErrExpired, http.StatusUnauthorized, "pass_expired", "The pass has expired",
-		"Its time was over before it was shown. Join the line again.",
-	},
-	{
-		ErrInvalid, http.StatusUnauthorized, "pass_invalid", "The pass is not valid here",
-		"It is not signed by this waiting room, or is another zone's. Join the line.",
-	},
-	{
-		ErrMissing, http.StatusUnauthorized, "pass_required", "A pass is required",
-		"Whoever comes here has to stand in line first. Join the line, and send the pass that it ends with.",
-	},
+	{ErrUnverified, problem{
+		Status: http.StatusServiceUnavailable, Code: "pass_unverified", Title: "The pass cannot be verified now",
+		Detail: "The waiting room's keys are not to be had. Send the same request again after Retry-After.",
+	}},
+	{ErrUsed, problem{
+		Status: http.StatusUnauthorized, Code: "pass_used", Title: "The pass has been used",
+		Detail: "Each admission is taken once. Join the line again.",
+	}},
+	{ErrExpired, problem{
+		Status: http.StatusUnauthorized, Code: "pass_expired", Title: "The pass has expired",
+		Detail: "Its time was over before it was shown. Join the line again.",
+	}},
+	{ErrInvalid, problem{
+		Status: http.StatusUnauthorized, Code: "pass_invalid", Title: "The pass is not valid here",
+		Detail: "It is not signed by this waiting room, or is another zone's. Join the line.",
+	}},
+	{ErrMissing, problem{
+		Status: http.StatusUnauthorized, Code: "pass_required", Title: "A pass is required",
+		Detail: "Whoever comes here has to stand in line first. Join the line, and send the pass that it ends with.",
+	}},
 }
 
 // typeBase and a code make the address of the problem's description.
@@ -210,9 +207,10 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, wrong *refusal) {
 	for i < len(problems)-1 && !errors.Is(wrong.err, problems[i].err) {
 		i++
 	}
-	p, h := problems[i], w.Header()
+	p, h := problems[i].problem, w.Header()
+	p.Type, p.ZoneID, p.Join, p.Page = typeBase+p.Code, g.zone, g.join, g.page
 	h.Set("Cache-Control", "no-store")
-	unverified := p.status != http.StatusUnauthorized
+	unverified := p.Status != http.StatusUnauthorized
 	if g.page != "" && !unverified && isNavigation(r) {
 		to := g.page + "?to=" + url.QueryEscape(g.target(r))
 		if !wrong.inAddress {
@@ -220,15 +218,13 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, wrong *refusal) {
 			return
 		}
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(p.status)
-		fmt.Fprintf(w, backPage, p.title, html.EscapeString(to+again))
+		w.WriteHeader(p.Status)
+		fmt.Fprintf(w, backPage, p.Title, html.EscapeString(to+again))
 		return
 	}
-	body, err := json.Marshal(problem{
-		Type: typeBase + p.code, Title: p.title, Status: p.status, Detail: p.detail, Code: p.code, ZoneID: g.zone, Join: g.join, Page: g.page,
-	})
+	body, err := json.Marshal(p)
 	if err != nil {
-		http.Error(w, http.StatusText(p.status), p.status)
+		http.Error(w, http.StatusText(p.Status), p.Status)
 		return
 	}
 	if unverified {
@@ -237,7 +233,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, wrong *refusal) {
 		h.Set("WWW-Authenticate", "Bearer realm="+strconv.Quote(g.zone))
 	}
 	h.Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.status)
+	w.WriteHeader(p.Status)
 	_, _ = w.Write(body) // to one who may have hung up
 }
 

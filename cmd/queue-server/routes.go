@@ -37,7 +37,7 @@ type rooms struct {
 	operator *operator.HTTP
 	limits   *policyset.HTTP
 	gate     *checkapi.HTTP // nil without the limits' listener
-	site     *site.HTTP
+	site     *site.Service
 	console  http.Handler
 	entrance *entrance
 	health   *health

@@ -29,10 +29,10 @@ func listenSite(ctx context.Context, s checked, log *slog.Logger) (*listener, er
 }
 
 // newSite is what answers there.
-func newSite(s checked, room *wait.Service, zones *registry.Registry, k keys, l *limits, metrics *metric.Metrics, log *slog.Logger) *site.HTTP {
-	return site.NewHTTP(site.New(site.Dependencies{
+func newSite(s checked, room *wait.Service, zones *registry.Registry, k keys, l *limits, metrics *metric.Metrics, log *slog.Logger) *site.Service {
+	return site.New(site.Dependencies{
 		Room: room, Zones: zones, Keys: k.tokens, Passes: k.passes, Limits: l, Meter: metrics, RoomURL: s.SiteRoomURL, Logger: log,
-	}))
+	})
 }
 
 // checkRoomURL returns what is wrong with where the waiting page is.

@@ -212,10 +212,8 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 // prepare fills in what all pages have, and sets the header's content type, language and policy. may is the rest of
 // the Content-Security-Policy.
 func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
-	nonce := make([]byte, clientBytes)
-	_, _ = rand.Read(nonce) // never fails
-	v.Nonce = hex.EncodeToString(nonce)
-	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir(), &l.texts, lookOf(settings, accept)
+	v.Nonce = randomHex()
+	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir, &l.texts, lookOf(settings, accept)
 	heading, text := l.texts.of(v.State)
 	if v.Heading = heading; v.Text == "" {
 		v.Text = text
@@ -312,10 +310,13 @@ func readTicket(c echo.Context, zoneID string) string {
 }
 
 // newSeat returns the seat of a browser that has no cookie: a new clientId, and no token.
-func newSeat() seat {
+func newSeat() seat { return seat{client: randomHex()} }
+
+// randomHex returns clientBytes random bytes.
+func randomHex() string {
 	id := make([]byte, clientBytes)
 	_, _ = rand.Read(id) // never fails
-	return seat{client: hex.EncodeToString(id)}
+	return hex.EncodeToString(id)
 }
 
 // reseat does what AgainParameter, TokenParameter and TicketParameter ask for. Anybody can post a link

@@ -111,7 +111,7 @@ type locale struct {
 	// formats with the same tag.
 	tag     language.Tag
 	code    string // BCP 47, without the digits: for the lang attribute
-	rtl     bool
+	dir     string // ltr or rtl: the HTML attribute
 	texts   Texts
 	printer *message.Printer
 }
@@ -164,12 +164,13 @@ func readLocale(files fs.FS, name string) (*locale, error) {
 	}
 	dec := yaml.NewDecoder(f)
 	dec.KnownFields(true)
-	one := &locale{tag: tag, code: code, printer: message.NewPrinter(tag)}
+	one := &locale{tag: tag, code: code, dir: "ltr", printer: message.NewPrinter(tag)}
 	if err := dec.Decode(&one.texts); err != nil {
 		return nil, err
 	}
-	script, _ := tag.Script()
-	one.rtl = script.String() == "Arab" || script.String() == "Hebr"
+	if script, _ := tag.Script(); script.String() == "Arab" || script.String() == "Hebr" {
+		one.dir = "rtl"
+	}
 	return one, f.Close()
 }
 
@@ -181,14 +182,6 @@ func (l *locales) choose(accept string) *locale {
 	}
 	_, i, _ := l.matcher.Match(tags...)
 	return l.all[i]
-}
-
-// dir returns the HTML attribute dir: ltr or rtl.
-func (l *locale) dir() string {
-	if l.rtl {
-		return "rtl"
-	}
-	return "ltr"
 }
 
 // number writes a number as the language does.

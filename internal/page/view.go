@@ -4,7 +4,6 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -114,8 +113,7 @@ func (v *view) refuse(err error, accept string) {
 	case errors.Is(err, wait.ErrFull):
 		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
 	case errors.As(err, &refused):
-		v.State, v.status = away, http.StatusTooManyRequests
-		v.RefreshSeconds = max(1, (refused.RetryMillis+999)/1000)
+		v.State, v.status, v.RefreshSeconds = away, http.StatusTooManyRequests, int64(refused.RetryAfterSeconds())
 	default:
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
 		var later interface{ RetryAfterSeconds() int }
@@ -123,7 +121,7 @@ func (v *view) refuse(err error, accept string) {
 			v.RefreshSeconds = int64(later.RetryAfterSeconds())
 		}
 	}
-	v.Data.PollAfter = time.Duration(v.RefreshSeconds * int64(time.Second)).Milliseconds()
+	v.Data.PollAfter = 1000 * v.RefreshSeconds
 }
 
 // Figures reports whether the page has at least one figure.
@@ -132,38 +130,24 @@ func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens 
 // Scripted reports whether the page has its script: only a page that is to be loaded again does.
 func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
 
-// of returns the heading and the text of a state.
+// of returns the heading and the text of a state. Some states have their text from elsewhere.
 func (t *Texts) of(s state) (heading, text string) {
-	switch s {
-	case turn:
-		return t.Turn, ""
-	case lost:
-		return t.Lost, t.LostText
-	case closed:
-		return t.Closed, t.ClosedText
-	case paused:
-		return t.Paused, t.PausedText
-	case full:
-		return t.Full, t.FullText
-	case away:
-		return t.Away, t.AwayText
-	case unknown:
-		return t.Unknown, t.UnknownText
-	case soldOut:
-		return t.SoldOut, ""
-	case invited:
-		return t.Invited, t.InvitedText
-	case left:
-		return t.Left, t.LeftText
-	case announced:
-		return t.Announced, ""
-	case gathering:
-		return t.Gathering, ""
-	case drawn:
-		return t.Drawn, t.SettledText
-	case ended:
-		return t.Ended, t.EndedText
-	default:
-		return t.InLine, ""
-	}
+	said := map[state][2]string{
+		inLine:    {t.InLine},
+		turn:      {t.Turn},
+		lost:      {t.Lost, t.LostText},
+		closed:    {t.Closed, t.ClosedText},
+		paused:    {t.Paused, t.PausedText},
+		full:      {t.Full, t.FullText},
+		away:      {t.Away, t.AwayText},
+		unknown:   {t.Unknown, t.UnknownText},
+		left:      {t.Left, t.LeftText},
+		invited:   {t.Invited, t.InvitedText},
+		soldOut:   {t.SoldOut},
+		announced: {t.Announced},
+		gathering: {t.Gathering},
+		drawn:     {t.Drawn, t.SettledText},
+		ended:     {t.Ended, t.EndedText},
+	}[s]
+	return said[0], said[1]
 }

@@ -54,7 +54,7 @@ func tierOf(g pass.Grant) string {
 // any server, or the same browser did less than repeatable ago on this server, and may not have
 // got the answer. If the store does not answer in time, this server's own count decides.
 func (s *Service) first(ctx context.Context, g pass.Grant, browser [sha256.Size]byte, now time.Time) (bool, error) {
-	a, err := s.limits.Check(ctx, limiter.Question{Policy: PassesPolicy, Once: true, Key: "pass:" + g.Admission.String(), Tier: tierOf(g)})
+	a, err := s.Limits.Check(ctx, limiter.Question{Policy: PassesPolicy, Once: true, Key: "pass:" + g.Admission.String(), Tier: tierOf(g)})
 	fresh := a.Allowed
 	if err != nil {
 		// A slow store must not cost the visitor the turn, nor must one that is away.

@@ -17,24 +17,18 @@ var (
 	private     = []string{"private, no-store"}
 )
 
-// HTTP is the gate's side of its listener.
-type HTTP struct{ service *Service }
-
-// NewHTTP returns the handler.
-func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
-
 // Ask answers any method of /site/:zoneId and of all paths below it. It does not read the body.
-func (h *HTTP) Ask(c echo.Context) error {
+func (s *Service) Ask(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
 	q, err := readRequest(r)
 	if unknown := answer.CheckZoneID(zoneID); unknown != nil {
 		err = unknown
 	}
 	if err != nil {
-		h.service.meter.Site(zoneID, outUnreadable)
+		s.Meter.Site(zoneID, outUnreadable)
 		return err
 	}
-	v := h.service.ask(r.Context(), zoneID, &q, c)
+	v := s.ask(r.Context(), zoneID, &q, c)
 	res := c.Response()
 	header := res.Header()
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in
@@ -60,7 +54,7 @@ func (h *HTTP) Ask(c echo.Context) error {
 	case v.location != "":
 		return c.Redirect(http.StatusFound, v.location)
 	case v.refused && q.nginx:
-		header.Set(ProblemHeader, string(h.service.appendRefusal(nil, zoneID)))
+		header.Set(ProblemHeader, string(s.appendRefusal(nil, zoneID)))
 		return c.NoContent(http.StatusForbidden)
 	case v.refused:
 		header[echo.HeaderContentType] = problemType
@@ -68,7 +62,7 @@ func (h *HTTP) Ask(c echo.Context) error {
 		if r.Method == http.MethodHead {
 			return nil
 		}
-		_, err := res.Write(h.service.appendRefusal(nil, zoneID))
+		_, err := res.Write(s.appendRefusal(nil, zoneID))
 		return err
 	default:
 		res.WriteHeader(http.StatusOK)

@@ -14,9 +14,9 @@ import (
 
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
-	h := site.NewHTTP(site.New(site.Dependencies{
+	h := site.New(site.Dependencies{
 		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Limits: r.limits, Meter: r, RoomURL: roomURL, Now: r.clock,
-	}))
+	})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = echo.ExtractIPFromXFFHeader()

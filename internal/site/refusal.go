@@ -18,6 +18,6 @@ const (
 func (s *Service) appendRefusal(b []byte, zoneID string) []byte {
 	b = append(b, `{"type":"`+ratelimit.TypeBase+Code+`","title":"`+Title+`","status":429,"detail":"`+Detail+`","code":"`+Code+`","zoneId":"`...)
 	b = append(append(b, zoneID...), `","join":"`...)
-	b = append(append(b, s.roomURL...), `/traffic/wait","page":"`...)
-	return append(append(append(append(b, s.roomURL...), "/wait/"...), zoneID...), `"}`...)
+	b = append(append(b, s.RoomURL...), `/traffic/wait","page":"`...)
+	return append(append(append(append(b, s.RoomURL...), "/wait/"...), zoneID...), `"}`...)
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -87,32 +88,19 @@ type Dependencies struct {
 
 // Service decides whether a request goes on. It is safe for concurrent use.
 type Service struct {
-	room    *wait.Service
-	zones   Zones
-	keys    *token.Keys
-	passes  *pass.Signer
-	limits  Limits
-	meter   Meter
-	roomURL string
-	now     func() time.Time
-	log     *slog.Logger
-	recent  recent
-	warned  atomic.Int64 // Unix seconds
+	Dependencies
+	recent recent
+	warned atomic.Int64 // Unix seconds
 }
 
 // New returns the gate.
 func New(d Dependencies) *Service {
-	s := &Service{
-		room: d.Room, zones: d.Zones, keys: d.Keys, passes: d.Passes, limits: d.Limits, meter: d.Meter,
-		roomURL: strings.TrimSuffix(d.RoomURL, "/"), now: d.Now, log: d.Logger,
+	d.RoomURL = strings.TrimSuffix(d.RoomURL, "/")
+	if d.Now == nil {
+		d.Now = time.Now
 	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	return s
+	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
+	return &Service{Dependencies: d}
 }
 
 // verdict is the decision about a request.
@@ -137,7 +125,7 @@ const within = 400 * time.Millisecond
 
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
-	now := s.now()
+	now := s.Now()
 	held, inside := s.find(zoneID, q, now)
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
@@ -154,16 +142,16 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 			v = s.decide(ctx, zoneID, q, from, shown, inside, now)
 		}
 	}
-	s.meter.Site(zoneID, v.outcome)
+	s.Meter.Site(zoneID, v.outcome)
 	if v.outcome == outExchanged || v.outcome == outAdmitted {
-		s.meter.SessionBegun(zoneID)
+		s.Meter.SessionBegun(zoneID)
 	}
 	return v
 }
 
 // decide decides about a request that shows a pass or has no session.
 func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, inside bool, now time.Time) verdict {
-	settings, err := s.zones.Zone(ctx, zoneID)
+	settings, err := s.Zones.Zone(ctx, zoneID)
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		s.warn(zoneID, now)
@@ -204,7 +192,7 @@ const maxSession = 12 * time.Hour
 
 // renew lets a visitor in whose session is half over, and renews the session if the zone's settings say so.
 func (s *Service) renew(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
-	settings, err := s.zones.Zone(ctx, zoneID)
+	settings, err := s.Zones.Zone(ctx, zoneID)
 	left := held.Begun.Add(maxSession).Sub(now)
 	// Caches may keep what is never queued, and must not keep a session with it.
 	if err != nil || settings.SessionRenewal != zone.RenewalUse || left < time.Second || bypasses(settings, q) {
@@ -212,19 +200,19 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, held tok
 	}
 	held.Issued, held.Length = now, min(settings.Session(), left.Truncate(time.Second))
 	return verdict{
-		outcome: outRenewed, session: s.keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
+		outcome: outRenewed, session: s.Keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
 	}
 }
 
-// begin returns a new session for an admission, and how long it is good.
-func (s *Service) begin(settings zone.Settings, g pass.Grant, now time.Time) (text string, length time.Duration) {
-	length = settings.Session()
-	return s.keys.SignSession(settings.ZoneID, token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: length}), length
+// begin lets a visitor in with a new session for an admission.
+func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, now time.Time) verdict {
+	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}
+	return verdict{outcome: outcome, session: s.Keys.SignSession(settings.ZoneID, begun), length: begun.Length}
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone.
 func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) {
-	g, err := s.passes.Verify(shown, now)
+	g, err := s.Passes.Verify(shown, now)
 	return g, err == nil && g.ZoneID == zoneID
 }
 
@@ -234,11 +222,12 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
 		first, err := s.first(ctx, g, browser, now)
 		if err != nil {
-			s.log.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
+			s.Logger.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
 		}
 		if first {
-			text, length := s.begin(settings, g, now)
-			return verdict{outcome: outExchanged, location: q.here(), session: text, length: length}
+			v := s.begin(outExchanged, settings, g, now)
+			v.location = q.here()
+			return v
 		}
 	}
 	if inside { // a visitor with a session came back to the address with the pass
@@ -261,8 +250,9 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 	if !ok {
 		return verdict{}, false
 	}
-	text, length := s.begin(settings, g, now)
-	return verdict{outcome: outPass, session: text, length: length, app: true}, true
+	v := s.begin(outPass, settings, g, now)
+	v.app = true
+	return v, true
 }
 
 // admit lets a browser in if there is room, and else sends it to the waiting page.
@@ -274,14 +264,13 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 	}
 	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
 	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
-	if state, err := s.room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && state.EstimatedWait > 0 && !open {
+	if state, err := s.Room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && state.EstimatedWait > 0 && !open {
 		return toPage()
 	}
-	a, err := s.room.Join(ctx, wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE"}.From(address, q.header))
+	a, err := s.Room.Join(ctx, wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE"}.From(address, q.header))
 	if err == nil && a.CanEnter() {
 		if g, ok := s.grant(settings.ZoneID, a.Pass, now); ok {
-			text, length := s.begin(settings, g, now)
-			return verdict{outcome: outAdmitted, session: text, length: length}
+			return s.begin(outAdmitted, settings, g, now)
 		}
 	}
 	switch {
@@ -299,7 +288,7 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 func (s *Service) page(zoneID string, q *request) string {
 	const most = 2_048 // bytes of a ticket; see maxTarget
 	ticket := q.takeOut(TicketParameter)
-	address := s.roomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.roomURL != ""))
+	address := s.RoomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.RoomURL != ""))
 	if ticket != "" && len(ticket) <= most {
 		address += "&" + page.TicketParameter + "=" + ticket // as it was written
 	}
@@ -310,7 +299,7 @@ func (s *Service) page(zoneID string, q *request) string {
 func (s *Service) warn(zoneID string, now time.Time) {
 	last := s.warned.Load()
 	if now.Unix()-last >= int64(warnEvery/time.Second) && s.warned.CompareAndSwap(last, now.Unix()) {
-		s.log.Warn("a gateway asks about a zone that there is not, and everybody is let through: make the zone, or mend its name in the gateway",
+		s.Logger.Warn("a gateway asks about a zone that there is not, and everybody is let through: make the zone, or mend its name in the gateway",
 			"zone", zoneID)
 	}
 }

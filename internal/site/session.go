@@ -30,7 +30,7 @@ func (s *Service) find(zoneID string, q *request, now time.Time) (token.Session,
 		if len(text) != token.SessionSize {
 			return token.Session{}, false
 		}
-		found, err := s.keys.VerifySession(zoneID, text)
+		found, err := s.Keys.VerifySession(zoneID, text)
 		return found, err == nil && found.Good(now)
 	}
 	for _, line := range q.header["Cookie"] {

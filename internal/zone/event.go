@@ -131,6 +131,16 @@ func (s *Settings) apply(values event.Values) {
 	}
 }
 
+// WithEvent is the zone with the settings of an event. It ignores what may not be, which was refused when the event was listed.
+func (s Settings) WithEvent(e event.Event) Settings {
+	for name, value := range e.Settings {
+		if x := Table.Find(name); x != nil && x.Of == "" {
+			_ = x.Parse(&s, value)
+		}
+	}
+	return s
+}
+
 // over is the zone when the occurrence has ended. The settings that the event had changed are as before, except those
 // that somebody has changed since.
 func (s Settings) over(now time.Time) Settings {

@@ -59,11 +59,7 @@ func (s Settings) Obstacles(p *event.Progress) (all []string) {
 	}
 	then := s
 	if p.Phase == event.PhaseAnnounced {
-		for name, value := range p.Event.Settings {
-			if x := Table.Find(name); x != nil && x.Of == "" {
-				_ = x.Parse(&then, value) // what may not be was refused when it was listed
-			}
-		}
+		then = s.WithEvent(p.Event)
 	}
 	switch {
 	case len(then.SoldOut) > 0:

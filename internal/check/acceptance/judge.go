@@ -305,14 +305,8 @@ func (v *Verdict) order(s *Story, limit float64) {
 		stays = append(stays, measure.Stay{Arrived: o.place(), Ended: ended, In: o.Admitted > 0})
 		who = append(who, o)
 	}
-	var overtaken []float64
-	for i, n := range measure.Overtaken(stays) {
-		if who[i].punctual() {
-			v.Punctual++
-			overtaken = append(overtaken, float64(n)/limit)
-		}
-	}
-	slices.Sort(overtaken)
+	overtaken := measure.OvertakenWindows(stays, limit, func(i int) bool { return who[i].punctual() })
+	v.Punctual = len(overtaken)
 	v.OvertakenP99, v.OvertakenMost = measure.Percentile(overtaken, 99), measure.Percentile(overtaken, 100)
 
 	// Those who were dark: who passed them from when they were back.

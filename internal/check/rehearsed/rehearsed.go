@@ -34,12 +34,8 @@ func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := r.Handler()
-		if err != nil {
-			t.Fatal(err)
-		}
 		room := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+		server := &http.Server{Handler: r.Handler(), ReadHeaderTimeout: time.Minute}
 		var serving, playing sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(room) })
 		wire := &http.Transport{DialContext: room.dial}
@@ -72,11 +68,7 @@ func Serve(t *testing.T, play func(url string, zones []string)) rehearse.Verdict
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := r.Handler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	room := httptest.NewServer(handler)
+	room := httptest.NewServer(r.Handler())
 	defer room.Close()
 	var zones []string
 	for _, a := range rehearse.Acts() {

@@ -126,9 +126,6 @@ type eventFlags struct {
 	file, zoneID string
 }
 
-// defaultOutage is how long the store is away in the second run: a slow fail-over.
-const defaultOutage = 20 * time.Second
-
 // add adds them.
 func (e *eventFlags) add(command *cobra.Command) {
 	flags := command.Flags()
@@ -138,7 +135,7 @@ func (e *eventFlags) add(command *cobra.Command) {
 	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
 	flags.StringVar((*string)(&e.Arrive), "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
 	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
-	flags.DurationVar(&e.Outage, "outage", defaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
+	flags.DurationVar(&e.Outage, "outage", sale.DefaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
 	CompleteFiles(command, "event")
 	completeOf(command, "gather", texts(sale.Arrivals))
 }
@@ -163,13 +160,9 @@ func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON 
 	if err := c.Validate(); err != nil {
 		return UsageError{err}
 	}
-	var reports []sale.Report
-	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
-		one, err := sale.Run(cmd.Context(), c)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, one)
+	reports, err := sale.Both(cmd.Context(), c)
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		return t.printJSON(reports)

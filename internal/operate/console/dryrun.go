@@ -119,8 +119,6 @@ const (
 	// 100 leave.
 	dryGather = 5_000
 	dryLeave  = 20
-	// dryOutage is how long the store is away in the second run: a slow fail-over.
-	dryOutage = 20 * time.Second
 )
 
 func newEventDry(zoneID, name string) eventDryView {
@@ -138,7 +136,7 @@ func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session, cu
 		v.Gather, v.Leave = q.Get("gather"), q.Get("leave")
 		cfg := sale.Config{
 			Zone: current, Event: e.Name, Gather: v.number("How many gather", v.Gather, 1, operator.MaxPlayed), Within: sale.DefaultWithin,
-			Arrive: sale.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Outage: dryOutage, Seed: 1,
+			Arrive: sale.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Outage: sale.DefaultOutage, Seed: 1,
 		}
 		if len(v.Faults) == 0 {
 			if err := v.play(r.Context(), c.Zones, cfg); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
@@ -90,13 +89,9 @@ func (s *Service) Play(ctx context.Context, c sale.Config) ([]sale.Report, error
 	defer s.forecasting.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	var all []sale.Report
-	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
-		one, err := sale.Run(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("operator: play an event: %w", err)
-		}
-		all = append(all, one)
+	all, err := sale.Both(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("operator: play an event: %w", err)
 	}
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 )
@@ -59,9 +60,9 @@ type Finding struct {
 
 // play is an act with its client.
 type play struct {
-	act   Act
-	props *props
-	began time.Time
+	act    Act
+	issuer answer.Issuer
+	began  time.Time
 	// speed is how many times as fast the client makes its pauses.
 	speed float64
 
@@ -91,10 +92,10 @@ type play struct {
 	looked map[Rule]int
 }
 
-func newPlay(a Act, props *props, speed float64) *play {
+func newPlay(a Act, issuer answer.Issuer, speed float64) *play {
 	now := time.Now()
 	return &play{
-		act: a, props: props, began: now, speed: speed, given: map[string]bool{}, looked: map[Rule]int{},
+		act: a, issuer: issuer, began: now, speed: speed, given: map[string]bool{}, looked: map[Rule]int{},
 		place: line.Place{ID: token.NewID(), ArrivedAtMicros: now.UnixMicro()},
 	}
 }
@@ -122,7 +123,7 @@ func (p *play) ask(q request) (a sent, number int) {
 	s := p.choose(q)
 	p.requests++
 	p.place.Epoch++
-	a = p.props.prepare(s, p.act.Name, p.place)
+	a = prepare(p.issuer, s, p.act.Name, p.place)
 	if s.how == slow {
 		// As if it hung up in time. If it does not, it has the answer later.
 		now += p.told(patience)

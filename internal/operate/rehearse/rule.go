@@ -1,7 +1,8 @@
 package rehearse
 
 import (
-	"net/http"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -66,55 +67,47 @@ type row struct {
 	rule Rule
 }
 
-// The table, in its order.
+// The rows that no status leads to: those of 200, and the one for whatever is in no other.
 var (
-	rowWait    = row{"200, `canEnter` false", thenPoll, RulePeriod}
-	rowEnter   = row{"200, `canEnter` true", thenEnter, ""}
-	rowWrong   = row{"400, 403, 404 `not_found`, 405, 413", thenStop, ""}
-	rowToken   = row{"401 `token_invalid`", thenJoin, ""}
-	rowUnknown = row{"404 `zone_unknown`", thenStop, ""}
-	rowGone    = row{"410 `token_expired`", thenMayJoin, ""}
-	rowSoldOut = row{"410 `sold_out`", thenStop, ""}
-	rowClosed  = row{"423 `zone_closed`", thenStop, ""}
-	rowLater   = row{"408, 429", thenAgain, RuleRetryAfter}
-	rowAway    = row{"503", thenAgain, RuleRetryAfter}
-	rowOther   = row{"500, no answer, anything else", thenAgain, RuleBackoff}
+	rowWait  = row{"200, `canEnter` false", thenPoll, RulePeriod}
+	rowEnter = row{"200, `canEnter` true", thenEnter, ""}
+	rowOther = row{"500, no answer, anything else", thenAgain, RuleBackoff}
 )
+
+// rows are the table, in its order.
+var rows = []row{
+	rowWait,
+	rowEnter,
+	{"400, 403, 404 `not_found`, 405, 413", thenStop, ""},
+	{"401 `token_invalid`", thenJoin, ""},
+	{"404 `zone_unknown`", thenStop, ""},
+	{"410 `token_expired`", thenMayJoin, ""},
+	{"410 `sold_out`", thenStop, ""},
+	{"423 `zone_closed`", thenStop, ""},
+	{"408, 429", thenAgain, RuleRetryAfter},
+	{"503", thenAgain, RuleRetryAfter},
+	rowOther,
+}
 
 // rowOf is what a step asks of one who gets it; for a slow one, of one who hung up.
 func rowOf(s step) row {
-	if s.how != whole || s.page != 0 {
+	switch {
+	case s.how != whole || s.page != 0:
 		return rowOther
-	}
-	switch s.problem.Status {
-	case 0:
-		if s.enter {
-			return rowEnter
-		}
+	case s.enter:
+		return rowEnter
+	case s.problem.Status == 0:
 		return rowWait
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
-		return rowWrong
-	case http.StatusNotFound:
-		if s.problem.Code == "zone_unknown" {
-			return rowUnknown
-		}
-		return rowWrong
-	case http.StatusUnauthorized:
-		return rowToken
-	case http.StatusGone:
-		if s.problem.Code == "sold_out" {
-			return rowSoldOut
-		}
-		return rowGone
-	case http.StatusLocked:
-		return rowClosed
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return rowLater
-	case http.StatusServiceUnavailable:
-		return rowAway
-	default:
-		return rowOther
 	}
+	status := strconv.Itoa(s.problem.Status)
+	for _, r := range rows {
+		for answer := range strings.SplitSeq(r.answer, ", ") {
+			if answer == status || answer == status+" `"+s.problem.Code+"`" {
+				return r
+			}
+		}
+	}
+	return rowOther
 }
 
 // longestBackoff is how often the pause of 1 s doubles: to 16 s.

@@ -84,16 +84,12 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, err := r.Handler()
-	if err != nil {
-		return err
-	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: r.Handler(), ReadHeaderTimeout: headerTimeout}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
 	defer func() { err = errors.Join(err, server.Close()); serving.Wait() }()
@@ -143,27 +139,18 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 		}
 		clients.Go(func() {
 			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
 			command := exec.CommandContext(ctx, args[0], args[1:]...)
 			command.Env = append(os.Environ(), URLVariable+"="+url, ZoneVariable+"="+p.act.Name)
 			command.Stdout, command.Stderr = printed, printed
 			command.WaitDelay = time.Second
-			ended := make(chan error, 1)
-			go func() { ended <- command.Run() }()
-			for {
-				select {
-				case err := <-ended:
-					if err != nil && ctx.Err() == nil {
-						fmt.Fprintf(printed, "%s: %s: %v\n", p.act.Name, args[0], err)
-					}
-					p.leaves()
-					return
-				case <-time.After(lookEvery):
-					if p.over() {
-						cancel()
-					}
-				}
+			clients.Go(func() {
+				waitFor(ctx, p.over)
+				cancel()
+			})
+			if err := command.Run(); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(printed, "%s: %s: %v\n", p.act.Name, args[0], err)
 			}
+			p.leaves()
 		})
 	}
 }

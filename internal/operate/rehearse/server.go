@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -21,12 +23,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// props are what answers are made with.
-type props struct {
-	issuer answer.Issuer
-	passes *pass.Signer
-}
-
 // issuerName is the iss of the passes.
 const issuerName = "rehearsal"
 
@@ -36,52 +32,36 @@ const passTTL = 5 * time.Minute
 // opensIn is how far ahead the opening is that those hear of who gather.
 const opensIn = 10 * time.Second
 
-func newProps() (*props, error) {
-	secret := make([]byte, token.MinSecretBytes)
-	_, _ = rand.Read(secret) // it never fails
-	tokens, err := token.NewKeys(secret)
-	if err != nil {
-		return nil, err
-	}
-	passes, err := pass.NewSigner(issuerName, secret)
-	return &props{answer.NewIssuer(tokens, passes), passes}, err
-}
-
 // sent is an answer as it goes out.
 type sent struct {
 	step        step
 	status      int
-	header      map[string]string
+	header      http.Header
 	body        string
 	token, pass string
 }
 
 // prepare makes the answer of a step to whoever has that place.
-func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
-	out := sent{step: s, status: http.StatusOK, header: map[string]string{"Cache-Control": "no-store"}}
+func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent {
+	out := sent{step: s, status: http.StatusOK, header: http.Header{}}
+	out.header.Set("Cache-Control", "no-store")
 	switch {
 	case s.page != 0:
 		out.status, out.body = s.page, "<!doctype html><title>Gateway</title><p>Something went wrong.\n"
-		out.header["Content-Type"] = "text/html; charset=utf-8"
+		out.header.Set("Content-Type", "text/html; charset=utf-8")
 		if s.page >= 400 && s.page < 500 {
-			out.body, out.header["Content-Type"] = `{"code": "ACCESS_DENIED", "message": "Blocked."}`, "application/json"
+			out.body = `{"code": "ACCESS_DENIED", "message": "Blocked."}`
+			out.header.Set("Content-Type", "application/json")
 		}
 		return out
 	case s.problem.Status != 0:
-		text, err := json.Marshal(s.problem)
+		text, err := s.problem.Encode(out.header)
 		if err != nil {
 			panic(fmt.Errorf("rehearse: a problem cannot be written: %w", err))
 		}
 		out.status, out.body = s.problem.Status, string(text)
-		out.header["Content-Type"] = problem.ContentType
-		if n := s.problem.RetryAfterSeconds; n > 0 {
-			out.header["Retry-After"] = strconv.Itoa(n)
-		}
-		if s.problem.Challenge != "" {
-			out.header["WWW-Authenticate"] = s.problem.Challenge
-		}
 		if s.problem.Status == http.StatusMethodNotAllowed {
-			out.header["Allow"] = "OPTIONS, POST"
+			out.header.Set("Allow", "OPTIONS, POST")
 		}
 		return out
 	}
@@ -95,7 +75,7 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}
-	a, err := ps.issuer.Answer(zoneID, told)
+	a, err := issuer.Answer(zoneID, told)
 	if err != nil {
 		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
 	}
@@ -107,18 +87,16 @@ func (ps *props) prepare(s step, zoneID string, place line.Place) sent {
 		a.Line.EstimateMillis, a.Line.LowMillis, a.Line.HighMillis = opens, opens, opens
 	}
 	out.body, out.token, out.pass = string(a.AppendJSON(nil)), a.Token, a.Pass
-	out.header["Content-Type"] = "application/json"
+	out.header.Set("Content-Type", "application/json")
 	if !s.enter {
-		out.header["Retry-After"] = strconv.FormatInt(a.RetryAfterSeconds(), 10)
+		out.header.Set("Retry-After", strconv.FormatInt(a.RetryAfterSeconds(), 10))
 	}
 	return out
 }
 
 // write sends the answer, or what arrives of it.
 func (a sent) write(w http.ResponseWriter) {
-	for name, value := range a.header {
-		w.Header().Set(name, value)
-	}
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Connection", "close")
 	body := a.body
 	switch a.step.how {
@@ -139,8 +117,10 @@ func (a sent) write(w http.ResponseWriter) {
 
 // Rehearsal is the room. It may be used by many goroutines.
 type Rehearsal struct {
-	plays []*play
-	props *props
+	plays   []*play
+	issuer  answer.Issuer
+	passes  *pass.Signer
+	anybody *cors.Policy
 
 	mu    sync.Mutex
 	stray []Finding // of requests that are of no act
@@ -149,13 +129,17 @@ type Rehearsal struct {
 // New returns a rehearsal of these acts for clients whose pauses are so many times as
 // short as they are told.
 func New(acts []Act, speed float64) (*Rehearsal, error) {
-	props, err := newProps()
-	if err != nil {
+	secret := make([]byte, token.MinSecretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	tokens, tokenErr := token.NewKeys(secret)
+	passes, passErr := pass.NewSigner(issuerName, secret)
+	anybody, corsErr := cors.New([]string{"*"})
+	if err := errors.Join(tokenErr, passErr, corsErr); err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{props: props}
+	r := &Rehearsal{issuer: answer.NewIssuer(tokens, passes), passes: passes, anybody: anybody}
 	for _, a := range acts {
-		r.plays = append(r.plays, newPlay(a, props, speed))
+		r.plays = append(r.plays, newPlay(a, r.issuer, speed))
 	}
 	return r, nil
 }
@@ -171,11 +155,7 @@ func (r *Rehearsal) play(zoneID string) *play {
 }
 
 // Handler returns the room's routes.
-func (r *Rehearsal) Handler() (http.Handler, error) {
-	anybody, err := cors.New([]string{"*"})
-	if err != nil {
-		return nil, err
-	}
+func (r *Rehearsal) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /traffic/wait", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, true) })
 	mux.HandleFunc("POST /traffic/entry", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, false) })
@@ -185,12 +165,12 @@ func (r *Rehearsal) Handler() (http.Handler, error) {
 	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwk-set+json")
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(r.props.passes.JWKS())
+		_, _ = w.Write(r.passes.JWKS())
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
 		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
 	})
-	return anybody.Handler(mux), nil
+	return r.anybody.Handler(mux)
 }
 
 // refuse answers a request that is of no act.
@@ -198,7 +178,7 @@ func (r *Rehearsal) refuse(w http.ResponseWriter, p problem.Problem, format stri
 	r.mu.Lock()
 	r.stray = append(r.stray, Finding{Rule: RuleForm, Text: fmt.Sprintf(format, a...)})
 	r.mu.Unlock()
-	r.props.prepare(step{problem: p}, "", line.Place{}).write(w)
+	prepare(r.issuer, step{problem: p}, "", line.Place{}).write(w)
 }
 
 // serve answers a join or a poll.
@@ -248,7 +228,7 @@ func (r *Rehearsal) service(w http.ResponseWriter, q *http.Request) {
 	if !ok {
 		shown = q.URL.Query().Get(PassParameter)
 	}
-	grant, err := r.props.passes.Verify(shown, time.Now())
+	grant, err := r.passes.Verify(shown, time.Now())
 	p := r.play(grant.ZoneID)
 	if err != nil || p == nil {
 		r.refuse(w, problem.Of(token.ErrInvalid), "the service was shown no pass of this room as Authorization: Bearer")

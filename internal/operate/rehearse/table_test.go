@@ -8,9 +8,6 @@ import (
 	"testing"
 )
 
-// rows are those of the table, in the order of /openapi.yaml.
-var rows = []row{rowWait, rowEnter, rowWrong, rowToken, rowUnknown, rowGone, rowSoldOut, rowClosed, rowLater, rowAway, rowOther}
-
 // TestTheActsPlayTheWholeTable: the rows are those of /openapi.yaml, and each status of
 // each row is an answer in some act.
 func TestTheActsPlayTheWholeTable(t *testing.T) {

@@ -15,10 +15,13 @@ const lookEvery = 50 * time.Millisecond
 
 // Wait returns when all acts have been played, or ctx has ended.
 func (r *Rehearsal) Wait(ctx context.Context) {
-	for slices.ContainsFunc(r.plays, func(p *play) bool { return !p.over() }) {
-		if sleep(ctx, lookEvery) != nil {
-			return
-		}
+	waitFor(ctx, func() bool { return !slices.ContainsFunc(r.plays, func(p *play) bool { return !p.over() }) })
+}
+
+// waitFor returns when something has come about, or ctx has ended.
+func waitFor(ctx context.Context, done func() bool) {
+	for !done() && sleep(ctx, lookEvery) == nil {
+		continue
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -68,6 +69,37 @@ func PrintCrowds(ctx context.Context, w io.Writer) error {
 		}
 		if err := pages.ExecuteTemplate(w, "crowd", row); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// EstimatesHead are the columns of PrintEstimates.
+const EstimatesHead = "| crowd | error, median | p90 | an oracle's, and moved | by thirds of the wait | range held it, by thirds | its width, by thirds | moved by more than a tenth |\n" +
+	"| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+
+// PrintEstimates runs all of Crowds, each in a new zone and then once more in a zone
+// that has seen such a crowd, and prints a table in Markdown.
+func PrintEstimates(ctx context.Context, w io.Writer) error {
+	if _, err := fmt.Fprint(w, EstimatesHead); err != nil {
+		return err
+	}
+	for _, c := range Crowds() {
+		c.Config.Estimates = new(estimate.Model)
+		for _, name := range []string{c.Name, "- once more"} {
+			r, err := Run(ctx, c.Config)
+			if err != nil {
+				return fmt.Errorf("simulate: %s: %w", c.Name, err)
+			}
+			c.Config.Seed++
+			row := struct {
+				Report
+				Name    string
+				Changed bool
+			}{r, name, len(c.Config.Changes) > 0}
+			if err := pages.ExecuteTemplate(w, "estimates", row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"container/heap"
 	"context"
 	"encoding/binary"
 	"math"
@@ -20,9 +21,6 @@ const (
 	lazyAbove = 80_000
 	// lazyPart is the part of the wait for which they do not.
 	lazyPart = 2
-	// checkEvery is how many requests are made between two looks at the
-	// context: a few milliseconds' worth.
-	checkEvery = 4096
 )
 
 // guest is one visitor of a dry run.
@@ -30,7 +28,7 @@ type guest struct {
 	place    line.Place
 	leavesAt int64 // microseconds; 0: never
 	period   int64 // as told, milliseconds
-	state    visitorState
+	state    State
 	// first: in the line when the forecast began, and there.
 	first bool
 }
@@ -44,9 +42,7 @@ type dryRun struct {
 	// beyond are those of the scaled line, behind it, who are not simulated.
 	beyond float64
 	rng    *rand.Rand
-	// lazyAbove is the constant, but for a test that compares.
-	lazyAbove int64
-	store     *embedded.Store
+	store  *embedded.Store
 
 	start, now, end int64
 	guests          []guest
@@ -67,7 +63,7 @@ func newDryRun(p Present) (d *dryRun, err error) {
 	d = &dryRun{
 		from: p, rng: rand.New(rand.NewPCG(p.Seed, stream)),
 		// Any time will do, as long as it is the same in every run.
-		start: 1_800_000_000_000_000, points: points{step: secondMicros}, lazyAbove: lazyAbove,
+		start: 1_800_000_000_000_000, points: points{step: secondMicros},
 	}
 	d.zone, d.factor = p.scale()
 	d.zone.ZoneID = "FORECAST"
@@ -134,7 +130,7 @@ func (d *dryRun) people() (edge, last int64) {
 		}
 		d.greet(&g)
 		if d.rng.Float64() >= there {
-			g.first, g.state = false, left
+			g.first, g.state = false, Left
 		}
 		d.guests = append(d.guests, g)
 	}
@@ -177,11 +173,11 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 	for i := range d.guests {
 		d.queue = append(d.queue, Event{d.firstPoll(&d.guests[i]), int32(i)})
 	}
-	d.queue.Init()
+	heap.Init(&d.queue)
 	next := make([]int64, len(d.guests))
-	for n := 0; len(d.queue) > 0 || len(lately) > 0; n++ {
-		if n%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	for len(d.queue) > 0 || len(lately) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if len(lately) > 0 && (len(d.queue) == 0 || lately[0].At <= d.queue[0].At) {
 			if err := d.letIn(ctx, held, lately[0]); err != nil {
@@ -190,19 +186,20 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 			lately = lately[1:]
 			continue
 		}
-		e := d.queue.Pop()
+		e := d.queue[0]
+		d.queue.Follow(0)
 		d.now = max(d.now, e.At)
 		g := &d.guests[e.V]
 		a, err := d.store.Poll(ctx, d.zone.ZoneID, g.place)
 		if err != nil {
 			return err
 		}
-		if g.state == left {
+		if g.state == Left {
 			// It will be swept when it has been silent for so long.
-			d.gone.Push(Event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.V})
+			heap.Push(&d.gone, Event{d.start + d.rng.Int64N(d.zone.IdleTimeout().Microseconds()), e.V})
 			continue
 		}
-		g.state, g.period = waiting, a.PeriodMillis
+		g.state, g.period = Waiting, a.PeriodMillis
 		d.remaining++
 		next[e.V] = max(d.start, d.now+g.period*1000+Delay(d.rng).Microseconds())
 	}
@@ -212,7 +209,7 @@ func (d *dryRun) lineUp(ctx context.Context, m line.Memory) error {
 
 // firstPoll is when a visitor brings its place back.
 func (d *dryRun) firstPoll(g *guest) int64 {
-	if g.state == left {
+	if g.state == Left {
 		return d.start - round
 	}
 	waited := d.start - g.place.ArrivedAtMicros
@@ -226,7 +223,7 @@ func (d *dryRun) begin(next []int64) {
 	ahead := int64(0)
 	for i := range d.guests {
 		g := &d.guests[i]
-		if g.state != waiting {
+		if g.state != Waiting {
 			continue
 		}
 		ahead++
@@ -236,8 +233,9 @@ func (d *dryRun) begin(next []int64) {
 			period := d.rates.FarPeriod(int64(float64(ahead)*d.factor), expected, (d.start-g.place.ArrivedAtMicros)/1000, 128)
 			at = min(at, d.start+d.rng.Int64N(max(1, period)*1000))
 		}
-		d.queue.Push(Event{at, int32(i)})
+		d.queue = append(d.queue, Event{at, int32(i)})
 	}
+	heap.Init(&d.queue)
 }
 
 // inMinute is how many were let in within the last minute, scaled.
@@ -285,10 +283,10 @@ func (d *dryRun) letIn(ctx context.Context, held zone.Settings, group Event) err
 func (d *dryRun) goOn(ctx context.Context) error {
 	d.nextJoin = d.start
 	d.comes()
-	sweep := d.start + sweepEvery.Microseconds()
-	for n := 0; ; n++ {
-		if n%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	sweep := d.start + SweepEvery.Microseconds()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		point := d.start + d.points.due()
 		at := min(sweep, point, d.nextJoin)
@@ -304,12 +302,14 @@ func (d *dryRun) goOn(ctx context.Context) error {
 		case point:
 			err = d.look(ctx)
 		case sweep:
-			sweep += sweepEvery.Microseconds()
+			sweep += SweepEvery.Microseconds()
 			err = d.sweep(ctx)
 		case d.nextJoin:
 			d.newcomer()
 		default:
-			err = d.request(ctx, d.queue.Pop().V)
+			var again int64
+			again, err = d.request(ctx, d.queue[0].V)
+			d.queue.Follow(again)
 		}
 		if err != nil {
 			return err
@@ -332,7 +332,7 @@ func (d *dryRun) newcomer() {
 	var g guest
 	d.greet(&g)
 	d.guests = append(d.guests, g)
-	d.queue.Push(Event{d.now, int32(len(d.guests) - 1)})
+	heap.Push(&d.queue, Event{d.now, int32(len(d.guests) - 1)})
 	d.comes()
 }
 
@@ -340,7 +340,7 @@ func (d *dryRun) newcomer() {
 func (d *dryRun) look(ctx context.Context) error {
 	st, err := d.store.Stats(ctx, d.zone.ZoneID)
 	if err == nil {
-		d.points.add(point{d.points.due(), st.State.Waiting, d.admitted})
+		d.points.add(point{st.State.Waiting, d.admitted})
 	}
 	return err
 }
@@ -348,40 +348,39 @@ func (d *dryRun) look(ctx context.Context) error {
 // sweep removes those who have been silent for too long. The store's own would
 // remove those, too, whose polls it was not asked to answer.
 func (d *dryRun) sweep(ctx context.Context) error {
-	for len(d.gone) > 0 && d.gone[0].At < d.now {
-		if err := d.store.Leave(ctx, d.zone.ZoneID, d.guests[d.gone.Pop().V].place); err != nil {
+	for ; len(d.gone) > 0 && d.gone[0].At < d.now; d.gone.Follow(0) {
+		if err := d.store.Leave(ctx, d.zone.ZoneID, d.guests[d.gone[0].V].place); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// request is one visitor's join or poll.
-func (d *dryRun) request(ctx context.Context, i int32) error {
+// request is one visitor's join or poll. It returns when it makes the next; 0 for never.
+func (d *dryRun) request(ctx context.Context, i int32) (again int64, err error) {
 	g := &d.guests[i]
 	if g.leavesAt > 0 && d.now >= g.leavesAt {
 		d.leave(g)
 		silent := d.rng.Int64N(max(1, g.period*1000))
-		d.gone.Push(Event{d.now - silent + g.period*1000 + d.zone.IdleTimeout().Microseconds(), i})
-		return nil
+		heap.Push(&d.gone, Event{d.now - silent + g.period*1000 + d.zone.IdleTimeout().Microseconds(), i})
+		return 0, nil
 	}
 	var a line.Answer
-	var err error
-	if g.state == coming {
+	if g.state == Coming {
 		a, err = d.store.Join(ctx, d.zone.ZoneID, g.place.ID)
-		g.state = waiting
+		g.state = Waiting
 	} else {
 		a, err = d.store.Poll(ctx, d.zone.ZoneID, g.place)
 		d.polls.add(d.now - d.start)
 	}
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case a.Status == line.Waiting:
 		g.place, g.period = a.Place, a.PeriodMillis
-		d.queue.Push(Event{d.next(g, a), i})
+		return d.next(g, a), nil
 	case a.Status == line.Admitted || a.Status == line.AdmittedBefore:
-		g.state = inside
+		g.state = Inside
 		d.admitted++
 		if g.first {
 			d.waits = append(d.waits, a.AdmittedAtMillis*1000-d.start)
@@ -390,11 +389,11 @@ func (d *dryRun) request(ctx context.Context, i int32) error {
 	default: // refused
 		d.leave(g)
 	}
-	return nil
+	return 0, nil
 }
 
 func (d *dryRun) leave(g *guest) {
-	g.state = left
+	g.state = Left
 	if g.first {
 		d.left++
 		d.remaining--
@@ -405,7 +404,7 @@ func (d *dryRun) leave(g *guest) {
 // the door, at the first after a part of the wait is over.
 func (d *dryRun) next(g *guest, a line.Answer) int64 {
 	at := d.now + g.period*1000 + Delay(d.rng).Microseconds()
-	if a.EstimateMillis > d.lazyAbove {
+	if a.EstimateMillis > lazyAbove {
 		part := float64(a.EstimateMillis) / lazyPart * d.from.share()
 		far := int64(float64(a.Position-1-a.State.Released) * d.factor)
 		at = d.skip(g, at, d.now+1000*int64(part), far)

@@ -1,8 +1,12 @@
 package simulate
 
 import (
+	"container/heap"
+	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
@@ -16,68 +20,70 @@ func Delay(rng *rand.Rand) time.Duration {
 	return minDelay + time.Duration(rng.Int64N(int64(maxDelay-minDelay)))
 }
 
+// State is where a visitor is.
+type State uint8
+
+// The states. Who is Left went away silently, who is Lost was refused or swept.
+const (
+	Coming State = iota
+	Waiting
+	Inside
+	Left
+	Lost
+)
+
+// SweepEvery is how often a server sweeps.
+const SweepEvery = 30 * time.Second
+
+// Sweep removes those of a zone who are silent.
+func Sweep(ctx context.Context, s store.Sweeper, zoneID string) error {
+	for cursor := uint64(0); ; {
+		out, err := s.Sweep(ctx, zoneID, "", cursor)
+		if cursor = out.Next; err != nil || cursor == 0 {
+			return err
+		}
+	}
+}
+
 // Event is a visitor's next request.
 type Event struct {
 	At int64 // microseconds
 	V  int32 // the visitor
 }
 
-func (e Event) before(o Event) bool { return e.At < o.At || e.At == o.At && e.V < o.V }
-
-// Events is a heap, the earliest first. It is not container/heap, which allocates for each
-// of some millions of events: with it a run takes a tenth longer.
+// Events is a heap, the earliest first: see container/heap. Push and Pop allocate, Follow, of which
+// a run has some millions, does not.
 type Events []Event
 
-// Init makes a heap of what was appended.
-func (e Events) Init() {
-	for i := len(e)/2 - 1; i >= 0; i-- {
-		e.down(i)
-	}
+// Len implements heap.Interface.
+func (e Events) Len() int { return len(e) }
+
+// Less implements heap.Interface.
+func (e Events) Less(i, j int) bool {
+	return e[i].At < e[j].At || e[i].At == e[j].At && e[i].V < e[j].V
 }
 
-// Push adds an event.
-func (e *Events) Push(x Event) {
-	h := append(*e, x)
-	i := len(h) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !x.before(h[up]) {
-			break
-		}
-		h[i] = h[up]
-		i = up
-	}
-	h[i] = x
-	*e = h
+// Swap implements heap.Interface.
+func (e Events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+
+// Push implements heap.Interface.
+func (e *Events) Push(x any) {
+	one, _ := x.(Event)
+	*e = append(*e, one)
 }
 
-// Pop takes the earliest out. There must be one.
-func (e *Events) Pop() Event {
-	h := *e
-	first, last := h[0], len(h)-1
-	h[0] = h[last]
-	*e = h[:last]
-	if last > 0 {
-		e.down(0)
-	}
-	return first
+// Pop implements heap.Interface.
+func (e *Events) Pop() (last any) {
+	*e, last = (*e)[:len(*e)-1], (*e)[len(*e)-1]
+	return last
 }
 
-func (e Events) down(i int) {
-	x := e[i]
-	for {
-		child := 2*i + 1
-		if child >= len(e) {
-			break
-		}
-		if right := child + 1; right < len(e) && e[right].before(e[child]) {
-			child = right
-		}
-		if !e[child].before(x) {
-			break
-		}
-		e[i] = e[child]
-		i = child
+// Follow puts the next request of the earliest event's visitor in its place; 0 is for one who makes none.
+func (e *Events) Follow(at int64) {
+	if at == 0 {
+		heap.Pop(e)
+		return
 	}
-	e[i] = x
+	(*e)[0].At = at
+	heap.Fix(e, 0)
 }

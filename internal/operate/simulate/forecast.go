@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -104,14 +105,14 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if err := p.validate(); err != nil {
 		return Forecast{}, err
 	}
-	opensIn := max(0, p.Settings.Gate().OpensAtMillis-p.State.NowMillis)
-	held := p.Settings.Gate().OpensAtMillis == event.Never
+	opens := p.Settings.Gate().OpensAtMillis
+	opensIn := max(0, opens-p.State.NowMillis)
 	p.Settings.EventState = event.State{}
 	if opensIn > window.MinuteMillis {
 		p.State.InWindow, p.State.InMinute = 0, 0
 	}
-	if held {
-		p.Settings.Mode, p.Settings.PerMinute = zone.ModeQueue, 0
+	if opens == event.Never { // it is held
+		p.Settings.Mode, p.Settings.PerMinute, opensIn = zone.ModeQueue, 0, 0
 	}
 	d, err := newDryRun(p)
 	if err == nil {
@@ -120,27 +121,7 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, fmt.Errorf("simulate: forecast: %w", err)
 	}
-	f := d.forecast()
-	if opensIn > 0 && !held {
-		f.after(opensIn)
-	}
-	return f, nil
-}
-
-// after has the forecast begin so many milliseconds before its run.
-func (f *Forecast) after(millis int64) {
-	for _, at := range []*int64{f.LastInMillis, f.MedianWaitMillis, f.P95WaitMillis} {
-		if at != nil {
-			*at += millis
-		}
-	}
-	s := &f.Series
-	for i := range s.AtMillis {
-		s.AtMillis[i] += millis
-	}
-	s.AtMillis = slices.Insert(s.AtMillis, 0, 0)
-	s.Waiting, s.Admitted = slices.Insert(s.Waiting, 0, s.Waiting[0]), slices.Insert(s.Admitted, 0, 0)
-	s.PollsPerSecond = slices.Insert(s.PollsPerSecond, 0, s.PollsPerSecond[0])
+	return d.forecast(opensIn), nil
 }
 
 func (p Present) validate() error {
@@ -166,7 +147,7 @@ func (p Present) share() float64 {
 	share := min(1, float64(p.State.EdgeLive+1)/float64(p.State.EdgePassed+1))
 	if p.SweptPerMinute > 0 {
 		// Silent for the idle timeout, and then, on average, half a sweep.
-		unnoticed := p.Settings.IdleTimeout() + sweepEvery/2
+		unnoticed := p.Settings.IdleTimeout() + SweepEvery/2
 		overdue := float64(p.State.Released - p.State.Live)
 		share = max(share, 1-min(1, max(0, p.SweptPerMinute*unnoticed.Minutes()-overdue)/far))
 	}
@@ -206,8 +187,8 @@ func (p Present) scale() (s zone.Settings, factor float64) {
 	return s, factor
 }
 
-// forecast is the result of a run, scaled up again.
-func (d *dryRun) forecast() Forecast {
+// forecast is the result of a run that began so many milliseconds from now, scaled up again.
+func (d *dryRun) forecast(beginsIn int64) Forecast {
 	real := func(n float64) int64 { return int64(math.Round(n * d.factor)) }
 	f := Forecast{
 		Waiting: d.from.State.Waiting, Present: int64(math.Round(d.from.present())),
@@ -216,23 +197,27 @@ func (d *dryRun) forecast() Forecast {
 		JoinsPerMinute: d.from.JoinsPerMinute, LeavesPerMinute: d.from.leaves(),
 		Factor: d.factor,
 	}
-	if n := len(d.waits); n > 0 && f.Complete {
+	if len(d.waits) > 0 && f.Complete {
 		slices.Sort(d.waits)
-		at := func(q float64) *int64 {
-			millis := d.waits[max(0, int(math.Ceil(q*float64(n)))-1)] / 1000
-			return &millis
-		}
-		f.LastInMillis, f.MedianWaitMillis, f.P95WaitMillis = at(1), at(0.5), at(0.95)
+		at := func(percent float64) *int64 { return new(beginsIn + measure.Percentile(d.waits, percent)/1000) }
+		f.LastInMillis, f.MedianWaitMillis, f.P95WaitMillis = at(100), at(50), at(95)
 	}
 	d.polls.settle()
 	f.PollsPerSecondMean, f.PollsPerSecondPeak = d.polls.over(d.now - d.start)
 	f.PollsPerSecondMean = tenth(f.PollsPerSecondMean * d.factor)
 	f.PollsPerSecondPeak = tenth(f.PollsPerSecondPeak * d.factor)
-	for _, p := range d.points.all {
-		f.Series.AtMillis = append(f.Series.AtMillis, p.at/1000)
+	add := func(millis, at int64, p point) {
+		f.Series.AtMillis = append(f.Series.AtMillis, millis)
 		f.Series.Waiting = append(f.Series.Waiting, real(float64(p.waiting)+d.beyond))
 		f.Series.Admitted = append(f.Series.Admitted, real(float64(p.admitted)))
-		f.Series.PollsPerSecond = append(f.Series.PollsPerSecond, tenth(d.polls.mean(p.at, p.at+d.points.step)*d.factor))
+		f.Series.PollsPerSecond = append(f.Series.PollsPerSecond, tenth(d.polls.mean(at, at+d.points.step)*d.factor))
+	}
+	if beginsIn > 0 {
+		add(0, 0, d.points.all[0])
+	}
+	for i, p := range d.points.all {
+		at := int64(i) * d.points.step
+		add(beginsIn+at/1000, at, p)
 	}
 	return f
 }
@@ -306,10 +291,10 @@ func (r *pollRate) mean(from, to int64) (sum float64) {
 	return sum / max(1, float64(end-first))
 }
 
-// point is the line at one time, in microseconds since the beginning.
-type point struct{ at, waiting, admitted int64 }
+// point is the line at one time.
+type point struct{ waiting, admitted int64 }
 
-// points are evenly spaced; when they are too many, every second one goes.
+// points are evenly spaced, so many microseconds apart; when they are too many, every second one goes.
 type points struct {
 	all  []point
 	step int64
@@ -323,9 +308,9 @@ func (p *points) add(x point) {
 	if len(p.all) <= maxPoints {
 		return
 	}
-	for i := range p.all[:(len(p.all)+1)/2] {
+	half := (len(p.all) + 1) / 2
+	for i := range half {
 		p.all[i] = p.all[2*i]
 	}
-	p.all = p.all[:(len(p.all)+1)/2]
-	p.step *= 2
+	p.all, p.step = p.all[:half], 2*p.step
 }

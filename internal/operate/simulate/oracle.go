@@ -29,14 +29,14 @@ func (r *run) foresee(s *line.Sample) {
 	if o.pace == 0 {
 		return
 	}
-	for o.from < len(o.order) && r.visitors[o.order[o.from]].state > waiting {
+	for o.from < len(o.order) && r.visitors[o.order[o.from]].state > Waiting {
 		o.from++
 	}
 	entry := now + o.next
 	for _, i := range o.order[o.from:] {
 		v := &r.visitors[i]
 		v.foreseen = entry
-		if (v.state == waiting || v.state == left) && v.due+window.GraceMillis >= s.State.NowMillis {
+		if (v.state == Waiting || v.state == Left) && v.due+window.GraceMillis >= s.State.NowMillis {
 			entry += o.perPlace() * (1 - r.gone(v, entry)) / (1 - r.gone(v, float64(v.lastPoll)/1000))
 		}
 	}

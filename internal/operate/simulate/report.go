@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -126,11 +127,11 @@ func (r *run) visits(out *Report, limit float64) {
 	var stays []measure.Stay
 	var punctual []bool
 	var line, straight []int64
-	var overtaken, polls, waits []float64
+	var polls, waits []float64
 	sum := 0
 	for i := range r.visitors {
 		v := &r.visitors[i]
-		if v.state != inside {
+		if v.state != Inside {
 			continue
 		}
 		stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
@@ -147,12 +148,7 @@ func (r *run) visits(out *Report, limit float64) {
 	slices.Sort(line)
 	slices.Sort(straight)
 	out.MaxInSecond = measure.MostFromLine(line, straight, window.SecondMillis)
-	for i, n := range measure.Overtaken(stays) {
-		if punctual[i] {
-			overtaken = append(overtaken, float64(n)/limit)
-		}
-	}
-	slices.Sort(overtaken)
+	overtaken := measure.OvertakenWindows(stays, limit, func(i int) bool { return punctual[i] })
 	out.OvertakenP50 = measure.Percentile(overtaken, 50)
 	out.OvertakenP99 = measure.Percentile(overtaken, 99)
 	out.OvertakenMax = measure.Percentile(overtaken, 100)
@@ -162,6 +158,34 @@ func (r *run) visits(out *Report, limit float64) {
 	out.PollsMax = int(measure.Percentile(polls, 100))
 	slices.Sort(waits)
 	out.MedianMs = int64(measure.Percentile(waits, 50))
+}
+
+// told compares what visitors were told, and what an oracle would have told them, with what became.
+func (r *run) told(out *Report, windowMillis int64) {
+	judge := func(told func(*visitor) []estimate.Told) measure.Estimates {
+		return measure.EstimatesOf(func(yield func(measure.Entered) bool) {
+			for i := range r.visitors {
+				v := &r.visitors[i]
+				if v.state == Inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: told(v)}) {
+					return
+				}
+			}
+		}, windowMillis, r.crosses)
+	}
+	e := judge(func(v *visitor) []estimate.Told { return v.estimates })
+	out.EstimateErrorP50, out.EstimateErrorP90 = e.All.ErrorP50, e.All.ErrorP90
+	out.Foreseen, out.Thirds, out.Moved = e.Foreseen, e.Thirds, e.Moved
+	o := judge(func(v *visitor) []estimate.Told { return v.oracle })
+	out.Oracle, out.OracleMoved = o.Foreseen, o.Moved
+}
+
+// crosses reports whether an operator changed the limit between the two times, which
+// nobody could know at the first.
+func (r *run) crosses(from, to int64) bool {
+	return slices.ContainsFunc(r.cfg.Changes, func(c Change) bool {
+		at := r.start + c.At.Microseconds()
+		return from < at && at <= to
+	})
 }
 
 //go:embed report.tmpl

@@ -31,7 +31,7 @@ func in(came, admitted float64) visitor {
 	return visitor{
 		place:  line.Place{ArrivedAtMicros: int64(came * second)},
 		joined: int64(came * second), admitted: int64(admitted * second),
-		state: inside, punctual: true,
+		state: Inside, punctual: true,
 	}
 }
 
@@ -39,7 +39,7 @@ func TestOrderCountsWhoWasOvertaken(t *testing.T) {
 	t.Parallel()
 	late := in(0, 99)
 	late.punctual = false // overtaken by all, but was not there when told
-	r := testRun(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: left})
+	r := testRun(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: Left})
 	var out Report
 	r.visits(&out, perWindow)
 	// The third came second of those who count and saw two later ones go in.
@@ -63,7 +63,7 @@ func TestVisits(t *testing.T) {
 	}
 	bad.estimates = []estimate.Told{{Millis: 500_000}}                                  // 150 % off
 	soon.estimates = []estimate.Told{{Millis: 1_000_000}}                               // too near to tell
-	gone := visitor{state: left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
+	gone := visitor{state: Left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
 	r := testRun(good, bad, soon, gone)
 	var out Report
 	r.visits(&out, perWindow)

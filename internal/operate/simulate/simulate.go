@@ -37,6 +37,7 @@ package simulate
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -99,15 +100,8 @@ type Change struct {
 
 // Store is what a run asks of a store.
 type Store interface {
-	store.Lines
-	store.Sweeper
-	store.Editor
-	store.Sampler
+	store.Store
 	Close() error
-}
-
-func openEmbedded(now func() time.Time) (Store, error) {
-	return embedded.Open(embedded.Options{Now: now})
 }
 
 // Moment is the room at one second of a run.
@@ -151,8 +145,6 @@ const (
 	// wave is how long it takes those to go who go together.
 	wave = 10 * time.Second
 
-	// sweepEvery is the server's.
-	sweepEvery = 30 * time.Second
 	// maxSample is of how many visitors the estimates are kept: of a crowd of
 	// millions they would fill gigabytes.
 	maxSample = 100_000
@@ -167,8 +159,6 @@ type visitor struct {
 	lastPoll int64
 	admitted int64   // microseconds; 0: not yet
 	position int64   // last told
-	first    int64   // first told
-	way      float64 // share of the wait behind it, as the store has it
 	goesDark float64 // at this share; <0: never
 	leaves   bool
 	leavesAt int64 // microseconds; 0: never
@@ -181,19 +171,9 @@ type visitor struct {
 	polls                  int
 	sampled                bool // whether estimates are kept
 	estimates, oracle      []estimate.Told
-	state                  visitorState
+	state                  State
 	punctual               bool
 }
-
-type visitorState uint8
-
-const (
-	coming visitorState = iota
-	waiting
-	inside
-	left
-	lost
-)
 
 // run is a simulation under way.
 type run struct {
@@ -213,7 +193,7 @@ type run struct {
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	if cfg.Open == nil {
-		cfg.Open = openEmbedded
+		cfg.Open = func(now func() time.Time) (Store, error) { return embedded.Open(embedded.Options{Now: now}) }
 	}
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
@@ -268,20 +248,20 @@ func (r *run) populate() {
 		}
 		r.queue = append(r.queue, Event{at, int32(i)})
 	}
-	r.queue.Init()
+	heap.Init(&r.queue)
 }
 
 func (r *run) loop(ctx context.Context) error {
-	sweep := r.start + sweepEvery.Microseconds()
+	sweep := r.start + SweepEvery.Microseconds()
 	second, changes := r.start, r.cfg.Changes
 	for len(r.queue) > 0 {
 		next := r.queue[0].At
 		for sweep <= next {
 			r.now = sweep
-			if err := r.sweep(ctx); err != nil {
+			if err := Sweep(ctx, r.store, r.cfg.Zone.ZoneID); err != nil {
 				return err
 			}
-			sweep += sweepEvery.Microseconds()
+			sweep += SweepEvery.Microseconds()
 		}
 		for len(changes) > 0 && r.start+changes[0].At.Microseconds() <= next {
 			r.now = max(r.now, r.start+changes[0].At.Microseconds())
@@ -301,84 +281,70 @@ func (r *run) loop(ctx context.Context) error {
 			}
 			second += time.Second.Microseconds()
 		}
-		e := r.queue.Pop()
-		r.now = max(r.now, e.At)
-		if err := r.request(ctx, e.V); err != nil {
+		r.now = max(r.now, next)
+		again, err := r.request(ctx, r.queue[0].V)
+		if err != nil {
 			return err
 		}
+		r.queue.Follow(again)
 	}
 	return nil
 }
 
-func (r *run) sweep(ctx context.Context) error {
-	for cursor := uint64(0); ; {
-		out, err := r.store.Sweep(ctx, r.cfg.Zone.ZoneID, "", cursor)
-		if err != nil {
-			return err
-		}
-		if cursor = out.Next; cursor == 0 {
-			return nil
-		}
-	}
-}
-
-// request is one visitor's join or poll, and what it does with the answer.
-func (r *run) request(ctx context.Context, i int32) error {
+// request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
+func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
-	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		v.state = left
-		r.out.Left++
-		r.m.note(r.now, -1)
-		return nil
+	if v.state == Waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		r.ends(v, Left, &r.out.Left)
+		return 0, nil
 	}
+	before := v.lastPoll
 	var a line.Answer
-	var err error
-	switch v.state {
-	case coming:
+	if v.state == Coming {
 		a, err = r.store.Join(ctx, r.cfg.Zone.ZoneID, v.place.ID)
-		v.joined = r.now
-		v.state = waiting
+		v.joined, v.state = r.now, Waiting
 		r.m.note(r.now, 1)
 		r.oracle.order = append(r.oracle.order, i)
-	default:
+	} else {
 		a, err = r.store.Poll(ctx, r.cfg.Zone.ZoneID, v.place)
 		v.polls++
 		r.m.poll(r.now)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	v.way = progress(r.now-v.joined, a)
-	oracle := r.foreseen(v, &a)
-	r.table.Tell(&a, a.Place.ArrivedAtMicros)
-	return r.answer(i, v, a, oracle)
-}
-
-func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
-	before := v.lastPoll
 	v.lastPoll = r.now
+	way, oracle := progress(r.now-v.joined, a), r.foreseen(v, &a)
+	r.table.Tell(&a, a.Place.ArrivedAtMicros)
 	switch a.Status {
-	case line.Admitted, line.AdmittedBefore:
-		v.place, v.state, v.admitted = a.Place, inside, r.now
-		r.m.admit(r.now, a.AdmittedAtMillis)
-		return nil
 	case line.Waiting:
+		return r.waits(v, a, way, oracle), nil
+	case line.Admitted, line.AdmittedBefore:
+		v.place, v.state, v.admitted = a.Place, Inside, r.now
+		r.m.admit(r.now, a.AdmittedAtMillis)
 	case line.Gone:
-		v.state = lost
-		r.out.Swept++
 		if r.now-before <= r.cfg.Zone.IdleTimeout().Microseconds() {
 			r.out.PlacesLost++
 		}
-		r.m.note(r.now, -1)
-		return nil
+		r.ends(v, Lost, &r.out.Swept)
 	default:
-		v.state = left
-		r.out.Refused++
-		r.m.note(r.now, -1)
-		return nil
+		r.ends(v, Lost, &r.out.Refused)
 	}
-	if v.first == 0 {
-		v.place, v.first = a.Place, a.Position
+	return 0, nil
+}
+
+// ends has a visitor wait no more, who was not admitted, and counts it.
+func (r *run) ends(v *visitor, how State, count *int) {
+	v.state = how
+	*count++
+	r.m.note(r.now, -1)
+}
+
+// waits is what a visitor does with an answer while it waits. way is the share of the wait behind it, as the store has it,
+// oracle how long the oracle would tell it to wait. It returns when the visitor asks again.
+func (r *run) waits(v *visitor, a line.Answer, way float64, oracle int64) (again int64) {
+	if v.position == 0 {
+		v.place = a.Place
 		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
 		if v.leaves {
 			v.leavesAt = int64(1000*(v.leavesFrom+r.rng.Float64()*v.leavesOver)) + 1
@@ -393,12 +359,11 @@ func (r *run) answer(i int32, v *visitor, a line.Answer, oracle int64) error {
 		})
 		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
-	at := r.now + r.next(v, a).Microseconds()
+	again = r.now + r.next(v, a, way).Microseconds()
 	if v.leavesAt > 0 {
-		at = min(at, v.leavesAt)
+		again = min(again, v.leavesAt)
 	}
-	r.queue.Push(Event{at, i})
-	return nil
+	return again
 }
 
 // leaves is when one goes who has come now, stands there and will leave: from then on, in Unix
@@ -421,12 +386,12 @@ func progress(waitedMicros int64, a line.Answer) float64 {
 }
 
 // next is when the visitor polls again.
-func (r *run) next(v *visitor, a line.Answer) time.Duration {
+func (r *run) next(v *visitor, a line.Answer, way float64) time.Duration {
 	wait := time.Duration(a.PeriodMillis) * time.Millisecond
 	if r.cfg.PollEvery > 0 {
 		wait = r.cfg.PollEvery
 	}
-	if v.goesDark >= 0 && v.way >= v.goesDark {
+	if v.goesDark >= 0 && way >= v.goesDark {
 		v.goesDark = -1
 		wait = max(wait, cmp.Or(r.cfg.DarkFor, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark)))))
 	}

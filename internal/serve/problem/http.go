@@ -60,12 +60,24 @@ func of(err error) Problem {
 }
 
 func write(c echo.Context, p Problem) error {
-	body, err := json.Marshal(p)
+	res := c.Response()
+	body, err := p.Encode(res.Header())
 	if err != nil {
 		return err
 	}
-	res := c.Response()
-	h := res.Header()
+	res.WriteHeader(p.Status)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	_, err = res.Write(body)
+	return err
+}
+
+// Encode returns the document, and sets the header that goes with it.
+func (p Problem) Encode(h http.Header) (body []byte, err error) {
+	if body, err = json.Marshal(p); err != nil {
+		return nil, err
+	}
 	h.Set(echo.HeaderContentType, ContentType)
 	h.Set(echo.HeaderCacheControl, "no-store") // a 404 or 410 would be cacheable
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
@@ -75,10 +87,5 @@ func write(c echo.Context, p Problem) error {
 	if p.Challenge != "" {
 		h.Set(echo.HeaderWWWAuthenticate, p.Challenge)
 	}
-	res.WriteHeader(p.Status)
-	if c.Request().Method == http.MethodHead {
-		return nil
-	}
-	_, err = res.Write(body)
-	return err
+	return body, nil
 }

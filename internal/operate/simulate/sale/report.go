@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -138,11 +139,11 @@ func (r *run) look(ctx context.Context) error {
 	if r.draw == nil {
 		return nil
 	}
-	d, err := r.room.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
+	d, err := r.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
 	p := schedule.Published{Draw: d}
 	for part := 1; err == nil && part <= d.Parts; part++ {
 		var one schedule.Part
-		one, err = r.room.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
+		one, err = r.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
 		p.List = append(p.List, one)
 	}
 	r.out.Tickets = d.Tickets
@@ -160,7 +161,7 @@ func (r *run) look(ctx context.Context) error {
 }
 
 func (r *run) report() Report {
-	rates := window.RatesOf(r.during())
+	rates := window.RatesOf(r.zone.WithEvent(r.zone.Events[0]))
 	out := r.out
 	out.ZoneID, out.Event, out.Order = r.zone.ZoneID, r.zone.Events[0].Name, r.zone.Events[0].Listed().Order
 	out.OpensAt, out.OutageMs, out.Visitors = time.UnixMicro(r.opens).UTC(), r.cfg.Outage.Milliseconds(), len(r.visitors)
@@ -173,7 +174,7 @@ func (r *run) report() Report {
 			out.Gathered++
 		}
 		switch v.state {
-		case inside:
+		case simulate.Inside:
 			out.Admitted++
 			times = append(times, v.admitted/1000)
 			if v.polls > 0 {
@@ -185,11 +186,11 @@ func (r *run) report() Report {
 			if v.admitted < r.opens && r.gathers < r.opens {
 				out.TooEarly++
 			}
-		case left:
+		case simulate.Left:
 			out.Left++
-		case lost:
+		case simulate.Lost:
 			out.Refused++
-		case coming, waiting:
+		case simulate.Coming, simulate.Waiting:
 			out.Waits++
 		}
 	}
@@ -205,7 +206,7 @@ func (r *run) report() Report {
 	out.MaxInWindow = measure.Most(times, rates.WindowMillis)
 	out.MaxInSecond = measure.MostFromLine(waited, straight, window.SecondMillis)
 	out.FirstWindows = r.firstWindows(times, rates)
-	out.OvertakenP99 = overtakenP99(stays, float64(rates.Limit))
+	out.OvertakenP99 = measure.Percentile(measure.OvertakenWindows(stays, float64(rates.Limit), nil), 99)
 	r.requests(&out)
 	return out
 }
@@ -217,15 +218,6 @@ func (r *run) stands(v *visitor) int64 {
 		return d.Score(seed, event.TicketOf(r.zone.ZoneID, d.Event, v.place.ID))
 	}
 	return v.place.ArrivedAtMicros
-}
-
-func overtakenP99(stays []measure.Stay, limit float64) float64 {
-	all := make([]float64, 0, len(stays))
-	for _, n := range measure.Overtaken(stays) {
-		all = append(all, float64(n)/limit)
-	}
-	slices.Sort(all)
-	return measure.Percentile(all, 99)
 }
 
 // firstWindows is described at Report.

@@ -16,6 +16,7 @@
 package sale
 
 import (
+	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,6 +31,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -77,13 +80,16 @@ type Config struct {
 const (
 	// DefaultWithin is how long before people settle they come.
 	DefaultWithin = 10 * time.Minute
+	// DefaultOutage is how long the store is away in the second run of Both: a slow fail-over.
+	DefaultOutage = 20 * time.Second
 	maxVisitors   = 5_000_000
 	maxOutage     = 10 * time.Minute
 	// lead is how long before people gather the run begins: the servers announce the event.
-	lead       = 10 * time.Second
-	rush       = 10 * time.Second
-	after      = 2 * time.Minute
-	sweepEvery = 30 * time.Second
+	lead = 10 * time.Second
+	// tickEvery is how often a server looks what is due of events.
+	tickEvery = 250 * time.Millisecond
+	rush      = 10 * time.Second
+	after     = 2 * time.Minute
 	// horizon is how long after the opening a run ends, whoever still waits.
 	horizon = 24 * time.Hour
 	// stream tells these random numbers from others of the seed.
@@ -134,19 +140,9 @@ type visitor struct {
 	place    line.Place
 	leavesAt int64 // microseconds; 0: never
 	admitted int64 // microseconds
-	state    visitorState
+	state    simulate.State
 	polls    int32
 }
-
-type visitorState uint8
-
-const (
-	coming visitorState = iota
-	waiting
-	inside
-	left
-	lost
-)
 
 // run is an event under way. Times are in microseconds.
 type run struct {
@@ -155,7 +151,11 @@ type run struct {
 	rng   *rand.Rand
 	seeds drawSeeds
 	store *embedded.Store
-	room  *room
+	asked asked
+	// What a server has between a visitor and the store.
+	registry *registry.Registry
+	fallback *fallback.Policy
+	schedule *schedule.Schedule
 
 	now, start, gathers, settles, opens, end int64
 
@@ -167,6 +167,18 @@ type run struct {
 	// draw is that of the event, nil for none.
 	draw *event.Draw
 	out  Report
+}
+
+// Both plays the event as planned and, where c has an outage, once more with that.
+func Both(ctx context.Context, c Config) (all []Report, err error) {
+	for _, c.Outage = range slices.Compact([]time.Duration{0, c.Outage}) {
+		one, err := Run(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // Run plays the event until everybody is in or gone.
@@ -186,21 +198,27 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
 		return Report{}, fmt.Errorf("sale: %w", err)
 	}
-	r.room = newRoom(outage{r.store, r.away}, r.seeds, now)
+	r.goTo(r.start)
+	r.registry = registry.New(registry.Options{Store: &r.asked, DrawSeeds: r.seeds, Now: now})
+	r.fallback = fallback.New(fallback.Options{Lines: r.registry, Meter: deaf{}, Now: now})
+	r.schedule = schedule.New(schedule.Options{Zones: r.registry, Seeds: r.seeds})
 	err = r.all(ctx)
 	if err == nil {
 		err = r.look(ctx)
 	}
-	r.room.stop()
+	r.registry.Stop()
 	if err := errors.Join(err, r.store.Close()); err != nil {
 		return Report{}, fmt.Errorf("sale: %w", err)
 	}
 	return r.report(), nil
 }
 
-// away reports whether the store is.
-func (r *run) away() bool {
-	return r.now >= r.opens && r.now < r.opens+r.cfg.Outage.Microseconds()
+// goTo has the clock show a time, at which the store is there or away.
+func (r *run) goTo(micros int64) {
+	r.now, r.asked.Store = micros, r.store
+	if micros >= r.opens && micros < r.opens+r.cfg.Outage.Microseconds() {
+		r.asked.Store = away{}
+	}
 }
 
 // all plays it.
@@ -215,22 +233,25 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		for len(r.queue) > 0 && r.queue[0].At < tick {
-			one := r.queue.Pop()
-			r.now = max(r.now, one.At)
-			if err := r.request(ctx, one.V); err != nil {
+			r.goTo(max(r.now, r.queue[0].At))
+			again, err := r.request(ctx, r.queue[0].V)
+			if err != nil {
 				return err
 			}
+			r.queue.Follow(again)
 		}
-		r.now = tick
-		r.room.tick(ctx)
+		r.goTo(tick)
+		r.registry.RunOnce(ctx)
+		r.fallback.RunOnce(ctx)
+		r.schedule.RunOnce(ctx)
 		if sample <= tick {
 			sample = tick + time.Second.Microseconds()
-			r.room.registry.EstimateOnce(ctx)
+			r.registry.EstimateOnce(ctx)
 		}
 		r.second().Present = r.present
 		if sweep <= tick {
-			sweep = tick + sweepEvery.Microseconds()
-			r.sweep(ctx)
+			sweep = tick + simulate.SweepEvery.Microseconds()
+			_ = simulate.Sweep(ctx, r.registry, r.zone.ZoneID) // a server tries again when it sweeps next
 		}
 		tick += tickEvery.Microseconds()
 		if r.present == 0 && len(r.queue) > 0 && tick < r.opens && tick > r.gathers+lead.Microseconds() {
@@ -269,50 +290,27 @@ func (r *run) populate() {
 		}
 		r.queue[i] = simulate.Event{At: at, V: int32(i)}
 	}
-	r.queue.Init()
+	heap.Init(&r.queue)
 }
 
 // wait is how long the last has to wait from the opening on, roughly.
 func (r *run) wait() float64 {
 	stay := float64(r.cfg.Gather+r.cfg.After) * (1 - r.cfg.Leave/2)
-	return stay / float64(max(1, r.during().PerMinute)) * float64(time.Minute.Microseconds())
+	return stay / float64(max(1, r.zone.WithEvent(r.zone.Events[0]).PerMinute)) * float64(time.Minute.Microseconds())
 }
 
-// during is the zone with what the event sets.
-func (r *run) during() zone.Settings {
-	z := r.zone
-	for name, value := range r.zone.Events[0].Settings {
-		if x := zone.Table.Find(name); x != nil {
-			_ = x.Parse(&z, value) // the zone is valid
-		}
-	}
-	return z
-}
-
-// sweep has the silent removed.
-func (r *run) sweep(ctx context.Context) {
-	for cursor := uint64(0); ; {
-		out, err := r.room.registry.Sweep(ctx, r.zone.ZoneID, "", cursor)
-		if cursor = out.Next; err != nil || cursor == 0 {
-			return // a server tries again when it sweeps next
-		}
-	}
-}
-
-// request is one visitor's join or poll, and what it does with the answer.
-func (r *run) request(ctx context.Context, i int32) error {
+// request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next; 0 for never.
+func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	v := &r.visitors[i]
-	if v.state == waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
-		v.state = left
-		r.present--
-		return nil
+	if v.state == simulate.Waiting && v.leavesAt > 0 && r.now >= v.leavesAt {
+		r.becomes(v, simulate.Left)
+		return 0, nil
 	}
 	var a line.Answer
-	var err error
-	if v.state == coming {
-		a, err = r.room.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
+	if v.state == simulate.Coming {
+		a, err = r.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
-		a, err = r.room.fallback.Poll(ctx, r.zone.ZoneID, v.place)
+		a, err = r.fallback.Poll(ctx, r.zone.ZoneID, v.place)
 		v.polls++
 	}
 	at := r.second()
@@ -324,32 +322,33 @@ func (r *run) request(ctx context.Context, i int32) error {
 		at.Refused++
 		pause = time.Duration(later.RetryAfterSeconds()) * time.Second
 	case err != nil:
-		return err
+		return 0, err
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
 		at.Admitted++
-		if v.state == waiting {
-			r.present--
-		}
-		v.place, v.state, v.admitted = a.Place, inside, a.AdmittedAtMillis*1000
-		return nil
+		r.becomes(v, simulate.Inside)
+		v.place, v.admitted = a.Place, a.AdmittedAtMillis*1000
+		return 0, nil
 	case a.Status == line.Waiting:
-		if v.state == coming {
-			v.state = waiting
-			r.present++
-		}
+		r.becomes(v, simulate.Waiting)
 		v.place = a.Place
 		pause = time.Duration(a.PeriodMillis) * time.Millisecond
 	default: // closed, full, or swept
-		if v.state == waiting {
-			r.present--
-		}
-		v.state = lost
-		return nil
+		r.becomes(v, simulate.Lost)
+		return 0, nil
 	}
-	next := r.now + (pause + simulate.Delay(r.rng)).Microseconds()
-	if v.state == waiting && v.leavesAt > 0 {
-		next = min(next, max(v.leavesAt, r.now+1))
+	again = r.now + (pause + simulate.Delay(r.rng)).Microseconds()
+	if v.state == simulate.Waiting && v.leavesAt > 0 {
+		again = min(again, max(v.leavesAt, r.now+1))
 	}
-	r.queue.Push(simulate.Event{At: next, V: i})
-	return nil
+	return again, nil
+}
+
+// becomes sets where a visitor is, and counts who is present.
+func (r *run) becomes(v *visitor, state simulate.State) {
+	if v.state == simulate.Waiting {
+		r.present--
+	}
+	if v.state = state; state == simulate.Waiting {
+		r.present++
+	}
 }
