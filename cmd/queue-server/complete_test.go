@@ -147,7 +147,7 @@ const asProgram = "QUEUE_SERVER_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(runIn(context.Background(), os.Args[1:], cli.ProcessTerminal()))
+		os.Exit(run(context.Background(), os.Args[1:], cli.ProcessTerminal()))
 	}
 	os.Exit(m.Run())
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -66,23 +65,21 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = 0
 	}
-	visitors := newConnections("public", may.public, min(perAddress, max(1, may.public/4)), s.proxies)
-	operating := newConnections("operators", may.operators, 0, nil)
-	public.bound(visitors)
-	operators.bound(operating)
-	err := errors.Join(visitors.register(reg), operating.register(reg))
 	share := may.gateways
 	if limits != nil && site != nil {
 		share = max(1, share/2)
 	}
-	for name, callers := range map[string]*listener{"limits": limits, "site": site} {
-		if callers != nil {
-			all := newConnections(name, share, 0, nil)
-			all.patient = true
-			callers.bound(all)
-			err = errors.Join(err, all.register(reg))
+	var err error
+	bound := func(l *listener, by *connections) {
+		if l != nil {
+			l.Listener = bounded{l.Listener, by}
+			err = errors.Join(err, by.register(reg))
 		}
 	}
+	bound(public, newConnections("public", may.public, min(perAddress, max(1, may.public/4)), s.proxies))
+	bound(operators, newConnections("operators", may.operators, 0, nil))
+	bound(limits, newConnections("limits", share, 0, nil).patiently())
+	bound(site, newConnections("site", share, 0, nil).patiently())
 	return err
 }
 
@@ -129,6 +126,12 @@ func newConnections(name string, most, perAddress int, exempt []netip.Prefix) *c
 			Name: "queue_connections_replaced_total", Help: "Connections closed while they waited for a request, so that another could be opened.", ConstLabels: labels,
 		}),
 	}
+}
+
+// patiently makes the bound patient.
+func (b *connections) patiently() *connections {
+	b.patient = true
+	return b
 }
 
 // register registers the figures.
@@ -238,18 +241,6 @@ func stateChanged(conn net.Conn, state http.ConnState) {
 // time is never 0.
 func (b *connections) time() int64 { return int64(b.now().Sub(b.began)) + 1 }
 
-// take counts a connection that was opened, or closes it and returns nil.
-func (b *connections) take(conn *net.TCPConn) *connection {
-	c := &connection{TCPConn: conn, of: b, key: b.keyOf(conn.RemoteAddr())}
-	if !b.hasRoom(c) {
-		b.refused.Inc()
-		_ = conn.SetLinger(0) // nothing of it is to stay, in the kernel neither
-		_ = conn.Close()
-		return nil
-	}
-	return c
-}
-
 // hasRoom counts a connection; false if there is no room for it, for which a patient bound waits.
 func (b *connections) hasRoom(c *connection) bool {
 	taken := b.makeRoom(c)
@@ -347,7 +338,7 @@ func (b *connections) keyOf(a net.Addr) string {
 		return address.Key("")
 	}
 	from := at.Addr().Unmap().WithZone("")
-	if from.IsLoopback() || slices.ContainsFunc(b.exempt, func(p netip.Prefix) bool { return p.Contains(from) }) {
+	if from.IsLoopback() || address.Within(b.exempt, from) {
 		return ""
 	}
 	return address.Key(from.String())
@@ -359,7 +350,7 @@ type bounded struct {
 	by *connections
 }
 
-// Accept waits for a connection for which there is room.
+// Accept waits for a connection for which there is room, and closes the others.
 func (l bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -370,8 +361,12 @@ func (l bounded) Accept() (net.Conn, error) {
 		if !ok { // listen opens no others
 			return conn, nil
 		}
-		if c := l.by.take(tcp); c != nil {
+		c := &connection{TCPConn: tcp, of: l.by, key: l.by.keyOf(tcp.RemoteAddr())}
+		if l.by.hasRoom(c) {
 			return c, nil
 		}
+		l.by.refused.Inc()
+		_ = tcp.SetLinger(0) // nothing of it is to stay, in the kernel neither
+		_ = tcp.Close()
 	}
 }

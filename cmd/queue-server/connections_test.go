@@ -172,7 +172,7 @@ func TestAFullListenerClosesAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newConnections("public", 1, 0, nil)
-	l.bound(b)
+	l.Listener = bounded{l.Listener, b}
 	began, goOn := make(chan struct{}), make(chan struct{})
 	failed := make(chan error, 1)
 	l.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -45,10 +46,6 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 // counts for all servers, else this one counts for itself. seeds are the policies
 // to make when absent.
 func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secrets [][]byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
-	meter, err := metrics.LimitMeter()
-	if err != nil {
-		return nil, err
-	}
 	// Names of keys for the store, from the secrets that all servers have; not the
 	// secrets themselves, which sign tokens.
 	names := make([][]byte, len(secrets))
@@ -58,7 +55,7 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secrets [][]
 		names[i] = named.Sum(nil)
 	}
 	o := limiter.Dependencies{
-		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: names[0], Others: names[1:], Meter: meter, Logger: log,
+		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: names[0], Others: names[1:], Meter: metrics, Logger: log,
 	}
 	if shared, ok := opened.(limiter.Counters); ok {
 		o.Store = shared
@@ -77,4 +74,17 @@ func (l *limits) start(ctx context.Context) {
 func (l *limits) stop() {
 	l.Stop()
 	l.book.Stop()
+}
+
+// openTickets returns what checks invitations, and begins to keep the keys fresh that they are signed with; stop ends that.
+func openTickets(ctx context.Context, s checked, l *limits, log *slog.Logger) (desk *ticket.Desk, stop func(), err error) {
+	if s.TicketsJWKS == "" {
+		return ticket.New(nil, l, log), func() {}, nil
+	}
+	keys, err := identity.New(identity.FinderOptions{JWKS: s.TicketsJWKS, Issuer: s.TicketsIssuer, Logger: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	keys.Start(ctx)
+	return ticket.New(keys, l, log), keys.Stop, nil
 }

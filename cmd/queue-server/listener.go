@@ -44,9 +44,6 @@ type listener struct {
 	running     sync.WaitGroup
 }
 
-// bound bounds the connections. To be called before serve.
-func (l *listener) bound(by *connections) { l.Listener = bounded{l.Listener, by} }
-
 // listen opens an address. Connections wait until serve.
 func listen(ctx context.Context, name, addr string) (*listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
@@ -77,21 +74,6 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 			failed <- fmt.Errorf("%s listener: %w", l.name, err)
 		}
 	})
-}
-
-// listenOptional opens the address, if there is one.
-func listenOptional(ctx context.Context, name, addr string, headerBytes int) (*listener, error) {
-	if addr == "" {
-		return nil, nil
-	}
-	l, err := listen(ctx, name, addr)
-	if err != nil {
-		return nil, err
-	}
-	// What gateways ask is a header, or little more: one time limit for all of it spares
-	// each request the setting of another.
-	l.headerBytes, l.readTimeout = headerBytes, readHeaderTimeout
-	return l, nil
 }
 
 // address is where it listens, for the log: "none" without it.

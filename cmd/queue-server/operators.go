@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
@@ -46,12 +44,4 @@ func openEntrance(s checked, keys keys, addr string, from func(*http.Request) st
 	}
 	e.scrapers, err = operator.NewAccess(operator.AccessOptions{Tokens: tokens, From: from, Logger: log})
 	return e, err
-}
-
-// checkHost refuses what cannot be a host's name in a request, or has its port.
-func checkHost(name string) error {
-	if name == "" || strings.ContainsAny(name, "/:@[]*? ") {
-		return fmt.Errorf("%q is no name of a host; write it without a port, such as queue.example", name)
-	}
-	return nil
 }

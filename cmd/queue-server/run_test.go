@@ -33,7 +33,7 @@ type outcome struct {
 func runToEnd(t *testing.T, env map[string]string, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	status := run(t.Context(), args, environ(env), &out, &errOut)
+	status := run(t.Context(), args, &cli.Terminal{Getenv: environ(env), Stdout: &out, Stderr: &errOut})
 	return outcome{status, out.String(), errOut.String()}
 }
 
@@ -103,7 +103,7 @@ func start(t *testing.T, env map[string]string) *server {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{stop: cancel, status: make(chan int, 1), log: newLogReader()}
 	go func() {
-		status := run(ctx, []string{"serve"}, environ(all), io.Discard, s.log)
+		status := run(ctx, []string{"serve"}, &cli.Terminal{Getenv: environ(all), Stdout: io.Discard, Stderr: s.log})
 		s.log.end()
 		s.status <- status
 	}()

@@ -25,6 +25,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -85,11 +86,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, operatorListener.close()) }()
-	gates, err := openGateway(ctx, s, log)
+	limitsListener, err := listenLimits(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, gates.close()) }()
+	defer func() { err = errors.Join(err, limitsListener.close()) }()
 	siteListener, err := listenSite(ctx, s, log)
 	if err != nil {
 		return err
@@ -139,17 +140,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	limits.start(ctx)
 	defer limits.stop()
-	gates.start(ctx)
-	defer gates.stop()
-
-	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
-	visited, guard := links.first()
-	invited, err := openTickets(ctx, s, limits, log)
+	checks, stopChecks, err := openChecks(ctx, s, limits, log)
 	if err != nil {
 		return err
 	}
-	defer invited.stop()
-	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(invited.desk)
+	defer stopChecks()
+
+	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
+	visited, guard := links.first()
+	tickets, stopTickets, err := openTickets(ctx, s, limits, log)
+	if err != nil {
+		return err
+	}
+	defer stopTickets()
+	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	defer waiting.Stop()
 	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
@@ -160,7 +164,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	polling := entry.New(visited, issuer, metrics).WithTickets(invited.desk)
+	polling := entry.New(visited, issuer, metrics).WithTickets(tickets)
 	pages, err := page.New(waiting, polling, visited)
 	if err != nil {
 		return err
@@ -176,6 +180,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}
+	gate := site.New(site.Dependencies{
+		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Limits: limits, Meter: metrics, RoomURL: s.SiteRoomURL, Logger: log,
+	})
 	r := rooms{
 		page:          pages,
 		wait:          wait.NewHTTP(waiting),
@@ -183,8 +190,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entry:         entry.NewHTTP(polling, keys.passes.JWKS()),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
-		gate:          gates.room(limits),
-		site:          newSite(s, waiting, zones, keys, limits, metrics, log),
+		gate:          checks,
+		site:          gate,
 		console:       consoles.Handler(),
 		entrance:      entrance,
 		health:        health,
@@ -196,19 +203,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	if err := boundConnections(s, reg, publicListener, operatorListener, gates.listener, siteListener); err != nil {
+	if err := boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener); err != nil {
 		return err
 	}
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	gates.serve(r.gateway(), writeTimeout, log, failed)
+	limitsListener.serve(r.gateway(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", gates.address(), "site", siteListener.address(), "store", s.Store)
+		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "store", s.Store)
 	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"
@@ -221,7 +228,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: not ready any more, still answering; another signal ends it at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, gates.listener, siteListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener))
 	if err == nil {
 		log.Info("drained")
 	}

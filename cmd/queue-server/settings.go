@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -157,6 +158,11 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		fault("servers", "%d is out of range, must be between 1 and %d", s.Servers, maxServers)
 	}
 	c.given = s.readGiven(where, fault)
+	if u, err := url.Parse(s.RedisURL); err == nil && where("redis-url") == "--redis-url" {
+		if _, has := u.User.Password(); has {
+			fault("redis-url", "has a password, and %s; set QUEUE_REDIS_URL, and another password", everybodyReads)
+		}
+	}
 	oneOf("metrics-access", s.MetricsAccess, metricsAuto, metricsOpen, metricsToken)
 	for _, name := range s.AdminHosts {
 		look("admin-hosts", checkHost(name))
@@ -207,4 +213,25 @@ func parseNetwork(text string) (netip.Prefix, error) {
 		return prefix, fmt.Errorf("%q is neither a network (10.0.0.0/8) nor an address", text)
 	}
 	return prefix.Masked(), nil
+}
+
+// checkHost refuses what cannot be a host's name in a request, or has its port.
+func checkHost(name string) error {
+	if name == "" || strings.ContainsAny(name, "/:@[]*? ") {
+		return fmt.Errorf("%q is no name of a host; write it without a port, such as queue.example", name)
+	}
+	return nil
+}
+
+// checkRoomURL returns what is wrong with where the waiting page is.
+func checkRoomURL(text string) error {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.String() != text ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		return fmt.Errorf("%q is no address such as https://queue.shop.example", text)
+	}
+	if strings.Trim(u.Path, "/") != "" {
+		return fmt.Errorf("%q has a path, below which the waiting page does not work: give the room a name of its own, such as https://queue.shop.example", text)
+	}
+	return nil
 }

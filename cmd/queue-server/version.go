@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -30,24 +31,17 @@ func readBuild() build {
 
 // describeBuild says what a build is. info may be nil.
 func describeBuild(info *debug.BuildInfo, version, revision string) build {
-	b := build{version: unknown, revision: unknown, goVersion: runtime.Version()}
+	b := build{version, revision, runtime.Version()}
 	if info != nil {
 		// "(devel)" is what the go command calls a tree that it knows nothing of.
-		if v := strings.Trim(info.Main.Version, "()"); v != "" {
-			b.version = strings.TrimPrefix(v, "v")
-		}
+		b.version = cmp.Or(version, strings.TrimPrefix(strings.Trim(info.Main.Version, "()"), "v"))
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				b.revision = s.Value
+				b.revision = cmp.Or(revision, s.Value)
 			}
 		}
 	}
-	if version != "" {
-		b.version = version
-	}
-	if revision != "" {
-		b.revision = revision
-	}
+	b.version, b.revision = cmp.Or(b.version, unknown), cmp.Or(b.revision, unknown)
 	return b
 }
 

@@ -108,7 +108,7 @@ func TestApplyJSON(t *testing.T) {
 	c := newClerk(t)
 	stdin := func(args ...string) outcome {
 		var out, errOut strings.Builder
-		status := runIn(t.Context(), append([]string{"zones", "apply", "-f", "-", "--json"}, args...), &cli.Terminal{
+		status := run(t.Context(), append([]string{"zones", "apply", "-f", "-", "--json"}, args...), &cli.Terminal{
 			Getenv: environ(c.env), Stdin: strings.NewReader(wanted), Stdout: &out, Stderr: &errOut,
 		})
 		return outcome{status, out.String(), errOut.String()}
@@ -134,7 +134,7 @@ func (c clerk) agrees(t *testing.T, file string, first func()) outcome {
 	t.Helper()
 	var out strings.Builder
 	asked := &asking{then: first}
-	status := runIn(t.Context(), []string{"zones", "apply", "-f", file}, &cli.Terminal{
+	status := run(t.Context(), []string{"zones", "apply", "-f", file}, &cli.Terminal{
 		Getenv: environ(c.env), Stdin: strings.NewReader("yes\n"), Stdout: &out, Stderr: asked, Interactive: true,
 	})
 	return outcome{status, out.String(), asked.text.String()}

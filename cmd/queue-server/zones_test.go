@@ -54,7 +54,7 @@ func (c clerk) types(t *testing.T, args ...string) outcome {
 func (c clerk) answers(t *testing.T, columns int, answers string, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	status := runIn(t.Context(), args, &cli.Terminal{
+	status := run(t.Context(), args, &cli.Terminal{
 		Getenv: environ(c.env), Stdin: strings.NewReader(answers), Stdout: &out, Stderr: &errOut, Interactive: true,
 		Screen: func() (int, int, bool) { return columns, 24, true },
 	})
@@ -285,7 +285,7 @@ func TestQuestionEndsWithTheCommand(t *testing.T) {
 	typed, keyboard := io.Pipe()
 	defer func() { _ = keyboard.Close() }()
 	asked := &asking{then: cancel}
-	status := runIn(ctx, []string{"zones", "delete", "TICKETS"}, &cli.Terminal{
+	status := run(ctx, []string{"zones", "delete", "TICKETS"}, &cli.Terminal{
 		Getenv: environ(c.env), Stdin: typed, Stdout: io.Discard, Stderr: asked, Interactive: true,
 	})
 	if status != cli.ExitFailed || c.admin(t, "GET", "/admin/zones/TICKETS", "").status != http.StatusOK {

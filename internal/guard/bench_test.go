@@ -58,7 +58,7 @@ func newBench(visitors int) *bench {
 	counting.Use(book)
 	start := time.Now()
 	b.guard = guard.New(guard.Options{
-		Lines: b.store, Limiter: counting, Now: func() time.Time { return start.Add(time.Since(start) + b.ahead) },
+		Lines: b.store, Limiter: counting, Meter: &meter{}, Now: func() time.Time { return start.Add(time.Since(start) + b.ahead) },
 		Remembered: func(id string) (zone.Settings, bool) { return zone.Defaults(id), true },
 	})
 	return b

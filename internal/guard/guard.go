@@ -3,6 +3,8 @@ package guard
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync/atomic"
@@ -27,7 +29,7 @@ type Meter interface {
 	ForwardedRefused()
 }
 
-// Options of a Guard. Lines, Remembered and Limiter are required.
+// Options of a Guard. Lines, Remembered, Limiter and Meter are required.
 type Options struct {
 	// Lines is the next link of the chain.
 	Lines store.Lines
@@ -40,8 +42,7 @@ type Options struct {
 	Trusted []netip.Prefix
 	// Backends are the networks of services that join for their users. The clientIp in their requests is believed.
 	Backends []netip.Prefix
-	// Meter may be nil.
-	Meter Meter
+	Meter    Meter
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now. Only differences count.
@@ -52,17 +53,11 @@ type Options struct {
 // any number of goroutines.
 type Guard struct {
 	store.Viewer // calls that only look are not guarded
-	visitors     store.Visitors
 
-	zones    *zones
-	polls    *pollCache
-	limiter  Limiter
-	trusted  []netip.Prefix
-	backends []netip.Prefix
-	meter    Meter
-	log      *slog.Logger
-	now      func() time.Time
-	epoch    time.Time
+	options Options
+	zones   *zones
+	polls   *pollCache
+	epoch   time.Time
 
 	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
 	// already that a trusted proxy does not say for whom it asks.
@@ -73,22 +68,29 @@ type Guard struct {
 
 // New returns a Guard.
 func New(o Options) *Guard {
-	g := &Guard{
-		Viewer: o.Lines, visitors: o.Lines, zones: newZones(o.Remembered), polls: newPollCache(), limiter: o.Limiter,
-		trusted: o.Trusted, backends: o.Backends, meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
-	}
-	if g.meter == nil {
-		g.meter = noMeter{}
-	}
-	g.epoch = time.Now()
-	if g.now != nil {
-		g.epoch = g.now()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	g := &Guard{Viewer: o.Lines, options: o, zones: newZones(o.Remembered), polls: newPollCache(), epoch: time.Now()}
+	if o.Now != nil {
+		g.epoch = o.Now()
 	}
 	g.warnedForwarded.Store(-warnEvery)
 	return g
 }
 
-type noMeter struct{}
+// ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.
+var ErrRefused = errors.New("guard: refused")
 
-func (noMeter) JoinUnlimited(string) {}
-func (noMeter) ForwardedRefused()    {}
+// RefusedError is ErrRefused, with when to come back.
+type RefusedError struct {
+	// RetryMillis is in how many milliseconds to come back.
+	RetryMillis int64
+}
+
+// Error returns the sentence for a log.
+func (r *RefusedError) Error() string { return fmt.Sprintf("%v for %d ms", ErrRefused, r.RetryMillis) }
+
+// Unwrap returns ErrRefused.
+func (r *RefusedError) Unwrap() error { return ErrRefused }
+
+// RetryAfterSeconds is when to come back, rounded up, at least 1 s.
+func (r *RefusedError) RetryAfterSeconds() int { return int(max(1, (r.RetryMillis+999)/1000)) }

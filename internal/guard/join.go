@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -73,7 +72,7 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 			continue
 		}
 		if n.Forwarded && n.Address == from {
-			g.meter.ForwardedRefused()
+			g.options.Meter.ForwardedRefused()
 			g.warnOfForwarded(from, q.Policy)
 		}
 		return &RefusedError{RetryMillis: v.RetryMillis + rand.Int64N(spread)}
@@ -108,7 +107,7 @@ func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 
 // check asks one policy. One that does not exist allows everything.
 func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, error) {
-	a, err := g.limiter.Check(ctx, q)
+	a, err := g.options.Limiter.Check(ctx, q)
 	switch {
 	case err == nil:
 		return a.Verdict, nil
@@ -116,7 +115,7 @@ func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, e
 		return limit.Verdict{}, ctx.Err()
 	case !errors.Is(err, limiter.ErrPolicyUnknown):
 		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
-		g.log.ErrorContext(ctx, "guard: a limit could not be checked", "policy", q.Policy, "error", err)
+		g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", q.Policy, "error", err)
 	}
 	return limit.Verdict{Allowed: true}, nil
 }
@@ -125,33 +124,29 @@ func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, e
 func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
 	a, err := netip.ParseAddr(n.Address)
 	a = a.Unmap().WithZone("")
-	if err == nil && within(g.backends, a) {
+	if err == nil && address.Within(g.options.Backends, a) {
 		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
 			return n.ClientIP, true
 		}
 	}
-	if err == nil && (within(g.backends, a) || within(g.trusted, a)) {
-		g.meter.JoinUnlimited(ReasonTrusted)
+	if err == nil && (address.Within(g.options.Backends, a) || address.Within(g.options.Trusted, a)) {
+		g.options.Meter.JoinUnlimited(ReasonTrusted)
 		if !g.warnedSilent.Swap(true) {
-			g.log.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
+			g.options.Logger.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
 				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
 		}
 		return "", false
 	}
 	if err != nil || !public(a) {
-		g.meter.JoinUnlimited(ReasonPrivate)
+		g.options.Meter.JoinUnlimited(ReasonPrivate)
 		if (n.Forwarded || !a.IsLoopback()) && !g.warnedPrivate.Swap(true) {
-			g.log.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
+			g.options.Logger.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
 				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
 				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
 		}
 		return "", false
 	}
 	return n.Address, true
-}
-
-func within(networks []netip.Prefix, a netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // sharedSpace is between subscribers and their provider (RFC 6598), and in clouds.
@@ -167,7 +162,7 @@ func public(a netip.Addr) bool {
 func (g *Guard) warnOfForwarded(from, policy string) {
 	now, last := g.millis(), g.warnedForwarded.Load()
 	if now-last >= warnEvery && g.warnedForwarded.CompareAndSwap(last, now) {
-		g.log.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
+		g.options.Logger.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
 			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
 			"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", policy)
 	}

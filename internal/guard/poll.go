@@ -10,15 +10,13 @@ import (
 // Join takes a place.
 func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
 	now := g.millis()
-	a, err := g.visitors.Join(ctx, zoneID, id, former...)
+	a, err := g.options.Lines.Join(ctx, zoneID, id, former...)
 	if err != nil {
 		g.zones.failed(zoneID, err)
 		return a, err
 	}
-	switch a.Status {
-	case line.Waiting, line.Admitted, line.AdmittedBefore:
+	if a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore { // else there is no place
 		g.heard(zoneID, g.zones.of(zoneID, now), a.Place, &a, now)
-	default: // has no place
 	}
 	return a, nil
 }
@@ -42,7 +40,7 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 		}
 		p = e.vouch(z, p)
 	}
-	a, err := g.visitors.Poll(ctx, zoneID, p)
+	a, err := g.options.Lines.Poll(ctx, zoneID, p)
 	if err != nil {
 		g.zones.failed(zoneID, err)
 		return a, err
@@ -66,7 +64,7 @@ func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 			}
 		}
 	}
-	if err := g.visitors.Leave(ctx, zoneID, p); err != nil {
+	if err := g.options.Lines.Leave(ctx, zoneID, p); err != nil {
 		g.zones.failed(zoneID, err)
 		return err
 	}
@@ -89,8 +87,8 @@ func (g *Guard) heard(zoneID string, z *cachedZone, p line.Place, a *line.Answer
 
 // millis is this process's monotonic time.
 func (g *Guard) millis() int64 {
-	if g.now == nil {
+	if g.options.Now == nil {
 		return int64(time.Since(g.epoch) / time.Millisecond) // reads one clock less than time.Now
 	}
-	return int64(g.now().Sub(g.epoch) / time.Millisecond)
+	return int64(g.options.Now().Sub(g.epoch) / time.Millisecond)
 }

@@ -40,7 +40,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		_, err = lines.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
 		d := guard.New(guard.Options{
-			Lines: lines, Limiter: &asked{}, Now: clock.Now,
+			Lines: lines, Limiter: &asked{}, Meter: &meter{}, Now: clock.Now,
 			Remembered: func(id string) (zone.Settings, bool) {
 				s, err := lines.Zone(context.Background(), id)
 				return s, err == nil

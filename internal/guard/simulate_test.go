@@ -61,7 +61,7 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 			return nil, err
 		}
 		d := guard.New(guard.Options{
-			Lines: counted{store, &polls}, Limiter: &asked{}, Now: now,
+			Lines: counted{store, &polls}, Limiter: &asked{}, Meter: &meter{}, Now: now,
 			Remembered: func(id string) (zone.Settings, bool) {
 				s, err := store.Zone(context.Background(), id)
 				return s, err == nil

@@ -33,7 +33,7 @@ func Finder(trusted []netip.Prefix) func(*http.Request) string {
 			direct = host
 		}
 		at, err := netip.ParseAddr(direct)
-		if err != nil || !within(trusted, at) {
+		if err != nil || !Within(trusted, at) {
 			return direct
 		}
 		found := direct
@@ -46,7 +46,7 @@ func Finder(trusted []netip.Prefix) func(*http.Request) string {
 				if !ok {
 					return direct
 				}
-				if found = text; !within(trusted, a) {
+				if found = text; !Within(trusted, a) {
 					return found
 				}
 			}
@@ -66,9 +66,10 @@ func parse(entry string) (a netip.Addr, text string, ok bool) {
 	return with.Addr(), with.Addr().String(), err == nil
 }
 
-func within(trusted []netip.Prefix, a netip.Addr) bool {
+// Within reports whether one of the networks has the address.
+func Within(networks []netip.Prefix, a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Key returns the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64". All texts that
@@ -85,15 +86,10 @@ func key(address string, bits int) string {
 	if err != nil {
 		return "ip:unknown"
 	}
-	a = subscriber(a)
-	if a.Is4() {
+	if a = subscriber(a); a.Is4() {
 		return "ip:" + a.String()
 	}
-	network, err := a.Prefix(bits)
-	if err != nil {
-		return "ip:unknown"
-	}
-	return "ip:" + network.String()
+	return "ip:" + netip.PrefixFrom(a, bits).Masked().String()
 }
 
 // translated is the network in which a host that has only IPv6 sees IPv4 addresses (RFC

@@ -318,7 +318,7 @@ func TestWhatShouldNotHappen(t *testing.T) {
 	t.Parallel()
 	identities, err := identity.New(identity.FinderOptions{Address: address.Finder(nil)})
 	must(t, err)
-	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(checkapi.New(broken{}, identities))))
+	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(broken{}, identities)))
 	r := &room{http: h}
 	for _, w := range []*httptest.ResponseRecorder{
 		r.send("POST", "/limits/api/check", `{"key":"a"}`), r.send("GET", "/limits/api/auth", ""), r.send("GET", "/limits/api/auth/x", ""),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -19,12 +20,12 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	if !utf8.Valid(body) {
 		return wrong(serve.BodyField, "is not valid JSON")
 	}
-	// A body that is null leaves q as it is, and then the key is missing.
 	var q struct {
 		Key  string `json:"key"`
 		Tier string `json:"tier"`
-		Cost *int64 `json:"cost"`
+		Cost int64  `json:"cost"`
 	}
+	q.Cost = 1 // null leaves it as it is; a body that is null leaves all, and then the key is missing
 	if err := json.Unmarshal(body, &q); err != nil {
 		typed, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		switch {
@@ -38,16 +39,15 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 			return wrong(serve.BodyField, "must be a JSON object")
 		}
 	}
-	if q.Key == "" {
+	switch {
+	case q.Key == "":
 		return wrong("key", "is missing")
-	}
-	if q.Cost == nil {
-		return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: 1}, nil
-	}
-	if *q.Cost < 1 {
+	case q.Cost < 1:
 		return wrong("cost", "must be 1 or more")
+	case q.Tier != "" && !limit.ValidName(q.Tier):
+		return wrong("tier", "must be 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
-	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: *q.Cost}, nil
+	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: q.Cost}, nil
 }
 
 // appendAnswer appends the body of a permit. Names of policies and tiers need no escaping.

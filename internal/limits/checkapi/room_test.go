@@ -89,7 +89,7 @@ func makeRoom(keys string) (*room, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.bare = routes(checkapi.NewHTTP(checkapi.New(limits, identities)))
+	r.bare = routes(checkapi.NewHTTP(limits, identities))
 	return r, nil
 }
 

@@ -78,12 +78,8 @@ func (f *Finder) byAPIKey(r *http.Request) (Identity, bool) {
 	sum := sha256.Sum256([]byte(key))
 	tier := ""
 	if f.options.APIKeys != AnyAPIKey {
-		known := f.apiKeys.Load()
-		if known == nil {
-			return Identity{}, false
-		}
-		var is bool
-		if tier, is = (*known)[sum]; !is {
+		var known bool
+		if tier, known = (*f.apiKeys.Load())[sum]; !known {
 			return Identity{}, false
 		}
 	}

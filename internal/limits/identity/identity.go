@@ -23,9 +23,6 @@ const (
 	DefaultTierClaim = "tier"
 )
 
-// ErrKeySet is wrapped by every error of a key set.
-var ErrKeySet = keyset.ErrKeySet
-
 // Identity is the client that a request comes from.
 type Identity struct {
 	// Key counts the request: "member:<claim>", "apikey:<hash>", "ip:<address>".
@@ -79,7 +76,7 @@ type Finder struct {
 }
 
 // New returns a finder. It reads the files. One that cannot be read is an error that wraps
-// ErrKeySet or ErrAPIKeys. Start fetches a URL; no token counts until that has succeeded
+// keyset.ErrKeySet or ErrAPIKeys. Start fetches a URL; no token counts until that has succeeded
 // once.
 func New(o FinderOptions) (*Finder, error) {
 	if o.Now == nil {
@@ -88,6 +85,7 @@ func New(o FinderOptions) (*Finder, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
 	f := &Finder{options: o, parser: newParser(o), missed: make(chan struct{}, 1)}
+	f.apiKeys.Store(&apiKeys{})
 	if o.JWKS != "" {
 		set, err := keyset.NewSource(o.JWKS, o.HTTP)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -120,12 +121,12 @@ func TestListsThatAreWrong(t *testing.T) {
 		"too many keys": `{"keys":[` + strings.Repeat(`{"kty":"oct"},`, 100) + `{"kty":"oct"}]}`,
 		"too large":     strings.Repeat(" ", 1<<20) + `{"keys":[]}`,
 	} {
-		if _, err := identity.New(identity.FinderOptions{JWKS: file(t, text)}); !errors.Is(err, identity.ErrKeySet) {
+		if _, err := identity.New(identity.FinderOptions{JWKS: file(t, text)}); !errors.Is(err, keyset.ErrKeySet) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, url := range []string{"http://keys.example/jwks.json", "ftp://keys.example", filepath.Join(t.TempDir(), "none")} {
-		if _, err := identity.New(identity.FinderOptions{JWKS: url}); !errors.Is(err, identity.ErrKeySet) {
+		if _, err := identity.New(identity.FinderOptions{JWKS: url}); !errors.Is(err, keyset.ErrKeySet) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -54,14 +54,6 @@ func (f *Finder) run(ctx context.Context) {
 	}
 }
 
-// missKey makes run fetch the key set soon.
-func (f *Finder) missKey() {
-	select {
-	case f.missed <- struct{}{}:
-	default: // run will fetch it already
-	}
-}
-
 // refresh reads the list and the key set again. If one cannot be read, the former stays in
 // force.
 func (f *Finder) refresh(ctx context.Context) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -23,6 +24,9 @@ const (
 	maxMember = 200
 	// leeway is how far the issuer's clock may be off.
 	leeway = 30 * time.Second
+	// maxProven is how many of the latest tokens are remembered at least. At most twice as many
+	// are, in some 3 MB.
+	maxProven = 8192
 )
 
 // algorithms are all algorithms that a token may name. Its key must be for the one it names.
@@ -83,7 +87,10 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 		return keyOf(*keys, t)
 	})
 	if errors.Is(err, errKeyUnknown) {
-		f.missKey()
+		select {
+		case f.missed <- struct{}{}: // have run fetch the key set soon
+		default: // it will already
+		}
 	}
 	return claims, err
 }
@@ -133,4 +140,52 @@ func newParser(o FinderOptions) *jwt.Parser {
 		options = append(options, jwt.WithAudience(o.Audience))
 	}
 	return jwt.NewParser(options...)
+}
+
+// proven remembers tokens that have verified, so that of many requests with one token only
+// the first one costs the check of a signature. When there are maxProven young tokens, these
+// become the old ones, and the old ones are forgotten. A token that is asked for is young
+// again.
+type proven struct {
+	mu         sync.Mutex
+	young, old map[[sha256.Size]byte]proof
+}
+
+// proof is what a token has proven.
+type proof struct {
+	identity Identity
+	// until is when the token expires, leeway included.
+	until time.Time
+	// keys is the set that verified the token. When there is another set, the token must be
+	// verified again.
+	keys *[]keyset.Key
+}
+
+func (p *proven) find(token [sha256.Size]byte, keys *[]keyset.Key, now time.Time) (Identity, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	is, found := p.young[token]
+	if !found {
+		if is, found = p.old[token]; !found {
+			return Identity{}, false
+		}
+		p.put(token, is)
+	}
+	if is.keys != keys || !now.Before(is.until) {
+		return Identity{}, false
+	}
+	return is.identity, true
+}
+
+func (p *proven) keep(token [sha256.Size]byte, is proof) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put(token, is)
+}
+
+func (p *proven) put(token [sha256.Size]byte, is proof) {
+	if p.young == nil || len(p.young) >= maxProven {
+		p.old, p.young = p.young, make(map[[sha256.Size]byte]proof)
+	}
+	p.young[token] = is
 }

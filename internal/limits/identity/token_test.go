@@ -23,6 +23,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 var now = time.Unix(1_795_223_373, 0)
@@ -217,7 +218,7 @@ func TestSharedSecrets(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got.Key, want)
 		}
 	}
-	if _, err := identity.New(identity.FinderOptions{JWKS: file(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}); !errors.Is(err, identity.ErrKeySet) {
+	if _, err := identity.New(identity.FinderOptions{JWKS: file(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}); !errors.Is(err, keyset.ErrKeySet) {
 		t.Errorf("a set of nothing but a secret of 6 bytes: %v", err)
 	}
 }

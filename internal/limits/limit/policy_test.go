@@ -60,7 +60,7 @@ func TestShares(t *testing.T) {
 			part := r.Share(i, 8)
 			limits += part.Limit
 			permits += part.Permits()
-			if err := part.Validate(); err != nil {
+			if err := (limit.Policy{Name: "part", Rules: []limit.Rule{part}}).Validate(); err != nil {
 				t.Errorf("%s: %v", a, err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestScaled(t *testing.T) {
 			{limit.Scale{By: limit.MaxLimit, Of: 1, Least: 1, Most: 500}, 500},
 		} {
 			got := r.Scaled(tt.by)
-			if err := got.Validate(); err != nil || got.Permits() != tt.want || got.WindowSeconds != 60 {
+			if err := (limit.Policy{Name: "got", Rules: []limit.Rule{got}}).Validate(); err != nil || got.Permits() != tt.want || got.WindowSeconds != 60 {
 				t.Errorf("%s by %+v: %+v, %v", a, tt.by, got, err)
 			}
 		}

@@ -91,15 +91,6 @@ func (r Rule) Quota() int64 {
 	return r.Limit
 }
 
-// Validate returns all faults of the rule, in one error that wraps ErrInvalid; nil for none.
-func (r Rule) Validate() error {
-	var errs []error
-	for _, fault := range r.faults() {
-		errs = append(errs, fmt.Errorf("%w: %s", ErrInvalid, fault))
-	}
-	return errors.Join(errs...)
-}
-
 // faults returns the faults of the rule, a sentence each.
 func (r Rule) faults() []string {
 	var all []string

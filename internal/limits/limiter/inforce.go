@@ -26,12 +26,10 @@ func (b *policiesInForce) byName() []*policy {
 
 // policy is a policy in force.
 type policy struct {
-	is        limit.Policy // with defaults
-	name      string
-	scope     limit.Scope
-	onFailure limit.FailurePolicy
-	byTier    map[string]*tier
-	usual     *tier
+	limit.Policy // with defaults
+	byTier       map[string]*tier
+	// inOrder are the default tier, then the others by name.
+	inOrder []*tier
 	*policyMetrics
 }
 
@@ -43,9 +41,8 @@ type tier struct {
 	parts [][]limit.Rule
 	// share are the rules that this server enforces while the store is away.
 	share []limit.Rule
-	// maxCost is the largest cost that parts can ever allow, shareCost the largest that
-	// share can.
-	maxCost, shareCost int64
+	// maxCost is the largest cost that parts can ever allow.
+	maxCost int64
 	// seed belongs to this version of the tier.
 	seed maphash.Seed
 	// next chooses the parts in turn.
@@ -63,7 +60,7 @@ func (l *Limiter) Use(b limit.PolicySet) {
 	for _, p := range b.Policies {
 		p = p.WithDefaults()
 		had := was[p.Name]
-		if had != nil && reflect.DeepEqual(had.is, p) {
+		if had != nil && reflect.DeepEqual(had.Policy, p) {
 			now.policies[p.Name] = had
 			continue
 		}
@@ -75,35 +72,38 @@ func (l *Limiter) Use(b limit.PolicySet) {
 // ready returns a policy that can be put into force. Its metrics go on from those of had, the
 // former version, which is nil for a new policy.
 func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
-	out := &policy{
-		is: p, name: p.Name, scope: p.Scope, onFailure: p.OnStoreFailure, byTier: make(map[string]*tier, len(p.Tiers)),
-	}
+	out := &policy{Policy: p, byTier: make(map[string]*tier, len(p.Tiers)+1)}
 	if had != nil {
 		out.policyMetrics = had.policyMetrics
 	} else {
 		out.policyMetrics = newPolicyMetrics()
 	}
-	shards := p.Shards
+	parts := p.Shards
 	if p.Scope == limit.ScopeServer {
-		shards = 1
+		parts = 1
 	}
-	prepare := func(name string, rules []limit.Rule) *tier {
-		t := &tier{name: name, rules: rules, seed: maphash.MakeSeed(), share: shares(rules, l.deps.Servers-1, l.deps.Servers)}
-		t.maxCost, t.shareCost = limit.MaxLimit, permits(t.share)
-		for i := range shards {
-			part := shares(rules, i, shards)
-			t.parts = append(t.parts, part)
-			t.maxCost = min(t.maxCost, permits(part))
+	names := append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(p.Tiers))...)
+	for _, name := range names {
+		rules := p.Rules
+		if name != limit.DefaultTier {
+			rules = p.Tiers[name]
 		}
-		t.tierMetrics = out.tierMetricsOf(name)
-		return t
+		t := newTier(name, rules, parts, l.deps.Servers, maphash.MakeSeed(), out.tierMetricsOf(name))
+		out.byTier[name], out.inOrder = t, append(out.inOrder, t)
 	}
-	out.usual = prepare(limit.DefaultTier, p.Rules)
-	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
-		out.byTier[name] = prepare(name, p.Tiers[name])
-	}
-	out.keep(append(slices.Sorted(maps.Keys(p.Tiers)), limit.DefaultTier))
+	out.keep(names)
 	return out
+}
+
+// newTier returns a tier that splits each key into so many parts, on one of so many servers.
+func newTier(name string, rules []limit.Rule, parts, servers int64, seed maphash.Seed, metrics *tierMetrics) *tier {
+	t := &tier{name: name, rules: rules, share: shares(rules, servers-1, servers), maxCost: limit.MaxLimit, seed: seed, tierMetrics: metrics}
+	for i := range parts {
+		part := shares(rules, i, parts)
+		t.parts = append(t.parts, part)
+		t.maxCost = min(t.maxCost, permits(part))
+	}
+	return t
 }
 
 // scaled returns the tier with its rules fitted. It has the seed and the metrics of t.
@@ -112,12 +112,7 @@ func (t *tier) scaled(by limit.Scale, servers int64) *tier {
 	for i, r := range t.rules {
 		rules[i] = r.Scaled(by)
 	}
-	out := &tier{
-		name: t.name, rules: rules, parts: [][]limit.Rule{rules}, share: shares(rules, servers-1, servers),
-		maxCost: permits(rules), seed: t.seed, tierMetrics: t.tierMetrics,
-	}
-	out.shareCost = permits(out.share)
-	return out
+	return newTier(t.name, rules, 1, servers, t.seed, t.tierMetrics)
 }
 
 func shares(rules []limit.Rule, i, n int64) []limit.Rule {
@@ -144,7 +139,7 @@ func (p *policy) tier(name string) *tier {
 	if t := p.byTier[name]; t != nil {
 		return t
 	}
-	return p.usual
+	return p.inOrder[0]
 }
 
 // hash returns the hash by which refusals of a key are remembered. Another Scale gives another
@@ -170,5 +165,5 @@ func (l *Limiter) Sources(name string) (sources []limit.Source, ok bool) {
 	if p == nil {
 		return nil, false
 	}
-	return p.is.Key, true
+	return p.Key, true
 }

@@ -190,7 +190,7 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	case q.Cost < 1 || q.Cost > t.maxCost:
 		return Answer{}, ErrCost
 	}
-	a := Answer{Policy: p.name, Tier: t.name, Rules: t.rules, Source: SourceMemory}
+	a := Answer{Policy: p.Name, Tier: t.name, Rules: t.rules, Source: SourceMemory}
 	hash := t.hash(q.Key, q.Scale)
 	part, retry := l.pick(t, hash, q.Cost, -1, l.millis())
 	if part < 0 {
@@ -260,8 +260,8 @@ func (l *Limiter) look(ctx context.Context, a *Answer, p *policy, t *tier, q Que
 
 // ask lets Store or Local decide, or the failure policy.
 func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, subject string, hash uint64, part int64) (Outcome, error) {
-	r := limit.Request{Policy: p.name, Tier: t.name, Subject: subject, Cost: q.Cost, Look: q.Look}
-	if p.scope == limit.ScopeServer {
+	r := limit.Request{Policy: p.Name, Tier: t.name, Subject: subject, Cost: q.Cost, Look: q.Look}
+	if p.Scope == limit.ScopeServer {
 		a.Source = SourceLocal
 		err := l.take(ctx, l.deps.Local, a, t, r, hash)
 		return outcome(a.Allowed, Allowed, Refused), err
@@ -330,7 +330,7 @@ func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r
 // it is back, may allow the request.
 func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r limit.Request) (Outcome, error) {
 	a.Verdict = limit.Verdict{}
-	switch p.onFailure {
+	switch p.OnStoreFailure {
 	case limit.FailureOpen:
 		a.Source, a.Allowed = SourceOpen, true
 		return AllowedOpen, nil
@@ -341,7 +341,7 @@ func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r 
 	}
 	a.Source = SourceLocal
 	r.Part, r.Rules = 0, t.share
-	if r.Cost > t.shareCost {
+	if r.Cost > permits(t.share) {
 		// This server's share can never permit that much.
 		a.RetryMillis = refusedFor
 		return RefusedLocally, nil

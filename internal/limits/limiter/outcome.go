@@ -246,19 +246,10 @@ func (l *Limiter) Counts() []TierCounts {
 	var all []TierCounts
 	for _, p := range l.inForce.Load().byName() {
 		p.mu.Lock()
-		for _, t := range p.tiers() {
-			all = append(all, TierCounts{p.name, t.name, t.read(), t.remaining()})
+		for _, t := range p.inOrder {
+			all = append(all, TierCounts{p.Name, t.name, t.read(), t.remaining()})
 		}
 		p.mu.Unlock()
-	}
-	return all
-}
-
-// tiers returns the default tier, then the others by name.
-func (p *policy) tiers() []*tier {
-	all := []*tier{p.usual}
-	for _, name := range slices.Sorted(maps.Keys(p.byTier)) {
-		all = append(all, p.byTier[name])
 	}
 	return all
 }
@@ -296,10 +287,10 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}
-	out := Stats{Policy: p.is.Clone(), Failing: l.Failing(), HeavyHitters: p.heavyHitters.top(l.millis())}
+	out := Stats{Policy: p.Clone(), Failing: l.Failing(), HeavyHitters: p.heavyHitters.top(l.millis())}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, t := range p.tiers() {
+	for _, t := range p.inOrder {
 		one := TierStats{Tier: t.name, Total: t.read()}
 		for _, c := range t.recent.newest(minute) {
 			one.Recent = one.Recent.Plus(c)

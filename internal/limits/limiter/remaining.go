@@ -85,7 +85,7 @@ type KindCounts struct {
 func (l *Limiter) Refusals() []KindCounts {
 	var all []KindCounts
 	for _, p := range l.inForce.Load().byName() {
-		one := KindCounts{Policy: p.name}
+		one := KindCounts{Policy: p.Name}
 		for k := range one.Refused {
 			one.Refused[k] = p.kinds[k].Load()
 		}

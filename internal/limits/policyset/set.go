@@ -16,9 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// DefaultInterval is how often the policies are read: twice within the second in which
+// readEvery is how often the policies are read: twice within the second in which
 // a change must be in force everywhere.
-const DefaultInterval = 500 * time.Millisecond
+const readEvery = 500 * time.Millisecond
 
 // maxTries bounds how often a change is tried because another one came first. Operators are
 // people: a change that loses five times in a row competes with a script, and its operator
@@ -45,8 +45,6 @@ type SetOptions struct {
 	Seeds []limit.Policy
 	// Use is called with every set that comes into force, by one goroutine at a time.
 	Use func(limit.PolicySet)
-	// Interval is the time between two readings. It defaults to DefaultInterval.
-	Interval time.Duration
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
@@ -67,9 +65,6 @@ type Set struct {
 // New returns a Set in which the seeds are in force. Call Start before use and Stop
 // afterwards.
 func New(o SetOptions) *Set {
-	if o.Interval <= 0 {
-		o.Interval = DefaultInterval
-	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Set{options: o}
 	s.policies, _ = s.seeded(limit.PolicySet{})
@@ -83,7 +78,7 @@ func New(o SetOptions) *Set {
 // away, the seeds are in force.
 func (s *Set) Start(ctx context.Context) {
 	s.runOnce(ctx)
-	s.reading.Start(ctx, background.Every(s.options.Interval, s.runOnce))
+	s.reading.Start(ctx, background.Every(readEvery, s.runOnce))
 }
 
 // Stop ends what Start began, and waits for it. A Set that was not started need not be

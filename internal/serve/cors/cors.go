@@ -121,6 +121,3 @@ func (p *Policy) Check(r *http.Request) error {
 	}
 	return nil
 }
-
-// Origins returns the allowed origins, sorted, for the log.
-func (p *Policy) Origins() []string { return p.origins }

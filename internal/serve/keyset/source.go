@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,11 +32,7 @@ func NewSource(place string, client *http.Client, schemes ...string) (Source, er
 	if !remote {
 		return Source{place: place}, nil
 	}
-	allowed := scheme == "https"
-	for _, s := range schemes {
-		allowed = allowed || scheme == s
-	}
-	if !allowed {
+	if scheme != "https" && !slices.Contains(schemes, scheme) {
 		return Source{}, fmt.Errorf("%w: %q is no https URL: others could change the keys on their way", ErrKeySet, place)
 	}
 	var own http.Client

@@ -37,3 +37,9 @@ func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
 func (m *Metrics) ClockAhead(zoneID string, by time.Duration) {
 	m.meter(zoneID).clock.Set(by.Seconds())
 }
+
+// JoinUnlimited implements guard.Meter.
+func (m *Metrics) JoinUnlimited(reason string) { m.unlimited.WithLabelValues(reason).Inc() }
+
+// ForwardedRefused implements guard.Meter.
+func (m *Metrics) ForwardedRefused() { m.forwarded.Inc() }

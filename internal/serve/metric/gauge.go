@@ -57,10 +57,8 @@ func zoneGauges() []gauge {
 			func(s line.State) int64 { return s.WindowLimit }),
 		ofState("queue_minute_admissions", "Admissions in the last 60 s; after a loss, those that may have been lost too.",
 			func(s line.State) int64 { return s.InMinute }),
-		{
-			desc: describe("queue_second_admissions_max", "The most admissions in any 1,000 ms of the last one to two minutes."),
-			kind: prometheus.GaugeValue, value: func(_ zone.Settings, s line.Stats) float64 { return float64(s.MostInSecond) },
-		},
+		of("queue_second_admissions_max", "The most admissions in any 1,000 ms of the last one to two minutes.",
+			func(_ zone.Settings, s line.Stats) float64 { return float64(s.MostInSecond) }),
 		ofSettings("queue_second_limit", "The most admissions in any 1,000 ms while there is a line.",
 			func(s zone.Settings) int64 { return window.RatesOf(s).PerSecond }),
 		ofSettings("queue_per_minute", "The limit: the most admissions in 60 s, as the operator set it.",
@@ -69,17 +67,10 @@ func zoneGauges() []gauge {
 			func(s zone.Settings) int64 { return s.Burst }),
 		ofSettings("queue_window_seconds", "The length of the window.",
 			func(s zone.Settings) int64 { return s.WindowSeconds }),
-		{
-			desc: describe("queue_window_use_ratio", "Admissions in the last window, as a share of its limit, 1 at most; 0 for a limit of 0."),
-			kind: prometheus.GaugeValue, value: windowUse,
-		},
-		{
-			desc: describe("queue_estimate_seconds", "The wait that one who joins now is told."),
-			kind: prometheus.GaugeValue,
-			value: func(_ zone.Settings, s line.Stats) float64 {
-				return (time.Duration(s.EstimateMillis) * time.Millisecond).Seconds()
-			},
-		},
+		of("queue_window_use_ratio", "Admissions in the last window, as a share of its limit, 1 at most; 0 for a limit of 0.",
+			func(_ zone.Settings, s line.Stats) float64 { return watch.Use(s.State.InWindow, s.State.WindowLimit) }),
+		of("queue_estimate_seconds", "The wait that one who joins now is told.",
+			func(_ zone.Settings, s line.Stats) float64 { return seconds(s.EstimateMillis) }),
 	}
 	all = append(all, eventGauges()...)
 	for _, x := range line.TotalTable {
@@ -99,21 +90,17 @@ func zoneGauges() []gauge {
 
 // eventGauges returns the gauges of the event that is next or under way, by the store's clock.
 func eventGauges() []gauge {
-	of := func(name, help string, value func(event.State, line.State) int64) gauge {
-		return gauge{desc: describe(name, help), kind: prometheus.GaugeValue, value: func(z zone.Settings, s line.Stats) float64 {
-			return (time.Duration(value(z.EventState, s.State)) * time.Millisecond).Seconds()
-		}}
+	ofStep := func(name, help string, millis func(event.State, line.State) int64) gauge {
+		return of(name, help, func(z zone.Settings, s line.Stats) float64 { return seconds(millis(z.EventState, s.State)) })
 	}
 	return []gauge{
-		{
-			desc: describe("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0."),
-			kind: prometheus.GaugeValue, value: func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) },
-		},
-		of("queue_event_next_timestamp_seconds", "When the next step of the event is to be made, Unix time; 0 for none, and while it is held.",
+		of("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0.",
+			func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) }),
+		ofStep("queue_event_next_timestamp_seconds", "When the next step of the event is to be made, Unix time; 0 for none, and while it is held.",
 			func(e event.State, _ line.State) int64 { return e.NextMillis() }),
-		of("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
+		ofStep("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
 			func(e event.State, s line.State) int64 { return e.LateMillis(s.NowMillis) }),
-		of("queue_event_held_seconds", "For how long a step that an operator holds is past the time at which it was listed; 0 for none.",
+		ofStep("queue_event_held_seconds", "For how long a step that an operator holds is past the time at which it was listed; 0 for none.",
 			func(e event.State, s line.State) int64 { return e.HeldMillis(s.NowMillis) }),
 	}
 }
@@ -122,18 +109,17 @@ func describe(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, []string{"zone"}, nil)
 }
 
+// of returns a gauge of a zone.
+func of(name, help string, value func(zone.Settings, line.Stats) float64) gauge {
+	return gauge{desc: describe(name, help), kind: prometheus.GaugeValue, value: value}
+}
+
 func ofState(name, help string, value func(line.State) int64) gauge {
-	return gauge{
-		desc: describe(name, help), kind: prometheus.GaugeValue,
-		value: func(_ zone.Settings, s line.Stats) float64 { return float64(value(s.State)) },
-	}
+	return of(name, help, func(_ zone.Settings, s line.Stats) float64 { return float64(value(s.State)) })
 }
 
 func ofSettings(name, help string, value func(zone.Settings) int64) gauge {
-	return gauge{
-		desc: describe(name, help), kind: prometheus.GaugeValue,
-		value: func(z zone.Settings, _ line.Stats) float64 { return float64(value(z)) },
-	}
+	return of(name, help, func(z zone.Settings, _ line.Stats) float64 { return float64(value(z)) })
 }
 
 // total returns a counter that the store keeps. It begins at 0 again if the store's data is lost.
@@ -144,9 +130,7 @@ func total(name, help string, at func(*line.Totals) *int64) gauge {
 	}
 }
 
-func windowUse(_ zone.Settings, s line.Stats) float64 {
-	return watch.Use(s.State.InWindow, s.State.WindowLimit)
-}
+func seconds(millis int64) float64 { return (time.Duration(millis) * time.Millisecond).Seconds() }
 
 func oneIf(holds bool) float64 {
 	if holds {
@@ -172,14 +156,10 @@ func (m *Metrics) ShowKept(notKept func() error) error {
 	}, func() float64 { return oneIf(notKept() != nil) }))
 }
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector. It may describe a metric more than once.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	described := make(map[*prometheus.Desc]bool, len(g.gauges))
 	for _, x := range g.gauges {
-		if !described[x.desc] {
-			described[x.desc] = true
-			out <- x.desc
-		}
+		out <- x.desc
 	}
 }
 

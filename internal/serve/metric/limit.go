@@ -8,40 +8,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 )
 
-// LimitMeter counts how long decisions of limits take, and how often a partition of their
-// store begins to fail or is calm again. It implements limiter.Meter.
-type LimitMeter struct {
-	took    map[limiter.Source]prometheus.Observer
-	changes map[bool]prometheus.Counter
-}
-
-// LimitMeter registers the metrics that the limiter reports as they happen.
-func (m *Metrics) LimitMeter() (*LimitMeter, error) {
-	took := histogram("queue_limit_decision_seconds",
-		"How long the decision of a limit took, waiting included; those from memory are not timed.", callBuckets, "source")
-	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "queue_limit_partition_changes_total", Help: "How often a partition of the limits' store began to fail, and was calm again.",
-	}, []string{"to"})
-	return &LimitMeter{
-		took: map[limiter.Source]prometheus.Observer{
-			limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
-			limiter.SourceLocal: took.WithLabelValues(string(limiter.SourceLocal)),
-		},
-		changes: map[bool]prometheus.Counter{
-			true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm"),
-		},
-	}, m.register(took, changes)
-}
-
 // Took implements limiter.Meter.
-func (m *LimitMeter) Took(by limiter.Source, d time.Duration) {
+func (m *Metrics) Took(by limiter.Source, d time.Duration) {
 	if o := m.took[by]; o != nil {
 		o.Observe(d.Seconds())
 	}
 }
 
 // Failing implements limiter.Meter.
-func (m *LimitMeter) Failing(_ int, failing bool) { m.changes[failing].Inc() }
+func (m *Metrics) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
 // decisions is the collector of what the limiter counts.
 type decisions struct {

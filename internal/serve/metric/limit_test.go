@@ -15,11 +15,7 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	m, reg := newTest(t)
-	meter, err := m.LimitMeter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{}), Meter: meter})
+	l := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{}), Meter: m})
 	if err := m.ShowLimits(l); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +27,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	meter.Failing(3, true)
+	m.Failing(3, true)
 	const want = `
 # HELP queue_limit_decisions_total Questions to the limits, by what became of them.
 # TYPE queue_limit_decisions_total counter
@@ -73,8 +69,8 @@ queue_limit_partition_changes_total{to="failing"} 1
 		"queue_limit_failing_partitions", "queue_limit_partition_changes_total"); err != nil {
 		t.Error(err)
 	}
-	meter.Took(limiter.SourceStore, time.Millisecond)
-	meter.Took("elsewhere", time.Second) // is not counted
+	m.Took(limiter.SourceStore, time.Millisecond)
+	m.Took("elsewhere", time.Second) // is not counted
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -42,8 +44,6 @@ type Options struct {
 	Version, Revision string
 	// Codes are the codes of all refusals, from package problem. Any other is counted as "other".
 	Codes []string
-	// Now defaults to time.Now.
-	Now func() time.Time
 }
 
 // Metrics are all series of the server except those of the sweeper. Its methods may
@@ -65,7 +65,10 @@ type Metrics struct {
 	calls                  *prometheus.HistogramVec
 	failures               *prometheus.CounterVec
 	byCall                 [len(store.Calls)]callMeter
-	guard                  guardMeter
+	unlimited              *prometheus.CounterVec
+	forwarded              prometheus.Counter
+	took                   map[limiter.Source]prometheus.Observer
+	changes                map[bool]prometheus.Counter
 	// ofZones are the metrics whose first label is a zone.
 	ofZones []vec
 
@@ -81,7 +84,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		reg: reg, now: o.Now, codes: append(slices.Clone(o.Codes), other),
+		reg: reg, now: time.Now, codes: append(slices.Clone(o.Codes), other),
 		joins:      counter("queue_joins_total", "Requests for a place, by what became of them.", "zone", "outcome"),
 		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
 		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
@@ -110,12 +113,22 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 			"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.", stepBuckets, "zone"),
 		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
 			callBuckets, "call"),
-		guard:    newGuardMeter(counter),
-		failures: counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
+		failures:  counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
+		unlimited: counter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
+		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_forwarded_joins_refused_total",
+			Help: "Joins refused by their address that say they were forwarded, by a proxy that is not trusted: perhaps one of ours.",
+		}),
 	}
-	if m.now == nil {
-		m.now = time.Now
+	took := histogram("queue_limit_decision_seconds",
+		"How long the decision of a limit took, waiting included; those from memory are not timed.", callBuckets, "source")
+	m.took = map[limiter.Source]prometheus.Observer{
+		limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
+		limiter.SourceLocal: took.WithLabelValues(string(limiter.SourceLocal)),
 	}
+	changes := counter("queue_limit_partition_changes_total",
+		"How often a partition of the limits' store began to fail, and was calm again.", "to")
+	m.changes = map[bool]prometheus.Counter{true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm")}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "queue_build_info", Help: "1; the labels say what is running.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
@@ -130,12 +143,15 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 			return nil, err
 		}
 	}
-	if err := m.register(m.calls, m.failures, m.guard.unlimited, m.guard.forwarded, build, newListens(),
+	if err := m.register(m.calls, m.failures, m.unlimited, m.forwarded, took, changes, build, newListens(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
 		return nil, err
 	}
 	for call, name := range store.Calls {
 		m.byCall[call] = callMeter{m.calls.WithLabelValues(name), m.failures.WithLabelValues(name)}
+	}
+	for _, reason := range guard.Reasons {
+		m.unlimited.WithLabelValues(reason)
 	}
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)

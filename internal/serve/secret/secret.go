@@ -2,8 +2,11 @@ package secret
 
 import (
 	"bytes"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +24,11 @@ const (
 	minDistinct = 9
 	// MinTokenChars is the least length of an operators' token.
 	MinTokenChars = 16
+	// fingerprintInfo makes a fingerprint differ from all keys that are derived from a secret.
+	fingerprintInfo = "openqueue/waitingroom/v1 secret fingerprint"
+	// fingerprintBytes is the length of a fingerprint: two secrets have the same one once in
+	// 10^19 times.
+	fingerprintBytes = 8
 )
 
 // The names of the files in the data directory.
@@ -101,6 +109,21 @@ func distinct(s []byte) int {
 	return n
 }
 
+// Fingerprints returns a name of each secret, in their order: 16 hexadecimal digits, by HKDF
+// (RFC 5869). Servers with the same secret have the same name for it. It tells nothing of the
+// secret, nor of a key that is derived from it.
+func Fingerprints(secrets [][]byte) ([]string, error) {
+	all := make([]string, len(secrets))
+	for i, s := range secrets {
+		b, err := hkdf.Key(sha256.New, s, nil, fingerprintInfo, fingerprintBytes)
+		if err != nil {
+			return nil, fmt.Errorf("secret: fingerprint: %w", err)
+		}
+		all[i] = hex.EncodeToString(b)
+	}
+	return all, nil
+}
+
 // Load returns the secrets in the data directory, newest first. If there are none, it
 // makes one, and the directory if need be; made says that it did.
 //
@@ -121,15 +144,6 @@ func Load(dir string) (secrets [][]byte, made bool, err error) {
 			"with another secret, everybody in a line loses the place", path, err)
 	}
 	return secrets, made, nil
-}
-
-// CheckToken returns an error that wraps ErrUnusable for an operators' token that cannot
-// be sent in a header, is too short, or would be guessed: see strong.
-func CheckToken(token string) error {
-	if err := CheckTokenForm(token); err != nil {
-		return err
-	}
-	return strong(token)
 }
 
 // CheckTokenForm returns an error that wraps ErrUnusable for a text that no version of the

@@ -30,10 +30,13 @@ var wellKnown = []string{
 // that positions stay the same.
 var letters = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "0", "o", "$", "s", "5", "s", "7", "t")
 
-// strong returns an error that wraps ErrUnusable for a token that a program would guess:
-// it has few different characters, or is mostly well-known words, sequences and
-// repetitions.
-func strong(token string) error {
+// CheckToken returns an error that wraps ErrUnusable for an operators' token that cannot be sent in a
+// header, is too short, or that a program would guess: it has few different characters, or is mostly
+// well-known words, sequences and repetitions.
+func CheckToken(token string) error {
+	if err := CheckTokenForm(token); err != nil {
+		return err
+	}
 	if n := distinct([]byte(token)); n < minTokenDistinct {
 		return fmt.Errorf("%w: it is easy to guess, it has only %d different characters; %s", ErrUnusable, n, howToToken)
 	}
