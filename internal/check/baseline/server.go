@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -17,13 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
-const (
-	// askTimeout bounds an exchange: a script of the baseline may take long,
-	// and rewriting a file of a million visitors takes longer.
-	askTimeout = 30 * time.Second
-	// stopTimeout is how long the server may take to end before it is killed.
-	stopTimeout = 10 * time.Second
-)
+// askTimeout bounds an exchange: a script of the baseline may take long,
+// and rewriting a file of a million visitors takes longer.
+const askTimeout = 30 * time.Second
 
 // Server is a redis-server that runs for measuring: on a free port of this
 // machine, without persistence, in a folder of its own.
@@ -58,10 +53,7 @@ func FreeAddr(ctx context.Context) (string, error) {
 // Stop ends the server, waits for it, and removes its folder.
 func (s *Server) Stop() error {
 	err := s.client.Close()
-	s.redis.Signal(syscall.SIGTERM)
-	if _, ended := s.redis.Wait(stopTimeout); !ended {
-		s.redis.Kill()
-	}
+	_ = s.redis.Stop() // one that had to be killed has lost nothing that anybody needs
 	return errors.Join(err, os.RemoveAll(s.redis.Dir))
 }
 
@@ -75,33 +67,15 @@ func (s *Server) Version(ctx context.Context) (string, error) {
 
 // CPU is the processor time that the server has used, in user and kernel mode.
 func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
-	var sum float64
-	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
-		text, err := s.info(ctx, "CPU", field)
-		if err != nil {
-			return 0, err
-		}
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return 0, fmt.Errorf("baseline: %s: %w", field, err)
-		}
-		sum += seconds
-	}
-	return time.Duration(sum * float64(time.Second)), nil
+	user, err := s.number(ctx, "CPU", "used_cpu_user")
+	system, failed := s.number(ctx, "CPU", "used_cpu_sys")
+	return time.Duration((user + system) * float64(time.Second)), errors.Join(err, failed)
 }
 
 // Waited is for how long the server was ready to run and no processor was free, since it began:
 // on a machine with other work its calls take that much longer.
-func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
-	text, err := s.info(ctx, "Server", "process_id")
-	if err != nil {
-		return 0, err
-	}
-	id, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("baseline: process_id: %w", err)
-	}
-	p, err := procfs.NewProc(id)
+func (s *Server) Waited(context.Context) (time.Duration, error) {
+	p, err := procfs.NewProc(s.redis.Pid())
 	if err != nil {
 		return 0, fmt.Errorf("baseline: %w", err)
 	}
@@ -112,11 +86,8 @@ func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
 // UsedMemory is what the server has allocated, in bytes, once no table is
 // being moved to a larger one: then it holds both.
 func (s *Server) UsedMemory(ctx context.Context) (int64, error) {
-	text, err := s.info(ctx, "Memory", "used_memory")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
+	bytes, err := s.number(ctx, "Memory", "used_memory")
+	return int64(bytes), err
 }
 
 // Remove removes the keys that match a pattern of SCAN, and returns when their memory is free.
@@ -187,18 +158,17 @@ type ScriptCall struct {
 
 // ScriptCalls returns the script calls since WatchCalls, in order, and ends the watch.
 func (s *Server) ScriptCalls(ctx context.Context) ([]ScriptCall, error) {
-	if err := s.client.ConfigSet(ctx, "slowlog-log-slower-than", "-1").Err(); err != nil {
-		return nil, fmt.Errorf("baseline: script calls: %w", err)
-	}
-	logged, err := s.client.SlowLogGet(ctx, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("baseline: script calls: %w", err)
-	}
-	if err := s.client.SlowLogReset(ctx).Err(); err != nil { // it takes memory
+	var logged *redis.SlowLogCmd
+	if _, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.ConfigSet(ctx, "slowlog-log-slower-than", "-1")
+		logged = pipe.SlowLogGet(ctx, -1)
+		pipe.SlowLogReset(ctx) // it takes memory
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("baseline: script calls: %w", err)
 	}
 	var calls []ScriptCall
-	for _, l := range slices.Backward(logged) { // the newest comes first
+	for _, l := range slices.Backward(logged.Val()) { // the newest comes first
 		if len(l.Args) > 1 && strings.HasPrefix(strings.ToLower(l.Args[0]), "eval") {
 			calls = append(calls, ScriptCall{l.Args[1], l.Duration})
 		}
@@ -213,4 +183,17 @@ func (s *Server) info(ctx context.Context, section, field string) (string, error
 		return "", fmt.Errorf("baseline: info: %w", err)
 	}
 	return info.Item(section, field), nil
+}
+
+// number is info of a field that is one.
+func (s *Server) number(ctx context.Context, section, field string) (float64, error) {
+	text, err := s.info(ctx, section, field)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("baseline: %s: %w", field, err)
+	}
+	return n, nil
 }

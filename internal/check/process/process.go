@@ -115,6 +115,17 @@ func (p *Process) Kill() {
 	p.Wait(StartTimeout)
 }
 
+// Stop tells the process to end (SIGTERM), and waits until it has. One that does not end in
+// time is killed, which is an error.
+func (p *Process) Stop() error {
+	p.Signal(syscall.SIGTERM)
+	if _, ended := p.Wait(stopTimeout); !ended {
+		p.Kill()
+		return fmt.Errorf("%s had to be killed", p.Name)
+	}
+	return nil
+}
+
 // Wait waits until the process has ended and returns its exit status; false if it
 // goes on.
 func (p *Process) Wait(within time.Duration) (status int, ended bool) {
