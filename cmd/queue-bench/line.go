@@ -167,14 +167,14 @@ func (b *bench) polls(c *contender, of *crowd) (load, error) {
 // in time from then on, as visitors do, while the others are measured: where nobody at
 // the front is there, the edge runs through the line to find somebody, and Redis answers all
 // whom it passed.
-func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
+func (b *bench) firstCrowd(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var front errgroup.Group
 	b.stopFront = func() error {
 		cancel()
 		return front.Wait()
 	}
-	for _, c := range at {
+	for _, c := range b.contenders {
 		if c.lineless() {
 			continue
 		}

@@ -153,10 +153,9 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 
 // millions measures the very large crowd, on a Redis of its own and by stores alone.
 func (b *bench) millions(ctx context.Context) (err error) {
-	began := time.Now()
 	n := b.plan.Million
 	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
-	if m.redis, err = baseline.Start(ctx, b.program); err != nil {
+	if m.redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.redis.Stop()) }()
@@ -166,9 +165,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, m.stores[i].Close()) }()
 	}
-	out := millionReport{
-		occasion: b.out.occasion, Waiting: b.plan.Million, PerMinute: millionPerMinute, Leave: millionLeave, Span: b.plan.MillionSpan,
-	}
+	out := millionReport{Waiting: n, PerMinute: millionPerMinute, Leave: millionLeave, Span: b.plan.MillionSpan}
 	if out.Bytes, err = m.fill(ctx); err != nil {
 		return err
 	}
@@ -190,8 +187,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	if failed := all.Wait(); !errors.Is(failed, context.Canceled) {
 		err = errors.Join(failed, err)
 	}
-	out.Took = time.Since(began).Round(time.Second)
-	b.million = &out
+	b.million = out
 	return err
 }
 
@@ -490,4 +486,17 @@ func anyTime(i int) time.Duration {
 // held is the longest of the calls.
 func held(calls []longestCall) time.Duration {
 	return slices.MaxFunc(append(calls, longestCall{}), func(a, b longestCall) int { return cmp.Compare(a.Took, b.Took) }).Took
+}
+
+// sweptStore counts whom a sweeper removes.
+type sweptStore struct {
+	*lua.Store
+	removed *atomic.Int64
+}
+
+// Sweep implements store.Sweeper.
+func (s sweptStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	batch, err := s.Store.Sweep(ctx, zoneID, owner, cursor)
+	s.removed.Add(batch.Removed)
+	return batch, err
 }

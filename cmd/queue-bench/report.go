@@ -69,8 +69,6 @@ type (
 		// Longest are the longest script calls, by what was asked.
 		Longest  []longestCall  `json:"longest,omitempty"`
 		Overload []overloadCost `json:"overload,omitempty"`
-		// Embedded is what one call costs the embedded store without HTTP.
-		Embedded inProcessCost `json:"embedded,omitzero"`
 	}
 	// step is what was found at one size of the crowd.
 	step struct {
