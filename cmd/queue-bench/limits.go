@@ -247,8 +247,10 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 		return l
 	}
 	var turns []turn
+	var names []string
 	for _, a := range limit.Algorithms {
 		q := checks("allow-"+string(a), httpClients)
+		names = append(names, string(a))
 		turns = append(turns, turn{string(a), func(ctx context.Context) (sample, error) {
 			s, err := b.observe(ctx, b.named(onRedis), ask(q, false))
 			if err == nil && s.Refused > 0 {
@@ -261,9 +263,7 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range limit.Algorithms {
-		b.limited.HTTP = append(b.limited.HTTP, s.results(string(limit.FixedWindow), string(a))...)
-	}
+	b.limited.HTTP = s.results(string(limit.FixedWindow), names...)
 	known := ask(checks("refuse", httpRefused), true)
 	// Each is allowed once, and refused by the store once.
 	if _, err := known.run(ctx); err != nil {

@@ -243,9 +243,9 @@ func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, 
 // grow lines up newcomers, until the next size waits at each server, in rounds.
 func (b *bench) grow(ctx context.Context) (err error) {
 	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
-	b.last().Joins, err = b.contest(ctx, b.plan.joinRounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+	b.last().Joins, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 		if left[c] == 0 {
-			left[c] = b.plan.joinRounds
+			left[c] = b.plan.Rounds
 		}
 		some := (n - c.crowd.len()) / left[c]
 		left[c]--

@@ -47,9 +47,6 @@ type plan struct {
 	Warm   time.Duration `json:"warmNanos"`
 	Span   time.Duration `json:"spanNanos"`
 	Rounds int           `json:"rounds"`
-	// joinRounds is how often those who join take turns on the way from one
-	// size to the next.
-	joinRounds int
 	// idle of the largest crowd are swept.
 	idle int
 	// limitClients are those whose limits' memory is measured.
@@ -72,13 +69,13 @@ func (p plan) largest() int { return p.sizes[len(p.sizes)-1] }
 var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
-		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, joinRounds: 3, idle: 200_000,
+		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, idle: 200_000,
 		limitClients: 100_000, OverloadConns: 8_000,
 		Million: 10_000_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 3 * time.Minute, Rush: 2_000_000, RushWithin: 20 * time.Second,
 	}
 	quickPlan = plan{
 		sizes: []int{1_000, 10_000, 50_000}, Conns: 256,
-		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 1, joinRounds: 1, idle: 10_000,
+		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 1, idle: 10_000,
 		limitClients: 5_000, OverloadConns: 2_000,
 		Million: 200_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 15 * time.Second, Rush: 40_000, RushWithin: 2 * time.Second,
 	}

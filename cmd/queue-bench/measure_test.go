@@ -17,7 +17,7 @@ func TestMeasure(t *testing.T) {
 	t.Parallel()
 	p := plan{
 		sizes: []int{200, 500}, Conns: 8, Warm: 10 * time.Millisecond, Span: 60 * time.Millisecond,
-		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200, OverloadConns: 32,
+		Rounds: 2, idle: 100, limitClients: 200, OverloadConns: 32,
 		Million: 3_000, MillionRound: 100 * time.Millisecond, MillionWarm: time.Second, MillionSpan: 2 * time.Second, Rush: 500, RushWithin: 100 * time.Millisecond,
 	}
 	var says bytes.Buffer

@@ -113,16 +113,14 @@ type million struct {
 	// frontOnly: the others' polls are left out.
 	frontOnly atomic.Bool
 
-	mu            sync.Mutex
-	stays         []crowdfigures.Stay
-	admitted      []int64
-	polls, memory atomic.Int64
-	leftOut       atomic.Int64
+	mu                  sync.Mutex
+	stays               []crowdfigures.Stay
+	admitted            []int64
+	lost, rose, tooLate atomic.Int64
+	// These count from when the line has moved on for a while.
+	polls, memory, leftOut, swept atomic.Int64
 	// answered and unanswered are polls since the sweeper last asked.
 	answered, unanswered atomic.Int64
-	swept                atomic.Int64
-	lost, rose           atomic.Int64
-	tooLate              atomic.Int64
 	// again are joins that were repeated.
 	again atomic.Int64
 }
@@ -154,7 +152,7 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 // millions measures the very large crowd, on a Redis of its own and by stores alone.
 func (b *bench) millions(ctx context.Context) (err error) {
 	n := b.plan.Million
-	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
+	m := &million{plan: b.plan, wheel: &wheel{began: time.Now()}, arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
 	if m.redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 		return err
 	}
@@ -208,24 +206,24 @@ func (m *million) lineUp(ctx context.Context) error {
 		return err
 	}
 	keeping, stop := context.WithCancel(ctx)
-	var kept errgroup.Group
-	kept.Go(func() error {
+	var kept sync.WaitGroup
+	kept.Go(func() {
 		for pause(keeping, frontEvery) == nil {
 			for i := range front {
 				m.poll(ctx, i)
 			}
 		}
-		return nil
 	})
 	err := m.join(ctx, front, len(m.arrived), nil)
 	stop()
-	return errors.Join(err, kept.Wait())
+	kept.Wait()
+	return err
 }
 
 // join has visitors take their places, in their order as far as they come at once. due,
 // where it is not nil, says when each comes.
 func (m *million) join(ctx context.Context, from, upto int, due func(i int) time.Time) error {
-	next := atomic.Int64{}
+	var next atomic.Int64
 	next.Store(int64(from))
 	all, working := errgroup.WithContext(ctx)
 	for range 2 * pollers {
@@ -237,8 +235,9 @@ func (m *million) join(ctx context.Context, from, upto int, due func(i int) time
 					}
 				}
 				a, err := m.stores[i%2].Join(working, benchZone, m.id(i))
-				for ; err != nil && working.Err() == nil; a, err = m.stores[i%2].Join(working, benchZone, m.id(i)) {
-					m.again.Add(1) // as clients do who are not answered
+				for err != nil && working.Err() == nil { // as clients do who are not answered
+					m.again.Add(1)
+					a, err = m.stores[i%2].Join(working, benchZone, m.id(i))
 				}
 				if err == nil && i < len(m.arrived) {
 					m.arrived[i] = a.Place.ArrivedAtMicros
@@ -263,7 +262,10 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 		return err
 	}
 	opened := time.Now()
-	own, polls, memory, leftOut, swept := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load(), m.swept.Load()
+	for _, c := range []*atomic.Int64{&m.polls, &m.memory, &m.leftOut, &m.swept} {
+		c.Store(0)
+	}
+	own := ownCPU()
 	var waited time.Duration
 	used, err := rises(ctx, m.redis.CPU, func() (err error) {
 		waited, err = rises(ctx, m.redis.Waited, func() error { return pause(ctx, m.plan.MillionSpan) })
@@ -272,13 +274,11 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	if err != nil {
 		return err
 	}
-	took := time.Since(opened)
-	out.Swept, out.Waited = m.swept.Load()-swept, waited.Seconds()/took.Seconds()
-	polls, memory, leftOut = m.polls.Load()-polls, m.memory.Load()-memory, m.leftOut.Load()-leftOut
-	out.Polls, out.FromMemory = float64(polls)/took.Seconds(), float64(memory)/float64(max(1, polls))
-	out.LeftOut = float64(leftOut) / float64(max(1, polls+leftOut))
-	out.RedisShare, out.OwnShare = used.Seconds()/took.Seconds(), (ownCPU()-own).Seconds()/took.Seconds()
-	out.PollMicros = micros(used) / float64(max(1, polls))
+	took := time.Since(opened).Seconds()
+	polls, leftOut := float64(max(1, m.polls.Load())), float64(m.leftOut.Load())
+	out.Polls, out.FromMemory, out.LeftOut = polls/took, float64(m.memory.Load())/polls, leftOut/(polls+leftOut)
+	out.RedisShare, out.OwnShare, out.Waited = used.Seconds()/took, (ownCPU()-own).Seconds()/took, waited.Seconds()/took
+	out.PollMicros, out.Swept = micros(used)/polls, m.swept.Load()
 	calls, err := m.redis.ScriptCalls(ctx)
 	out.Longest = longest(nil, "polls", calls)
 	m.judge(opened.UnixMilli(), out)
@@ -316,10 +316,7 @@ func (m *million) judge(from int64, out *millionReport) {
 // rush has many more join, while the front goes on.
 func (m *million) rush(ctx context.Context, out *millionReport) error {
 	m.frontOnly.Store(true)
-	if err := pause(ctx, settleAfter); err != nil {
-		return err
-	}
-	if err := m.redis.WatchCalls(ctx, time.Millisecond); err != nil {
+	if err := errors.Join(pause(ctx, settleAfter), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	again, began := m.again.Load(), time.Now()
@@ -337,8 +334,8 @@ func (m *million) rush(ctx context.Context, out *millionReport) error {
 		RedisShare: used.Seconds() / took.Seconds(), JoinMicros: micros(used) / float64(m.plan.Rush),
 		Longest: longest(nil, "joins", calls),
 	}
-	peak, failed := m.redis.UsedMemory(ctx)
-	out.Peak = peak
+	var failed error
+	out.Peak, failed = m.redis.UsedMemory(ctx)
 	return errors.Join(err, failed)
 }
 
@@ -437,8 +434,8 @@ func (m *million) drive(ctx context.Context) error {
 		defer close(far)
 		for pause(working, wheelTick) == nil {
 			for {
-				due, behind := m.due()
-				if due == nil {
+				due, behind, come := m.due()
+				if !come {
 					break
 				}
 				due = slices.DeleteFunc(due, func(i int32) bool {

@@ -219,7 +219,7 @@ var templates embed.FS
 
 // pages are the templates, each named as its file, and what they write figures with.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "known": known, "carries": carries,
+	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "carries": carries,
 	"day":       func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 	"took":      func(d time.Duration) string { return d.Round(time.Millisecond).String() },
 	"roundDown": roundDown, "half": func(v float64) float64 { return v / 2 },
