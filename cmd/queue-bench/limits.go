@@ -130,7 +130,7 @@ func (b *bench) decisions(ctx context.Context) error {
 	}
 	turns = append(turns, turn{long, ask("long", deepSubjects,
 		limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: plentyWindow}, true)})
-	costs, err := interleave(ctx, b.plan.Rounds, turns)
+	costs, err := b.interleave(ctx, turns)
 	for i := range b.limited.Decisions {
 		d := &b.limited.Decisions[i]
 		d.Allowed, d.Refused = costs.median(string(d.Algorithm), redisMicros), costs.median(string(d.Algorithm)+refused, redisMicros)
@@ -259,7 +259,7 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 			return s, err
 		}})
 	}
-	s, err := interleave(ctx, b.plan.Rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 		return err
 	}
 	echo := b.named(bareEcho)
-	s, err = interleave(ctx, b.plan.Rounds, []turn{
+	s, err = b.interleave(ctx, []turn{
 		{bareEcho, func(ctx context.Context) (sample, error) {
 			return b.observe(ctx, echo, b.load(echo, polls(benchZone, &echo.crowd)))
 		}},

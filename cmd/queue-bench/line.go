@@ -145,7 +145,7 @@ func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, er
 
 // contestLoads puts load on contenders, in rounds, each by the load that is made for it.
 func (b *bench) contestLoads(ctx context.Context, of []*contender, loadOf func(*contender) (load, error)) (results, error) {
-	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
+	return b.contest(ctx, of, func(ctx context.Context, c *contender) (sample, error) {
 		l, err := loadOf(c)
 		if err != nil {
 			return sample{}, err
@@ -243,7 +243,7 @@ func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, 
 // grow lines up newcomers, until the next size waits at each server, in rounds.
 func (b *bench) grow(ctx context.Context) (err error) {
 	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
-	b.last().Joins, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+	b.last().Joins, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 		if left[c] == 0 {
 			left[c] = b.plan.Rounds
 		}
@@ -258,7 +258,7 @@ func (b *bench) grow(ctx context.Context) (err error) {
 func (b *bench) joinsAtEnd(ctx context.Context) error {
 	one := func(ask func(string, *crowd) question, into *results) func() error {
 		return func() (err error) {
-			*into, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+			*into, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 				return b.join(ctx, c, ask, 0)
 			})
 			return errors.Join(err, b.leaveAgain(ctx))

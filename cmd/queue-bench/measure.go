@@ -233,21 +233,21 @@ type turn struct {
 }
 
 // contest gives each contender a turn in each round, and compares them with bare echo.
-func (b *bench) contest(ctx context.Context, rounds int, of []*contender, take func(context.Context, *contender) (sample, error)) (results, error) {
+func (b *bench) contest(ctx context.Context, of []*contender, take func(context.Context, *contender) (sample, error)) (results, error) {
 	turns, names := make([]turn, len(of)), make([]string, len(of))
 	for i, c := range of {
 		names[i] = c.name
 		turns[i] = turn{c.name, func(ctx context.Context) (sample, error) { return take(ctx, c) }}
 	}
-	s, err := interleave(ctx, rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	return s.results(bareEcho, names...), err
 }
 
 // interleave takes the turns to and fro, so that a machine that becomes slower
 // or faster favours none.
-func interleave(ctx context.Context, rounds int, of []turn) (series, error) {
+func (b *bench) interleave(ctx context.Context, of []turn) (series, error) {
 	out := make(series)
-	for round := range rounds {
+	for round := range b.plan.Rounds {
 		for i := range of {
 			if round%2 == 1 {
 				i = len(of) - 1 - i

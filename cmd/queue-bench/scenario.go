@@ -60,13 +60,15 @@ func (s *scenario) run(ctx context.Context, tell func(r *acceptance.Run, again b
 // play sends the crowd to a server of its own, before a Redis of its own if it is on that
 // store, and behind a proxy that cuts if the scenario wants it; and judges what it saw.
 func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
-	var redis *baseline.Server
+	redisCPU := func(context.Context) (time.Duration, error) { return 0, nil }
 	settings := []string{"QUEUE_STORE=" + s.store}
 	if s.store == "redis" {
+		var redis *baseline.Server
 		if redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, redis.Stop()) }()
+		redisCPU = redis.CPU
 		settings = append(settings, "QUEUE_REDIS_URL="+redis.URL())
 	}
 	server, err := s.serve(ctx, settings)
@@ -87,28 +89,20 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 	if err := pause(ctx, s.zone.Window()+time.Second); err != nil {
 		return nil, err
 	}
-	spent := func() (cost acceptance.Cost, err error) {
-		if redis != nil {
-			cost.Redis, err = redis.CPU(ctx)
-		}
-		cost.Server, cost.ServerBytes = server.used()
-		return cost, err
-	}
-	before, err := spent()
+	file := filepath.Join(s.results, s.name+"-"+s.store+".ndjson")
+	var crossed []string
+	before, _ := server.used()
+	began := time.Now()
+	used, err := rises(ctx, redisCPU, func() (err error) {
+		crossed, err = s.runK6(ctx, addr, file)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	began, file := time.Now(), filepath.Join(s.results, s.name+"-"+s.store+".ndjson")
-	crossed, err := s.runK6(ctx, addr, file)
-	if err != nil {
-		return nil, err
-	}
-	took := time.Since(began)
-	cost, err := spent()
-	if err != nil {
-		return nil, err
-	}
-	cost.Server, cost.Redis, cost.Took = cost.Server-before.Server, cost.Redis-before.Redis, took
+	cost := acceptance.Cost{Redis: used, Took: time.Since(began)}
+	cost.Server, cost.ServerBytes = server.used()
+	cost.Server -= before
 	counts, err := s.settled(ctx, server)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (b *bench) scripts(ctx context.Context) error {
 				return len(some), err
 			})})
 	}
-	s, err := interleave(ctx, b.plan.Rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	b.out.Growth = s.ratio(ours+benchZone, ours+smallZone, redisMicros)
 	for _, zoneID := range []string{smallZone, benchZone} {
 		n := len(crowds[zoneID])
