@@ -101,17 +101,11 @@ func times(calls []baseline.ScriptCall) (all []time.Duration) {
 
 // nearPolls measures polls of those at the front of the largest crowd.
 func (b *bench) nearPolls(ctx context.Context) (err error) {
-	fronts := make(map[*contender]*crowd)
-	for _, c := range b.contenders {
-		front := c.crowd
-		if !c.lineless() {
-			if front, err = c.crowd.first(b.keys, nearest); err != nil {
-				return err
-			}
-		}
-		fronts[c] = &front
-	}
-	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) { return b.polls(c, fronts[c]) })
+	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) {
+		// Tokens are in the order of the joins, but for the few that were asked at once.
+		front := crowd{c.crowd.tokens[:min(nearest, c.crowd.len())*tokenSize]}
+		return b.polls(c, &front)
+	})
 	return err
 }
 

@@ -78,7 +78,6 @@ type (
 		Lost    int64 `json:"lost"`
 		TooLate int64 `json:"tooLate"`
 		Rose    int64 `json:"rose"`
-		Swept   int64 `json:"swept"`
 		Rush    rush  `json:"rush"`
 	}
 	// rush is what happened when many joined at once.
@@ -118,7 +117,7 @@ type million struct {
 	admitted            []int64
 	lost, rose, tooLate atomic.Int64
 	// These count from when the line has moved on for a while.
-	polls, memory, leftOut, swept atomic.Int64
+	polls, memory, leftOut atomic.Int64
 	// answered and unanswered are polls since the sweeper last asked.
 	answered, unanswered atomic.Int64
 	// again are joins that were repeated.
@@ -171,7 +170,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	defer stop()
 	all, driving := errgroup.WithContext(driving)
 	all.Go(func() error { return m.drive(driving) })
-	sweeps, err := sweeper.New(sweeper.Options{Lines: sweptStore{m.stores[0], &m.swept}, Registerer: prometheus.NewRegistry(), StoreOverloaded: m.overloaded})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: m.stores[0], Registerer: prometheus.NewRegistry(), StoreOverloaded: m.overloaded})
 	if err != nil {
 		return err
 	}
@@ -262,7 +261,7 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 		return err
 	}
 	opened := time.Now()
-	for _, c := range []*atomic.Int64{&m.polls, &m.memory, &m.leftOut, &m.swept} {
+	for _, c := range []*atomic.Int64{&m.polls, &m.memory, &m.leftOut} {
 		c.Store(0)
 	}
 	own := ownCPU()
@@ -278,7 +277,7 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	polls, leftOut := float64(max(1, m.polls.Load())), float64(m.leftOut.Load())
 	out.Polls, out.FromMemory, out.LeftOut = polls/took, float64(m.memory.Load())/polls, leftOut/(polls+leftOut)
 	out.RedisShare, out.OwnShare, out.Waited = used.Seconds()/took, (ownCPU()-own).Seconds()/took, waited.Seconds()/took
-	out.PollMicros, out.Swept = micros(used)/polls, m.swept.Load()
+	out.PollMicros = micros(used) / polls
 	calls, err := m.redis.ScriptCalls(ctx)
 	out.Longest = longest(nil, "polls", calls)
 	m.judge(opened.UnixMilli(), out)
@@ -483,17 +482,4 @@ func anyTime(i int) time.Duration {
 // held is the longest of the calls.
 func held(calls []longestCall) time.Duration {
 	return slices.MaxFunc(append(calls, longestCall{}), func(a, b longestCall) int { return cmp.Compare(a.Took, b.Took) }).Took
-}
-
-// sweptStore counts whom a sweeper removes.
-type sweptStore struct {
-	*lua.Store
-	removed *atomic.Int64
-}
-
-// Sweep implements store.Sweeper.
-func (s sweptStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	batch, err := s.Store.Sweep(ctx, zoneID, owner, cursor)
-	s.removed.Add(batch.Removed)
-	return batch, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -69,20 +68,6 @@ func (c *crowd) renew(keys *token.Keys) error {
 		})
 	}
 	return all.Wait()
-}
-
-// first are the n who arrived first.
-func (c *crowd) first(keys *token.Keys, n int) (out crowd, err error) {
-	places, err := c.places(keys)
-	order := make([]int, len(places))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(places[i].ArrivedAtMicros, places[j].ArrivedAtMicros) })
-	for _, i := range order[:min(n, len(order))] {
-		out.tokens = append(out.tokens, c.token(i)...)
-	}
-	return out, err
 }
 
 // question is what the connections of a load ask, each in a goroutine of its own.
