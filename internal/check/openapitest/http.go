@@ -47,6 +47,7 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 			tb.Error(err)
 			return
 		}
+		defer func() { _ = res.Body.Close() }() // it is in memory
 		maps.Copy(w.Header(), res.Header)
 		w.WriteHeader(res.StatusCode)
 		_, _ = io.Copy(w, res.Body) // to one who may have hung up
