@@ -145,7 +145,7 @@ func TestInTurn(t *testing.T) {
 	q := inTurn("/traffic/leave", &met)
 	var asked []string
 	for range 3 {
-		q.next(q.request[q.at:], nil)
+		q.next(q.request[q.at:])
 		asked = append(asked, string(q.request[q.at-1:q.at+2]))
 	}
 	if want := []string{`"aa`, `"bb`, `"aa`}; !slices.Equal(asked, want) {

@@ -175,12 +175,9 @@ func (b *bench) firstCrowd(ctx context.Context, n int) error {
 		if _, err := b.join(ctx, c, joins, min(frontSize, n/2)); err != nil {
 			return err
 		}
-		keep, err := b.front(c)
-		if err != nil {
-			return err
-		}
+		first := crowd{slices.Clone(c.crowd.tokens)}
 		front.Go(func() error {
-			if err := keep(ctx); ctx.Err() == nil {
+			if err := b.keepFront(ctx, c, first); ctx.Err() == nil {
 				return err
 			}
 			return nil
@@ -192,30 +189,23 @@ func (b *bench) firstCrowd(ctx context.Context, n int) error {
 	return nil
 }
 
-// front returns what has all who are in the line so far poll in time, until the context ends. On Redis they
-// ask it by themselves, so that they get through when the server is offered more than it can answer.
-func (b *bench) front(c *contender) (keep func(context.Context) error, err error) {
-	first := crowd{slices.Clone(c.crowd.tokens)}
+// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by
+// themselves, so that they get through when the server is offered more than it can answer.
+func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error {
 	if c.name != onRedis {
 		l := b.load(c, inTurn("/traffic/entry", &first))
 		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
-		return func(ctx context.Context) error {
-			_, err := l.run(ctx)
-			return err
-		}, nil
+		_, err := l.run(ctx)
+		return err
 	}
 	places, err := first.places(b.keys)
-	return func(ctx context.Context) error {
-		for pause(ctx, frontEvery) == nil {
-			if err := each(ctx, len(places), func(ctx context.Context, i int) error {
-				_, err := b.store.Poll(ctx, benchZone, places[i])
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, err
+	for err == nil && pause(ctx, frontEvery) == nil {
+		err = each(ctx, pollers, len(places), func(ctx context.Context, i int) error {
+			_, err := b.store.Poll(ctx, benchZone, places[i])
+			return err
+		})
+	}
+	return err
 }
 
 // join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the

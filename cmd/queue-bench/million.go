@@ -222,33 +222,26 @@ func (m *million) lineUp(ctx context.Context) error {
 // join has visitors take their places, in their order as far as they come at once. due,
 // where it is not nil, says when each comes.
 func (m *million) join(ctx context.Context, from, upto int, due func(i int) time.Time) error {
-	var next atomic.Int64
-	next.Store(int64(from))
-	all, working := errgroup.WithContext(ctx)
-	for range 2 * pollers {
-		all.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < upto; i = int(next.Add(1)) - 1 {
-				if due != nil {
-					if err := pause(working, time.Until(due(i))); err != nil {
-						return err
-					}
-				}
-				a, err := m.stores[i%2].Join(working, benchZone, m.id(i))
-				for err != nil && working.Err() == nil { // as clients do who are not answered
-					m.again.Add(1)
-					a, err = m.stores[i%2].Join(working, benchZone, m.id(i))
-				}
-				if err == nil && i < len(m.arrived) {
-					m.arrived[i] = a.Place.ArrivedAtMicros
-					if i == 0 {
-						m.epoch = a.Place.Epoch
-					}
-				}
+	return each(ctx, 2*pollers, upto-from, func(ctx context.Context, k int) error {
+		i := from + k
+		if due != nil {
+			if err := pause(ctx, time.Until(due(i))); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	return all.Wait()
+		}
+		a, err := m.stores[i%2].Join(ctx, benchZone, m.id(i))
+		for err != nil && ctx.Err() == nil { // as clients do who are not answered
+			m.again.Add(1)
+			a, err = m.stores[i%2].Join(ctx, benchZone, m.id(i))
+		}
+		if err == nil && i < len(m.arrived) {
+			m.arrived[i] = a.Place.ArrivedAtMicros
+			if i == 0 {
+				m.epoch = a.Place.Epoch
+			}
+		}
+		return err
+	})
 }
 
 // line is the time in which the line moves on.

@@ -68,7 +68,7 @@ func (b *bench) sweeps(ctx context.Context) (err error) {
 	}
 	// The same fall silent each time.
 	present := rand.New(rand.NewPCG(1, 2)).Perm(len(places))[b.plan.idle:]
-	if err := each(ctx, len(present), func(ctx context.Context, i int) error {
+	if err := each(ctx, pollers, len(present), func(ctx context.Context, i int) error {
 		_, err := store.Poll(ctx, benchZone, places[present[i]])
 		return err
 	}); err != nil {
