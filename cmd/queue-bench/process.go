@@ -18,7 +18,6 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/openqueue/waitingroom/internal/check/baseline"
 	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
@@ -57,7 +56,7 @@ func startServer(ctx context.Context, program, dir string, config []byte, settin
 		"QUEUE_ADDR": &p.addr, "QUEUE_ADMIN_ADDR": &p.admin, "QUEUE_LIMITS_ADDR": &p.limits, "QUEUE_SITE_ADDR": &p.site,
 	} {
 		var err error
-		if *addr, err = baseline.FreeAddr(ctx); err != nil {
+		if *addr, err = started.FreeAddr(ctx); err != nil {
 			return nil, err
 		}
 		env = append(env, name+"="+*addr)

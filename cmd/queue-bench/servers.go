@@ -126,7 +126,7 @@ func startBare(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := baseline.FreeAddr(ctx)
+	addr, err := started.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}

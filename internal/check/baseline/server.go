@@ -23,7 +23,8 @@ const askTimeout = 30 * time.Second
 // Server is a redis-server that runs for measuring: on a free port of this
 // machine, without persistence, in a folder of its own.
 type Server struct {
-	redis  *process.Redis
+	*process.Redis
+
 	client *redis.Client
 }
 
@@ -44,21 +45,12 @@ func Start(ctx context.Context, program string) (*Server, error) {
 	return &Server{r, redis.NewClient(&redis.Options{Addr: r.Addr(), ReadTimeout: askTimeout, PoolSize: 4})}, nil
 }
 
-// FreeAddr returns an address of this machine, host:port, that nobody listens on.
-func FreeAddr(ctx context.Context) (string, error) {
-	port, err := process.FreePort(ctx)
-	return process.Local(port), err
-}
-
 // Stop ends the server, waits for it, and removes its folder.
 func (s *Server) Stop() error {
 	err := s.client.Close()
-	_ = s.redis.Stop() // one that had to be killed has lost nothing that anybody needs
-	return errors.Join(err, os.RemoveAll(s.redis.Dir))
+	_ = s.Redis.Stop() // one that had to be killed has lost nothing that anybody needs
+	return errors.Join(err, os.RemoveAll(s.Dir))
 }
-
-// URL is where the server is, as lua.Options.URL takes it.
-func (s *Server) URL() string { return s.redis.URL() }
 
 // Version is the server's.
 func (s *Server) Version(ctx context.Context) (string, error) {
@@ -75,7 +67,7 @@ func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
 // Waited is for how long the server was ready to run and no processor was free, since it began:
 // on a machine with other work its calls take that much longer.
 func (s *Server) Waited(context.Context) (time.Duration, error) {
-	p, err := procfs.NewProc(s.redis.Pid())
+	p, err := procfs.NewProc(s.Pid())
 	if err != nil {
 		return 0, fmt.Errorf("baseline: %w", err)
 	}

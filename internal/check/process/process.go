@@ -216,5 +216,11 @@ func FreePort(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("none of %d ports is free", portCount)
 }
 
+// FreeAddr returns an address of this machine, host:port, that nobody listens on.
+func FreeAddr(ctx context.Context) (string, error) {
+	port, err := FreePort(ctx)
+	return Local(port), err
+}
+
 // Local is the address of a port of this machine.
 func Local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
