@@ -140,7 +140,7 @@ pictures: ## take the pictures of console and waiting page anew, into docs/img (
 bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=line, million, limits, site)
 	@scripts/install-debian.sh redis-server nginx
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
-	@PATH="$$PATH:/usr/sbin" exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
+	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
 
 .PHONY: pgo
 pgo: ## take anew the profile that the compiler optimises with

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/baseline"
 	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
@@ -72,7 +71,7 @@ func TestClient(t *testing.T) {
 // startBaseline starts the baseline in this process, and returns a load for it.
 func startBaseline(t *testing.T) load {
 	t.Helper()
-	addr, err := baseline.FreeAddr(t.Context())
+	addr, err := started.FreeAddr(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestInTurn(t *testing.T) {
 	q := inTurn("/traffic/leave", &met)
 	var asked []string
 	for range 3 {
-		q.next(q.request[q.at:], nil)
+		q.next(q.request[q.at:])
 		asked = append(asked, string(q.request[q.at-1:q.at+2]))
 	}
 	if want := []string{`"aa`, `"bb`, `"aa`}; !slices.Equal(asked, want) {

@@ -107,8 +107,8 @@ func take(ctx context.Context, from taker, q limit.Request, allowed bool) error 
 // who are refused, and of logs with thousands of permits.
 func (b *bench) decisions(ctx context.Context) error {
 	ask := func(policy string, clients int, r limit.Rule, allowed bool) func(context.Context) (sample, error) {
-		return b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-			return 1, take(ctx, b.store, permit(policy, rng.IntN(clients), r), allowed)
+		return b.burden(pollers, func(ctx context.Context) (int, error) {
+			return 1, take(ctx, b.store, permit(policy, rand.IntN(clients), r), allowed)
 		})
 	}
 	const refused, long = ", refused", "long log"
@@ -130,7 +130,7 @@ func (b *bench) decisions(ctx context.Context) error {
 	}
 	turns = append(turns, turn{long, ask("long", deepSubjects,
 		limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: plentyWindow}, true)})
-	costs, err := interleave(ctx, b.plan.Rounds, turns)
+	costs, err := b.interleave(ctx, turns)
 	for i := range b.limited.Decisions {
 		d := &b.limited.Decisions[i]
 		d.Allowed, d.Refused = costs.median(string(d.Algorithm), redisMicros), costs.median(string(d.Algorithm)+refused, redisMicros)
@@ -166,7 +166,7 @@ func (b *bench) limitBytes(ctx context.Context) error {
 func (b *bench) bytesOf(ctx context.Context, policy string, clients, permits int, r limit.Rule) (inRedis, own float64, err error) {
 	n := clients * permits
 	bytes, err := rises(ctx, b.redis.UsedMemory, func() error {
-		return each(ctx, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) })
+		return each(ctx, pollers, n, func(ctx context.Context, i int) error { return take(ctx, b.store, permit(policy, i%clients, r), true) })
 	})
 	if err != nil {
 		return 0, 0, err
@@ -193,7 +193,7 @@ func (b *bench) longestDecisions(ctx context.Context) (err error) {
 	const window = time.Hour
 	full := limit.Rule{Algorithm: limit.SlidingLog, Limit: limit.MaxLogLimit, WindowSeconds: int64(window.Seconds())}
 	fill := func(policy string, permits int) error {
-		return each(ctx, permits, func(ctx context.Context, _ int) error {
+		return each(ctx, pollers, permits, func(ctx context.Context, _ int) error {
 			_, err := store.Allow(ctx, permit(policy, 0, full))
 			return err
 		})
@@ -247,8 +247,10 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 		return l
 	}
 	var turns []turn
+	var names []string
 	for _, a := range limit.Algorithms {
 		q := checks("allow-"+string(a), httpClients)
+		names = append(names, string(a))
 		turns = append(turns, turn{string(a), func(ctx context.Context) (sample, error) {
 			s, err := b.observe(ctx, b.named(onRedis), ask(q, false))
 			if err == nil && s.Refused > 0 {
@@ -257,20 +259,18 @@ func (b *bench) limitsOverHTTP(ctx context.Context) error {
 			return s, err
 		}})
 	}
-	s, err := interleave(ctx, b.plan.Rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	if err != nil {
 		return err
 	}
-	for _, a := range limit.Algorithms {
-		b.limited.HTTP = append(b.limited.HTTP, s.results(string(limit.FixedWindow), string(a))...)
-	}
+	b.limited.HTTP = s.results(string(limit.FixedWindow), names...)
 	known := ask(checks("refuse", httpRefused), true)
 	// Each is allowed once, and refused by the store once.
 	if _, err := known.run(ctx); err != nil {
 		return err
 	}
 	echo := b.named(bareEcho)
-	s, err = interleave(ctx, b.plan.Rounds, []turn{
+	s, err = b.interleave(ctx, []turn{
 		{bareEcho, func(ctx context.Context) (sample, error) {
 			return b.observe(ctx, echo, b.load(echo, polls(benchZone, &echo.crowd)))
 		}},

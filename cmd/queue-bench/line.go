@@ -101,17 +101,11 @@ func times(calls []baseline.ScriptCall) (all []time.Duration) {
 
 // nearPolls measures polls of those at the front of the largest crowd.
 func (b *bench) nearPolls(ctx context.Context) (err error) {
-	fronts := make(map[*contender]*crowd)
-	for _, c := range b.contenders {
-		front := c.crowd
-		if !c.lineless() {
-			if front, err = c.crowd.first(b.keys, nearest); err != nil {
-				return err
-			}
-		}
-		fronts[c] = &front
-	}
-	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) { return b.polls(c, fronts[c]) })
+	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) {
+		// Tokens are in the order of the joins, but for the few that were asked at once.
+		front := crowd{c.crowd.tokens[:min(nearest, c.crowd.len())*tokenSize]}
+		return b.polls(c, &front)
+	})
 	return err
 }
 
@@ -145,7 +139,7 @@ func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, er
 
 // contestLoads puts load on contenders, in rounds, each by the load that is made for it.
 func (b *bench) contestLoads(ctx context.Context, of []*contender, loadOf func(*contender) (load, error)) (results, error) {
-	return b.contest(ctx, b.plan.Rounds, of, func(ctx context.Context, c *contender) (sample, error) {
+	return b.contest(ctx, of, func(ctx context.Context, c *contender) (sample, error) {
 		l, err := loadOf(c)
 		if err != nil {
 			return sample{}, err
@@ -167,26 +161,23 @@ func (b *bench) polls(c *contender, of *crowd) (load, error) {
 // in time from then on, as visitors do, while the others are measured: where nobody at
 // the front is there, the edge runs through the line to find somebody, and Redis answers all
 // whom it passed.
-func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
+func (b *bench) firstCrowd(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var front errgroup.Group
 	b.stopFront = func() error {
 		cancel()
 		return front.Wait()
 	}
-	for _, c := range at {
+	for _, c := range b.contenders {
 		if c.lineless() {
 			continue
 		}
 		if _, err := b.join(ctx, c, joins, min(frontSize, n/2)); err != nil {
 			return err
 		}
-		keep, err := b.front(c)
-		if err != nil {
-			return err
-		}
+		first := crowd{slices.Clone(c.crowd.tokens)}
 		front.Go(func() error {
-			if err := keep(ctx); ctx.Err() == nil {
+			if err := b.keepFront(ctx, c, first); ctx.Err() == nil {
 				return err
 			}
 			return nil
@@ -198,30 +189,23 @@ func (b *bench) firstCrowd(ctx context.Context, at []*contender, n int) error {
 	return nil
 }
 
-// front returns what has all who are in the line so far poll in time, until the context ends. On Redis they
-// ask it by themselves, so that they get through when the server is offered more than it can answer.
-func (b *bench) front(c *contender) (keep func(context.Context) error, err error) {
-	first := crowd{slices.Clone(c.crowd.tokens)}
+// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by
+// themselves, so that they get through when the server is offered more than it can answer.
+func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error {
 	if c.name != onRedis {
 		l := b.load(c, inTurn("/traffic/entry", &first))
 		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
-		return func(ctx context.Context) error {
-			_, err := l.run(ctx)
-			return err
-		}, nil
+		_, err := l.run(ctx)
+		return err
 	}
 	places, err := first.places(b.keys)
-	return func(ctx context.Context) error {
-		for pause(ctx, frontEvery) == nil {
-			if err := each(ctx, len(places), func(ctx context.Context, i int) error {
-				_, err := b.store.Poll(ctx, benchZone, places[i])
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, err
+	for err == nil && pause(ctx, frontEvery) == nil {
+		err = each(ctx, pollers, len(places), func(ctx context.Context, i int) error {
+			_, err := b.store.Poll(ctx, benchZone, places[i])
+			return err
+		})
+	}
+	return err
 }
 
 // join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
@@ -243,9 +227,9 @@ func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, 
 // grow lines up newcomers, until the next size waits at each server, in rounds.
 func (b *bench) grow(ctx context.Context) (err error) {
 	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
-	b.last().Joins, err = b.contest(ctx, b.plan.joinRounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+	b.last().Joins, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 		if left[c] == 0 {
-			left[c] = b.plan.joinRounds
+			left[c] = b.plan.Rounds
 		}
 		some := (n - c.crowd.len()) / left[c]
 		left[c]--
@@ -258,7 +242,7 @@ func (b *bench) grow(ctx context.Context) (err error) {
 func (b *bench) joinsAtEnd(ctx context.Context) error {
 	one := func(ask func(string, *crowd) question, into *results) func() error {
 		return func() (err error) {
-			*into, err = b.contest(ctx, b.plan.Rounds, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
+			*into, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
 				return b.join(ctx, c, ask, 0)
 			})
 			return errors.Join(err, b.leaveAgain(ctx))

@@ -87,8 +87,7 @@ func (l load) run(ctx context.Context) (sum tally, err error) {
 	tallies := make([]tally, len(all))
 	for i, c := range all {
 		workers.Go(func() error {
-			rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
-			due := start.Add(time.Duration(rng.Float64() * float64(l.every)))
+			due := start.Add(time.Duration(rand.Float64() * float64(l.every)))
 			// A connection whose question is not answered within patience asks no more.
 			for working.Err() == nil && tallies[i].unanswered == 0 && (l.budget == 0 || taken.Add(1) <= l.budget) {
 				sent := time.Now()
@@ -104,7 +103,7 @@ func (l load) run(ctx context.Context) (sum tally, err error) {
 				if sent.After(until) {
 					return nil
 				}
-				if err := l.ask(c, rng, sent, counts, &tallies[i]); err != nil {
+				if err := l.ask(c, sent, counts, &tallies[i]); err != nil {
 					return err
 				}
 			}
@@ -127,9 +126,9 @@ func (l load) run(ctx context.Context) (sum tally, err error) {
 }
 
 // ask sends one request, and counts its answer.
-func (l load) ask(c *client, rng *rand.Rand, sent, counts time.Time, t *tally) error {
+func (l load) ask(c *client, sent, counts time.Time, t *tally) error {
 	if l.next != nil {
-		l.next(c.request[l.at:], rng)
+		l.next(c.request[l.at:])
 	}
 	status, body, err := c.do()
 	if l.every > 0 && errors.Is(err, os.ErrDeadlineExceeded) {

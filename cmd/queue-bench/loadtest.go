@@ -32,10 +32,10 @@ const event = "event"
 
 // loadTest are the flags of queue-bench loadtest.
 type loadTest struct {
-	only, stores                     []string
-	size                             float64
-	serial                           bool
-	k6, redis, server, scripts, docs string
+	only, stores              []string
+	size                      float64
+	serial                    bool
+	k6, server, scripts, docs string
 	// results is where stories, summary and report go.
 	results string
 }
@@ -50,7 +50,6 @@ func newLoadTestCommand(l *loadTest) *cobra.Command {
 	c.Flags().Float64Var(&l.size, "size", 1, "crowds, and limits with them, so many times larger")
 	c.Flags().BoolVar(&l.serial, "serial", false, "one scenario on one store at a time, so that figures are not each other's")
 	c.Flags().StringVar(&l.k6, "k6", "k6", "program that is k6")
-	c.Flags().StringVar(&l.redis, "redis", "redis-server", "program that is redis-server")
 	c.Flags().StringVar(&l.server, "server", "", "program that is queue-server; built from this checkout if not given")
 	c.Flags().StringVar(&l.scripts, "scripts", "loadtest/k6", "the `folder` of the scenarios and zones.yaml")
 	c.Flags().StringVar(&l.results, "out", "loadtest/results", "the `folder` for stories, summary and report")

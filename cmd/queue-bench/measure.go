@@ -19,13 +19,9 @@ import (
 type measureOptions struct {
 	quick        bool
 	docs, server string
-	redis, nginx string
 	only         string
 	million      int
 }
-
-// onlyOnes are what --only knows.
-var onlyOnes = []string{"all", "line", "http", "overload", "redis", "embedded", "limits", "site", "million"}
 
 func newMeasureCommand() *cobra.Command {
 	var o measureOptions
@@ -36,10 +32,8 @@ func newMeasureCommand() *cobra.Command {
 	c.Flags().BoolVar(&o.quick, "quick", false, "small crowds and short slices: some five minutes, to see that it works")
 	c.Flags().StringVar(&o.docs, "docs", "", "the `folder` of performance.json and its pages; nowhere when absent")
 	c.Flags().StringVar(&o.server, "server", "", "the queue-server to measure; built from this checkout when absent")
-	c.Flags().StringVar(&o.redis, "redis", "redis-server", "the redis-server to measure with")
-	c.Flags().StringVar(&o.nginx, "nginx", "nginx", "the nginx to measure with")
 	c.Flags().IntVar(&o.million, "million", 0, "how many wait in the section of that name, for a machine with little memory; as planned when absent")
-	c.Flags().StringVar(&o.only, "only", "all", fmt.Sprint("the part to measure, of ", onlyOnes))
+	c.Flags().StringVar(&o.only, "only", "all", "the part to measure: limits, site, line or million")
 	return c
 }
 
@@ -53,9 +47,6 @@ type plan struct {
 	Warm   time.Duration `json:"warmNanos"`
 	Span   time.Duration `json:"spanNanos"`
 	Rounds int           `json:"rounds"`
-	// joinRounds is how often those who join take turns on the way from one
-	// size to the next.
-	joinRounds int
 	// idle of the largest crowd are swept.
 	idle int
 	// limitClients are those whose limits' memory is measured.
@@ -78,13 +69,13 @@ func (p plan) largest() int { return p.sizes[len(p.sizes)-1] }
 var (
 	fullPlan = plan{
 		sizes: []int{10_000, 100_000, 1_000_000}, Conns: 256,
-		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, joinRounds: 3, idle: 200_000,
+		Warm: 300 * time.Millisecond, Span: 2200 * time.Millisecond, Rounds: 3, idle: 200_000,
 		limitClients: 100_000, OverloadConns: 8_000,
 		Million: 10_000_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 3 * time.Minute, Rush: 2_000_000, RushWithin: 20 * time.Second,
 	}
 	quickPlan = plan{
 		sizes: []int{1_000, 10_000, 50_000}, Conns: 256,
-		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 1, joinRounds: 1, idle: 10_000,
+		Warm: 200 * time.Millisecond, Span: 800 * time.Millisecond, Rounds: 1, idle: 10_000,
 		limitClients: 5_000, OverloadConns: 2_000,
 		Million: 200_000, MillionRound: millionRound, MillionWarm: millionWarm, MillionSpan: 15 * time.Second, Rush: 40_000, RushWithin: 2 * time.Second,
 	}
@@ -94,27 +85,22 @@ var (
 type bench struct {
 	*servers
 
-	plan  plan
-	began time.Time
-	// program is redis-server.
-	program string
+	plan plan
 	// store asks Redis by itself, without a server.
 	store *lua.Store
 	// empty is what the stores hold before anybody waits.
 	empty map[string]int64
 	// stopFront ends those who poll at the front of the lines.
 	stopFront func() error
-	out       benchReport
-	limited   limitsReport
-	million   *millionReport
-	inside    siteReport
+	// What was found.
+	out     benchReport
+	limited limitsReport
+	inside  siteReport
+	million millionReport
 }
 
 // run measures, prints what it found and writes the pages.
 func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
-	if !slices.Contains(onlyOnes, o.only) {
-		return fmt.Errorf("--only is one of %v", onlyOnes)
-	}
 	p := fullPlan
 	if o.quick {
 		p = quickPlan
@@ -129,7 +115,7 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 	if err := pages.ExecuteTemplate(table, "performance.md.tmpl", out); err != nil {
 		return err
 	}
-	if o.docs == "" || !slices.Contains([]string{"all", "line", "limits", "site", "million"}, o.only) {
+	if o.docs == "" {
 		return nil
 	}
 	return out.keep(o.docs)
@@ -137,95 +123,101 @@ func (o measureOptions) run(ctx context.Context, table, says io.Writer) error {
 
 // measureAll runs the plan.
 func measureAll(ctx context.Context, o measureOptions, p plan, says io.Writer) (out report, err error) {
-	b := &bench{plan: p, began: time.Now(), program: o.redis, stopFront: func() error { return nil }}
-	began := occasion{When: b.began, machine: describeMachine()}
-	chosen := slices.DeleteFunc(b.parts(), func(p part) bool { return !slices.Contains(p.of, o.only) })
-	begin := func(i int, what string) { fmt.Fprintf(says, "[%s] %2d/%d %s\n", since(b.began), i, len(chosen), what) }
-	begin(0, "building and starting the servers")
+	b := &bench{plan: p, stopFront: func() error { return nil }}
+	b.out.Plan, b.limited.Conns, b.inside.Conns = p, p.Conns, p.Conns
+	total := 0
+	chosen := slices.DeleteFunc(b.sections(), func(s section) bool { return o.only != "all" && o.only != s.name })
+	for _, s := range chosen {
+		total += len(s.parts)
+	}
+	if total == 0 {
+		return report{}, fmt.Errorf("there is no part %s", o.only)
+	}
+	began, n := time.Now(), 0
+	begin := func(what string) {
+		fmt.Fprintf(says, "[%s] %2d/%d %s\n", since(began), n, total, what)
+		n++
+	}
+	at := describeMachine()
+	begin("building and starting the servers")
 	if b.servers, err = startServers(ctx, o); err != nil {
 		return report{}, err
 	}
 	defer func() { err = errors.Join(err, b.stopFront(), b.stop()) }()
-	if began.Redis, err = b.redis.Version(ctx); err != nil {
+	if at.Redis, err = b.redis.Version(ctx); err != nil {
 		return report{}, err
 	}
 	if b.store, err = lua.Open(ctx, lua.Options{URL: b.redis.URL()}); err != nil {
 		return report{}, err
 	}
 	defer func() { err = errors.Join(err, b.store.Close()) }()
-	b.out.Plan, b.out.occasion, b.limited.occasion, b.limited.Conns = p, began, began, p.Conns
-	b.inside.occasion, b.inside.Conns = began, p.Conns
-	for i, part := range chosen {
-		begin(i+1, part.says)
+	for _, s := range chosen {
 		before := time.Now()
-		if err := part.run(ctx); err != nil {
-			return report{}, err
-		}
-		for name, took := range map[string]*time.Duration{"limits": &b.limited.Took, "site": &b.inside.Took} {
-			if slices.Contains(part.of, name) {
-				*took = (*took + time.Since(before)).Round(time.Second)
+		for _, p := range s.parts {
+			begin(p.says)
+			if err := p.run(ctx); err != nil {
+				return report{}, err
 			}
 		}
-	}
-	b.out.Took = time.Since(began.When).Round(time.Second)
-	if o.only == "all" || o.only == "limits" {
-		out.Limits = &b.limited
-	}
-	if o.only == "all" || o.only == "site" {
-		out.Site = &b.inside
-	}
-	out.Million = b.million
-	if !slices.Contains([]string{"limits", "site", "million"}, o.only) {
-		out.Bench = &b.out
+		*s.occasion = occasion{When: began, Took: time.Since(before).Round(time.Second), machine: at}
+		s.keep(&out)
 	}
 	return out, nil
 }
 
-// part is a part of a run.
-type part struct {
-	// of are what --only names it by.
-	of   []string
-	says string
-	run  func(context.Context) error
-}
-
-// parts are all of them, in their order.
-func (b *bench) parts() (all []part) {
-	add := func(of []string, run func(context.Context) error, format string, a ...any) {
-		all = append(all, part{of, fmt.Sprintf(format, a...), run})
+type (
+	// section is what --only names, and a part of the report.
+	section struct {
+		name  string
+		parts []part
+		// occasion is the report's, and keep puts the report where it belongs.
+		occasion *occasion
+		keep     func(*report)
 	}
-	limits, http, redis := []string{"all", "limits"}, []string{"all", "line", "http"}, []string{"all", "line", "redis"}
-	crowd := []string{"all", "line", "http", "overload"} // what needs the crowds at the servers
+	// part is a part of a run.
+	part struct {
+		says string
+		run  func(context.Context) error
+	}
+)
+
+// sections are all of them, in their order.
+func (b *bench) sections() []section {
 	largest := count(b.plan.largest())
-	add(limits, b.limitBytes, "bytes of limits in Redis and in memory")
-	add(limits, b.longestDecisions, "the longest script calls of limits")
-	add(limits, b.decisions, "processor time of Redis a decision")
-	add(limits, b.shards, "how far limits in parts are used")
-	add(limits, b.limitsOverHTTP, "decisions over HTTP")
-	add([]string{"all", "site"}, b.sessions, "sessions of a site over HTTP")
-	add(crowd, b.warmUp, "warming up")
+	line := []part{{"warming up", b.warmUp}}
+	add := func(run func(context.Context) error, format string, a ...any) {
+		line = append(line, part{fmt.Sprintf(format, a...), run})
+	}
 	for i, n := range b.plan.sizes {
 		if i == 0 {
-			add(http, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, n) }, "%s join", count(n))
-			add([]string{"overload"}, func(ctx context.Context) error { return b.firstCrowd(ctx, b.contenders, b.plan.largest()) }, "%s join", largest)
+			add(func(ctx context.Context) error { return b.firstCrowd(ctx, n) }, "%s join", count(n))
 		} else {
-			add(http, b.grow, "%s more join", count(n-b.plan.sizes[i-1]))
+			add(b.grow, "%s more join", count(n-b.plan.sizes[i-1]))
 		}
-		add(http, func(ctx context.Context) error { return b.step(ctx, n) }, "polls with %s waiting", count(n))
-		add(http, b.latency, "latency with %s waiting", count(n))
+		add(func(ctx context.Context) error { return b.step(ctx, n) }, "polls with %s waiting", count(n))
+		add(b.latency, "latency with %s waiting", count(n))
 	}
-	add(http, b.nearPolls, "polls near the front of %s", largest)
-	add(http, b.joinsAtEnd, "joins with %s waiting", largest)
-	add(crowd, b.overload, "three times the peak, with %s waiting", largest)
-	add(http, b.appendOnly, "polls while Redis writes to disk")
-	add([]string{"redis"}, func(ctx context.Context) error {
-		return b.firstCrowd(ctx, b.those(onRedis), b.plan.largest())
-	}, "%s join", largest)
-	add(redis, b.scripts, "processor time of Redis a poll")
-	add(redis, b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
-	add([]string{"all", "million"}, b.millions, "%s waiting on one Redis", count(b.plan.Million))
-	add([]string{"all", "line", "embedded"}, b.inProcess, "the embedded store by itself, %s waiting", largest)
-	return all
+	add(b.nearPolls, "polls near the front of %s", largest)
+	add(b.joinsAtEnd, "joins with %s waiting", largest)
+	add(b.overload, "three times the peak, with %s waiting", largest)
+	add(b.appendOnly, "polls while Redis writes to disk")
+	add(b.scripts, "processor time of Redis a poll")
+	add(b.sweeps, "sweep of %s idle on Redis", count(b.plan.idle))
+	return []section{
+		{"limits", []part{
+			{"bytes of limits in Redis and in memory", b.limitBytes},
+			{"the longest script calls of limits", b.longestDecisions},
+			{"processor time of Redis a decision", b.decisions},
+			{"how far limits in parts are used", b.shards},
+			{"decisions over HTTP", b.limitsOverHTTP},
+		}, &b.limited.occasion, func(r *report) { r.Limits = &b.limited }},
+		{"site", []part{{"sessions of a site over HTTP", b.sessions}}, &b.inside.occasion, func(r *report) { r.Site = &b.inside }},
+		{"line", line, &b.out.occasion, func(r *report) { r.Bench = &b.out }},
+		{
+			"million", []part{{fmt.Sprintf("%s waiting on one Redis", count(b.plan.Million)), b.millions}},
+			&b.million.occasion, func(r *report) { r.Million = &b.million },
+		},
+	}
 }
 
 // since writes minutes and seconds.
@@ -241,21 +233,21 @@ type turn struct {
 }
 
 // contest gives each contender a turn in each round, and compares them with bare echo.
-func (b *bench) contest(ctx context.Context, rounds int, of []*contender, take func(context.Context, *contender) (sample, error)) (results, error) {
+func (b *bench) contest(ctx context.Context, of []*contender, take func(context.Context, *contender) (sample, error)) (results, error) {
 	turns, names := make([]turn, len(of)), make([]string, len(of))
 	for i, c := range of {
 		names[i] = c.name
 		turns[i] = turn{c.name, func(ctx context.Context) (sample, error) { return take(ctx, c) }}
 	}
-	s, err := interleave(ctx, rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	return s.results(bareEcho, names...), err
 }
 
 // interleave takes the turns to and fro, so that a machine that becomes slower
 // or faster favours none.
-func interleave(ctx context.Context, rounds int, of []turn) (series, error) {
+func (b *bench) interleave(ctx context.Context, of []turn) (series, error) {
 	out := make(series)
-	for round := range rounds {
+	for round := range b.plan.Rounds {
 		for i := range of {
 			if round%2 == 1 {
 				i = len(of) - 1 - i

@@ -17,11 +17,11 @@ func TestMeasure(t *testing.T) {
 	t.Parallel()
 	p := plan{
 		sizes: []int{200, 500}, Conns: 8, Warm: 10 * time.Millisecond, Span: 60 * time.Millisecond,
-		Rounds: 2, joinRounds: 2, idle: 100, limitClients: 200, OverloadConns: 32,
+		Rounds: 2, idle: 100, limitClients: 200, OverloadConns: 32,
 		Million: 3_000, MillionRound: 100 * time.Millisecond, MillionWarm: time.Second, MillionSpan: 2 * time.Second, Rush: 500, RushWithin: 100 * time.Millisecond,
 	}
 	var says bytes.Buffer
-	out, err := measureAll(t.Context(), measureOptions{redis: "redis-server", nginx: "nginx", only: "all"}, p, &says)
+	out, err := measureAll(t.Context(), measureOptions{only: "all"}, p, &says)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, says.String())
 	}
@@ -47,7 +47,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("scripts: %+v", out.Bench.Scripts)
 	}
 	// Those who were let in meanwhile are not there to be swept.
-	if len(out.Bench.Sweeps) != 2 {
+	if len(out.Bench.Sweeps) != 1 {
 		t.Errorf("sweeps: %+v", out.Bench.Sweeps)
 	}
 	for _, s := range out.Bench.Sweeps {
@@ -91,11 +91,7 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureFails(t *testing.T) {
 	t.Parallel()
-	c := measureOptions{redis: "/nowhere/redis-server", server: "/nowhere/queue-server", nginx: "nginx", only: "all"}
-	if _, err := measureAll(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
-		t.Error("it measured without a redis-server")
-	}
-	c.redis = "redis-server"
+	c := measureOptions{server: "/nowhere/queue-server", only: "all"}
 	if _, err := measureAll(t.Context(), c, quickPlan, &bytes.Buffer{}); err == nil {
 		t.Error("it measured without a queue-server")
 	}

@@ -78,7 +78,6 @@ type (
 		Lost    int64 `json:"lost"`
 		TooLate int64 `json:"tooLate"`
 		Rose    int64 `json:"rose"`
-		Swept   int64 `json:"swept"`
 		Rush    rush  `json:"rush"`
 	}
 	// rush is what happened when many joined at once.
@@ -113,16 +112,14 @@ type million struct {
 	// frontOnly: the others' polls are left out.
 	frontOnly atomic.Bool
 
-	mu            sync.Mutex
-	stays         []crowdfigures.Stay
-	admitted      []int64
-	polls, memory atomic.Int64
-	leftOut       atomic.Int64
+	mu                  sync.Mutex
+	stays               []crowdfigures.Stay
+	admitted            []int64
+	lost, rose, tooLate atomic.Int64
+	// These count from when the line has moved on for a while.
+	polls, memory, leftOut atomic.Int64
 	// answered and unanswered are polls since the sweeper last asked.
 	answered, unanswered atomic.Int64
-	swept                atomic.Int64
-	lost, rose           atomic.Int64
-	tooLate              atomic.Int64
 	// again are joins that were repeated.
 	again atomic.Int64
 }
@@ -153,10 +150,9 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 
 // millions measures the very large crowd, on a Redis of its own and by stores alone.
 func (b *bench) millions(ctx context.Context) (err error) {
-	began := time.Now()
 	n := b.plan.Million
-	m := &million{plan: b.plan, wheel: newWheel(n), arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
-	if m.redis, err = baseline.Start(ctx, b.program); err != nil {
+	m := &million{plan: b.plan, wheel: &wheel{began: time.Now()}, arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
+	if m.redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.redis.Stop()) }()
@@ -166,9 +162,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, m.stores[i].Close()) }()
 	}
-	out := millionReport{
-		occasion: b.out.occasion, Waiting: b.plan.Million, PerMinute: millionPerMinute, Leave: millionLeave, Span: b.plan.MillionSpan,
-	}
+	out := millionReport{Waiting: n, PerMinute: millionPerMinute, Leave: millionLeave, Span: b.plan.MillionSpan}
 	if out.Bytes, err = m.fill(ctx); err != nil {
 		return err
 	}
@@ -176,7 +170,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	defer stop()
 	all, driving := errgroup.WithContext(driving)
 	all.Go(func() error { return m.drive(driving) })
-	sweeps, err := sweeper.New(sweeper.Options{Lines: sweptStore{m.stores[0], &m.swept}, Registerer: prometheus.NewRegistry(), StoreOverloaded: m.overloaded})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: m.stores[0], Registerer: prometheus.NewRegistry(), StoreOverloaded: m.overloaded})
 	if err != nil {
 		return err
 	}
@@ -190,8 +184,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	if failed := all.Wait(); !errors.Is(failed, context.Canceled) {
 		err = errors.Join(failed, err)
 	}
-	out.Took = time.Since(began).Round(time.Second)
-	b.million = &out
+	b.million = out
 	return err
 }
 
@@ -212,49 +205,43 @@ func (m *million) lineUp(ctx context.Context) error {
 		return err
 	}
 	keeping, stop := context.WithCancel(ctx)
-	var kept errgroup.Group
-	kept.Go(func() error {
+	var kept sync.WaitGroup
+	kept.Go(func() {
 		for pause(keeping, frontEvery) == nil {
 			for i := range front {
 				m.poll(ctx, i)
 			}
 		}
-		return nil
 	})
 	err := m.join(ctx, front, len(m.arrived), nil)
 	stop()
-	return errors.Join(err, kept.Wait())
+	kept.Wait()
+	return err
 }
 
 // join has visitors take their places, in their order as far as they come at once. due,
 // where it is not nil, says when each comes.
 func (m *million) join(ctx context.Context, from, upto int, due func(i int) time.Time) error {
-	next := atomic.Int64{}
-	next.Store(int64(from))
-	all, working := errgroup.WithContext(ctx)
-	for range 2 * pollers {
-		all.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < upto; i = int(next.Add(1)) - 1 {
-				if due != nil {
-					if err := pause(working, time.Until(due(i))); err != nil {
-						return err
-					}
-				}
-				a, err := m.stores[i%2].Join(working, benchZone, m.id(i))
-				for ; err != nil && working.Err() == nil; a, err = m.stores[i%2].Join(working, benchZone, m.id(i)) {
-					m.again.Add(1) // as clients do who are not answered
-				}
-				if err == nil && i < len(m.arrived) {
-					m.arrived[i] = a.Place.ArrivedAtMicros
-					if i == 0 {
-						m.epoch = a.Place.Epoch
-					}
-				}
+	return each(ctx, 2*pollers, upto-from, func(ctx context.Context, k int) error {
+		i := from + k
+		if due != nil {
+			if err := pause(ctx, time.Until(due(i))); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	return all.Wait()
+		}
+		a, err := m.stores[i%2].Join(ctx, benchZone, m.id(i))
+		for err != nil && ctx.Err() == nil { // as clients do who are not answered
+			m.again.Add(1)
+			a, err = m.stores[i%2].Join(ctx, benchZone, m.id(i))
+		}
+		if err == nil && i < len(m.arrived) {
+			m.arrived[i] = a.Place.ArrivedAtMicros
+			if i == 0 {
+				m.epoch = a.Place.Epoch
+			}
+		}
+		return err
+	})
 }
 
 // line is the time in which the line moves on.
@@ -267,7 +254,10 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 		return err
 	}
 	opened := time.Now()
-	own, polls, memory, leftOut, swept := ownCPU(), m.polls.Load(), m.memory.Load(), m.leftOut.Load(), m.swept.Load()
+	for _, c := range []*atomic.Int64{&m.polls, &m.memory, &m.leftOut} {
+		c.Store(0)
+	}
+	own := ownCPU()
 	var waited time.Duration
 	used, err := rises(ctx, m.redis.CPU, func() (err error) {
 		waited, err = rises(ctx, m.redis.Waited, func() error { return pause(ctx, m.plan.MillionSpan) })
@@ -276,13 +266,11 @@ func (m *million) line(ctx context.Context, out *millionReport) error {
 	if err != nil {
 		return err
 	}
-	took := time.Since(opened)
-	out.Swept, out.Waited = m.swept.Load()-swept, waited.Seconds()/took.Seconds()
-	polls, memory, leftOut = m.polls.Load()-polls, m.memory.Load()-memory, m.leftOut.Load()-leftOut
-	out.Polls, out.FromMemory = float64(polls)/took.Seconds(), float64(memory)/float64(max(1, polls))
-	out.LeftOut = float64(leftOut) / float64(max(1, polls+leftOut))
-	out.RedisShare, out.OwnShare = used.Seconds()/took.Seconds(), (ownCPU()-own).Seconds()/took.Seconds()
-	out.PollMicros = micros(used) / float64(max(1, polls))
+	took := time.Since(opened).Seconds()
+	polls, leftOut := float64(max(1, m.polls.Load())), float64(m.leftOut.Load())
+	out.Polls, out.FromMemory, out.LeftOut = polls/took, float64(m.memory.Load())/polls, leftOut/(polls+leftOut)
+	out.RedisShare, out.OwnShare, out.Waited = used.Seconds()/took, (ownCPU()-own).Seconds()/took, waited.Seconds()/took
+	out.PollMicros = micros(used) / polls
 	calls, err := m.redis.ScriptCalls(ctx)
 	out.Longest = longest(nil, "polls", calls)
 	m.judge(opened.UnixMilli(), out)
@@ -320,10 +308,7 @@ func (m *million) judge(from int64, out *millionReport) {
 // rush has many more join, while the front goes on.
 func (m *million) rush(ctx context.Context, out *millionReport) error {
 	m.frontOnly.Store(true)
-	if err := pause(ctx, settleAfter); err != nil {
-		return err
-	}
-	if err := m.redis.WatchCalls(ctx, time.Millisecond); err != nil {
+	if err := errors.Join(pause(ctx, settleAfter), m.redis.WatchCalls(ctx, time.Millisecond)); err != nil {
 		return err
 	}
 	again, began := m.again.Load(), time.Now()
@@ -341,8 +326,8 @@ func (m *million) rush(ctx context.Context, out *millionReport) error {
 		RedisShare: used.Seconds() / took.Seconds(), JoinMicros: micros(used) / float64(m.plan.Rush),
 		Longest: longest(nil, "joins", calls),
 	}
-	peak, failed := m.redis.UsedMemory(ctx)
-	out.Peak = peak
+	var failed error
+	out.Peak, failed = m.redis.UsedMemory(ctx)
 	return errors.Join(err, failed)
 }
 
@@ -441,8 +426,8 @@ func (m *million) drive(ctx context.Context) error {
 		defer close(far)
 		for pause(working, wheelTick) == nil {
 			for {
-				due, behind := m.due()
-				if due == nil {
+				due, behind, come := m.due()
+				if !come {
 					break
 				}
 				due = slices.DeleteFunc(due, func(i int32) bool {

@@ -34,7 +34,7 @@ type overloadCost struct {
 func (b *bench) overload(ctx context.Context) error {
 	for _, c := range b.those(bareEcho, onEmbedded, onRedis) {
 		for _, asked := range []string{"polls", "joins"} {
-			s, err := interleave(ctx, b.plan.Rounds, []turn{{asked, func(ctx context.Context) (sample, error) {
+			s, err := b.interleave(ctx, []turn{{asked, func(ctx context.Context) (sample, error) {
 				return b.peakAndOverload(ctx, c, asked)
 			}}})
 			if err != nil {

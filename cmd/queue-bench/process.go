@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,22 +18,17 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/openqueue/waitingroom/internal/check/baseline"
 	started "github.com/openqueue/waitingroom/internal/check/process"
 )
 
-// stopTimeout is how long it may take to end before it is killed.
-const stopTimeout = 10 * time.Second
-
 // process is a server that is measured: a child of this process.
 type process struct {
-	name string
+	*started.Process
 	// addr is the public listener, admin the operators', limits the limits', site the
 	// gate's; "" for none.
 	addr, admin, limits, site string
 	// token is the operators'.
 	token string
-	child *started.Process
 }
 
 // build makes the queue-server of this checkout.
@@ -45,57 +41,43 @@ func build(ctx context.Context, to string) error {
 	return nil
 }
 
-// startServer starts a queue-server with a configuration in a folder of its own. Of the
-// environment, it gets no settings but these.
-func startServer(ctx context.Context, program, name, dir string, config []byte, settings, flags []string) (*process, error) {
+// startServer starts a queue-server with a configuration in a folder of its own, and with settings, each
+// QUEUE_NAME=value. Of the environment, it gets no settings.
+func startServer(ctx context.Context, program, dir string, config []byte, settings ...string) (*process, error) {
 	// Whoever wants to look at profiles gives a token.
-	p := &process{name: name, token: cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())}
-	for _, addr := range []*string{&p.addr, &p.admin, &p.limits, &p.site} {
-		var err error
-		if *addr, err = baseline.FreeAddr(ctx); err != nil {
-			return nil, err
-		}
-	}
+	p := &process{token: cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text())}
 	file := filepath.Join(dir, "zones.yaml")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		return nil, err
 	}
-	env := append([]string{"QUEUE_ADMIN_TOKEN=" + p.token}, settings...)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "QUEUE_") {
-			env = append(env, e)
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "QUEUE_") })
+	env = append(env, "QUEUE_ADMIN_TOKEN="+p.token, "QUEUE_CONFIG="+file, "QUEUE_DATA_DIR="+dir, "QUEUE_DRAIN_DELAY=0s", "QUEUE_LOG_LEVEL=error")
+	for name, addr := range map[string]*string{
+		"QUEUE_ADDR": &p.addr, "QUEUE_ADMIN_ADDR": &p.admin, "QUEUE_LIMITS_ADDR": &p.limits, "QUEUE_SITE_ADDR": &p.site,
+	} {
+		var err error
+		if *addr, err = started.FreeAddr(ctx); err != nil {
+			return nil, err
 		}
+		env = append(env, name+"="+*addr)
 	}
-	return p, p.start(ctx, env, program, append([]string{
-		"serve", "--addr=" + p.addr, "--admin-addr=" + p.admin, "--limits-addr=" + p.limits, "--site-addr=" + p.site, "--data-dir=" + dir,
-		"--config=" + file, "--drain-delay=0s", "--log-level=error",
-	}, flags...)...)
+	return p, p.start(ctx, append(env, settings...), program, "serve")
 }
 
 // start starts the program, which listens on addr, and waits until it is ready. It
-// ends with ctx, or with stop; what it says goes to where this program's errors go.
+// ends with ctx, or with Stop; what it says goes to where this program's errors go.
 func (p *process) start(ctx context.Context, env []string, program string, args ...string) error {
-	p.child = &started.Process{Name: program, Args: args, Env: env, Log: os.Stderr}
-	return p.child.StartUntil(ctx, func() bool {
+	p.Process = &started.Process{Name: program, Args: args, Env: env, Log: os.Stderr}
+	return p.StartUntil(ctx, func() bool {
 		_, err := get(ctx, p.addr, "/readyz", "")
 		return err == nil
 	})
 }
 
-// stop ends the process and waits for it.
-func (p *process) stop() error {
-	p.child.Signal(syscall.SIGTERM)
-	if _, ended := p.child.Wait(stopTimeout); !ended {
-		p.child.Kill()
-		return fmt.Errorf("%s had to be killed", p.name)
-	}
-	return nil
-}
-
 // used is the processor time that the process has used so far, and the most memory that it
 // has held; 0 where the system does not say.
 func (p *process) used() (cpu time.Duration, peakBytes int64) {
-	proc, err := procfs.NewProc(p.child.Pid())
+	proc, err := procfs.NewProc(p.Pid())
 	if err != nil {
 		return 0, 0
 	}

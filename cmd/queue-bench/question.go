@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -71,26 +70,12 @@ func (c *crowd) renew(keys *token.Keys) error {
 	return all.Wait()
 }
 
-// first are the n who arrived first.
-func (c *crowd) first(keys *token.Keys, n int) (out crowd, err error) {
-	places, err := c.places(keys)
-	order := make([]int, len(places))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(places[i].ArrivedAtMicros, places[j].ArrivedAtMicros) })
-	for _, i := range order[:min(n, len(order))] {
-		out.tokens = append(out.tokens, c.token(i)...)
-	}
-	return out, err
-}
-
 // question is what the connections of a load ask, each in a goroutine of its own.
 type question struct {
 	// request is what each sends, but for what next writes over it from at on.
 	request []byte
 	at      int
-	next    func(part []byte, rng *rand.Rand)
+	next    func(part []byte)
 	// seen takes in an answer that was not refused.
 	seen func(body []byte) error
 	// noted: a server on Redis tells Redis of it later.
@@ -98,20 +83,20 @@ type question struct {
 }
 
 // about asks with a part of the body, marked by x, that differs from request to request.
-func about(path, body string, next func(part []byte, rng *rand.Rand)) question {
+func about(path, body string, next func(part []byte)) question {
 	request := post(path, body)
 	return question{request: request, at: bytes.Index(request, []byte("xxx")), next: next}
 }
 
 // withToken asks for whom pick picks.
-func withToken(path, zoneID string, pick func(*rand.Rand) []byte) question {
+func withToken(path, zoneID string, pick func() []byte) question {
 	return about(path, fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, strings.Repeat("x", tokenSize)),
-		func(part []byte, rng *rand.Rand) { copy(part, pick(rng)) })
+		func(part []byte) { copy(part, pick()) })
 }
 
 // polls are of somebody of the crowd, at random.
 func polls(zoneID string, of *crowd) question {
-	q := withToken("/traffic/entry", zoneID, func(rng *rand.Rand) []byte { return of.token(rng.IntN(of.len())) })
+	q := withToken("/traffic/entry", zoneID, func() []byte { return of.token(rand.IntN(of.len())) })
 	q.noted = true
 	return q
 }
@@ -119,7 +104,7 @@ func polls(zoneID string, of *crowd) question {
 // inTurn asks for all of the crowd, one after the other, again and again.
 func inTurn(path string, of *crowd) question {
 	var next atomic.Int64
-	return withToken(path, benchZone, func(*rand.Rand) []byte { return of.token(int(next.Add(1)-1) % of.len()) })
+	return withToken(path, benchZone, func() []byte { return of.token(int(next.Add(1)-1) % of.len()) })
 }
 
 var beforeToken = []byte(`"token":"`)
@@ -151,7 +136,7 @@ func (c *crowd) take() func(body []byte) error {
 func joinsByName(zoneID string, into *crowd) question {
 	const digits = 16
 	q := about("/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, strings.Repeat("x", digits)),
-		func(part []byte, rng *rand.Rand) { copy(part, fmt.Sprintf("%0*x", digits, rng.Uint64())) })
+		func(part []byte) { copy(part, fmt.Sprintf("%0*x", digits, rand.Uint64())) })
 	q.seen = into.take()
 	return q
 }
@@ -162,8 +147,8 @@ const checkDigits = 6
 // checks ask whether a policy lets a client go on, at random one of so many.
 func checks(policy string, clients int) question {
 	return about("/limits/"+policy+"/check", fmt.Sprintf(`{"key":"member:%s"}`, strings.Repeat("x", checkDigits)),
-		func(part []byte, rng *rand.Rand) {
-			for i, n := checkDigits-1, rng.IntN(clients); i >= 0; i, n = i-1, n/10 {
+		func(part []byte) {
+			for i, n := checkDigits-1, rand.IntN(clients); i >= 0; i, n = i-1, n/10 {
 				part[i] = byte('0' + n%10)
 			}
 		})

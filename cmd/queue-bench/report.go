@@ -69,8 +69,6 @@ type (
 		// Longest are the longest script calls, by what was asked.
 		Longest  []longestCall  `json:"longest,omitempty"`
 		Overload []overloadCost `json:"overload,omitempty"`
-		// Embedded is what one call costs the embedded store without HTTP.
-		Embedded inProcessCost `json:"embedded,omitzero"`
 	}
 	// step is what was found at one size of the crowd.
 	step struct {
@@ -221,7 +219,7 @@ var templates embed.FS
 
 // pages are the templates, each named as its file, and what they write figures with.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "known": known, "carries": carries,
+	"count": count, "figure": figure, "measured": measured, "percent": percent, "ms": millis, "carries": carries,
 	"day":       func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 	"took":      func(d time.Duration) string { return d.Round(time.Millisecond).String() },
 	"roundDown": roundDown, "half": func(v float64) float64 { return v / 2 },

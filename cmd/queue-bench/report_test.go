@@ -36,8 +36,7 @@ func found() report {
 			Joins: of(30_000, 31_000, 24_000), Named: of(30_000, 31_000, 24_000), Bytes: map[string]float64{onEmbedded: 60, onRedis: 139.6},
 		}
 	}
-	sweep := sweepCost{Store: onRedis, Waiting: 1_000_000, Removed: 200_000, Took: time.Second}
-	sweep = sweep.timed([]time.Duration{3 * time.Millisecond, 12 * time.Millisecond, 4 * time.Millisecond})
+	sweep := sweepOf(1_000_000, 200_000, time.Second, []time.Duration{3 * time.Millisecond, 12 * time.Millisecond, 4 * time.Millisecond})
 	return report{Bench: &benchReport{
 		occasion: occasion{
 			When: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Took: 400 * time.Second,

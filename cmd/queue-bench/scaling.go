@@ -17,46 +17,39 @@ func newScalingCommand() *cobra.Command {
 	return c
 }
 
-// costs are those of one request with the largest crowd waiting, in
-// microseconds of processor time, and of one who waits, in bytes; 0: unknown.
-type costs struct {
-	EmbeddedPoll, ServerPoll, RedisPoll float64
-	EmbeddedJoin, ServerJoin, RedisJoin float64
-	EmbeddedBytes, RedisBytes           float64
-	// Million is what was found with a very large crowd; nil: nothing.
-	Million *millionReport
-}
+type (
+	// costs are those with the largest crowd waiting. What is 0 is unknown.
+	costs struct {
+		Embedded, Redis storeCosts
+		// Million is what was found with a very large crowd; nil: nothing.
+		Million *millionReport
+	}
+	// storeCosts are what a server on a store showed, and the bytes of one who waits.
+	storeCosts struct {
+		Poll, Join result
+		Bytes      float64
+	}
+)
 
 // costsIn takes them from what was measured.
 func costsIn(r report) costs {
-	if r.Bench == nil {
-		return costs{Million: r.Million}
+	out := costs{Million: r.Million}
+	if r.Bench != nil {
+		l := r.Bench.Last()
+		on := func(store string) storeCosts { return storeCosts{l.Polls.Of(store), l.Joins.Of(store), l.Bytes[store]} }
+		out.Embedded, out.Redis = on(onEmbedded), on(onRedis)
 	}
-	l := r.Bench.Last()
-	poll, join := l.Polls.Of(onRedis), l.Joins.Of(onRedis)
-	return costs{
-		EmbeddedPoll: l.Polls.Of(onEmbedded).ServerMicros, ServerPoll: poll.ServerMicros, RedisPoll: poll.RedisMicros,
-		EmbeddedJoin: l.Joins.Of(onEmbedded).ServerMicros, ServerJoin: join.ServerMicros, RedisJoin: join.RedisMicros,
-		EmbeddedBytes: l.Bytes[onEmbedded], RedisBytes: l.Bytes[onRedis], Million: r.Million,
-	}
+	return out
 }
 
 // idleShare of a processor is left for peaks, fail-overs and the system.
 const idleShare = .5
 
-// known writes a value, and ? for 0, which was not measured.
-func known(v float64, unit string) string {
-	if v == 0 {
-		return "?"
-	}
-	return figure(v, unit)
-}
-
 // carries writes how many requests a second that many processors do at half load
 // which cost so much each, in microseconds; each asks once in so many seconds.
 func carries(micros, processors, seconds float64) string {
 	if micros == 0 {
-		return "?"
+		return "-"
 	}
 	return count(roundDown(processors * seconds * (1 - idleShare) * 1e6 / micros))
 }
@@ -73,8 +66,10 @@ func (m *millionReport) AtHalf() int {
 // Needs writes what so many polls and joins a second need: the processors of servers at
 // half load, and percent of the one of their Redis.
 func (c costs) Needs(polls, joins float64) string {
-	return known((polls*c.ServerPoll+joins*c.ServerJoin)/1e6/(1-idleShare), "") + " | " + known(100*(polls*c.RedisPoll+joins*c.RedisJoin)/1e6, "%")
+	servers := polls*c.Redis.Poll.ServerMicros + joins*c.Redis.Join.ServerMicros
+	redis := polls*c.Redis.Poll.RedisMicros + joins*c.Redis.Join.RedisMicros
+	return measured(servers/1e6/(1-idleShare), "") + " | " + measured(100*redis/1e6, "%")
 }
 
 // Memory is what Redis keeps of so many visitors.
-func (c costs) Memory(visitors float64) string { return known(visitors*c.RedisBytes/1e6, "MB") }
+func (c costs) Memory(visitors float64) string { return measured(visitors*c.Redis.Bytes/1e6, "MB") }

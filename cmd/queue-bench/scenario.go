@@ -30,6 +30,8 @@ const (
 	attempts = 3
 	// settleEvery is longer than the second in which the server reads its totals.
 	settleEvery = 1300 * time.Millisecond
+	// interruptTimeout is how long k6 may take to end before it is killed.
+	interruptTimeout = 10 * time.Second
 )
 
 // scenario is one of them on one store.
@@ -58,20 +60,22 @@ func (s *scenario) run(ctx context.Context, tell func(r *acceptance.Run, again b
 // play sends the crowd to a server of its own, before a Redis of its own if it is on that
 // store, and behind a proxy that cuts if the scenario wants it; and judges what it saw.
 func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
-	var redis *baseline.Server
-	flags := []string{"--store=" + s.store}
+	redisCPU := func(context.Context) (time.Duration, error) { return 0, nil }
+	settings := []string{"QUEUE_STORE=" + s.store}
 	if s.store == "redis" {
-		if redis, err = baseline.Start(ctx, s.redis); err != nil {
+		var redis *baseline.Server
+		if redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, redis.Stop()) }()
-		flags = append(flags, "--redis-url="+redis.URL())
+		redisCPU = redis.CPU
+		settings = append(settings, "QUEUE_REDIS_URL="+redis.URL())
 	}
-	server, err := s.serve(ctx, flags)
+	server, err := s.serve(ctx, settings)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, server.stop()) }()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	addr := server.addr
 	if s.name == fault {
 		proxied, stop := context.WithCancel(ctx)
@@ -85,28 +89,20 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 	if err := pause(ctx, s.zone.Window()+time.Second); err != nil {
 		return nil, err
 	}
-	spent := func() (cost acceptance.Cost, err error) {
-		if redis != nil {
-			cost.Redis, err = redis.CPU(ctx)
-		}
-		cost.Server, cost.ServerBytes = server.used()
-		return cost, err
-	}
-	before, err := spent()
+	file := filepath.Join(s.results, s.name+"-"+s.store+".ndjson")
+	var crossed []string
+	before, _ := server.used()
+	began := time.Now()
+	used, err := rises(ctx, redisCPU, func() (err error) {
+		crossed, err = s.runK6(ctx, addr, file)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	began, file := time.Now(), filepath.Join(s.results, s.name+"-"+s.store+".ndjson")
-	crossed, err := s.runK6(ctx, addr, file)
-	if err != nil {
-		return nil, err
-	}
-	took := time.Since(began)
-	cost, err := spent()
-	if err != nil {
-		return nil, err
-	}
-	cost.Server, cost.Redis, cost.Took = cost.Server-before.Server, cost.Redis-before.Redis, took
+	cost := acceptance.Cost{Redis: used, Took: time.Since(began)}
+	cost.Server, cost.ServerBytes = server.used()
+	cost.Server -= before
 	counts, err := s.settled(ctx, server)
 	if err != nil {
 		return nil, err
@@ -124,18 +120,18 @@ func (s *scenario) play(ctx context.Context) (r *acceptance.Run, err error) {
 // serve starts a queue-server with the scenario's zone. What one client may take is limited
 // for the impatient, each of whom the server sees at an address of its own, and for no
 // others, as for a load test from one machine.
-func (s *scenario) serve(ctx context.Context, flags []string) (*process, error) {
+func (s *scenario) serve(ctx context.Context, settings []string) (*process, error) {
 	dir, err := os.MkdirTemp(s.work, s.name)
 	if err != nil {
 		return nil, err
 	}
 	config := fmt.Appendf(nil, "zones: [{zoneId: %s, perMinute: %d, windowSeconds: %d, events: [%s]}]\n",
 		s.zone.ZoneID, s.zone.PerMinute, s.zone.WindowSeconds, s.events(time.Now()))
-	setting := "QUEUE_DOOR_LIMITS=off"
+	limits := "QUEUE_DOOR_LIMITS=off"
 	if s.name == impatient {
-		setting = "QUEUE_TRUSTED_PROXIES=127.0.0.1/32"
+		limits = "QUEUE_TRUSTED_PROXIES=127.0.0.1/32"
 	}
-	return startServer(ctx, s.server, "queue-server, "+s.store, dir, config, []string{setting}, flags)
+	return startServer(ctx, s.server, dir, config, append(settings, limits)...)
 }
 
 // gatherSeconds is how long people gather, drawSeconds how long before the opening the draw
@@ -189,7 +185,7 @@ func (s *scenario) runK6(ctx context.Context, addr, story string) (crossed []str
 	cmd.Env = append(os.Environ(), "BASE_URL=http://"+addr, "ZONE_ID="+s.zone.ZoneID,
 		"PER_MINUTE="+strconv.FormatInt(s.zone.PerMinute, 10), "SIZE="+strconv.FormatFloat(s.size, 'g', -1, 64))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = stopTimeout
+	cmd.WaitDelay = interruptTimeout
 	said, err := cmd.CombinedOutput()
 	if err := os.WriteFile(filepath.Join(s.results, s.name+"-"+s.store+".txt"), said, 0o644); err != nil {
 		return nil, err

@@ -48,22 +48,22 @@ func (b *bench) scripts(ctx context.Context) error {
 		}
 		b.out.MinimalBytes = float64(bytes) / float64(len(places)) // the largest crowd's is the last
 		turns = append(turns,
-			turn{ours + zoneID, b.burden(pollers, func(ctx context.Context, rng *rand.Rand) (int, error) {
-				p := places[rng.IntN(len(places))]
+			turn{ours + zoneID, b.burden(pollers, func(ctx context.Context) (int, error) {
+				p := places[rand.IntN(len(places))]
 				p.DueMillis = time.Now().UnixMilli()
 				_, err := b.store.Poll(ctx, zoneID, p)
 				return 1, err
 			})},
-			turn{minimal + zoneID, b.burden(2, func(ctx context.Context, rng *rand.Rand) (int, error) {
+			turn{minimal + zoneID, b.burden(2, func(ctx context.Context) (int, error) {
 				some := make([]line.Place, together256)
 				for i := range some {
-					some[i] = places[rng.IntN(len(places))]
+					some[i] = places[rand.IntN(len(places))]
 				}
 				_, err := plain.Poll(ctx, some, time.Now().UnixMilli())
 				return len(some), err
 			})})
 	}
-	s, err := interleave(ctx, b.plan.Rounds, turns)
+	s, err := b.interleave(ctx, turns)
 	b.out.Growth = s.ratio(ours+benchZone, ours+smallZone, redisMicros)
 	for _, zoneID := range []string{smallZone, benchZone} {
 		n := len(crowds[zoneID])
@@ -76,18 +76,17 @@ func (b *bench) scripts(ctx context.Context) error {
 
 // burden is what it costs Redis a visitor when so many goroutines do something again and
 // again for a slice; do returns for how many visitors it was.
-func (b *bench) burden(workers int, do func(context.Context, *rand.Rand) (visitors int, err error)) func(context.Context) (sample, error) {
+func (b *bench) burden(workers int, do func(context.Context) (visitors int, err error)) func(context.Context) (sample, error) {
 	return func(ctx context.Context) (sample, error) {
 		var visitors atomic.Int64
 		var took time.Duration
 		used, err := rises(ctx, b.redis.CPU, func() error {
 			start := time.Now()
 			all, working := errgroup.WithContext(ctx)
-			for i := range workers {
+			for range workers {
 				all.Go(func() error {
-					rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))
 					for working.Err() == nil && time.Since(start) < b.plan.Span {
-						n, err := do(working, rng)
+						n, err := do(working)
 						if err != nil {
 							return err
 						}
@@ -111,7 +110,7 @@ func lineUp(ctx context.Context, store *lua.Store, zoneID string, n int) ([]line
 		return nil, err
 	}
 	places := make([]line.Place, n)
-	err := each(ctx, n, func(ctx context.Context, i int) error {
+	err := each(ctx, pollers, n, func(ctx context.Context, i int) error {
 		a, err := store.Join(ctx, zoneID, token.NewID())
 		if err == nil && a.Status > line.AdmittedBefore {
 			err = fmt.Errorf("join: status %d", a.Status)
@@ -122,15 +121,19 @@ func lineUp(ctx context.Context, store *lua.Store, zoneID string, n int) ([]line
 	return places, err
 }
 
-// each calls do for 0 to n-1, by many goroutines at once.
-func each(ctx context.Context, n int, do func(context.Context, int) error) error {
+// each calls do for 0 to n-1, in their order as far as they are called at once, by so many goroutines.
+func each(ctx context.Context, workers, n int, do func(context.Context, int) error) error {
+	var next atomic.Int64
 	all, working := errgroup.WithContext(ctx)
-	all.SetLimit(pollers)
-	for i := range n {
-		if working.Err() != nil {
-			break
-		}
-		all.Go(func() error { return do(working, i) })
+	for range workers {
+		all.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n && working.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := do(working, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return errors.Join(all.Wait(), ctx.Err())
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/check/baseline"
+	started "github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -29,6 +30,7 @@ const (
 type contender struct {
 	*process
 
+	name  string
 	crowd crowd
 }
 
@@ -71,48 +73,51 @@ func startServers(ctx context.Context, o measureOptions) (s *servers, err error)
 			return s, err
 		}
 	}
-	if s.redis, err = baseline.Start(ctx, o.redis); err != nil {
+	if s.redis, err = baseline.Start(ctx, "redis-server"); err != nil {
 		return s, err
-	}
-	for _, start := range []func(context.Context) (*process, error){
-		startBare, func(ctx context.Context) (*process, error) { return startConstant(ctx, o.nginx, s.dir) },
-	} {
-		p, err := start(ctx)
-		if err != nil {
-			return s, err
-		}
-		// It has no line: its crowd is a token that it answers like any other.
-		s.contenders = append(s.contenders, &contender{process: p, crowd: crowd{[]byte(bareToken)}})
 	}
 	secret := make([]byte, token.MinSecretBytes)
 	rand.Read(secret)
 	if s.keys, err = token.NewKeys(secret); err != nil {
 		return s, err
 	}
+	for _, name := range []string{bareEcho, constant, onEmbedded, onRedis} {
+		c := &contender{name: name}
+		switch name {
+		case bareEcho:
+			c.process, err = startBare(ctx)
+		case constant:
+			c.process, err = startConstant(ctx, s.dir)
+		default:
+			c.process, err = s.startOn(ctx, o.server, strings.ToLower(name), secret)
+		}
+		if err != nil {
+			return s, err
+		}
+		if c.lineless() { // its crowd is a token that it answers like any other
+			c.crowd.tokens = []byte(bareToken)
+		}
+		s.contenders = append(s.contenders, c)
+	}
+	return s, nil
+}
+
+// startOn starts the queue-server on a store.
+func (s *servers) startOn(ctx context.Context, program, store string, secret []byte) (*process, error) {
 	config := []byte("zones:\n")
 	for _, id := range []string{benchZone, warmZone} {
 		z := zoneFor(id)
 		config = fmt.Appendf(config, "  - {zoneId: %s, perMinute: %d, idleTimeoutSeconds: %d, passTtlSeconds: %d}\n",
 			z.ZoneID, z.PerMinute, z.IdleTimeoutSeconds, z.PassTTLSeconds)
 	}
-	config = append(config, limitsFile()...)
-	for _, name := range []string{onEmbedded, onRedis} {
-		store := strings.ToLower(name)
-		dir := filepath.Join(s.dir, store)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return s, err
-		}
-		// Its sweeper sleeps: sweeps are measured by themselves, and would fall on one slice
-		// and not on another.
-		p, err := startServer(ctx, o.server, name, dir, config,
-			[]string{"QUEUE_SECRET=" + base64.StdEncoding.EncodeToString(secret)},
-			[]string{"--store=" + store, "--redis-url=" + s.redis.URL(), "--sweep-every=1h", "--door-limits=off"})
-		if err != nil {
-			return s, err
-		}
-		s.contenders = append(s.contenders, &contender{process: p})
+	dir := filepath.Join(s.dir, store)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
 	}
-	return s, nil
+	// Its sweeper sleeps: sweeps are measured by themselves, and would fall on one slice
+	// and not on another.
+	return startServer(ctx, program, dir, append(config, limitsFile()...), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
+		"QUEUE_STORE="+store, "QUEUE_REDIS_URL="+s.redis.URL(), "QUEUE_SWEEP_EVERY=1h", "QUEUE_DOOR_LIMITS=off")
 }
 
 // startBare starts this program as the baseline.
@@ -121,51 +126,32 @@ func startBare(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := baseline.FreeAddr(ctx)
+	addr, err := started.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: bareEcho, addr: addr}
+	p := &process{addr: addr}
 	return p, p.start(ctx, os.Environ(), self, "bare", addr)
 }
 
-// constantConf is of an nginx of one process that answers everybody what bare echo does.
-const constantConf = `daemon off;
-master_process off;
-pid %[1]s/nginx.pid;
-error_log stderr crit;
-worker_rlimit_nofile 20000;
-events { worker_connections 16384; }
-http {
-    access_log off;
-    default_type application/json;
-    keepalive_requests 1000000000;
-    client_body_temp_path %[1]s/body;
-    proxy_temp_path %[1]s/proxy;
-    fastcgi_temp_path %[1]s/fastcgi;
-    uwsgi_temp_path %[1]s/uwsgi;
-    scgi_temp_path %[1]s/scgi;
-    server { listen %[2]s; location / { return 200 '%[3]s'; } }
-}
-`
-
-// startConstant starts an nginx as the other baseline: the most that a server of one core
-// can answer.
-func startConstant(ctx context.Context, program, dir string) (*process, error) {
-	addr, err := baseline.FreeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
+// startConstant starts an nginx of one process that answers everybody what bare echo does, as the other
+// baseline: the most that a server of one core can answer.
+func startConstant(ctx context.Context, dir string) (*process, error) {
 	text, err := json.Marshal(bareAnswerTo(benchZone, bareToken))
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, fmt.Appendf(nil, constantConf, dir, addr, text), 0o600); err != nil {
+	file := filepath.Join(dir, "constant.conf")
+	const site = "server { listen 80; default_type application/json; keepalive_requests 1000000000; location / { return 200 '%s'; } }"
+	if err := os.WriteFile(file, fmt.Appendf(nil, site, text), 0o600); err != nil {
 		return nil, err
 	}
-	p := &process{name: constant, addr: addr}
-	return p, p.start(ctx, os.Environ(), program, "-e", "stderr", "-c", file)
+	nginx, err := started.NewNginx(ctx, dir, file, nil, "")
+	if err != nil {
+		return nil, err
+	}
+	nginx.Log = os.Stderr
+	return &process{Process: nginx.Process, addr: nginx.Addr}, nginx.Start(ctx)
 }
 
 // named returns the contender of that name, and those the contenders of some.
@@ -184,7 +170,7 @@ func (s *servers) those(names ...string) (all []*contender) {
 func (s *servers) stop() error {
 	var errs []error
 	for _, c := range slices.Backward(s.contenders) {
-		errs = append(errs, c.stop())
+		errs = append(errs, c.Stop())
 	}
 	if s.redis != nil {
 		errs = append(errs, s.redis.Stop())

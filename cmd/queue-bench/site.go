@@ -49,8 +49,8 @@ func asNginx(zoneID string, keys *token.Keys) question {
 		"Cookie: basket=4711; __Host-waitingroom-%s=%s\r\n\r\n", zoneID, zoneID, mark)
 	return question{
 		request: []byte(request), at: strings.Index(request, mark),
-		next: func(part []byte, rng *rand.Rand) {
-			i := rng.IntN(insiders) * token.SessionSize
+		next: func(part []byte) {
+			i := rand.IntN(insiders) * token.SessionSize
 			copy(part, all[i:i+token.SessionSize])
 		},
 	}

@@ -16,21 +16,12 @@ const (
 type wheel struct {
 	mu    sync.Mutex
 	began time.Time
-	// at is the slot that is due next; first and next are chains of who comes in one.
+	// at is the slot that is due next, slots are who comes in each.
 	at    int64
-	first [wheelSlots]int32
-	next  []int32
+	slots [wheelSlots][]int32
 }
 
-func newWheel(n int) *wheel {
-	w := &wheel{began: time.Now(), next: make([]int32, n)}
-	for i := range w.first {
-		w.first[i] = -1
-	}
-	return w
-}
-
-// start has the slots that have passed since the wheel was made be behind it. For before the first add.
+// start has the slots that have passed since began be behind the wheel. For before the first add.
 func (w *wheel) start() { w.at = int64(time.Since(w.began) / wheelTick) }
 
 // add has one come in so much time.
@@ -38,23 +29,18 @@ func (w *wheel) add(i int32, in time.Duration) {
 	slot := int64((time.Since(w.began) + in) / wheelTick)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	slot = min(max(slot, w.at), w.at+wheelSlots-1)
-	chain := &w.first[slot%wheelSlots]
-	w.next[i], *chain = *chain, i
+	slot = min(max(slot, w.at), w.at+wheelSlots-1) % wheelSlots
+	w.slots[slot] = append(w.slots[slot], i)
 }
 
 // due returns those of the next slot, if its time has come, and how long ago that was.
-func (w *wheel) due() (all []int32, behind time.Duration) {
+func (w *wheel) due() (all []int32, behind time.Duration, come bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if behind = time.Since(w.began) - time.Duration(w.at)*wheelTick; behind < 0 {
-		return nil, 0
+		return nil, 0, false
 	}
-	chain := &w.first[w.at%wheelSlots]
-	all = make([]int32, 0, 64)
-	for i := *chain; i >= 0; i = w.next[i] {
-		all = append(all, i)
-	}
-	*chain, w.at = -1, w.at+1
-	return all, behind
+	slot := &w.slots[w.at%wheelSlots]
+	all, *slot, w.at = *slot, nil, w.at+1
+	return all, behind, true
 }

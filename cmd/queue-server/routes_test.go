@@ -70,15 +70,10 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		"limits":    {r.gateway(), openapitest.Limits, nil},
 		"site":      {r.siteGate(), openapitest.Site, nil},
 	} {
-		operations, err := listener.document.Operations()
+		described, err := listener.document.Operations()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var described []string
-		for _, op := range operations {
-			described = append(described, op.String())
-		}
-		slices.Sort(described)
 		got, left := routesOf(t, listener.routes)
 		if !slices.Equal(left, listener.pages) || slices.ContainsFunc(left, listener.document.Describes) {
 			t.Errorf("%s: the pages are %q, want %q, and none of them described", name, left, listener.pages)

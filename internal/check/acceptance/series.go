@@ -30,8 +30,6 @@ type Columns struct {
 	P50 []*float64 `json:"p50"`
 	P95 []*float64 `json:"p95"`
 	P99 []*float64 `json:"p99"`
-	// Requests is how many were sent.
-	Requests []float64 `json:"requests"`
 	// ErrorP50 and ErrorP90 are of the estimates told in this second, in percent.
 	ErrorP50 []*float64 `json:"errorP50"`
 	ErrorP90 []*float64 `json:"errorP90"`
@@ -47,7 +45,7 @@ func columnsOf(s *Story, settings zone.Settings) Columns {
 	times := s.admissions(func(*Visitor) bool { return true })
 	always := func(value float64) []float64 { return slices.Repeat([]float64{value}, n) }
 	c := Columns{
-		At: always(0), Admitted: always(0), Requests: always(0), Waiting: s.waiting(n),
+		At: always(0), Admitted: always(0), Waiting: s.waiting(n),
 		InWindow: fullest(times, n, rates.WindowMillis), Limit: always(float64(rates.Limit)),
 		InSecond: fullest(times, n, window.SecondMillis), SecondLimit: always(float64(rates.PerSecond)),
 		Mean: always(float64(settings.PerMinute) / 60),
@@ -62,7 +60,6 @@ func columnsOf(s *Story, settings zone.Settings) Columns {
 	latencies, errs := make([][]float64, n), make([][]float64, n)
 	for i := range s.Visitors {
 		for _, r := range s.Visitors[i].Asked {
-			c.Requests[second(r.Sent)]++
 			if r.Status != 0 {
 				latencies[second(r.told())] = append(latencies[second(r.told())], float64(r.Took))
 			}

@@ -107,7 +107,7 @@ func TestColumns(t *testing.T) {
 				second, c.InWindow[second], c.Admitted[second], c.Waiting[second], want)
 		}
 	}
-	if c.Limit[0] != 10 || *c.P99[0] != 2 || c.Requests[0] != 30 || *c.ErrorP50[0] != 0 || c.ErrorP50[14] != nil {
+	if c.Limit[0] != 10 || *c.P99[0] != 2 || *c.ErrorP50[0] != 0 || c.ErrorP50[14] != nil {
 		t.Errorf("got %+v", c)
 	}
 	if empty := columnsOf(&Story{Promises: &Promises{}}, zone.Defaults("Z")); len(empty.At) != 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -34,14 +35,13 @@ func (s *Server) Line(name string) *Line {
 // Fill puts visitors in the line, who all polled at nowMillis.
 func (l *Line) Fill(ctx context.Context, places []line.Place, nowMillis int64) error {
 	now := strconv.FormatInt(nowMillis, 10)
-	for len(places) > 0 {
-		n := min(fillBatch, len(places))
-		arrivals, polls := make([]redis.Z, n), make([]any, 0, 2*n)
-		for i, p := range places[:n] {
-			arrivals[i] = redis.Z{Score: float64(p.ArrivedAtMicros), Member: string(p.ID[:])}
+	for some := range slices.Chunk(places, fillBatch) {
+		var arrivals []redis.Z
+		var polls []any
+		for _, p := range some {
+			arrivals = append(arrivals, redis.Z{Score: float64(p.ArrivedAtMicros), Member: string(p.ID[:])})
 			polls = append(polls, string(p.ID[:]), now)
 		}
-		places = places[n:]
 		pipe := l.client.Pipeline()
 		pipe.ZAdd(ctx, l.line, arrivals...)
 		pipe.HSet(ctx, l.seen, polls...)
@@ -55,8 +55,7 @@ func (l *Line) Fill(ctx context.Context, places []line.Place, nowMillis int64) e
 // Poll records that the visitors polled at nowMillis, in one script call, and
 // returns their ranks. All must be in the line.
 func (l *Line) Poll(ctx context.Context, places []line.Place, nowMillis int64) ([]int64, error) {
-	args := make([]any, 0, 1+len(places))
-	args = append(args, nowMillis)
+	args := []any{nowMillis}
 	for _, p := range places {
 		args = append(args, string(p.ID[:]))
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -17,18 +16,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
-const (
-	// askTimeout bounds an exchange: a script of the baseline may take long,
-	// and rewriting a file of a million visitors takes longer.
-	askTimeout = 30 * time.Second
-	// stopTimeout is how long the server may take to end before it is killed.
-	stopTimeout = 10 * time.Second
-)
+// askTimeout bounds an exchange: a script of the baseline may take long,
+// and rewriting a file of a million visitors takes longer.
+const askTimeout = 30 * time.Second
 
 // Server is a redis-server that runs for measuring: on a free port of this
 // machine, without persistence, in a folder of its own.
 type Server struct {
-	redis  *process.Redis
+	*process.Redis
+
 	client *redis.Client
 }
 
@@ -49,24 +45,12 @@ func Start(ctx context.Context, program string) (*Server, error) {
 	return &Server{r, redis.NewClient(&redis.Options{Addr: r.Addr(), ReadTimeout: askTimeout, PoolSize: 4})}, nil
 }
 
-// FreeAddr returns an address of this machine, host:port, that nobody listens on.
-func FreeAddr(ctx context.Context) (string, error) {
-	port, err := process.FreePort(ctx)
-	return process.Local(port), err
-}
-
 // Stop ends the server, waits for it, and removes its folder.
 func (s *Server) Stop() error {
 	err := s.client.Close()
-	s.redis.Signal(syscall.SIGTERM)
-	if _, ended := s.redis.Wait(stopTimeout); !ended {
-		s.redis.Kill()
-	}
-	return errors.Join(err, os.RemoveAll(s.redis.Dir))
+	_ = s.Redis.Stop() // one that had to be killed has lost nothing that anybody needs
+	return errors.Join(err, os.RemoveAll(s.Dir))
 }
-
-// URL is where the server is, as lua.Options.URL takes it.
-func (s *Server) URL() string { return s.redis.URL() }
 
 // Version is the server's.
 func (s *Server) Version(ctx context.Context) (string, error) {
@@ -75,33 +59,15 @@ func (s *Server) Version(ctx context.Context) (string, error) {
 
 // CPU is the processor time that the server has used, in user and kernel mode.
 func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
-	var sum float64
-	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
-		text, err := s.info(ctx, "CPU", field)
-		if err != nil {
-			return 0, err
-		}
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return 0, fmt.Errorf("baseline: %s: %w", field, err)
-		}
-		sum += seconds
-	}
-	return time.Duration(sum * float64(time.Second)), nil
+	user, err := s.number(ctx, "CPU", "used_cpu_user")
+	system, failed := s.number(ctx, "CPU", "used_cpu_sys")
+	return time.Duration((user + system) * float64(time.Second)), errors.Join(err, failed)
 }
 
 // Waited is for how long the server was ready to run and no processor was free, since it began:
 // on a machine with other work its calls take that much longer.
-func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
-	text, err := s.info(ctx, "Server", "process_id")
-	if err != nil {
-		return 0, err
-	}
-	id, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("baseline: process_id: %w", err)
-	}
-	p, err := procfs.NewProc(id)
+func (s *Server) Waited(context.Context) (time.Duration, error) {
+	p, err := procfs.NewProc(s.Pid())
 	if err != nil {
 		return 0, fmt.Errorf("baseline: %w", err)
 	}
@@ -112,11 +78,8 @@ func (s *Server) Waited(ctx context.Context) (time.Duration, error) {
 // UsedMemory is what the server has allocated, in bytes, once no table is
 // being moved to a larger one: then it holds both.
 func (s *Server) UsedMemory(ctx context.Context) (int64, error) {
-	text, err := s.info(ctx, "Memory", "used_memory")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
+	bytes, err := s.number(ctx, "Memory", "used_memory")
+	return int64(bytes), err
 }
 
 // Remove removes the keys that match a pattern of SCAN, and returns when their memory is free.
@@ -137,31 +100,19 @@ func (s *Server) Remove(ctx context.Context, pattern string) error {
 // SetAppendOnly has the server write a log of all changes to disk, synced every
 // second, or stops it. It returns when the log holds all data.
 func (s *Server) SetAppendOnly(ctx context.Context, on bool) error {
-	value := "no"
-	if on {
-		value = "yes"
+	value := map[bool]string{true: "yes", false: "no"}[on]
+	err := s.client.ConfigSet(ctx, "appendonly", value).Err()
+	if err == nil && !process.Soon(ctx, askTimeout, process.LookEvery, func() bool {
+		var info string
+		info, err = s.client.Info(ctx, "persistence").Result()
+		return err != nil || strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+	}) {
+		err = fmt.Errorf("not within %v", askTimeout)
 	}
-	if err := s.client.ConfigSet(ctx, "appendonly", value).Err(); err != nil {
+	if err != nil {
 		return fmt.Errorf("baseline: appendonly %s: %w", value, err)
 	}
-	var err error
-	if !process.Soon(ctx, askTimeout, process.LookEvery, func() (done bool) {
-		done, err = s.logged(ctx)
-		return done || err != nil
-	}) {
-		return fmt.Errorf("baseline: appendonly %s: not within %v", value, askTimeout)
-	}
-	return err
-}
-
-// logged reports whether no log is being written anew.
-func (s *Server) logged(ctx context.Context) (bool, error) {
-	for _, field := range []string{"aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
-		if text, err := s.info(ctx, "Persistence", field); err != nil || text != "0" {
-			return false, err
-		}
-	}
-	return true, nil
+	return nil
 }
 
 // WatchCalls begins to note how long commands take: those from then on that
@@ -187,18 +138,17 @@ type ScriptCall struct {
 
 // ScriptCalls returns the script calls since WatchCalls, in order, and ends the watch.
 func (s *Server) ScriptCalls(ctx context.Context) ([]ScriptCall, error) {
-	if err := s.client.ConfigSet(ctx, "slowlog-log-slower-than", "-1").Err(); err != nil {
-		return nil, fmt.Errorf("baseline: script calls: %w", err)
-	}
-	logged, err := s.client.SlowLogGet(ctx, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("baseline: script calls: %w", err)
-	}
-	if err := s.client.SlowLogReset(ctx).Err(); err != nil { // it takes memory
+	var logged *redis.SlowLogCmd
+	if _, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.ConfigSet(ctx, "slowlog-log-slower-than", "-1")
+		logged = pipe.SlowLogGet(ctx, -1)
+		pipe.SlowLogReset(ctx) // it takes memory
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("baseline: script calls: %w", err)
 	}
 	var calls []ScriptCall
-	for _, l := range slices.Backward(logged) { // the newest comes first
+	for _, l := range slices.Backward(logged.Val()) { // the newest comes first
 		if len(l.Args) > 1 && strings.HasPrefix(strings.ToLower(l.Args[0]), "eval") {
 			calls = append(calls, ScriptCall{l.Args[1], l.Duration})
 		}
@@ -213,4 +163,17 @@ func (s *Server) info(ctx context.Context, section, field string) (string, error
 		return "", fmt.Errorf("baseline: info: %w", err)
 	}
 	return info.Item(section, field), nil
+}
+
+// number is info of a field that is one.
+func (s *Server) number(ctx context.Context, section, field string) (float64, error) {
+	text, err := s.info(ctx, section, field)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("baseline: %s: %w", field, err)
+	}
+	return n, nil
 }

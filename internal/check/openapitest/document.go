@@ -174,32 +174,20 @@ var defineFormats = sync.OnceFunc(func() {
 	}
 })
 
-// Operation is a method and a path that a document describes.
-type Operation struct {
-	Method string
-	// Path is written as in the document: /traffic/zones/{zoneId}.
-	Path string
-}
-
-// String returns "GET /traffic/zones/{zoneId}".
-func (o Operation) String() string { return o.Method + " " + o.Path }
-
-// Operations returns all that the document describes, in the order of the
-// paths.
-func (d *Document) Operations() ([]Operation, error) {
+// Operations returns all that the document describes, sorted, each with its path as in the document:
+// "GET /traffic/zones/{zoneId}".
+func (d *Document) Operations() ([]string, error) {
 	doc, err := d.load()
 	if err != nil {
 		return nil, err
 	}
-	var all []Operation
+	var all []string
 	for path, item := range doc.Paths.Map() {
 		for method := range item.Operations() {
-			all = append(all, Operation{Method: method, Path: path})
+			all = append(all, method+" "+path)
 		}
 	}
-	slices.SortFunc(all, func(a, b Operation) int {
-		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
-	})
+	slices.Sort(all)
 	return all, nil
 }
 

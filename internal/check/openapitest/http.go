@@ -3,12 +3,14 @@ package openapitest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
@@ -30,37 +32,30 @@ func (d *Document) Handler(tb testing.TB, h http.Handler) http.Handler {
 	if _, measured := tb.(*testing.B); measured {
 		return h
 	}
+	checked := d.Transport(tb, transport(func(r *http.Request) (*http.Response, error) {
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		return answer.Result(), nil
+	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.Describes(r.URL.Path) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		x := Exchange{Request: r.Clone(r.Context())}
-		var sent bytes.Buffer
-		if r.Body != nil {
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{io.TeeReader(r.Body, &sent), r.Body}
-		}
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, r)
-		x.Sent, x.Status, x.Header = sent.Bytes(), answer.Code, answer.Result().Header
-		if r.Method != http.MethodHead { // whose body net/http keeps back
-			x.Body = answer.Body.Bytes()
-		}
-		if err := d.Check(r.Context(), x); err != nil {
+		res, err := checked.RoundTrip(r)
+		if err != nil {
 			tb.Error(err)
+			return
 		}
-		maps.Copy(w.Header(), x.Header)
-		w.WriteHeader(x.Status)
-		_, _ = w.Write(answer.Body.Bytes()) // to one who may have hung up
+		defer func() { _ = res.Body.Close() }() // it is in memory
+		maps.Copy(w.Header(), res.Header)
+		w.WriteHeader(res.StatusCode)
+		_, _ = io.Copy(w, res.Body) // to one who may have hung up
 	})
 }
 
 // Transport returns base with every exchange checked. What is wrong fails the
-// test. Requests and
-// answers are read whole before they are handed on.
+// test. Requests and answers are read whole before they are handed on.
 func (d *Document) Transport(tb testing.TB, base http.RoundTripper) http.RoundTripper {
 	tb.Helper()
 	return transport(func(req *http.Request) (*http.Response, error) {
@@ -88,29 +83,30 @@ func exchange(base http.RoundTripper, req *http.Request) (*http.Response, Exchan
 	// Read before it is sent: a server may answer while the rest is on its way.
 	var sent []byte
 	if req.Body != nil && req.Body != http.NoBody {
-		var err error
-		if sent, err = io.ReadAll(req.Body); err != nil {
-			return nil, Exchange{}, err
+		var broken error
+		sent, broken = io.ReadAll(req.Body)
+		body := io.Reader(bytes.NewReader(sent))
+		if broken != nil { // which whoever is asked is to find, too
+			body = io.MultiReader(body, iotest.ErrReader(broken))
 		}
-		if err := req.Body.Close(); err != nil {
-			return nil, Exchange{}, err
-		}
+		closer := req.Body
 		req = req.Clone(req.Context())
-		req.Body = io.NopCloser(bytes.NewReader(sent))
+		req.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, closer}
 	}
 	res, err := base.RoundTrip(req)
 	if err != nil {
 		return res, Exchange{}, err
 	}
 	body, err := io.ReadAll(res.Body)
-	if closing := res.Body.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = errors.Join(err, res.Body.Close()); err != nil {
 		return nil, Exchange{}, err
 	}
+	if req.Method == http.MethodHead { // which gets no body, whatever a handler writes
+		body = nil
+	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, Exchange{
-		Request: req, Sent: sent, Status: res.StatusCode, Header: res.Header, Body: body,
-	}, nil
+	return res, Exchange{Request: req, Sent: sent, Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }

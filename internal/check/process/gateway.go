@@ -48,11 +48,11 @@ func NewNginx(ctx context.Context, dir, example string, others Others, certifica
 	if err != nil {
 		return nil, fmt.Errorf("there is no nginx, scripts/install-debian.sh nginx: %w", err)
 	}
-	port, err := FreePort(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	listen := "listen " + Local(port)
+	listen := "listen " + addr
 	if certificate != "" {
 		listen += " ssl; ssl_certificate " + certificate + "; ssl_certificate_key " + certificate
 	}
@@ -66,16 +66,16 @@ func NewNginx(ctx context.Context, dir, example string, others Others, certifica
 		}
 	}
 	args := []string{"-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf")}
-	return &Gateway{&Process{Name: program, Args: args, Dir: dir}, Local(port)}, nil
+	return &Gateway{&Process{Name: program, Args: args, Dir: dir}, addr}, nil
 }
 
 // NewCaddy prepares a program that is Caddy with an example, which keeps its files in dir.
 func NewCaddy(ctx context.Context, program, dir, example string, others Others) (*Gateway, error) {
-	port, err := FreePort(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	site, err := others.in(example, "shop.example {", "http://"+Local(port)+" {")
+	site, err := others.in(example, "shop.example {", "http://"+addr+" {")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func NewCaddy(ctx context.Context, program, dir, example string, others Others) 
 	return &Gateway{&Process{
 		Name: program, Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
-	}, Local(port)}, nil
+	}, addr}, nil
 }
 
 // in returns the example with the others, and one more.

@@ -115,6 +115,17 @@ func (p *Process) Kill() {
 	p.Wait(StartTimeout)
 }
 
+// Stop tells the process to end (SIGTERM), and waits until it has. One that does not end in
+// time is killed, which is an error.
+func (p *Process) Stop() error {
+	p.Signal(syscall.SIGTERM)
+	if _, ended := p.Wait(stopTimeout); !ended {
+		p.Kill()
+		return fmt.Errorf("%s had to be killed", p.Name)
+	}
+	return nil
+}
+
 // Wait waits until the process has ended and returns its exit status; false if it
 // goes on.
 func (p *Process) Wait(within time.Duration) (status int, ended bool) {
@@ -203,6 +214,12 @@ func FreePort(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("none of %d ports is free", portCount)
+}
+
+// FreeAddr returns an address of this machine, host:port, that nobody listens on.
+func FreeAddr(ctx context.Context) (string, error) {
+	port, err := FreePort(ctx)
+	return Local(port), err
 }
 
 // Local is the address of a port of this machine.

@@ -52,10 +52,11 @@ func TestEveryOperationCanFail(t *testing.T) {
 	operations, err := openapitest.Operators.Operations()
 	must(t, err)
 	for _, op := range operations {
-		if !slices.Contains(paths, op.Path) {
+		method, path, _ := strings.Cut(op, " ")
+		if !slices.Contains(paths, path) {
 			continue
 		}
-		path := strings.ReplaceAll(op.Path, "{zoneId}", "Z")
+		path = strings.ReplaceAll(path, "{zoneId}", "Z")
 		for _, tt := range []struct {
 			name    string
 			err     error
@@ -70,16 +71,16 @@ func TestEveryOperationCanFail(t *testing.T) {
 			{"another wrong token", nil, []string{"Authorization", "Bearer guess"}, 5, http.StatusTooManyRequests},
 			{"another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, 0, http.StatusForbidden},
 		} {
-			if tt.want == http.StatusForbidden && op.Method == http.MethodGet {
+			if tt.want == http.StatusForbidden && method == http.MethodGet {
 				continue // which changes nothing
 			}
 			r := newRoom(t)
 			service := operator.New(broken{tt.err}, r.watch, slog.New(slog.DiscardHandler))
 			r.http = openapitest.Operators.Handler(t, routes(t, service, slog.New(slog.DiscardHandler)))
 			for range tt.before {
-				r.send(op.Method, path, `{}`, tt.headers...)
+				r.send(method, path, `{}`, tt.headers...)
 			}
-			w := r.send(op.Method, path, `{}`, tt.headers...)
+			w := r.send(method, path, `{}`, tt.headers...)
 			if w.Code != tt.want || strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("%s, %s: got %d %s", op, tt.name, w.Code, w.Body)
 			}
