@@ -38,8 +38,11 @@ const (
 	opStats op = "s"
 )
 
-// joinDrawn is opJoin with what a draw gives.
-const joinDrawn = "d"
+const (
+	// joinFurther is opJoin with several ids, joinDrawn with what a draw gives.
+	joinFurther = "k"
+	joinDrawn   = "d"
+)
 
 // request is what one visitor asks for, and the answer to it.
 type request struct {
@@ -210,8 +213,12 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	args := make([]any, 0, 1+len(requests))
 	args = append(args, s.clock())
 	text, ends := make([]byte, 0, 32*len(requests)), make([]int, 0, len(requests))
-	for _, q := range requests {
-		text = q.appendTo(text)
+	for i, q := range requests {
+		if i > 0 && q.plain() && requests[i-1].plain() {
+			text, ends = append(text, q.ids...), ends[:len(ends)-1] // they share an argument
+		} else {
+			text = q.appendTo(text)
+		}
 		ends = append(ends, len(text))
 	}
 	from := 0
@@ -271,10 +278,17 @@ func (q *request) appendTo(b []byte) []byte {
 		b = append(b, joinDrawn...)
 		micros(d.ScoreMicros, d.FromMicros, d.UptoMicros)
 		b = append(b, q.ids...)
+	case q.op == opJoin && !q.plain():
+		b = append(append(b, joinFurther...), q.ids...)
 	default:
 		b = append(append(b, q.op...), q.ids...)
 	}
 	return b
+}
+
+// plain reports whether the request is of one who joins with one id, and no draw.
+func (q *request) plain() bool {
+	return q.op == opJoin && len(q.ids) == len(q.place.ID) && q.drawn == (event.Drawn{})
 }
 
 // pollReply is the reply of poll.lua, whose header describes it.

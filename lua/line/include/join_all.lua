@@ -1,29 +1,36 @@
 -- join_all: the answers to those of a call who join.
 --@include join
 
--- read_joins returns of each join in args the visitor's id, all ids under which it may have a place,
--- and what a draw gives, false if nothing. See poll.lua.
+-- read_joins returns of each who joins the id, what further ids it may have a place under, and what
+-- a draw gives, nil if nothing. See poll.lua.
 local function read_joins(args, first)
-  local ids, all, drawn = {}, {}, {}
+  local ids, further, drawn, n, sub = {}, {}, {}, 0, string.sub
   for i = first, #args do
-    local arg, n = args[i], i - first + 1
-    local from = string.byte(arg) == 100 and 26 or 2 -- d
-    ids[n] = string.sub(arg, from, from + 7)
-    all[n] = #arg == from + 7 and ids[n] or string.sub(arg, from)
-    drawn[n] = from > 2 and string.sub(arg, 2, 25)
+    local arg, letter = args[i], string.byte(args[i])
+    if letter == 106 then -- j
+      for at = 2, #arg, 8 do
+        n = n + 1
+        ids[n] = sub(arg, at, at + 7)
+      end
+    else
+      local from = letter == 100 and 26 or 2 -- d
+      n = n + 1
+      ids[n], further[n], drawn[n] = sub(arg, from, from + 7), sub(arg, from + 8), from > 2 and sub(arg, 2, 25) or nil
+    end
   end
-  return ids, all, drawn
+  return ids, further, drawn
 end
 
 -- known_of returns the set of those ids of all joins that have a place or were admitted.
-local function known_of(own, all)
-  local ids, n, known = {}, 0, {}
-  for i, one in ipairs(all) do
-    n = n + 1
-    ids[n] = own[i]
-    for at = 9, #one, 8 do
-      n = n + 1
-      ids[n] = string.sub(one, at, at + 7)
+local function known_of(own, further)
+  local ids, n, known = own, #own, {}
+  if next(further) then
+    ids = { unpack(own) }
+    for _, all in pairs(further) do
+      for at = 1, #all, 8 do
+        n = n + 1
+        ids[n] = string.sub(all, at, at + 7)
+      end
     end
   end
   for from = 1, n, 4000 do
@@ -39,22 +46,22 @@ local function known_of(own, all)
   return known
 end
 
--- join_all answers the visitors who join, for each of whom args has a string from the first on: see
--- poll.lua. It adds the answers to answers.
+-- join_all answers the visitors who join, whom args has from the first on: see poll.lua. It adds the
+-- answers to answers.
 --
 -- In a rush nearly nobody is known. Newcomers who follow one another take their places together.
 local function join_all(z, r, t, args, first, answers)
   if first > #args then
     return
   end
-  local ids, all, drawn = read_joins(args, first)
-  local known = known_of(ids, all)
+  local ids, further, drawn = read_joins(args, first)
+  local known = known_of(ids, further)
   t.places, t.polls = { 'ZADD', LINE }, {}
   -- new reports whether a visitor is not known, and has it known from now on.
   local function new(i)
-    local found = known[ids[i]]
-    for at = 9, #all[i], 8 do
-      found = found or known[string.sub(all[i], at, at + 7)]
+    local found, more = known[ids[i]], further[i] or ''
+    for at = 1, #more, 8 do
+      found = found or known[string.sub(more, at, at + 7)]
     end
     known[ids[i]] = true
     return not found
@@ -65,7 +72,7 @@ local function join_all(z, r, t, args, first, answers)
     local last = i
     if not is_new then
       line_up(t)
-      join(z, r, t, all[i], drawn[i] and drawn_score(z, drawn[i]), ids, i, answers)
+      join(z, r, t, ids[i] .. (further[i] or ''), drawn[i] and drawn_score(z, drawn[i]), ids, i, answers)
       is_new = i < n and new(i + 1)
     else
       local room = z.max_waiting > 0 and z.max_waiting - t.waiting or n

@@ -20,33 +20,38 @@ end
 -- Nearly all who join in a rush come here. What is the same for those who are told the same
 -- position is done once.
 local function take(z, r, t, ids, first, last, drawn, answers)
-  local byte, pack, format = string.byte, struct.pack, string.format
-  local n, arrived, barrier = #answers, z.last_micros, drawn and 0 or max(z.draw_behind, z.draw_upto)
+  local byte, pack, format, now = string.byte, struct.pack, string.format, t.now
+  local n, p, f, waiting, unmarked = #answers, #t.places, nil, t.waiting, z.unmarked
+  local arrived, barrier = z.last_micros, drawn and 0 or max(z.draw_behind, z.draw_upto)
   local told, est, base, longest, part, fields
   for i = first, last do
-    local id = ids[i]
+    local id, rank, position, period = ids[i], waiting, 0
     arrived = max(z.now_micros, arrived + 1)
     if arrived < barrier then
       arrived = behind(z, arrived)
     end
     local score = drawn or arrived
-    local text, places = format('%d', score), t.places
-    local p = #places
-    places[p + 1], places[p + 2] = text, id
-    t.waiting = t.waiting + 1
-    if score <= z.edge_micros then -- drawn, where people were let in before
-      t.released = t.released + 1
+    local text = format('%d', score)
+    t.places[p + 1], t.places[p + 2] = text, id
+    p, waiting, unmarked = p + 2, waiting + 1, unmarked + 1
+    if unmarked == MARK_EVERY then
+      unmarked = 0
+      mark(t, text)
     end
-    mark_newcomer(z, t, text)
-    if t.waiting > (t.open or 0) and t.waiting > EXACT then
-      line_up(t)
-      part = nil
-    end
-    local position, jitter, period = 0, (byte(id, 8) + t.now) % 256
+    local jitter = (byte(id, 8) + now) % 256
     if t.gathers then
       est, period = min(t.hold, DAY), gather_period(r, jitter)
     else
-      position = round_up(t, score, t.waiting - 1)
+      if rank < EXACT then
+        position = rank + 1
+      elseif t.open and rank < t.open and score > t.open_after then
+        position = t.open
+      else
+        t.waiting = waiting
+        line_up(t)
+        p, part = #t.places, nil
+        position = round_up(t, score, rank)
+      end
       if position ~= told then
         local far = position - 1 - t.released
         told, est = position, far_wait(z, r, t, far)
@@ -55,21 +60,23 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       period = base * (896 + jitter) / 1024
       period = period < longest and period - period % 1 or longest
     end
-    local seen = pack('>I6I2', t.now, period)
+    local seen, its = pack('>I6I2', now, period), part_of(score)
     if drawn then
       seen = seen .. pack('>I8', arrived)
     end
-    local its = part_of(score)
     if its ~= part then
-      part = its
-      fields = t.polls[SEEN .. part] or {}
-      t.polls[SEEN .. part] = fields
+      local key = SEEN .. its
+      part, fields = its, t.polls[key] or {}
+      t.polls[key], f = fields, #fields
     end
-    local f = #fields
     fields[f + 1], fields[f + 2] = id, seen
-    answers[n + 1], answers[n + 2], answers[n + 3] = WAITING, position, est
-    answers[n + 4], answers[n + 5], answers[n + 6] = period, arrived, 0
+    f = f + 2
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] =
+      WAITING, position, est, period, arrived, 0
     n = n + 6
   end
-  z.last_micros, z.joined = arrived, z.joined + last - first + 1
+  if drawn and drawn <= z.edge_micros then -- where people were let in before
+    t.released = t.released + 1
+  end
+  t.waiting, z.unmarked, z.last_micros, z.joined = waiting, unmarked, arrived, z.joined + last - first + 1
 end

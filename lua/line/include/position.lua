@@ -80,11 +80,8 @@ local function tell_spans(t, from, most)
   return #marks == most and tonumber(below or from) or 0
 end
 
--- mark_newcomer makes a mark of every 512th who lines up.
-local function mark_newcomer(z, t, text)
-  z.unmarked = z.unmarked + 1
-  if z.unmarked == MARK_EVERY then
-    z.unmarked, t.open = 0, nil
-    redis.call('ZADD', MARKS, text, text)
-  end
+-- mark makes a mark of one who lines up.
+local function mark(t, text)
+  t.open = nil
+  redis.call('ZADD', MARKS, text, text)
 end
