@@ -16,7 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// former is what the version before formats had numbers has kept.
+// former is what a version has kept from before formats had numbers.
 const former = "testdata/8df832c.commands"
 
 // load has Redis keep what the commands of a file make.

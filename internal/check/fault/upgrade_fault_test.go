@@ -18,7 +18,7 @@ import (
 
 // former is the commit of the version before, to which one may go back. A change of
 // what is kept leaves a fixture made by it, too: see lua/testdata.
-const former = "8df832c"
+const former = "55b6c10f"
 
 // buildFormer builds the server of that commit, once.
 var buildFormer = sync.OnceValues(func() (string, error) {
