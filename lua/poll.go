@@ -213,11 +213,12 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	args := make([]any, 0, 1+len(requests))
 	args = append(args, s.clock())
 	text, ends := make([]byte, 0, 32*len(requests)), make([]int, 0, len(requests))
-	for i, q := range requests {
-		if i > 0 && q.plain() && requests[i-1].plain() {
-			text, ends = append(text, q.ids...), ends[:len(ends)-1] // they share an argument
+	shared := false // the latest argument is of plain joins
+	for _, q := range requests {
+		if shared && q.plain() {
+			text, ends = append(text, q.ids...), ends[:len(ends)-1]
 		} else {
-			text = q.appendTo(text)
+			text, shared = q.appendTo(text), q.plain()
 		}
 		ends = append(ends, len(text))
 	}

@@ -18,11 +18,13 @@ func numbers(reply any) ([]int64, error) {
 		}
 		return out, nil
 	case []any:
-		out, ok := make([]int64, len(reply)), true
+		out := make([]int64, len(reply))
 		for i, v := range reply {
-			if out[i], ok = v.(int64); !ok {
+			n, ok := v.(int64)
+			if !ok {
 				return nil, fmt.Errorf("lua: reply[%d] is no integer: a %T", i, v)
 			}
+			out[i] = n
 		}
 		return out, nil
 	default:
