@@ -128,6 +128,10 @@ func TestFormerPolls(t *testing.T) {
 	if _, err2 := s.PutZone(ctx, paused, &is, "Eve"); err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
+	if n, frozen := s.client.HGet(ctx, s.keys("LINE")[0], formatField).Val(), s.client.HGet(ctx, s.keys("LINE")[0], "freeze").Val(); n != "" || frozen != "" {
+		t.Errorf("a change alone makes it format %q, frozen until %q", n, frozen)
+	}
+	upgraded := at.Add(20 * time.Second)
 	for second, left := range []int64{3, 3, 3, 3, 2} {
 		at = at.Add(20 * time.Second)
 		for i, w := range waiting[:2] {
@@ -136,6 +140,10 @@ func TestFormerPolls(t *testing.T) {
 			if a, err := s.Poll(ctx, "LINE", p); err != nil || a.Status != line.Waiting || a.Restored {
 				t.Errorf("after %d s, visitor %d: %+v, %v", 20*second+20, i, a, err)
 			}
+		}
+		// The edge waits until all have polled once more.
+		if frozen := s.client.HGet(ctx, s.keys("LINE")[0], "freeze").Val(); frozen != strconv.FormatInt(upgraded.UnixMilli()+24_000, 10) {
+			t.Errorf("frozen until %s, want 24 s after %d", frozen, upgraded.UnixMilli())
 		}
 		for cursor, first := uint64(0), true; first || cursor > 0; first = false {
 			swept, err := s.Sweep(ctx, "LINE", "one", cursor)

@@ -253,7 +253,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 }
 
 // seenBucket is the seen bucket of one who stands there, as keys.lua has it.
-func seenBucket(standsMicros int64) int { return int(standsMicros>>4) % buckets }
+func seenBucket(standsMicros int64) int { return int(standsMicros >> 4 & (buckets - 1)) }
 
 // appendTo appends the argument of poll.lua that a request is.
 func (q *request) appendTo(b []byte) []byte {

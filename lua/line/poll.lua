@@ -18,7 +18,7 @@
 --                         and further ids
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, answers, rounded, pace, moved, waits}, of which each is packed
+--          {0, state, answers, rounded, pace, moved, waits}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
 --   answers  flat, in order. p, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.

@@ -6,7 +6,7 @@
 -- ARGV[2]     how many to look at, at most, 1..1000
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, flow, seen}, of which each is packed
+--          {0, state, flow, seen}; each list is packed, see include/reply.lua
 --   state  see include/reply.lua
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are

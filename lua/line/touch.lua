@@ -5,7 +5,7 @@
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the epoch of the line in which they wait
--- ARGV[3]     the least of their arrivals, in microseconds
+-- ARGV[3]     the foremost of where they stand, in microseconds
 -- ARGV[4]     the mark from which on to say what lies between them, in microseconds
 -- ARGV[5]     of how many marks, 0..250
 -- ARGV[6..]   for each seen bucket its name, of at most 5 digits, then two strings for each
@@ -13,13 +13,14 @@
 --             (6 bytes and 2, big-endian, ms); at most 1,000 visitors in all
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, doubted, pace, rounded}, of which each is packed
+--          {0, state, doubted, pace, rounded}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
 --   rounded      as of poll.lua, and at the end the mark to go on with, 0 after the last
 --   doubted      for which of them, from 1, Redis is to be asked the next time: visitors who are
---                not in the line, of whom nothing is noted, or whom the edge has reached
+--                not in the line, or not where the token says, of whom nothing is noted, or whom
+--                the edge has reached
 --
--- O(1) a visitor, unless the edge is near one of them or one is not in the line; then
+-- O(1) a visitor, unless the edge is near one of them or one is not where it says; then
 -- O(log n), as for each mark. Run twice, it leaves the same.
 
 --@include zone
@@ -37,9 +38,9 @@ local t = begin(z, r, ARGV[1])
 -- reached reports whether the edge has passed a visitor before the note came, and then counts
 -- the visitor among the live, if it polled in time.
 local function reached(id, stamp)
-  local arrived, polled, period = tonumber(redis.call('ZSCORE', LINE, id)), struct.unpack('>I6I2', stamp)
-  if arrived > z.edge_micros then
-    return false
+  local arrived, polled, period = tonumber(redis.call('ZSCORE', LINE, id) or ''), struct.unpack('>I6I2', stamp)
+  if not arrived or arrived > z.edge_micros then
+    return not arrived -- one who is gone, of whom a version before left a field in this bucket
   end
   if polled + period + GRACE >= t.now then
     if redis.call('ZSCORE', LIVE, id) then

@@ -11,10 +11,9 @@ local function scores_of(args, first, last)
 end
 
 -- gathers answers a waiting visitor while people gather, without a look at the line.
-local function gathers(r, t, id, key)
+local function gathers(r, t, id, arrived, score)
   local period = gather_period(r, (string.byte(id, 8) + t.now) % 256)
-  local kept = string.sub(redis.call('HGET', key, id) or '', 9)
-  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
+  note_poll(t, id, period, arrived, score)
   stays_live(t, id, t.now + period)
   return WAITING, 0, min(t.hold, DAY), period
 end
@@ -47,12 +46,10 @@ local function answer_all(z, r, t, args, first, last)
       moved[#moved + 1], moved[#moved + 2] = nth, arrived
     end
     if score and t.gathers then
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, bucket(score))
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, arrived, score)
     elseif rank and queue and rank >= t.released then
-      local key, tail = bucket(score), ''
-      if score ~= arrived then
-        tail = string.sub(call('HGET', key, id) or '', 9)
-      end
+      local key = bucket(score)
+      local tail = arrival_kept(key, id, arrived, score)
       local position = rank >= EXACT and round_up(t, score, rank) or rank + 1
       local far, est = position - 1 - t.released, DAY
       local stay = far

@@ -43,6 +43,7 @@ local function look(z, r, override)
     -- Their last polls lie in other buckets: the edge waits until all have polled once more.
     z.freeze, z.healed = t.now + FREEZE, 1
   end
+  z.older = false
   return t
 end
 

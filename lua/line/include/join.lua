@@ -13,8 +13,8 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
--- all_line_up reports whether nobody who is not known is refused or let in from now on, until the
--- line is full or somebody else was answered.
+-- all_line_up reports whether every newcomer takes a place, and none is refused or let in, until the
+-- line is full or one who is known is answered. The first of a line is for newcomer, who gives it its epoch.
 local function all_line_up(z, r, t)
   return z.mode ~= 'closed' and not draws(z, t.now) and (t.hold > 0 or z.mode ~= 'open') and not straight_in(z, r, t)
     and z.epoch > 0

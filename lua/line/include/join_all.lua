@@ -57,7 +57,7 @@ local function join_all(z, r, t, args, first, answers)
   local ids, further, drawn = read_joins(args, first)
   local known = known_of(ids, further)
   t.places, t.polls = { 'ZADD', LINE }, {}
-  -- new reports whether a visitor is not known, and has it known from now on.
+  -- new reports whether a visitor is not known, and marks it as known: once for each, in order.
   local function new(i)
     local found, more = known[ids[i]], further[i] or ''
     for at = 1, #more, 8 do

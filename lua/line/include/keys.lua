@@ -1,7 +1,7 @@
 -- keys: the keys of a zone, in the order in which every script of the line takes them.
 --   KEYS[1]  hash  zone   settings and state, see zone.lua
---   KEYS[2]  zset  line   visitor id -> arrival, in microseconds
---   KEYS[3]  zset  live   live released visitor id -> arrival
+--   KEYS[2]  zset  line   visitor id -> score, in microseconds: the arrival, or what a draw gave
+--   KEYS[3]  zset  live   live released visitor id -> score in the line
 --   KEYS[4]  zset  due    live released visitor id -> when expected, ms
 --   KEYS[5]  zset  log    visitor id -> when admitted, ms
 --   KEYS[6]  zset  departed  after a loss: visitor id -> newest arrival of a place that
@@ -10,7 +10,8 @@
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms); of one whom a draw has given a place, the arrival
 --                         (8 bytes, microseconds); all big-endian. Exactly the visitors in
---                         the line have a field, each in the bucket of its score
+--                         the line have a field, each in the bucket of its score; but those of a
+--                         line from before format 3 may have one elsewhere, until a sweep
 --            No key has that name. So while Redis Cluster moves the zone's slot it answers
 --            every call with TRYAGAIN, and none finds half of the buckets.
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
@@ -19,13 +20,14 @@
 local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 
--- part_of is the number of the seen bucket of a score, a number or a decimal string: one of 16,384,
--- the next every 16 microseconds. So those who join in one call share a few. bucket is its key.
-local function part_of(score)
+-- bucket_number is the number of the seen bucket of a score, a number or a decimal string: one of
+-- 16,384, the next every 16 microseconds. So those who join in one call share a few.
+local function bucket_number(score)
   score = score - score % 16
   return score / 16 % 16384
 end
 
+-- bucket is the key of the seen bucket of a score.
 local function bucket(score)
-  return SEEN .. part_of(score)
+  return SEEN .. bucket_number(score)
 end

@@ -23,7 +23,7 @@ local function take(z, r, t, ids, first, last, drawn, answers)
   local byte, pack, format, now = string.byte, struct.pack, string.format, t.now
   local n, p, f, waiting, unmarked = #answers, #t.places, nil, t.waiting, z.unmarked
   local arrived, barrier = z.last_micros, drawn and 0 or max(z.draw_behind, z.draw_upto)
-  local told, est, base, longest, part, fields
+  local told, est, base, longest, number, fields
   for i = first, last do
     local id, rank, position, period = ids[i], waiting, 0
     arrived = max(z.now_micros, arrived + 1)
@@ -38,6 +38,9 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       unmarked = 0
       mark(t, text)
     end
+    if score <= z.edge_micros then -- drawn where people were let in before; or the clock was set back
+      t.released, told = t.released + 1, nil
+    end
     local jitter = (byte(id, 8) + now) % 256
     if t.gathers then
       est, period = min(t.hold, DAY), gather_period(r, jitter)
@@ -49,7 +52,7 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       else
         t.waiting = waiting
         line_up(t)
-        p, part = #t.places, nil
+        p, number = #t.places, nil -- fields are written, and no longer those of t.polls
         position = round_up(t, score, rank)
       end
       if position ~= told then
@@ -60,13 +63,13 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       period = base * (896 + jitter) / 1024
       period = period < longest and period - period % 1 or longest
     end
-    local seen, its = pack('>I6I2', now, period), part_of(score)
+    local seen, its = pack('>I6I2', now, period), bucket_number(score)
     if drawn then
       seen = seen .. pack('>I8', arrived)
     end
-    if its ~= part then
+    if its ~= number then
       local key = SEEN .. its
-      part, fields = its, t.polls[key] or {}
+      number, fields = its, t.polls[key] or {}
       t.polls[key], f = fields, #fields
     end
     fields[f + 1], fields[f + 2] = id, seen
@@ -74,9 +77,6 @@ local function take(z, r, t, ids, first, last, drawn, answers)
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] =
       WAITING, position, est, period, arrived, 0
     n = n + 6
-  end
-  if drawn and drawn <= z.edge_micros then -- where people were let in before
-    t.released = t.released + 1
   end
   t.waiting, z.unmarked, z.last_micros, z.joined = waiting, unmarked, arrived, z.joined + last - first + 1
 end

@@ -2,15 +2,20 @@
 --@include rates
 --@include keys
 
--- note_poll notes that a visitor polled, who stands at the score. Of one whom a draw has given
--- another place than that of the arrival, the arrival is kept with it.
-local function note_poll(t, id, period, arrived, score)
-  local key, kept = bucket(score), ''
-  if score ~= arrived then
-    local seen = redis.call('HGET', key, id)
-    kept = seen and string.sub(seen, 9) or struct.pack('>I8', arrived)
+-- arrival_kept is what the seen bucket keeps of an arrival: '' where it is the score, as of all
+-- to whom no draw gave a place.
+local function arrival_kept(key, id, arrived, score)
+  if score == arrived then
+    return ''
   end
-  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. kept)
+  local seen = redis.call('HGET', key, id)
+  return seen and string.sub(seen, 9) or struct.pack('>I8', arrived)
+end
+
+-- note_poll notes that a visitor polled, who stands at the score.
+local function note_poll(t, id, period, arrived, score)
+  local key = bucket(score)
+  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. arrival_kept(key, id, arrived, score))
 end
 
 -- joined_at is the arrival of a waiting visitor who stands there.

@@ -61,7 +61,7 @@ local function estimate(r, live, far, room, present, passed)
   return min(DAY, floor(max(0, live + far + 1 - room) * MINUTE / r.pace))
 end
 
--- far_base: what far_period is of all who have so many ahead and waited so long, and its bound.
+-- far_base: far_period before the jitter, and the longest that it may be.
 local function far_base(r, far, est, waited)
   est = r.pace == 0 and max(25 * far, 11200) or est
   local top, longest = 4000 + floor(max(0, waited) / 2), far >= 200000 and 60000 or 20000

@@ -1,8 +1,8 @@
 -- reply: what every reply says of the zone.
 --@include begin
 
--- pack returns whole numbers as one string, 8 bytes each, big-endian. A list of them would cost
--- Redis, and who reads it, several times as much.
+-- pack returns whole numbers, fewer than 8,000, as one string, 8 bytes each, big-endian. A list of
+-- them would cost Redis, and who reads it, several times as much.
 local function pack(numbers)
   return struct.pack('>' .. string.rep('i8', #numbers), unpack(numbers))
 end

@@ -52,7 +52,8 @@ local function load_zone(key)
   return z
 end
 
--- save_zone writes what has changed since load_zone.
+-- save_zone writes what has changed since load_zone. A zone of an older format keeps it until look
+-- has seen to it.
 local function save_zone(key, z)
   local out = { 'HSET', key }
   for i = 1, NUMBERS do
@@ -61,7 +62,8 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
+  local format = not z.older and tostring(FORMAT) or nil
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = format, peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
