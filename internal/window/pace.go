@@ -103,18 +103,17 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 	return at
 }
 
-// Enters is when a visitor with so many ahead enters if all of them come, in Unix milliseconds, to within a second. slot
+// Enters is when a visitor with so many ahead enters if all of them come, in Unix milliseconds, to within a second or two. slot
 // says when the slot opens of one with so many ahead, as Slot does. Slots that open together are taken a second's worth at
-// a time, and open again a window later. So it is the latest of the times that follow from a slot in the window's log by
-// such steps, of which there are at most a window's seconds and one. Where the limit of a second lets in no more than the
-// window's, the line enters by that limit, and it is slot's: too early after a window that filled at once, until it is over.
+// a time, and open again a window later, or later still if the limit of a second lets in no more than the window's. So it
+// is the latest of the times that follow from a slot in the window's log by such steps, of which there are at most a
+// window's seconds and one.
 func (r Rates) Enters(ahead int64, slot func(ahead int64) int64) (at int64) {
-	if r.PerSecond*r.WindowMillis <= r.Limit*SecondMillis {
-		return slot(ahead)
-	}
-	for back := int64(0); back*r.PerSecond <= min(ahead, r.Limit+r.PerSecond-1); back++ {
-		from := ahead - back*r.PerSecond
-		at = max(at, slot(from%r.Limit)+from/r.Limit*(r.WindowMillis+1)+back*(SecondMillis+1))
+	step := max(r.PerSecond, (r.Limit*SecondMillis+r.WindowMillis-1)/r.WindowMillis)
+	again := max(r.WindowMillis+1, r.Limit*(SecondMillis+1)/r.PerSecond)
+	for back := int64(0); back <= min(ahead, r.Limit+step-1); back += step {
+		from := ahead - back
+		at = max(at, slot(from%r.Limit)+from/r.Limit*again+back*(SecondMillis+1)/r.PerSecond)
 	}
 	return at
 }

@@ -24,15 +24,13 @@
 
 -- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
 local function enters(z, r, t, ahead)
-  if r.per_second * r.window <= r.limit * SECOND then
-    return opens(z, r, t, ahead)
-  end
-  local at, seconds = 0, 0
-  while seconds * r.per_second <= min(ahead, r.limit + r.per_second - 1) do
-    local from = ahead - seconds * r.per_second
+  local step = max(r.per_second, floor((r.limit * SECOND + r.window - 1) / r.window))
+  local again = max(r.window + 1, floor(r.limit * (SECOND + 1) / r.per_second))
+  local at = 0
+  for back = 0, min(ahead, r.limit + step - 1), step do
+    local from = ahead - back
     local first = opens(z, r, t, from % r.limit)
-    at = max(at, first + floor(from / r.limit) * (r.window + 1) + seconds * (SECOND + 1))
-    seconds = seconds + 1
+    at = max(at, first + floor(from / r.limit) * again + floor(back * (SECOND + 1) / r.per_second))
   end
   return at
 end

@@ -60,7 +60,7 @@ local function slot(z, t, ahead, span, limit, lost, logged)
   end
   j = j - lost
   if j < logged then
-    local i = redis.call('ZCARD', LOG) - logged + j
+    local i = j - logged -- from the end of the log
     return tonumber(redis.call('ZRANGE', LOG, i, i, 'WITHSCORES')[2]) + span + 1
   end
   return t.now + span + 1 + floor((j - logged) * span / max(1, limit))
