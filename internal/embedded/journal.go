@@ -60,7 +60,7 @@ type entryOf struct {
 func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journal, []entryOf, error) {
 	j := &journal{dir: dir, logger: logger, now: now}
 	files, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // openDisk may not have been able to make it
 		return nil, nil, fmt.Errorf("embedded: journal: %w", err)
 	}
 	for _, file := range files {

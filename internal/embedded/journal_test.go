@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,6 +92,16 @@ func TestTheDeadStayDead(t *testing.T) {
 				t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
 			}
 		})
+	}
+}
+
+// TestJournalWithoutAFolder: a folder that cannot be made yet, on a disk that is full or read-only, does not keep a server
+// from starting.
+func TestJournalWithoutAFolder(t *testing.T) {
+	t.Parallel()
+	j, all, err := openJournal(filepath.Join(t.TempDir(), "none yet"), slog.New(slog.DiscardHandler), time.Now)
+	if err != nil || j == nil || len(all) != 0 {
+		t.Fatalf("%v, %d records, %v", j, len(all), err)
 	}
 }
 

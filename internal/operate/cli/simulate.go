@@ -142,9 +142,9 @@ func (e *eventFlags) add(command *cobra.Command) {
 
 // run plays the event, once as planned and once with the store away.
 func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
-	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "crowds"} {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "crowds", "estimates"} {
 		if cmd.Flags().Changed(name) {
-			return Usage("--%s is not for --event: the zone's settings are in the file", name)
+			return Usage("--%s is not for --event, which plays the zone of the file by its settings", name)
 		}
 	}
 	z, err := e.read(t, fileKeys)

@@ -121,6 +121,7 @@ func TestSimulateEvent(t *testing.T) {
 		{[]string{"--zone=QUIET"}, "has no such zone with events"},
 		{[]string{"--zone=OTHER", "--name=noon"}, `lists no event "noon"`},
 		{[]string{"--zone=OTHER", "--per-minute=10"}, "--per-minute is not for --event"},
+		{[]string{"--zone=OTHER", "--estimates"}, "--estimates is not for --event"},
 		{[]string{"--zone=OTHER", "--gather=somehow"}, "evenly, early or late"},
 		{[]string{"--zone=OTHER", "--outage=1h"}, "an outage must be"},
 		{[]string{"--event=no-such-file.yaml"}, "no such file"},
