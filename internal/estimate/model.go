@@ -1,10 +1,12 @@
 package estimate
 
 import (
+	"math"
 	"sort"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 const (
@@ -32,6 +34,8 @@ const (
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
+	// leastUsed is the least share of the pace at which people are supposed to enter.
+	leastUsed = 0.8
 	// maxSlots bounds what is remembered of when people enter, maxFavoured what an earlier crowd
 	// says of by what the next one leaves.
 	maxSlots, maxFavoured = 512, 8.0
@@ -61,6 +65,9 @@ type Model struct {
 	favours, favoured float64
 	admitted, lostAt  int64
 	table             *Table
+	// flow counts who entered (events), and who could have (exposure), since flowsFrom.
+	flow      cell
+	flowsFrom int64
 	// slots are in the order of the line. came are those who entered in the last minute.
 	slots       []slot
 	came        []entered
@@ -88,7 +95,9 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 		// The table is made as if the zone went on now.
 		s.Pace, s.FirstMillis, s.SlotMillis = old.pace, now, now+int64(old.opens)-old.at
 	}
+	m.flows(&s, old)
 	m.enter(&s)
+	s.SlotMillis = s.FirstMillis + int64(float64(s.SlotMillis-s.FirstMillis)/m.used())
 	t := &Table{
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held,
 		opens: float64(s.SlotMillis), slot: float64(s.SlotMillis), coming: s.Coming,
@@ -145,6 +154,22 @@ func (m *Model) enter(s *line.Sample) {
 		m.came = m.came[1:]
 	}
 }
+
+// flows counts who entered since the sample before: from when the first slot opened on, as long as somebody was there.
+func (m *Model) flows(s *line.Sample, old *Table) {
+	switch {
+	case old == nil || old.held || old.pace != s.Pace:
+		m.flowsFrom = s.FirstMillis
+	case old.at >= m.flowsFrom && s.State.Live > 0:
+		passed := float64(s.State.NowMillis - old.at)
+		m.flow.scale(math.Exp(-passed / recall))
+		m.flow.add(cell{float64(s.Admitted - m.admitted), passed * float64(s.Pace) / window.MinuteMillis}, 1)
+	}
+}
+
+// used is the share of the pace at which people enter. A slot is free until the next poll: where the limit of a second is
+// the one that holds, every second loses that much.
+func (m *Model) used() float64 { return min(1, max(leastUsed, m.flow.rate(1, few))) }
 
 // slotted notes when the first visitor beyond the edge enters.
 func (m *Model) slotted(edge int64, at float64) {

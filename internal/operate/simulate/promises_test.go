@@ -64,6 +64,17 @@ func TestShortWaits(t *testing.T) {
 	atMost(t, "estimate's error p90", r.EstimateErrorP90, 0.40)
 }
 
+// TestLimitOfASecond: where it lets in no more than the mean of the window's limit, each second loses the time until
+// somebody asks for a free slot, some 6 % here. Those who wait are told a time that allows for it.
+func TestLimitOfASecond(t *testing.T) {
+	t.Parallel()
+	cfg := crowd(0)
+	cfg.Dark, cfg.Zone.MaxPerSecond, cfg.Estimates = 0, 33, new(estimate.Model)
+	r := run(t, cfg)
+	atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.04)
+	atLeast(t, "waits in the second third that were in the range told", r.Thirds[1].Covered, 0.7)
+}
+
 // TestStubbornClients poll every 3 s, whatever they are told. Where 90 % leave,
 // that costs 10 to 11 % of capacity. Who came within 5 s polls in step: with an even flow
 // half of the slots open while nobody asks.
