@@ -25,9 +25,12 @@
 // was measured (gain), which evens the samples out, and by more the more it is off (pull). Between two polls of one
 // visitor it moves by no more than a tenth of the wait (steady), unless it is far off.
 //
-// For the released there are two reckonings: the store's slot, which follows from the log of admissions and from how many
-// released visitors came lately; and the hazard. The table has the mean of the two, or the store's if that is earlier
-// and people leave by the share of their wait (near).
+// For the released there are two reckonings: the hazard; and the store's slot, which follows from the log of admissions and
+// from how many released visitors came lately. The table has a geometric mean of the two. Where the store's is earlier, it
+// counts the more, the fewer come (near).
+//
+// Slots are free until somebody asks, so people enter at less than the zone's pace: by some 1 %, or by some 6 % where the limit
+// of a second is the one that holds. How much is measured (flows).
 //
 // # The range
 //

@@ -34,7 +34,7 @@ const (
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
-	// leastUsed is the least share of the pace at which people are supposed to enter.
+	// leastUsed bounds used: if less is used, those who wait are not there.
 	leastUsed = 0.8
 	// maxSlots bounds what is remembered of when people enter, maxFavoured what an earlier crowd
 	// says of by what the next one leaves.
@@ -65,9 +65,11 @@ type Model struct {
 	favours, favoured float64
 	admitted, lostAt  int64
 	table             *Table
-	// flow counts who entered (events), and who could have (exposure), since flowsFrom.
+	// flow counts who entered (events), and whom the pace allowed (exposure), from flowsFrom on.
 	flow      cell
 	flowsFrom int64
+	// front is the furthest place that was the first of the live released.
+	front int64
 	// slots are in the order of the line. came are those who entered in the last minute.
 	slots       []slot
 	came        []entered
@@ -143,8 +145,9 @@ func (m *Model) end() {
 // enter notes how many entered since the sample before, and where they stood.
 func (m *Model) enter(s *line.Sample) {
 	now := float64(s.State.NowMillis)
-	if len(m.slots) == 0 {
-		m.slotted(s.FrontMicros, now)
+	if len(m.slots) == 0 || s.FrontMicros > m.front {
+		m.front = s.FrontMicros
+		m.slotted(m.front, now)
 	}
 	if m.admitted > 0 && s.Admitted > m.admitted {
 		m.came = append(m.came, entered{from: m.standsWho(now), at: now, n: s.Admitted - m.admitted})
@@ -155,7 +158,7 @@ func (m *Model) enter(s *line.Sample) {
 	}
 }
 
-// flows counts who entered since the sample before: from when the first slot opened on, as long as somebody was there.
+// flows counts who entered since the sample before, from when the first slot opened on, as long as somebody is there.
 func (m *Model) flows(s *line.Sample, old *Table) {
 	switch {
 	case old == nil || old.held || old.pace != s.Pace:
@@ -167,8 +170,7 @@ func (m *Model) flows(s *line.Sample, old *Table) {
 	}
 }
 
-// used is the share of the pace at which people enter. A slot is free until the next poll: where the limit of a second is
-// the one that holds, every second loses that much.
+// used is at what share of the pace people enter.
 func (m *Model) used() float64 { return min(1, max(leastUsed, m.flow.rate(1, few))) }
 
 // slotted notes when the first visitor beyond the edge enters.

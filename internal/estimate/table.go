@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// smallLimit: with fewer admissions in a window, the store's slot is better than any reckoning with shares.
-	smallLimit = 8
 	// staleMillis is how old a table may be when it is used.
 	staleMillis = 10_000
 	// saidMillis is for how long answers say why the estimate moved: in that time everybody polls.
@@ -91,13 +89,14 @@ func (m *Model) near(t *Table, s *line.Sample) {
 		}
 	}
 	t.slot = entry
-	if ours := entry - first; ours > 0 && s.State.WindowLimit >= smallLimit {
-		// The store's slot follows from the share of released visitors who came lately, ours from the hazard. The mean
-		// of the two is nearer than either. But where people leave by the share of their wait, the store's slot is
-		// nearer if it is the earlier.
-		theirs := max(0, t.opens-first)
-		mean := math.Sqrt(ours * theirs)
-		t.slot = first + mean - (1-m.hazard.timed)*max(0, mean-theirs)
+	if ours, theirs := entry-first, max(0, t.opens-first); ours > 0 {
+		// The store's slot follows from the share of released visitors who came lately, ours from the hazard. The fewer
+		// come, the more a small error of the hazard matters, and the more the store's slot counts if it is earlier.
+		weight := 0.5
+		if theirs < ours {
+			weight = 1 - t.coming
+		}
+		t.slot = first + ours*math.Pow(theirs/ours, weight)
 	}
 	t.points = append(t.points, point{micros: t.edge, entry: entry})
 	for i := range t.points {
