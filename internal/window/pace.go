@@ -111,9 +111,9 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 func (r Rates) Enters(ahead int64, slot func(ahead int64) int64) (at int64) {
 	step := max(r.PerSecond, (r.Limit*SecondMillis+r.WindowMillis-1)/r.WindowMillis)
 	again := max(r.WindowMillis+1, r.Limit*(SecondMillis+1)/r.PerSecond)
-	for back := int64(0); back <= min(ahead, r.Limit+step-1); back += step {
-		from := ahead - back
-		at = max(at, slot(from%r.Limit)+from/r.Limit*again+back*(SecondMillis+1)/r.PerSecond)
+	for earlier := int64(0); earlier <= min(ahead, r.Limit+step-1); earlier += step {
+		from := ahead - earlier
+		at = max(at, slot(from%r.Limit)+from/r.Limit*again+earlier*(SecondMillis+1)/r.PerSecond)
 	}
 	return at
 }

@@ -27,10 +27,10 @@ local function enters(z, r, t, ahead)
   local step = max(r.per_second, floor((r.limit * SECOND + r.window - 1) / r.window))
   local again = max(r.window + 1, floor(r.limit * (SECOND + 1) / r.per_second))
   local at = 0
-  for back = 0, min(ahead, r.limit + step - 1), step do
-    local from = ahead - back
+  for earlier = 0, min(ahead, r.limit + step - 1), step do
+    local from = ahead - earlier
     local first = opens(z, r, t, from % r.limit)
-    at = max(at, first + floor(from / r.limit) * again + floor(back * (SECOND + 1) / r.per_second))
+    at = max(at, first + floor(from / r.limit) * again + floor(earlier * (SECOND + 1) / r.per_second))
   end
   return at
 end
