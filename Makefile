@@ -144,7 +144,7 @@ bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1:
 
 .PHONY: pgo
 pgo: ## take anew the profile that the compiler optimises with
-	@scripts/install-debian.sh redis-server
+	@scripts/install-debian.sh redis-server nginx
 	@scripts/pgo.sh
 
 .PHONY: scaling

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMeasure runs the whole of it, at a size that takes seconds: real
+// TestMeasure runs the whole of it, at a size that takes minutes: real
 // servers, a real Redis. The figures are worth nothing; that they are there is.
 func TestMeasure(t *testing.T) {
 	t.Parallel()

@@ -9,19 +9,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// former is the commit of the version before, to which one may go back. A change of
-// what is kept leaves a fixture made by it, too: see lua/testdata.
-const former = "55b6c10f"
+// formerRedis and formerEmbedded are the commits of the oldest versions to which one may go back with people waiting. A
+// change of what is kept leaves a fixture made by them, too: see lua/testdata.
+const formerRedis, formerEmbedded = "55b6c10f", "8df832c"
 
-// buildFormer builds the server of that commit, once.
-var buildFormer = sync.OnceValues(func() (string, error) {
+// buildFormer builds the server of a commit.
+func buildFormer(former string) (string, error) {
 	// The folder of binaries goes with the test run.
 	now, err := build(false)()
 	if err != nil {
@@ -51,18 +50,18 @@ var buildFormer = sync.OnceValues(func() (string, error) {
 	}
 	program := now + "-" + former
 	return program, run(source, "nice", "-n", "19", "go", "build", "-buildvcs=false", "-o", program, "./cmd/queue-server")
-})
+}
 
-// formerBinary is the server of the version before. Without the project's history
+// formerBinary is the server of a commit. Without the project's history
 // there is none: the row says so, and is not played.
-func formerBinary(t *testing.T, fault string) string {
+func formerBinary(t *testing.T, fault, former string) string {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "git", "cat-file", "-e", former+"^{commit}").CombinedOutput(); err != nil {
 		reason := fmt.Sprintf("NOT PLAYED: commit %s, the version before, is not in the history (git fetch --unshallow)", former)
 		table.add(row{fault: fault + ": " + reason})
 		t.Skipf("%s: %v: %s", reason, err, out)
 	}
-	program, err := buildFormer()
+	program, err := buildFormer(former)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func (s *experiment) step(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	const fault = "upgrade and rollback, one of two servers after the other"
-	programs := []string{formerBinary(t, fault), moved(t, 0)[0]}
+	programs := []string{formerBinary(t, fault, formerRedis), moved(t, 0)[0]}
 	e := startEngine(t)
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
 	one, first := prepareServer(t, e.url())
@@ -126,7 +125,7 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradeEmbedded(t *testing.T) {
 	t.Parallel()
 	const fault = "embedded store: upgrade and rollback"
-	programs := []string{formerBinary(t, fault), moved(t, 0)[0]}
+	programs := []string{formerBinary(t, fault, formerEmbedded), moved(t, 0)[0]}
 	server, told := prepareServer(t, "")
 	server.former.Store(true)
 	server.become(t, programs[0], told)

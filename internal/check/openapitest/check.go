@@ -30,7 +30,7 @@ var framing = []string{"Connection", "Content-Length", "Content-Type", "Date", "
 // Exchange is a request and its answer.
 type Exchange struct {
 	Request *http.Request
-	// Sent is the body of the request, as far as the server has read it.
+	// Sent is the body of the request, whole, or up to where it broke off.
 	Sent   []byte
 	Status int
 	Header http.Header

@@ -262,3 +262,45 @@ func TestACancelledRequestIsNoFailure(t *testing.T) {
 		}
 	})
 }
+
+// TestScopeServerHasNoParts: a server that counts for itself does not split a key.
+func TestScopeServerHasNoParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 4, limit.Policy{Name: "p", Scope: limit.ScopeServer, Shards: 2, Rules: perMinute(4)})
+		if a := w.ask(t, Question{Policy: "p", Key: "k", Cost: 4}); !a.Allowed {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// TestCountsOutliveAChange: what was counted of a policy goes on when the policy is changed, but for tiers that it has no
+// more.
+func TestCountsOutliveAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		was := limit.Policy{Name: "p", Rules: perMinute(4), Tiers: map[string][]limit.Rule{"pro": perMinute(9)}}
+		w := newWorld(t, 1, was)
+		w.ask(t, Question{Policy: "p", Key: "k"})
+		w.ask(t, Question{Policy: "p", Key: "k", Tier: "pro"})
+		w.Use(bookOf(limit.Policy{Name: "p", Rules: perMinute(5)}))
+		if c := w.Counts(); len(c) != 1 || c[0].Counts != (Counts{Allowed: 1}) {
+			t.Errorf("without the tier: %+v", c)
+		}
+		w.Use(bookOf(was))
+		if c := w.Counts(); len(c) != 2 || c[0].Counts != (Counts{Allowed: 1}) || c[1].Counts != (Counts{}) {
+			t.Errorf("with the tier again: %+v", c)
+		}
+	})
+}
+
+// TestAScaledRefusalIsRemembered: once memory knows it, the store is not asked.
+func TestAScaledRefusalIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1)})
+		q := Question{Policy: "p", Key: "k", Scale: &limit.Scale{By: 2, Of: 1, Least: 1, Most: 9}}
+		for _, want := range []Source{SourceStore, SourceStore, SourceStore, SourceMemory} {
+			if a := w.ask(t, q); a.Source != want {
+				t.Errorf("%+v, want it from %s", a, want)
+			}
+		}
+	})
+}

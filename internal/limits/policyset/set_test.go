@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -116,6 +118,21 @@ func (s *server) has(t *testing.T, want ...string) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("in force: %v, want %v", got, want)
 	}
+}
+
+// TestAChangeIsInForceEverywhereWithinASecond: on a server that nobody tells of it.
+func TestAChangeIsInForceEverywhereWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newShelf(t)
+		one, two := newServer(store), newServer(store)
+		two.Start(t.Context())
+		defer two.Stop()
+		synctest.Wait()
+		one.puts(t, policy("a", 1), serve.Condition{})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		two.has(t, "a 1")
+	})
 }
 
 func TestAChangeIsSeenByTheOthers(t *testing.T) {
