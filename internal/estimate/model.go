@@ -137,7 +137,7 @@ func (m *Model) end() {
 	}
 	m.ranges.renew()
 	*m = Model{
-		before: m.before, ranges: ranges{q: m.ranges.q}, lostAt: m.lostAt,
+		before: m.before, flow: m.flow, ranges: ranges{q: m.ranges.q}, lostAt: m.lostAt,
 		favoured: min(maxFavoured, max(-maxFavoured, m.favoured)),
 	}
 }
@@ -158,12 +158,13 @@ func (m *Model) enter(s *line.Sample) {
 	}
 }
 
-// flows counts who entered since the sample before, from when the first slot opened on, as long as somebody is there.
+// flows counts who entered since the sample before, from when the first slot opened on, as long as somebody stands beyond
+// the edge: then enough of the released are there.
 func (m *Model) flows(s *line.Sample, old *Table) {
 	switch {
 	case old == nil || old.held || old.pace != s.Pace:
 		m.flowsFrom = s.FirstMillis
-	case old.at >= m.flowsFrom && s.State.Live > 0:
+	case old.at >= m.flowsFrom && s.State.Released < s.State.Waiting:
 		passed := float64(s.State.NowMillis - old.at)
 		m.flow.scale(math.Exp(-passed / recall))
 		m.flow.add(cell{float64(s.Admitted - m.admitted), passed * float64(s.Pace) / window.MinuteMillis}, 1)
