@@ -129,7 +129,7 @@ func TestAChangeIsInForceEverywhereWithinASecond(t *testing.T) {
 		defer two.Stop()
 		synctest.Wait()
 		one.puts(t, policy("a", 1), serve.Condition{})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 		two.has(t, "a 1")
 	})
