@@ -34,8 +34,9 @@ const (
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
-	// leastUsed bounds used: if less is used, those who wait are not there.
-	leastUsed = 0.8
+	// leastUsed bounds used: if less is used, those who wait are not there. fewWindows is how many windows' worth must have
+	// entered to count as much as that all is used: within a window, people may enter unevenly.
+	leastUsed, fewWindows = 0.8, 2
 	// maxSlots bounds what is remembered of when people enter, maxFavoured what an earlier crowd
 	// says of by what the next one leaves.
 	maxSlots, maxFavoured = 512, 8.0
@@ -99,7 +100,7 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 	}
 	m.flows(&s, old)
 	m.enter(&s)
-	s.SlotMillis = s.FirstMillis + int64(float64(s.SlotMillis-s.FirstMillis)/m.used())
+	s.SlotMillis = s.FirstMillis + int64(float64(s.SlotMillis-s.FirstMillis)/m.used(&s))
 	t := &Table{
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held,
 		opens: float64(s.SlotMillis), slot: float64(s.SlotMillis), coming: s.Coming,
@@ -158,13 +159,13 @@ func (m *Model) enter(s *line.Sample) {
 	}
 }
 
-// flows counts who entered since the sample before, from when the first slot opened on, as long as somebody stands beyond
-// the edge: then enough of the released are there.
+// flows counts who entered since the sample before, from when the first slot opened on, as long as a quarter of a window's
+// worth is there.
 func (m *Model) flows(s *line.Sample, old *Table) {
 	switch {
 	case old == nil || old.held || old.pace != s.Pace:
 		m.flowsFrom = s.FirstMillis
-	case old.at >= m.flowsFrom && s.State.Released < s.State.Waiting:
+	case old.at >= m.flowsFrom && 4*s.State.Live >= s.State.WindowLimit:
 		passed := float64(s.State.NowMillis - old.at)
 		m.flow.scale(math.Exp(-passed / recall))
 		m.flow.add(cell{float64(s.Admitted - m.admitted), passed * float64(s.Pace) / window.MinuteMillis}, 1)
@@ -172,7 +173,9 @@ func (m *Model) flows(s *line.Sample, old *Table) {
 }
 
 // used is at what share of the pace people enter.
-func (m *Model) used() float64 { return min(1, max(leastUsed, m.flow.rate(1, few))) }
+func (m *Model) used(s *line.Sample) float64 {
+	return min(1, max(leastUsed, m.flow.rate(1, fewWindows*float64(s.State.WindowLimit))))
+}
 
 // slotted notes when the first visitor beyond the edge enters.
 func (m *Model) slotted(edge int64, at float64) {

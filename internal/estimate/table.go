@@ -116,7 +116,7 @@ func (t *Table) isNear(s *line.Sample, v *line.Seen) bool {
 
 // far puts the visitors beyond the edge into the table.
 func (m *Model) far(t *Table, s *line.Sample) {
-	perPlace := window.MinuteMillis / float64(s.Pace) / m.used()
+	perPlace := window.MinuteMillis / float64(s.Pace) / m.used(s)
 	weight := float64(s.State.Waiting) / float64(len(s.Line))
 	h := &m.hazard
 	entry, ahead := t.slot, 0.0

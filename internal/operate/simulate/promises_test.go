@@ -64,6 +64,15 @@ func TestShortWaits(t *testing.T) {
 	atMost(t, "estimate's error p90", r.EstimateErrorP90, 0.40)
 }
 
+// TestALineThatGrowsSlowly: more come than are let in, but not at once.
+func TestALineThatGrowsSlowly(t *testing.T) {
+	t.Parallel()
+	cfg := crowd(0)
+	cfg.Visitors, cfg.Arrive, cfg.Zone.PerMinute, cfg.Dark, cfg.Estimates = 1_500, 30*time.Second, 1800, 0, new(estimate.Model)
+	r := run(t, cfg)
+	atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.06)
+}
+
 // TestLimitOfASecond: where it lets in no more than the mean of the window's limit, each second loses the time until
 // somebody asks for a free slot, some 6 % here. Those who wait are told a time that allows for it.
 func TestLimitOfASecond(t *testing.T) {
