@@ -28,8 +28,6 @@ const (
 	// maxNotes is how many notes of a zone a server keeps, 24 bytes each: more than it makes within noteLife. While
 	// there are as many, Redis is asked for everybody.
 	maxNotes = 1_500_000
-	// mostMarks is how many marks are looked up in one call. It takes Redis some 0.5 ms.
-	mostMarks = 250
 )
 
 // note says that a visitor polled, and what period it was told: the id and what is written into its seen bucket (see
@@ -161,7 +159,7 @@ func (s *Store) flush(b *zoneBatch) {
 		n := min(noteBatch, len(all))
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
 		// With few notes it is cheaper to look up a mark when a visitor's poll needs it.
-		look := min(marks, mostMarks, n/4)
+		look := min(marks, n/4)
 		known, err := s.touch(ctx, b, all[:n], epoch, look)
 		cancel()
 		if err != nil {

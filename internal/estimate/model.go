@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"math"
 	"sort"
 	"time"
 
@@ -34,9 +33,8 @@ const (
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
-	// leastUsed bounds used: if less is used, those who wait are not there. fewWindows is how many windows' worth must have
-	// entered to count as much as that all is used: within a window, people may enter unevenly.
-	leastUsed, fewWindows = 0.8, 2
+	// leastUsed: where less of the pace is used, those who wait are not there, and nothing is learnt from it.
+	leastUsed, fewEntered = 0.8, 60
 	// maxSlots bounds what is remembered of when people enter, maxFavoured what an earlier crowd
 	// says of by what the next one leaves.
 	maxSlots, maxFavoured = 512, 8.0
@@ -66,9 +64,7 @@ type Model struct {
 	favours, favoured float64
 	admitted, lostAt  int64
 	table             *Table
-	// flow counts who entered (events), and whom the pace allowed (exposure), from flowsFrom on.
-	flow      cell
-	flowsFrom int64
+	flow              flow
 	// front is the furthest place that was the first of the live released.
 	front int64
 	// slots are in the order of the line. came are those who entered in the last minute.
@@ -91,18 +87,22 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 		old, m.lostAt = nil, s.State.LostAtMillis
 	}
 	held := s.Pace == 0
+	m.flow.measure(&s, old.goesOn(&s) && s.Admitted >= m.admitted)
 	if held {
 		if old == nil {
+			m.table = nil
 			return nil
 		}
 		// The table is made as if the zone went on now.
 		s.Pace, s.FirstMillis, s.SlotMillis = old.pace, now, now+int64(old.opens)-old.at
 	}
-	m.flows(&s, old)
 	m.enter(&s)
-	s.SlotMillis = s.FirstMillis + int64(float64(s.SlotMillis-s.FirstMillis)/m.used(&s))
+	if !held {
+		s.SlotMillis = s.FirstMillis + int64(float64(s.SlotMillis-s.FirstMillis)/m.flow.used())
+	}
 	t := &Table{
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held,
+		each:  window.MinuteMillis / float64(s.Pace) / m.flow.used(),
 		opens: float64(s.SlotMillis), slot: float64(s.SlotMillis), coming: s.Coming,
 	}
 	m.ranges.score(&s, int64(1000*m.standsWho(float64(now))))
@@ -159,22 +159,39 @@ func (m *Model) enter(s *line.Sample) {
 	}
 }
 
-// flows counts who entered since the sample before, from when the first slot opened on, as long as a quarter of a window's
-// worth is there.
-func (m *Model) flows(s *line.Sample, old *Table) {
+// flow measures at what share of the pace people enter, over whole minutes: within a window, they may enter unevenly. Where
+// less than fewEntered may enter in a minute it takes more of them.
+type flow struct {
+	// unused is the share of the pace at which nobody entered in the latest minute that was measured.
+	unused float64
+	// from is when the minute may begin; began is when it did, 0 before; admitted is how many had been let in by then.
+	from, began, admitted int64
+}
+
+// measure takes in a sample. steady: since the one before the zone went on at this pace, with enough of the released there.
+func (f *flow) measure(s *line.Sample, steady bool) {
+	now := s.State.NowMillis
 	switch {
-	case old == nil || old.held || old.pace != s.Pace:
-		m.flowsFrom = s.FirstMillis
-	case old.at >= m.flowsFrom && 4*s.State.Live >= s.State.WindowLimit:
-		passed := float64(s.State.NowMillis - old.at)
-		m.flow.scale(math.Exp(-passed / recall))
-		m.flow.add(cell{float64(s.Admitted - m.admitted), passed * float64(s.Pace) / window.MinuteMillis}, 1)
+	case !steady:
+		f.from, f.began = max(now, s.FirstMillis), 0
+	case f.began == 0 && now >= f.from:
+		f.began, f.admitted = now, s.Admitted
+	case f.began > 0 && now-f.began >= window.MinuteMillis*max(1, fewEntered/s.Pace):
+		share := float64(s.Admitted-f.admitted) * window.MinuteMillis / (float64(now-f.began) * float64(s.Pace))
+		if share >= leastUsed {
+			f.unused = 1 - min(1, share)
+		}
+		f.began, f.admitted = now, s.Admitted
 	}
 }
 
-// used is at what share of the pace people enter.
-func (m *Model) used(s *line.Sample) float64 {
-	return min(1, max(leastUsed, m.flow.rate(1, fewWindows*float64(s.State.WindowLimit))))
+// used is the share of the pace at which people enter.
+func (f *flow) used() float64 { return 1 - f.unused }
+
+// goesOn reports whether the zone went on at the same pace since the table, and a few seconds' worth of the released are there.
+func (t *Table) goesOn(s *line.Sample) bool {
+	return t != nil && !t.held && t.pace == s.Pace && s.State.NowMillis <= t.at+staleMillis &&
+		s.State.Live*window.MinuteMillis >= 3*window.SecondMillis*s.Pace
 }
 
 // slotted notes when the first visitor beyond the edge enters.

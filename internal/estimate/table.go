@@ -61,6 +61,8 @@ type Table struct {
 	// pace is how many a minute enter. If held, nobody does, and pace is that of before.
 	pace int64
 	held bool
+	// each is how many milliseconds lie between two who enter.
+	each float64
 	// coming is the share of the live released who will come.
 	coming float64
 	points []point
@@ -116,11 +118,10 @@ func (t *Table) isNear(s *line.Sample, v *line.Seen) bool {
 
 // far puts the visitors beyond the edge into the table.
 func (m *Model) far(t *Table, s *line.Sample) {
-	perPlace := window.MinuteMillis / float64(s.Pace) / m.used(s)
 	weight := float64(s.State.Waiting) / float64(len(s.Line))
 	h := &m.hazard
 	entry, ahead := t.slot, 0.0
-	there := max(1, (t.slot-float64(t.at))/perPlace)
+	there := max(1, (t.slot-float64(t.at))/t.each)
 	come := there
 	for i := range s.Line {
 		v := &s.Line[i]
@@ -135,11 +136,11 @@ func (m *Model) far(t *Table, s *line.Sample) {
 		if s.There(v) {
 			from := float64(v.StandsAtMicros) / 1000
 			p := h.staying(float64(v.PolledMillis)-from, entry-from)
-			entry += weight * perPlace * p
+			entry += weight * t.each * p
 			there, come = there+weight, come+weight*p
 		}
 	}
-	t.perPlace = perPlace * h.staying(0, entry-float64(t.last)/1000)
+	t.perPlace = t.each * h.staying(0, entry-float64(t.last)/1000)
 }
 
 // follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
@@ -237,7 +238,7 @@ func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
 func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
 	p := pointAt(t.points, standsAtMicros)
 	if standsAtMicros > t.edge {
-		p.entry = t.slot + p.ahead*window.MinuteMillis/float64(t.pace)
+		p.entry = t.slot + p.ahead*t.each
 	}
 	return max(0, int64(p.entry)-max(t.at, fromMillis))
 }

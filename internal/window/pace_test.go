@@ -239,6 +239,18 @@ func TestEntersByTheLimitOfASecond(t *testing.T) {
 	}
 }
 
+// TestEntersByTheLimitOfAMinute: of a zone whose window holds one, though less than one may enter in it.
+func TestEntersByTheLimitOfAMinute(t *testing.T) {
+	t.Parallel()
+	for _, seconds := range []int64{1, 6, 10} {
+		s := zone.Defaults("A")
+		s.PerMinute, s.WindowSeconds = 1, seconds
+		if got := RatesOf(s).Enters(3, func(int64) int64 { return 0 }); got != 3*MinuteMillis {
+			t.Errorf("in a window of %d s: after %d ms", seconds, got)
+		}
+	}
+}
+
 func TestAppointmentPeriod(t *testing.T) {
 	t.Parallel()
 	all, half := Shows{}, Shows{Missed: 30}

@@ -25,7 +25,8 @@
 -- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
 local function enters(z, r, t, ahead)
   local step = max(r.per_second, floor((r.limit * SECOND + r.window - 1) / r.window))
-  local again = max(r.window + 1, floor(r.limit * (SECOND + 1) / r.per_second))
+  local again = max(
+    r.window + 1, floor(r.limit * (SECOND + 1) / r.per_second), floor(r.limit * MINUTE / max(1, r.per_minute)))
   local at = 0
   for earlier = 0, min(ahead, r.limit + step - 1), step do
     local from = ahead - earlier
