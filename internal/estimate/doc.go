@@ -30,7 +30,7 @@
 // counts the more, the fewer come (near).
 //
 // Slots are free until somebody asks, so people enter at less than the zone's pace: by some 1 %, or by some 6 % where the limit
-// of a second is the one that holds. How much is measured (flows).
+// of a second is the one that holds. How much is measured minute by minute (flow).
 //
 // # The range
 //
