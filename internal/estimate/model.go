@@ -33,7 +33,8 @@ const (
 	rounds = 3
 	// newest and older are the weights of the last crowd and those before.
 	newest, older = 0.1, 0.5
-	// leastUsed: where less of the pace is used, those who wait are not there, and nothing is learnt from it.
+	// leastUsed is the least share of the pace from which something is learnt: where less is used, those who wait are not
+	// there. fewEntered is how many the pace has to allow in the time that is measured.
 	leastUsed, fewEntered = 0.8, 60
 	// maxSlots bounds what is remembered of when people enter, maxFavoured what an earlier crowd
 	// says of by what the next one leaves.
