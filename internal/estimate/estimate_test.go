@@ -94,7 +94,7 @@ func TestTheFlowIsMeasured(t *testing.T) {
 	}
 	used("after two minutes")
 	was := tell(m.table, 330, 125).EstimateMillis
-	for pause := int64(0); pause <= 900; pause++ {
+	for pause := range int64(901) {
 		held := learn(125, 1000*pause, func(s *line.Sample) { s.Pace = 0 })
 		within(t, "in a pause", int64(pointAt(held.points, 1000*began+330).entry)-held.at, was*9/10, was*11/10)
 	}
