@@ -7,10 +7,10 @@
 -- ARGV[2]     the epoch of the line in which they wait
 -- ARGV[3]     the foremost of where they stand, in microseconds
 -- ARGV[4]     the mark from which on to say what lies between them, in microseconds
--- ARGV[5]     of how many marks, 0..125
+-- ARGV[5]     of how many marks, 0..250
 -- ARGV[6..]   for each seen bucket its name, of at most 5 digits, then two strings for each
 --             who is in it: the id (8 bytes), and when it polled and what period it was told
---             (6 bytes and 2, big-endian, ms); at most 500 visitors in all
+--             (6 bytes and 2, big-endian, ms); at most 1,000 visitors in all
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, doubted, pace, rounded}; each list is packed, see include/reply.lua
