@@ -2,8 +2,11 @@ package lua
 
 import (
 	"testing"
+	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestJoinsOfOneCall: newcomers take their places together, and still each finds the place
@@ -60,5 +63,39 @@ func TestJoinsOfOneCall(t *testing.T) {
 	}
 	if st := stats(t, sc.store); st.State.Waiting != 4 || st.Totals.Joined != before+2 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestFirstInTheLineIsAnsweredFirst: three slots are for the first three of those of a call, in whatever order they came.
+func TestFirstInTheLineIsAnsweredFirst(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s := openStoreAt(t, redisServer.address(t), clock.Now)
+	z := zone.Defaults("Z")
+	z.PerMinute, z.MaxPerSecond = 100, 3
+	put(t, s, z)
+	var polls []*request
+	for i := range byte(14) {
+		a, err := s.Join(t.Context(), "Z", visitor('a'+i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status == line.Waiting {
+			polls = append([]*request{{op: opPoll, place: a.Place}}, polls...)
+		}
+	}
+	stats(t, s) // The edge has come to those who wait.
+	clock.Add(time.Duration(z.WindowSeconds)*time.Second + time.Millisecond)
+	if err := s.sendBatch(t.Context(), s.batch("Z"), polls); err != nil {
+		t.Fatal(err)
+	}
+	var in string
+	for _, q := range polls {
+		if q.answer.Status == line.Admitted {
+			in += string(rune(q.place.ID[0]))
+		}
+	}
+	if in != "klm" || len(polls) != 4 {
+		t.Errorf("of %d, %s are in, want klm", len(polls), in)
 	}
 }

@@ -179,8 +179,15 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 // sendBatch makes one call, or two when Redis has no memory left. Only joins take memory, and each visitor who enters,
 // leaves or is swept gives some back. So a call without joins is allowed when memory is out. A call that was refused
 // for its joins has done nothing, and is sent again without them.
+//
+// Of those who poll, the first in the line is answered first: where slots open one by one, those of a call compete for
+// fewer slots than they are. As they came, the same visitors would be behind the same others again at the next poll, for
+// they are told to come back in step: of a line of 1,000,000 that 60,000 a minute enter, one had polled 50 times as the very
+// first.
 func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
-	slices.SortStableFunc(requests, func(a, b *request) int { return cmp.Compare(a.order(), b.order()) })
+	slices.SortStableFunc(requests, func(a, b *request) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.place.StandsAtMicros(), b.place.StandsAtMicros()))
+	})
 	joins := slices.IndexFunc(requests, func(q *request) bool { return q.op == opJoin })
 	if joins < 0 {
 		return s.send(ctx, pollFullScript, b, requests)
