@@ -157,8 +157,9 @@ microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for s
 
 .PHONY: loadtest
 loadtest: ## six crowds on both stores, judged, into docs/performance.json and .md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
-	@scripts/install-debian.sh redis-server
+	@scripts/install-debian.sh redis-server nginx
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
+	$(GO) test -count=1 -tags bench ./cmd/queue-bench # that it convicts a room that is wrong
 	@exec bin/queue-bench loadtest --k6 "$$(scripts/go-tool.sh $(K6))" $(addprefix --only=,$(ONLY)) $(addprefix --store=,$(STORE)) \
 		$(addprefix --size=,$(SIZE)) $(if $(SERIAL),--serial) $(if $(ONLY)$(STORE)$(SIZE)$(SERIAL),,--docs docs)
 

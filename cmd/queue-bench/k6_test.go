@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +52,7 @@ func (o *offender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := body.Token
 	if token == "" {
 		if token = o.tokens[body.ClientID]; token == "" || o.offence == "another place for a repeated join" {
-			token = fmt.Sprintf("t%d", len(o.asked))
+			token = strconv.Itoa(1_795_000_000_000_000 + 1000*len(o.asked)) // when it arrived
 			o.tokens[body.ClientID] = token
 		}
 	}
@@ -62,13 +62,11 @@ func (o *offender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (o *offender) answer(w http.ResponseWriter, token string, n int) {
-	position, period, arrived, retry := 10-min(n, 9), 100, 1_795_000_000_000_000, "1"
-	named, pass, at := token, "a.b.c", int64(admittedAt)
+	position, period, retry, pass, at := 10-min(n, 9), 100, "1", "a.b.c", int64(admittedAt)
+	arrived, _ := strconv.Atoi(token)
 	switch {
 	case o.offence == "a position that rises" && n == 2:
 		position = 10
-	case o.offence == "another token" && n > 0:
-		named = token + "x"
 	case o.offence == "another arrival":
 		arrived += n
 	case o.offence == "a Retry-After that is not the period":
@@ -96,7 +94,7 @@ func (o *offender) answer(w http.ResponseWriter, token string, n int) {
 		http.Error(w, `{"code":"too_many_requests"}`, http.StatusTooManyRequests)
 		return
 	}
-	answer := map[string]any{"zoneId": "Z", "token": named, "canEnter": n > 3}
+	answer := map[string]any{"zoneId": "Z", "token": token, "canEnter": n > 3}
 	if n > 3 && o.offence != "nobody in" {
 		answer["admission"] = map[string]any{"admittedAt": at, "expiresAt": at + 300_000, "pass": pass}
 	} else {
@@ -130,9 +128,8 @@ func TestScriptsConvict(t *testing.T) {
 		{"none", "burst", ""},
 		{"none", "impatient", ""},
 		{"a position that rises", "burst", "position never rises:"},
-		{"another token", "burst", "token and place are the same:"},
-		{"another arrival", "burst", "token and place are the same:"},
-		{"another place for a repeated join", "impatient", "token and place are the same:"},
+		{"another arrival", "burst", "place is the same:"},
+		{"another place for a repeated join", "impatient", "place is the same:"},
 		{"a Retry-After that is not the period", "burst", "Retry-After is the polling period:"},
 		{"a status", "burst", "status is 200:"},
 		{"a place that is lost", "burst", "status is 200:"},
