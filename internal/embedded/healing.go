@@ -20,8 +20,7 @@ type healing struct {
 	// window only.
 	freeze int64
 	any    bool
-	// gone are the visitors of that range who departed, with the newest arrival of
-	// each.
+	// gone are those who have departed since the loss, with the newest arrival of each.
 	gone map[line.ID]int64
 }
 
@@ -68,13 +67,13 @@ func (q *zoneQueue) newestLost(now, newest int64) int64 {
 	return newest
 }
 
-// bury notes that the place must not be put back.
-func (q *zoneQueue) bury(p line.Place) {
-	if p.ArrivedAtMicros > q.heal.after && p.ArrivedAtMicros <= q.heal.upTo {
+// bury notes that no place must be put back that the visitor had by that arrival.
+func (q *zoneQueue) bury(id line.ID, arrived int64) {
+	if q.clock.NowMicros/1000 < q.heal.until && arrived > q.heal.after {
 		if q.heal.gone == nil {
 			q.heal.gone = make(map[line.ID]int64)
 		}
-		q.heal.gone[p.ID] = max(q.heal.gone[p.ID], p.ArrivedAtMicros)
+		q.heal.gone[id] = max(q.heal.gone[id], arrived)
 	}
 }
 
@@ -117,7 +116,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 		return
 	}
 	if at, waits := q.arrival(d.Place.ID); waits && at > d.Place.ArrivedAtMicros {
-		q.bury(d.Place) // the visitor has joined again since
+		q.bury(d.Place.ID, d.Place.ArrivedAtMicros) // the visitor has joined again since
 	} else {
 		q.forget(d.Place)
 	}

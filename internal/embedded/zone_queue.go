@@ -220,9 +220,11 @@ func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) 
 	}
 }
 
-// forget takes the visitor out of the line for good, and reports whether it was in.
+// forget takes the visitor out of the line for good, and reports whether it was in. The place may be a later one than
+// that of p.
 func (q *zoneQueue) forget(p line.Place) bool {
-	q.bury(p)
+	arrived, _ := q.arrival(p.ID)
+	q.bury(p.ID, max(p.ArrivedAtMicros, arrived))
 	r := q.line.find(q.actual(p))
 	if r == nil {
 		return false

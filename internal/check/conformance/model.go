@@ -286,7 +286,8 @@ func (m *model) heals(token line.Place) bool {
 		m.lose(token.ArrivedAtMicros, m.before)
 		return true
 	}
-	return m.now < m.healUntil && m.mayHeal(token) && !slices.ContainsFunc(m.gone, func(p line.Place) bool {
+	lost := token.ArrivedAtMicros > m.healAfter && token.ArrivedAtMicros <= m.healUpTo
+	return m.now < m.healUntil && lost && !slices.ContainsFunc(m.gone, func(p line.Place) bool {
 		return p.ID == token.ID && p.ArrivedAtMicros >= token.ArrivedAtMicros
 	})
 }
@@ -302,7 +303,7 @@ func (m *model) recall(d line.Departure) {
 	}
 	if v := m.find(d.Place.ID); v == nil || v.ArrivedAtMicros <= d.Place.ArrivedAtMicros {
 		m.forget(d.Place)
-	} else if m.mayHeal(d.Place) {
+	} else {
 		m.gone = append(m.gone, d.Place)
 	}
 	e := admission{d.Place.ID, d.AdmittedAtMillis, m.expires(d.AdmittedAtMillis)}
@@ -311,10 +312,6 @@ func (m *model) recall(d line.Departure) {
 		m.log = append(m.log, e)
 		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
 	}
-}
-
-func (m *model) mayHeal(token line.Place) bool {
-	return token.ArrivedAtMicros > m.healAfter && token.ArrivedAtMicros <= m.healUpTo
 }
 
 func (m *model) wait(v *visitor, token line.Place) line.Answer {
@@ -382,9 +379,10 @@ func (m *model) leave(token line.Place) {
 
 // forget takes somebody out for good; false if there is nobody.
 func (m *model) forget(token line.Place) bool {
-	if m.mayHeal(token) {
-		m.gone = append(m.gone, token)
+	if v := m.find(token.ID); v != nil {
+		token.ArrivedAtMicros = max(token.ArrivedAtMicros, v.ArrivedAtMicros)
 	}
+	m.gone = append(m.gone, token)
 	n := len(m.waiting)
 	m.waiting = slices.DeleteFunc(m.waiting, func(v *visitor) bool { return v.ID == token.ID })
 	return len(m.waiting) < n

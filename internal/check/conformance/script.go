@@ -139,6 +139,8 @@ func (s *story) step(text string) {
 		s.lose(m)
 	case "restore":
 		s.fails(text, s.store().RestoreZone(s.t.Context(), s.edited(rest), s.memory()), nil)
+	case "elsewhere":
+		s.departed = nil
 	case "recall":
 		departed := s.departed
 		if first != "" {

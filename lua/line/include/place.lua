@@ -38,18 +38,21 @@ local function stays_live(t, id, due)
   end
 end
 
--- bury notes that a place must not be put back. arrived is the token's arrival.
+-- bury notes that no place must be put back that the visitor had by that arrival.
 local function bury(z, t, id, arrived)
-  if z.heal_until > t.now and arrived > z.heal_after and arrived <= z.heal_upto then
+  if z.heal_until > t.now and arrived > z.heal_after then
     redis.call('ZADD', DEPARTED, 'GT', string.format('%.0f', arrived), id)
     redis.call('PEXPIRE', DEPARTED, HEAL)
   end
 end
 
--- forget takes a visitor out of the line for good.
+-- forget takes a visitor out of the line for good. arrived is the token's arrival: the place may be a later one.
 local function forget(z, t, id, arrived, released)
-  bury(z, t, id, arrived)
   local score = redis.call('ZSCORE', LINE, id)
+  if score and z.heal_until > t.now then
+    arrived = max(arrived, joined_at(id, score))
+  end
+  bury(z, t, id, arrived)
   if not score then
     return false
   end
