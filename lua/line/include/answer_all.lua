@@ -1,13 +1,24 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
 
--- scores_of returns where those stand of whom args has a string each, as ZMSCORE has it.
-local function scores_of(args, first, last)
-  local ids = {}
+-- look_up returns where those stand of whom args has a string each, nil for whom the line has not, and
+-- in which order to answer them: as given, but who shows the token of an earlier place than its own
+-- comes last, for the first in the line are given first (poll.go).
+local function look_up(args, first, last)
+  local ids, order, later = {}, {}, {}
   for i = first, last do
     ids[#ids + 1] = string.sub(args[i], 2, 9)
   end
-  return #ids > 0 and redis.call('ZMSCORE', LINE, unpack(ids)) or ids
+  local stand = #ids > 0 and redis.call('ZMSCORE', LINE, unpack(ids)) or ids
+  for nth = 1, #ids do
+    local arg, score = args[first + nth - 1], tonumber(stand[nth] or '')
+    local list = score and struct.unpack('>I8', arg, #arg > 27 and 28 or 10) < score and later or order
+    list[#list + 1], stand[nth] = nth, score
+  end
+  for _, nth in ipairs(later) do
+    order[#order + 1] = nth
+  end
+  return stand, order
 end
 
 -- gathers answers a waiting visitor while people gather, without a look at the line.
@@ -33,13 +44,13 @@ local function answer_all(z, r, t, args, first, last)
   local stamp, late = struct.pack('>I6', now), now - GRACE
   local queue = z.mode ~= 'open' or t.hold > 0
   local ahead = expect(z, r, t.live) + 1 - space(r, t)
-  local answers, moved, n, misses = {}, {}, 0, 0
-  local stand, nth = scores_of(args, first, last), 0
-  for i = first, last do
+  local answers, moved, misses = {}, {}, 0
+  local stand, order = look_up(args, first, last)
+  for _, nth in ipairs(order) do
+    local i, n = first + nth - 1, 4 * nth - 4
     local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
-    nth = nth + 1
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
-    local score = tonumber(stand[nth] or call('ZSCORE', LINE, id) or '')
+    local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '')
     local rank = score and not t.gathers and call('ZRANK', LINE, id)
     if (rank or score and t.gathers) and due < late then
       arrived = joined_at(id, score)
@@ -79,8 +90,7 @@ local function answer_all(z, r, t, args, first, last)
       end
       ahead = expect(z, r, t.live) + 1 - space(r, t)
     end
-    n = n + 4
   end
-  z.polls = z.polls + n / 4 - misses
+  z.polls = z.polls + #order - misses
   return answers, moved
 end
