@@ -193,18 +193,18 @@ To undo: queue-server zones set TICKETS mode=open
 	for _, step := range steps {
 		wants(t, step.command, c.types(t, strings.Fields(step.command)...), cli.ExitOK, step.out[1:], "")
 	}
-	when := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	when := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	got := c.types(t, "audit", "--limit=7")
-	got.out = when.ReplaceAllString(got.out, "2026-11-21 11:59:00")
+	got.out = when.ReplaceAllString(got.out, "2026-11-21T11:59:00Z")
 	wants(t, "audit", got, cli.ExitOK, `
-ZONE     WHEN                 WHO   CHANGE
-NEW      2026-11-21 11:59:00  anna  deleted
-NEW      2026-11-21 11:59:00  anna  made with perMinute 0
-TICKETS  2026-11-21 11:59:00  anna  mode open -> closed
-TICKETS  2026-11-21 11:59:00  anna  perMinute 900 -> 0
-TICKETS  2026-11-21 11:59:00  anna  mode queue -> open
-TICKETS  2026-11-21 11:59:00  anna  perMinute 1200 -> 900
-TICKETS  2026-11-21 11:59:00  anna  perMinute 0 -> 1200
+ZONE     WHEN                  WHO   CHANGE
+NEW      2026-11-21T11:59:00Z  anna  deleted
+NEW      2026-11-21T11:59:00Z  anna  made with perMinute 0
+TICKETS  2026-11-21T11:59:00Z  anna  mode open -> closed
+TICKETS  2026-11-21T11:59:00Z  anna  perMinute 900 -> 0
+TICKETS  2026-11-21T11:59:00Z  anna  mode queue -> open
+TICKETS  2026-11-21T11:59:00Z  anna  perMinute 1200 -> 900
+TICKETS  2026-11-21T11:59:00Z  anna  perMinute 0 -> 1200
 `[1:], "")
 	c.types(t, "zones", "set", "TEST_ZONE", "burst=1", "--as", "Zoë")
 	says(t, "audit of a zone", c.types(t, "audit", "TEST_ZONE"), cli.ExitOK, "Zoë ", "burst 0 -> 1", "made with perMinute 10, mode closed")

@@ -45,7 +45,7 @@ func (c *connection) record(use, short, title string,
 		t := &table{columns: []column{{title: title}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
 		for _, e := range entries {
 			for _, change := range e.changes { // each whole by itself, so that grep finds all of it
-				t.add(e.name, time.UnixMilli(e.atMillis).Format(time.DateTime), cmp.Or(e.by, "-"), change)
+				t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), change)
 			}
 		}
 		return s.print(t)

@@ -77,6 +77,9 @@ func (s *session) tell(c change) error {
 		}
 	}
 	s.sayOverridden(c)
+	if len(c.now.Value.SoldOut) > 0 && len(c.was.SoldOut) == 0 {
+		s.say("Who polls from now on stops asking: after an undo, they come back only by reloading the page or the app.")
+	}
 	if undo := assign(changed, func(d difference) string { return d.was }); undo != "" {
 		s.say("To undo: queue-server zones set %s%s", c.was.ZoneID, undo)
 	}

@@ -48,7 +48,7 @@ func (c *connection) events() *cobra.Command {
 		}),
 		step("hold ZONE EVENT STEP", "Have a step wait until it is moved: "+steps+".", operator.StepHold),
 		step("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.StepMove),
-		step("skip ZONE EVENT STEP", "Have a step not be made. Without opens, the event does not take place this time.", operator.StepSkip),
+		step("skip ZONE EVENT STEP", "Have a step not be made. Without opens, the event does not take place this time. A step that was skipped comes back only with the event listed anew, at another time.", operator.StepSkip),
 		verifyEvent(c.Terminal),
 	)
 }

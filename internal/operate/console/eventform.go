@@ -63,7 +63,7 @@ func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, c
 	}
 	v.Others = []field{{
 		Name: "recurs", Label: "Again", Value: e.Recurs,
-		Hint: "As cron has it, such as CRON_TZ=Europe/Berlin 0 12 * * 5 for Fridays at noon. Without, it takes place once.",
+		Hint: "As cron has it, such as CRON_TZ=Europe/Berlin 0 12 * * 5 for Fridays at noon; without CRON_TZ in UTC. Empty, it takes place once.",
 	}}
 	for _, f := range fieldsOf(zone.Table, current) {
 		now := f.Value
