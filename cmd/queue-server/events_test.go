@@ -74,6 +74,8 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%v: %+v, want %d and %q", tt.args, got, tt.status, tt.says)
 		}
 	}
+	skipped := c.types(t, "zones", "apply", "-f", file, "--check")
+	says(t, "a check after the skip", skipped, cli.ExitOK, "TICKETS: as the file says", "never: noon: nothing comes of it any more", "1 as the file says already")
 	if early := request(t, "GET", c.public+path+"/tickets/1", "", "Accept-Encoding", "gzip"); early.status != http.StatusNotFound ||
 		early.value(t, "code") != "draw_unknown" {
 		t.Errorf("a list before the draw has closed: %d %s", early.status, early.body)

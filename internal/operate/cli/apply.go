@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func labelZone(s *step[zone.Settings]) {
 		}
 	}
 	s.lines = t.lines(0)[1:]
-	if s.Now != nil && (s.Was == nil || !zone.Table.Find(eventsKey).Same(*s.Was, *s.Now)) {
+	if s.Now != nil {
 		var listed []event.Event
 		if s.Was != nil {
 			listed = s.Was.Events
@@ -176,7 +177,8 @@ func (r resource[T]) show(s *session, p *plan[T], file string) {
 	if len(p.Steps) > 0 {
 		s.say("To make %s as %s says:\n", s.URL(), file)
 	}
-	for _, one := range p.Steps {
+	shown := slices.Concat(p.Steps, slices.DeleteFunc(p.same, func(one *step[T]) bool { return len(one.lines) == 0 }))
+	for _, one := range shown {
 		action := one.Action
 		if action == actionDelete && one.ZoneID != "" {
 			action = "DELETE, " + places(one.Waiting)
@@ -186,7 +188,7 @@ func (r resource[T]) show(s *session, p *plan[T], file string) {
 			s.say("    %s", text)
 		}
 	}
-	if len(p.Steps) > 0 {
+	if len(shown) > 0 {
 		s.say("")
 	}
 	s.say("%s", p.summary())

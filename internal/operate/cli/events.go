@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -91,13 +92,16 @@ func when(p *zone.Planned, layout string) string {
 	return p.At.UTC().Format(layout)
 }
 
+// inWords is the layout of a time, in UTC, in a sentence.
+const inWords = "Mon 2 Jan 2006 15:04:05 UTC"
+
 // eventLines say in words what a change of the list will have happen when.
 func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []string) {
 	for _, one := range z.Listed(now).Plan(now) {
 		if one.Made {
 			continue
 		}
-		at := cmp.Or(when(&one, "Mon 2 Jan 2006 15:04:05 UTC"), "never")
+		at := cmp.Or(when(&one, inWords), "never")
 		if one.Step != "" && one.At.IsZero() {
 			at = string(one.Step) + " is held"
 		}
@@ -105,6 +109,9 @@ func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []str
 	}
 	if was == nil {
 		return lines
+	}
+	if p := z.Listed(now).EventState.Now; p != nil {
+		lines = append(lines, changedSteps(p)...)
 	}
 	for _, e := range was.Events {
 		if slices.ContainsFunc(z.Events, func(o event.Event) bool { return o.Name == e.Name }) {
@@ -116,6 +123,21 @@ func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []str
 			lines = append(lines, e.Name+" does not take place")
 		default:
 			lines = append(lines, e.Name+" is under way, and ends now. "+effect(z.Listed(now)))
+		}
+	}
+	return lines
+}
+
+// changedSteps say which steps were skipped, or will be made at another time than that of the list.
+func changedSteps(p *event.Progress) (lines []string) {
+	for _, step := range event.Steps {
+		at, made := p.Step(step)
+		switch listed := p.ListedAt(step); {
+		case made, listed == 0, at == listed, at == event.Never:
+		case at == 0:
+			lines = append(lines, fmt.Sprintf("%s: %s was skipped", p.Event.Name, step))
+		default:
+			lines = append(lines, fmt.Sprintf("%s: %s was moved; listed is %s", p.Event.Name, step, time.UnixMilli(listed).UTC().Format(inWords)))
 		}
 	}
 	return lines

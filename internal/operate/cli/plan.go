@@ -14,6 +14,8 @@ const (
 	actionMake   = "make"
 	actionChange = "change"
 	actionDelete = "delete"
+	// actionNone is shown only where there is more to say.
+	actionNone = "as the file says"
 )
 
 // What became of a step.
@@ -53,6 +55,8 @@ type plan[T any] struct {
 	Same []string `json:"same"`
 	// Unlisted are those that the file does not have and that stay, for want of --prune.
 	Unlisted []string `json:"unlisted"`
+
+	same []*step[T]
 }
 
 // step is what is done to one thing.
@@ -102,7 +106,8 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 				r.adopt(s.Now, *s.Was)
 			}
 			if r.same(*s.Was, *s.Now) {
-				p.Same = append(p.Same, name)
+				s.Action = actionNone
+				p.Same, p.same = append(p.Same, name), append(p.same, s)
 				continue
 			}
 		}
@@ -124,6 +129,9 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 	}
 	for _, s := range p.Steps {
 		s.Result = resultPlanned
+		r.label(s)
+	}
+	for _, s := range p.same {
 		r.label(s)
 	}
 	return p, nil
