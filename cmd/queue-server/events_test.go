@@ -111,6 +111,14 @@ func TestApplyDuringAnEvent(t *testing.T) {
 	if same := c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--check"); same.status != cli.ExitOK {
 		t.Errorf("what the event has set differs from the file: %s", same.out)
 	}
+	c.types(t, "zones", "set", "TICKETS", "perMinute=777")
+	const left = "perMinute is 777, set by an operator during noon; left alone"
+	says(t, "an operator's limit", c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--check"), cli.ExitDiffers, "TICKETS: left alone", left)
+	says(t, "applied", c.types(t, "zones", "apply", "-f", file("60", "Soon"), "--yes"), cli.ExitOK, left)
+	if !strings.Contains(settings(), `"perMinute":777`) {
+		t.Errorf("an operator's limit is undone: %s", settings())
+	}
+	c.types(t, "zones", "set", "TICKETS", "perMinute=6000")
 	done := c.types(t, "zones", "apply", "-f", file("60", "Now"), "--yes")
 	if done.status != cli.ExitOK || strings.Contains(done.out, "6000 ->") || !strings.Contains(settings(), `"invitation":"members"`) {
 		t.Errorf("a text is corrected: %+v\n%s", done, settings())

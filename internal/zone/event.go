@@ -145,13 +145,7 @@ func (s Settings) WithEvent(e event.Event) Settings {
 // that somebody has changed since.
 func (s Settings) over(now time.Time) Settings {
 	next, p := s, s.EventState.Now
-	set := maps.Clone(p.Event.Settings)
-	if set == nil {
-		set = make(event.Values)
-	}
-	if p.Phase == event.PhaseClosed {
-		set[modeKey] = string(ModeClosed)
-	}
+	set := setBy(p)
 	for _, name := range slices.Sorted(maps.Keys(p.Before)) {
 		x, as := Table.Find(name), Defaults(s.ZoneID)
 		if x == nil || x.Parse(&as, set[name]) != nil || !x.Same(as, s) {
@@ -163,20 +157,40 @@ func (s Settings) over(now time.Time) Settings {
 	return next
 }
 
+// setBy are the settings that an occurrence has set.
+func setBy(p *event.Progress) event.Values {
+	set := maps.Clone(p.Event.Settings)
+	if set == nil {
+		set = make(event.Values)
+	}
+	if p.Phase == event.PhaseClosed {
+		set[modeKey] = string(ModeClosed)
+	}
+	return set
+}
+
 // During is s, the settings between events, as they are while the event is under way that is in is, the settings in
 // force: where the event has changed a setting, and s has the value of before, is has the say.
-func (s Settings) During(is Settings) Settings {
-	next := s
+// others are those of these settings that neither s nor the event has so: somebody has changed them since.
+func (s Settings) During(is Settings) (next Settings, others []*Setting) {
+	next = s
 	next.EventState = is.EventState
-	if p := is.EventState.Now; p != nil {
-		for name, before := range p.Before {
-			x, as := Table.Find(name), Defaults(s.ZoneID)
-			if x != nil && x.Parse(&as, before) == nil && x.Same(as, s) {
-				x.Take(&next, is)
-			}
+	p := is.EventState.Now
+	if p == nil {
+		return next, nil
+	}
+	set := setBy(p)
+	for _, name := range slices.Sorted(maps.Keys(p.Before)) {
+		x, as := Table.Find(name), Defaults(s.ZoneID)
+		if x == nil || x.Parse(&as, p.Before[name]) != nil || !x.Same(as, s) {
+			continue
+		}
+		x.Take(&next, is)
+		if !x.Same(is, s) && (x.Parse(&as, set[name]) != nil || !x.Same(as, is)) {
+			others = append(others, x)
 		}
 	}
-	return next
+	return next, others
 }
 
 // Overridden are the settings that a change from was to s has made and that the announced event sets otherwise when it

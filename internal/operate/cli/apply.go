@@ -22,8 +22,15 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
 		func(s *session) resource[zone.Settings] {
 			return resource[zone.Settings]{
-				adopt: func(want *zone.Settings, is zone.Settings) { *want = want.During(is) },
-				one:   "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
+				adopt: func(want *zone.Settings, is zone.Settings) (left []string) {
+					next, others := want.During(is)
+					*want = next
+					for _, x := range others {
+						left = append(left, fmt.Sprintf("%s is %s, set by an operator during %s; left alone", x.Name, x.Text(is), is.EventState.Now.Event.Name))
+					}
+					return left
+				},
+				one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
 				all: s.Zones, get: s.Zone, remove: s.Delete,
 				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
 					settings := make(map[string]any, len(step.Settings))
@@ -64,7 +71,7 @@ func labelZone(s *step[zone.Settings]) {
 			}
 		}
 	}
-	s.lines = t.lines(0)[1:]
+	s.lines = slices.Concat(t.lines(0)[1:], s.left)
 	if s.Now != nil {
 		var listed []event.Event
 		if s.Was != nil {
@@ -122,10 +129,10 @@ func apply[T any](c *connection, fileKeys []string, key, what string, of func(*c
 			r.show(s, p, file)
 		}
 		switch {
+		case check && len(p.Steps)+len(p.LeftAlone) > 0:
+			return errors.Join(s.printPlan(p), errDiffers)
 		case len(p.Steps) == 0:
 			return s.printPlan(p)
-		case check:
-			return errors.Join(s.printPlan(p), errDiffers)
 		case !yes:
 			if err := r.confirm(ctx, s, p); err != nil {
 				return err

@@ -16,6 +16,8 @@ const (
 	actionDelete = "delete"
 	// actionNone is shown only where there is more to say.
 	actionNone = "as the file says"
+	// actionLeave: what differs is an operator's.
+	actionLeave = "left alone"
 )
 
 // What became of a step.
@@ -34,8 +36,9 @@ type resource[T any] struct {
 	name      func(T) string
 	// same reports whether both are set to the same.
 	same func(a, b T) bool
-	// adopt has what is wanted be what is there where a file says nothing of it; may be nil.
-	adopt func(want *T, is T)
+	// adopt has what is wanted be what is there where a file says nothing of it, and says in sentences what of that is
+	// not as the file says; may be nil.
+	adopt func(want *T, is T) (left []string)
 	// label gives a step what is for people and for JSON, beside Was and Now.
 	label func(*step[T])
 	all   func(context.Context) (adminclient.Reply[[]T], error)
@@ -55,6 +58,8 @@ type plan[T any] struct {
 	Same []string `json:"same"`
 	// Unlisted are those that the file does not have and that stay, for want of --prune.
 	Unlisted []string `json:"unlisted"`
+	// LeftAlone are those in which operators have changed what the file has otherwise.
+	LeftAlone []string `json:"leftAlone,omitempty"`
 
 	same []*step[T]
 }
@@ -78,8 +83,8 @@ type step[T any] struct {
 	Error string `json:"error,omitempty"`
 
 	name string
-	// lines are the differences for people.
-	lines []string
+	// lines are the differences for people, left those that stay.
+	lines, left []string
 	// version names what Now was compared with.
 	version string
 }
@@ -103,13 +108,19 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 				return nil, err
 			}
 			if r.adopt != nil {
-				r.adopt(s.Now, *s.Was)
+				s.left = r.adopt(s.Now, *s.Was)
+			}
+			if s.left != nil {
+				s.Action, p.LeftAlone = actionLeave, append(p.LeftAlone, name)
 			}
 			if r.same(*s.Was, *s.Now) {
-				s.Action = actionNone
-				p.Same, p.same = append(p.Same, name), append(p.same, s)
+				if s.left == nil {
+					s.Action, p.Same = actionNone, append(p.Same, name)
+				}
+				p.same = append(p.same, s)
 				continue
 			}
+			s.Action = actionChange
 		}
 		p.Steps = append(p.Steps, s)
 	}
@@ -199,6 +210,9 @@ func (p *plan[T]) summary() string {
 		of(actionMake), of(actionChange), of(actionDelete), len(p.Same))
 	if n := len(p.Unlisted); n > 0 {
 		text += fmt.Sprintf("; %d not in the file, left alone (--prune deletes them)", n)
+	}
+	if n := len(p.LeftAlone); n > 0 {
+		text += fmt.Sprintf("; %d changed by an operator during an event, and left so", n)
 	}
 	return text + "."
 }
