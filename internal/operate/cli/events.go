@@ -107,10 +107,20 @@ func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []str
 		}
 		lines = append(lines, at+": "+one.Event+": "+one.What)
 	}
+	state := z.Listed(now).EventState
+	for _, e := range z.Events {
+		p := state.Of(e, now)
+		if p == nil || p != state.Now && state.Now != nil && state.Now.Before != nil { // the settings will be others by then
+			continue
+		}
+		for _, text := range z.Obstacles(p) {
+			lines = append(lines, "BUT "+e.Name+": "+text)
+		}
+	}
 	if was == nil {
 		return lines
 	}
-	if p := z.Listed(now).EventState.Now; p != nil {
+	if p := state.Now; p != nil {
 		lines = append(lines, changedSteps(p)...)
 	}
 	for _, e := range was.Events {

@@ -87,6 +87,8 @@ func TestAChangeOfTheListSaysWhatComesOfIt(t *testing.T) {
 	paused.Events, paused.PerMinute = nil, 0
 	gone := paused
 	gone.PerMinute = 600
+	none := was
+	none.EventState, none.Events, none.Mode = event.State{}, was.Events[:1], zone.ModeClosed
 	moved := was
 	moved.EventState.Now = new(*was.EventState.Now)
 	moved.EventState.Now.Event.ClosesAt = "2026-12-01T14:00:00Z"
@@ -97,6 +99,7 @@ func TestAChangeOfTheListSaysWhatComesOfIt(t *testing.T) {
 		want []string
 	}{
 		"moved, skipped":   {moved, []string{"Tue 1 Dec 2026 12:01:00 UTC: noon: they are let in, in the order in which they came", "Fri 4 Dec 2026 18:00:00 UTC: friday: they are let in, in the order in which they came; again 0 18 * * 5", "noon: opens was moved; listed is Tue 1 Dec 2026 12:00:00 UTC", "noon: closes was skipped"}},
+		"nobody can come":  {none, []string{"Tue 1 Dec 2026 11:00:00 UTC: noon: people gather, and nobody is let in", "Tue 1 Dec 2026 12:00:00 UTC: noon: they are let in, in the order in which they came", "BUT noon: The zone is closed to newcomers: nobody can gather.", "friday does not take place"}},
 		"opens later":      {later, []string{"Tue 1 Dec 2026 12:30:00 UTC: noon: they are let in, in the order in which they came", "friday does not take place"}},
 		"removed":          {gone, []string{"noon is under way, and ends now. 600 a minute are let in.", "friday does not take place"}},
 		"removed, on hold": {paused, []string{"noon is under way, and ends now. Nobody is let in; everybody keeps the place.", "friday does not take place"}},
