@@ -67,7 +67,8 @@ func TestEvents(t *testing.T) {
 		{[]string{"move", "TICKETS", "noon", "opens", "noon"}, cli.ExitUsage, "is no time"},
 		{[]string{"skip", "TICKETS", "noon", "preQueue"}, cli.ExitUsage, "there is no draw"},
 		{[]string{"skip", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
-		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, "neither next nor under way"},
+		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, `there is no event "dawn"; listed are noon, dusk`},
+		{[]string{"hold", "TICKETS", "dusk", "opens"}, cli.ExitUsage, "noon comes before it"},
 		{[]string{"skip", "TICKETS", "noon", "opens"}, cli.ExitOK, "noon does not take place this time. 600 a minute are let in."},
 	} {
 		if got := c.types(t, append([]string{"events"}, tt.args...)...); got.status != tt.status || !strings.Contains(got.out+got.errOut, tt.says) {
@@ -147,7 +148,7 @@ func TestBadEvents(t *testing.T) {
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","order":"draw"}]}`, "with a draw, preQueueAt must be"},
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","settings":{"perMinute":-1}}]}`, "perMinute is -1"},
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","recurs":"at noon"}]}`, "no schedule"},
-		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"hold"}`, "neither next nor under way"},
+		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"hold"}`, `there is no event \"a\"; none is listed`},
 		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"move","to":"noon"}`, "must be a time"},
 		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `[1]`, "a step must be"},
 	} {

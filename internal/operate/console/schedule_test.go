@@ -243,7 +243,7 @@ func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after skipping: %v", s)
 	}
-	shows(t, p.get(steps+"closes?do=skip"), "is neither next nor under way")
+	shows(t, p.get(steps+"closes?do=skip"), "is over, or was skipped; list another time for it")
 }
 
 // TestStepOfAnotherTime: who was faster wins, and is named.

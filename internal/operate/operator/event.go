@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -125,7 +126,7 @@ func (s *Service) StepFrom(ctx context.Context, was zone.Settings, name string, 
 func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to, now time.Time) (next zone.Settings, fault string) {
 	next = was
 	if p := was.EventState.Now; p == nil || p.Event.Name != name {
-		return was, fmt.Sprintf("event %q is neither next nor under way", name)
+		return was, notNow(was, name, now)
 	}
 	switch how {
 	case StepHold:
@@ -140,6 +141,27 @@ func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to
 		fault = fmt.Sprintf("do %q must be hold, move or skip", how)
 	}
 	return next, fault
+}
+
+// notNow says why no step of an event that is neither next nor under way can be changed.
+func notNow(z zone.Settings, name string, now time.Time) string {
+	var names []string
+	for _, e := range z.Events {
+		if names = append(names, e.Name); e.Name != name {
+			continue
+		}
+		switch p := z.EventState.Now; {
+		case z.EventState.Of(e, now) == nil:
+			return name + " is over, or was skipped; list another time for it"
+		case p != nil:
+			return p.Event.Name + " comes before it"
+		}
+		return name + " was listed a moment ago: try again in a second"
+	}
+	if names == nil {
+		return fmt.Sprintf("there is no event %q; none is listed", name)
+	}
+	return fmt.Sprintf("there is no event %q; listed are %s", name, strings.Join(names, ", "))
 }
 
 // Faults are what is wrong with settings that are to take the place of others; none if they may.
