@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("what the servers have set differs from the file: %s", again.out)
 	}
 	noon := "BUT EVENT noon sets perMinute=6000 at "
-	says(t, "paused", c.types(t, "zones", "pause", "TICKETS"), cli.ExitOK, noon, "to stop that: queue-server events hold TICKETS noon preQueue")
+	says(t, "paused", c.types(t, "zones", "pause", "TICKETS"), cli.ExitOK, noon, "to stop that: queue-server events hold TICKETS noon preQueue (then nobody gathers, and it does not open)")
 	says(t, "resumed", c.types(t, "zones", "resume", "TICKETS"), cli.ExitOK, "perMinute 0 -> 600", noon)
 	for _, tt := range []struct {
 		args   []string

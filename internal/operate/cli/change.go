@@ -93,7 +93,7 @@ func (s *session) sayOverridden(c change) {
 		name := c.now.Value.EventState.Now.Event.Name
 		when := "once its " + string(step) + " is held no more"
 		if at != event.Never {
-			when = fmt.Sprintf("at %s; to stop that: queue-server events hold %s %s %s",
+			when = fmt.Sprintf("at %s; to stop that: queue-server events hold %s %s %s (then nobody gathers, and it does not open)",
 				time.UnixMilli(at).UTC().Format(time.RFC3339), c.was.ZoneID, name, step)
 		}
 		s.say("BUT EVENT %s sets %s=%s %s", name, x.Name, x.Text(then), when)
