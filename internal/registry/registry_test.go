@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -432,6 +434,18 @@ func TestDeleteZone(t *testing.T) {
 	}
 	if err := r.DeleteZone(t.Context(), "a", ""); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("second DeleteZone = %v, want ErrZoneUnknown", err)
+	}
+}
+
+// TestSeedInThePast: that an event of the configuration is over is said when its zone is made.
+func TestSeedInThePast(t *testing.T) {
+	for opens, warns := range map[string]bool{"2026-11-01T12:00:00Z": true, "2030-11-01T12:00:00Z": false} {
+		seed, log := settings("a", 1), &strings.Builder{}
+		seed.Events = []event.Event{{Name: "noon", OpensAt: opens}}
+		newTest(t, newFakeStore(), Options{Seeds: []zone.Settings{seed}, SeedFresh: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		if got := strings.Contains(log.String(), `\"noon\" is in the past`); got != warns {
+			t.Errorf("opens at %s: warned %t\n%s", opens, got, log)
+		}
 	}
 }
 
