@@ -104,18 +104,6 @@ func Overtaken(stays []Stay) []int {
 	return overtaken
 }
 
-// OvertakenWindows returns, in order, by how many windows' worth those stays were overtaken that count: all if counts is nil.
-// limit is how many are let in within a window.
-func OvertakenWindows(stays []Stay, limit float64, counts func(i int) bool) (windows []float64) {
-	for i, n := range Overtaken(stays) {
-		if counts == nil || counts(i) {
-			windows = append(windows, float64(n)/limit)
-		}
-	}
-	slices.Sort(windows)
-	return windows
-}
-
 // Change says that from AtMillis on By more visitors wait; fewer if By is negative.
 type Change struct{ AtMillis, By int64 }
 

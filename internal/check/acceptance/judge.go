@@ -118,13 +118,15 @@ func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	rates := window.RatesOf(settings)
 	v := &Verdict{Figures: Figures{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}}
 	v.people(s)
-	times := s.admissions(func(*Visitor) bool { return true })
-	v.MostWindow = measure.Most(times, rates.WindowMillis)
-	v.MostMinute = measure.Most(times, window.MinuteMillis)
-	straight := s.admissions(func(o *Visitor) bool { return !o.waited() })
-	v.MostSecond, v.SecondLimit = measure.MostFromLine(s.admissions((*Visitor).waited), straight, window.SecondMillis), rates.PerSecond
+	seen := measure.Judge(s.crowd(), rates)
+	times := seen.Times
+	for i := range times {
+		times[i] -= s.Began
+	}
+	v.MostWindow, v.MostMinute, v.MostSecond, v.SecondLimit = seen.MostWindow, seen.MostMinute, seen.MostSecond, rates.PerSecond
+	v.Punctual, v.OvertakenP99, v.OvertakenMost = len(seen.Overtaken), measure.Percentile(seen.Overtaken, 99), measure.Percentile(seen.Overtaken, 100)
 	v.requests(s)
-	v.order(s, float64(rates.Limit))
+	v.back(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
 	v.opening(s, times, rates)
 	since := int64(0)
@@ -263,10 +265,10 @@ func (o *Visitor) waited() bool {
 	return slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
 }
 
-// admissions are the times at which such visitors were let in, since the story began, sorted.
-func (s *Story) admissions(of func(*Visitor) bool) (times []int64) {
+// admissions are the times at which visitors were let in, since the story began, sorted.
+func (s *Story) admissions() (times []int64) {
 	for i := range s.Visitors {
-		if o := &s.Visitors[i]; o.Admitted > 0 && of(o) {
+		if o := &s.Visitors[i]; o.Admitted > 0 {
 			times = append(times, o.Admitted-s.Began)
 		}
 	}
@@ -287,36 +289,30 @@ func twins(s *Story) (n int) {
 	return n
 }
 
-// order counts, for each who polled when told to, those who came later and were let
-// in earlier. Who was not let in is looked at when last heard of: up to then, the
-// visitor stood in the line and could be passed.
-func (v *Verdict) order(s *Story, limit float64) {
-	var stays []measure.Stay
-	var who []*Visitor
+// crowd are the visitors who were told of a place. One who was not let in stood in the line, and
+// could be passed, until last heard of.
+func (s *Story) crowd() (all []measure.Visitor) {
+	for i := range s.Visitors {
+		if o := &s.Visitors[i]; o.place() != 0 {
+			all = append(all, measure.Visitor{
+				Place: o.place(), AdmittedMillis: o.Admitted, SeenMillis: s.Began + o.last(), Straight: !o.waited(), Late: !o.punctual(),
+			})
+		}
+	}
+	return all
+}
+
+// back counts, for each who was dark, those who came later and were let in from when it was back.
+func (v *Verdict) back(s *Story, limit float64) {
 	for i := range s.Visitors {
 		o := &s.Visitors[i]
-		if o.place() == 0 {
-			continue
-		}
-		ended := o.Admitted
-		if ended == 0 {
-			ended = s.Began + o.last()
-		}
-		stays = append(stays, measure.Stay{Arrived: o.place(), Ended: ended, In: o.Admitted > 0})
-		who = append(who, o)
-	}
-	overtaken := measure.OvertakenWindows(stays, limit, func(i int) bool { return who[i].punctual() })
-	v.Punctual = len(overtaken)
-	v.OvertakenP99, v.OvertakenMost = measure.Percentile(overtaken, 99), measure.Percentile(overtaken, 100)
-
-	// Those who were dark: who passed them from when they were back.
-	for _, o := range who {
 		if o.Dark == nil || o.Admitted == 0 {
 			continue
 		}
 		passed := 0
-		for _, m := range stays {
-			if m.In && m.Ended > s.Began+o.Dark[1] && m.Ended < o.Admitted && m.Arrived > o.place() {
+		for j := range s.Visitors {
+			m := &s.Visitors[j]
+			if m.Admitted > s.Began+o.Dark[1] && m.Admitted < o.Admitted && m.place() > o.place() {
 				passed++
 			}
 		}

@@ -271,7 +271,7 @@ func TestBusy(t *testing.T) {
 func overtaken(n int) func(s *Story) {
 	return func(s *Story) {
 		// In the place of the n+1-th, each of whom moves up by one.
-		times := s.admissions(func(*Visitor) bool { return true })
+		times := s.admissions()
 		for i := range n {
 			s.Visitors[1+i] = visitorAt(1+i, times[i])
 		}

@@ -42,7 +42,7 @@ func columnsOf(s *Story, settings zone.Settings) Columns {
 	for i := range s.Visitors {
 		n = max(n, int(s.Visitors[i].last()/1000)+2)
 	}
-	times := s.admissions(func(*Visitor) bool { return true })
+	times := s.admissions()
 	always := func(value float64) []float64 { return slices.Repeat([]float64{value}, n) }
 	c := Columns{
 		At: always(0), Admitted: always(0), Waiting: s.waiting(n),

@@ -107,8 +107,6 @@ func (r *run) report() Report {
 	out.Visitors, out.Admitted, out.PollsPerSecondMax = len(r.visitors), len(r.m.admitted), r.m.pollsMost
 	out.PerMinute, out.WindowLimit, out.Burst = r.cfg.Zone.PerMinute, rates.Limit, r.cfg.Zone.Burst
 	slices.Sort(r.m.admitted)
-	out.MaxInWindow = measure.Most(r.m.admitted, rates.WindowMillis)
-	out.MaxInMinute = measure.Most(r.m.admitted, window.MinuteMillis)
 	out.PerSecond = rates.PerSecond
 	if n := len(r.m.admitted); n > 0 {
 		out.LastInMs = r.m.admitted[n-1] - r.start/1000
@@ -117,16 +115,14 @@ func (r *run) report() Report {
 	if len(r.cfg.Changes) == 0 {
 		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
 	}
-	r.visits(&out, float64(rates.Limit))
+	r.visits(&out, rates)
 	r.told(&out, rates.WindowMillis)
 	return out
 }
 
-// visits looks at those who were admitted; a window holds limit of them.
-func (r *run) visits(out *Report, limit float64) {
-	var stays []measure.Stay
-	var punctual []bool
-	var line, straight []int64
+// visits looks at those who were admitted.
+func (r *run) visits(out *Report, rates window.Rates) {
+	var crowd []measure.Visitor
 	var polls, waits []float64
 	sum := 0
 	for i := range r.visitors {
@@ -134,24 +130,18 @@ func (r *run) visits(out *Report, limit float64) {
 		if v.state != Inside {
 			continue
 		}
-		stays = append(stays, measure.Stay{Arrived: v.place.ArrivedAtMicros, Ended: v.admitted, In: true})
-		punctual = append(punctual, v.punctual)
-		if v.polls > 0 {
-			line = append(line, v.admitted/1000)
-		} else {
-			straight = append(straight, v.admitted/1000)
-		}
+		crowd = append(crowd, measure.Visitor{
+			Place: v.place.ArrivedAtMicros, AdmittedMillis: v.admitted / 1000, Straight: v.polls == 0, Late: !v.punctual,
+		})
 		sum += v.polls
 		polls = append(polls, float64(v.polls))
 		waits = append(waits, float64(v.admitted-v.joined)/1000)
 	}
-	slices.Sort(line)
-	slices.Sort(straight)
-	out.MaxInSecond = measure.MostFromLine(line, straight, window.SecondMillis)
-	overtaken := measure.OvertakenWindows(stays, limit, func(i int) bool { return punctual[i] })
-	out.OvertakenP50 = measure.Percentile(overtaken, 50)
-	out.OvertakenP99 = measure.Percentile(overtaken, 99)
-	out.OvertakenMax = measure.Percentile(overtaken, 100)
+	seen := measure.Judge(crowd, rates)
+	out.MaxInWindow, out.MaxInMinute, out.MaxInSecond = seen.MostWindow, seen.MostMinute, seen.MostSecond
+	out.OvertakenP50 = measure.Percentile(seen.Overtaken, 50)
+	out.OvertakenP99 = measure.Percentile(seen.Overtaken, 99)
+	out.OvertakenMax = measure.Percentile(seen.Overtaken, 100)
 	slices.Sort(polls)
 	out.PollsMean = float64(sum) / max(1, float64(len(polls)))
 	out.PollsP99 = measure.Percentile(polls, 99)

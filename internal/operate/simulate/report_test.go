@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -41,7 +42,7 @@ func TestOrderCountsWhoWasOvertaken(t *testing.T) {
 	late.punctual = false // overtaken by all, but was not there when told
 	r := testRun(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: Left})
 	var out Report
-	r.visits(&out, perWindow)
+	r.visits(&out, window.RatesOf(r.cfg.Zone))
 	// The third came second of those who count and saw two later ones go in.
 	if want := 2.0 / perWindow; out.OvertakenMax != want || out.OvertakenP99 != want {
 		t.Errorf("max %g, p99 %g, want %g", out.OvertakenMax, out.OvertakenP99, want)
@@ -66,7 +67,7 @@ func TestVisits(t *testing.T) {
 	gone := visitor{state: Left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
 	r := testRun(good, bad, soon, gone)
 	var out Report
-	r.visits(&out, perWindow)
+	r.visits(&out, window.RatesOf(r.cfg.Zone))
 	r.told(&out, 6_000)
 	if out.PollsMean != 14 || out.PollsP99 != 30 || out.PollsMax != 30 || out.MedianMs != 100_000 {
 		t.Errorf("polls mean %g, p99 %g, max %d, median wait %d ms", out.PollsMean, out.PollsP99, out.PollsMax, out.MedianMs)

@@ -166,8 +166,7 @@ func (r *run) report() Report {
 	out.ZoneID, out.Event, out.Order = r.zone.ZoneID, r.zone.Events[0].Name, r.zone.Events[0].Listed().Order
 	out.OpensAt, out.OutageMs, out.Visitors = time.UnixMicro(r.opens).UTC(), r.cfg.Outage.Milliseconds(), len(r.visitors)
 	out.WindowLimit, out.PerSecond = rates.Limit, rates.PerSecond
-	var times, waited, straight []int64
-	var stays []measure.Stay
+	var crowd []measure.Visitor
 	for i := range r.visitors {
 		v := &r.visitors[i]
 		if at := v.place.ArrivedAtMicros; at > 0 && at < r.settles {
@@ -176,13 +175,7 @@ func (r *run) report() Report {
 		switch v.state {
 		case simulate.Inside:
 			out.Admitted++
-			times = append(times, v.admitted/1000)
-			if v.polls > 0 {
-				waited = append(waited, v.admitted/1000)
-			} else {
-				straight = append(straight, v.admitted/1000)
-			}
-			stays = append(stays, measure.Stay{Arrived: r.stands(v), Ended: v.admitted, In: true})
+			crowd = append(crowd, measure.Visitor{Place: r.stands(v), AdmittedMillis: v.admitted / 1000, Straight: v.polls == 0})
 			if v.admitted < r.opens && r.gathers < r.opens {
 				out.TooEarly++
 			}
@@ -194,19 +187,17 @@ func (r *run) report() Report {
 			out.Waits++
 		}
 	}
-	slices.Sort(times)
-	slices.Sort(waited)
-	slices.Sort(straight)
+	seen := measure.Judge(crowd, rates)
+	times := seen.Times
 	for _, share := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
 		if n := int(share * float64(len(times))); len(times) > 0 {
 			n = max(1, n)
 			out.In = append(out.In, In{share, n, times[n-1] - r.opens/1000})
 		}
 	}
-	out.MaxInWindow = measure.Most(times, rates.WindowMillis)
-	out.MaxInSecond = measure.MostFromLine(waited, straight, window.SecondMillis)
+	out.MaxInWindow, out.MaxInSecond = seen.MostWindow, seen.MostSecond
 	out.FirstWindows = r.firstWindows(times, rates)
-	out.OvertakenP99 = measure.Percentile(measure.OvertakenWindows(stays, float64(rates.Limit), nil), 99)
+	out.OvertakenP99 = measure.Percentile(seen.Overtaken, 99)
 	r.requests(&out)
 	return out
 }
