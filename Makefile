@@ -7,14 +7,9 @@ K6       := go.k6.io/k6@v1.8.1
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 CADDY    := github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9
 
-# Packages with tests that the race detector would distort or only slow down.
-UNRACED := ./internal/operate/simulate ./internal/token
-
-# Packages whose tests make check runs on other days, too: those that read a clock,
-# are quick, and start no Redis. All others: make dates.
-DATED := $(addprefix ./internal/,answer entry pass registry sweeper token wait watch window \
-	$(addprefix limits/,checkapi identity limiter policyset ratelimit) $(addprefix operate/,console operator) \
-	$(addprefix serve/,metric openapi secret) check/acceptance) ./limit/echolimit ./pass/...
+# Packages in which goroutines meet: their tests run with the race detector.
+RACED := ./lua ./internal/embedded ./internal/registry ./internal/fallback ./internal/guard ./internal/limits/limiter \
+	./internal/watch ./internal/sweeper ./internal/schedule ./cmd/queue-server
 
 GO      ?= go
 BENCH   ?= .
@@ -50,30 +45,25 @@ build: ## build the one static binary, bin/queue-server
 ##@ Check it
 
 .PHONY: check
-check: format lint lint-lua alerts test dates-quick ## the one word: format, vet, lint, Lua lint, alerts, tests
+check: format lint lint-lua alerts test e2e ## the one word: format, lint, tests, and the product from outside
 
 # What is only tested is compiled without the profile: with it, all packages and the
 # standard library are compiled once more for queue-server alone. What is shipped
 # (build, release, image) and what is measured (bench) has it.
-lint test dates dates-quick: export GOFLAGS += -pgo=off
+lint test e2e: export GOFLAGS += -pgo=off
 
 .PHONY: test
-test: ## run all tests, with the race detector, in random order (lint vets)
-	@scripts/install-debian.sh redis-server prometheus-redis-exporter gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php javac python3-cryptography
-	@scripts/go-tool.sh $(CADDY) >/dev/null
-	$(GO) test -race -vet=off -shuffle=on ./...
-	$(GO) test -vet=off -shuffle=on $(UNRACED)
+test: ## run the tests of the server and its packages, in random order, with a real Redis
+	@scripts/install-debian.sh redis-server gcc
+	$(GO) test -vet=off -shuffle=on $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACED))")
+	$(GO) test -race -vet=off -shuffle=on $(RACED)
 
-.PHONY: dates
-dates: ## run all tests in a year, on 29 February, over New Year, in another time zone (ONLY=./internal/operate/console)
-	@scripts/install-debian.sh redis-server gcc chromium prometheus openssl python3 systemd-analyze dpkg-deb git nginx node php javac python3-cryptography
+.PHONY: e2e
+e2e: ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
+	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 dpkg-deb git jq nginx node php javac python3-cryptography
 	@scripts/go-tool.sh $(CADDY) >/dev/null
-	scripts/dates.sh $(or $(ONLY),./...)
-
-.PHONY: dates-quick
-dates-quick: ## the same for the quick packages that read a clock: part of make check
-	@scripts/install-debian.sh gcc
-	scripts/dates.sh $(DATED)
+	@scripts/go-tool.sh $(K6) >/dev/null
+	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults
 faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
@@ -132,7 +122,7 @@ fuzz: ## run every fuzz target for 30 s (FUZZFOR=5m for longer)
 .PHONY: pictures
 pictures: ## take the pictures of console and waiting page anew, into docs/img (look at them)
 	@scripts/install-debian.sh chromium fonts
-	$(GO) test -count=1 -tags pictures -run TestPictures ./internal/operate/console ./cmd/queue-server
+	cd e2e && $(GO) test -count=1 -tags pictures -run TestPictures ./browser
 
 ##@ Measure it
 

@@ -14,7 +14,7 @@ trap 'rm -f "$table"' EXIT
 parallel=6
 [ "$scale" -gt 1 ] || parallel=20
 status=0
-go test -tags alerts -count=1 -timeout 60m -parallel "$parallel" -run '^(TestAlerts|TestEveryAlertIsRaised)$' \
-	./internal/check/fault -args -alerts "$table" -scale "$scale" >&2 || status=$?
+go test -C e2e -tags alerts -count=1 -timeout 60m -parallel "$parallel" -run '^(TestAlerts|TestEveryAlertIsRaised)$' \
+	./fault -args -alerts "$table" -scale "$scale" >&2 || status=$?
 cat "$table"
 exit "$status"

@@ -5,14 +5,13 @@
 # Usage: faults.sh [go test flags]        e.g. faults.sh -run TestPromotion
 #
 # FAULT_VISITORS=100000 has so many go through the storm (5,000 by default); with
-# -v, it tells how far they are. A first run builds a server with a movable clock,
-# which takes a minute or two more.
+# -v, it tells how far they are.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 status=0
-go test -tags faults -count=1 -timeout 30m "$@" ./internal/check/fault -args -table "$table" >&2 || status=$?
+go test -C e2e -tags faults -count=1 -timeout 30m "$@" ./fault -args -table "$table" >&2 || status=$?
 cat "$table"
 exit "$status"

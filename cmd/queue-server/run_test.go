@@ -18,6 +18,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
+// patience is how long anything real may take that takes a moment, on a machine that is slow
+// and does ten other things.
+const patience = time.Minute
+
 // environ is an environment of these variables only.
 func environ(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }

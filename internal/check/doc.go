@@ -4,12 +4,10 @@
 //	architecture  the whole tree held to the rules that no linter knows
 //	conformance  what every store of zones must do: stories, a model and a property
 //	conformance/limits  the same for the counts of limits
-//	fault        the servers over HTTP, while Redis, servers and connections break
 //	openapitest  every answer of a test held against the API's description
 //	rehearsed    has the clients of this project play the acts of operate/rehearse
 //	acceptance   judges a load test by what its visitors saw
 //	infrastructure  runs here what the instances of deploy/terraform run
-//	snippet      runs the programs that docs/pass.md and docs/events.md show
 //	process      starts the programs that tests and tools need, and ends them
 //	baseline     a redis-server and the least a poll must do: what lua is measured against
 package check

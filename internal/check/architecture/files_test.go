@@ -143,3 +143,62 @@ func checkScript(t *testing.T, name, text string) {
 		t.Errorf("%s.lua begins with %q, want \"-- %s: what it does\"", name, first, name)
 	}
 }
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code   = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+	header = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	plain  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinksLeadSomewhere: each link of a document to a file of the project leads to a file
+// that is there, and to a heading that it has.
+func TestLinksLeadSomewhere(t *testing.T) {
+	const root = "../../.."
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != root && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case filepath.Ext(file) != ".md":
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+			to, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			target := file
+			if to != "" {
+				target = filepath.Join(filepath.Dir(file), filepath.FromSlash(to))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, m[1])
+			} else if anchor != "" && filepath.Ext(target) == ".md" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s links to %s: there is no such heading", file, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anchors are those of a document's headings, as GitHub makes them.
+func anchors(t *testing.T, file string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range header.FindAllStringSubmatch(string(text), -1) {
+		all = append(all, strings.ReplaceAll(plain.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
+}

@@ -1,0 +1,350 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+)
+
+func css(selector string) chromedp.CSS { return chromedp.CSS(selector) }
+
+// operatorAt is somebody at the console in a browser.
+type operatorAt struct {
+	*browser
+	t      *testing.T
+	server *room.Server
+}
+
+// ask presses what leads to the dialog, and waits for it.
+func (o *operatorAt) ask(what string, steps ...act) {
+	o.t.Helper()
+	o.do(o.t, what, append(steps, chromedp.WaitVisible(css("dialog[open] form")))...)
+}
+
+// confirm says yes in the dialog, and waits for the page to say that it is done.
+func (o *operatorAt) confirm(what string) {
+	o.t.Helper()
+	o.do(o.t, what, chromedp.Click(css("dialog[open] button.main")),
+		chromedp.WaitNotPresent(css("dialog[open]")), chromedp.WaitVisible(css("[data-part=done] .banner.ok")))
+}
+
+// setLimit types a limit and confirms it.
+func (o *operatorAt) setLimit(perMinute string) {
+	o.t.Helper()
+	o.ask("type a limit", chromedp.SetValue(css("#limit"), perMinute), chromedp.Click(css("#limit + button")))
+	o.confirm("set the limit")
+}
+
+// zoneIs reports the zone's settings, as the API has them.
+func (o *operatorAt) zoneIs(name string) any {
+	return o.server.Admin(o.t, "GET", "/admin/zones/EVENT", "").Value(o.t, name)
+}
+
+// changedAt is when the latest change of the zone was made, Unix milliseconds.
+func (o *operatorAt) changedAt() int64 {
+	o.t.Helper()
+	changes, _ := o.server.Admin(o.t, "GET", "/admin/audit?zoneId=EVENT&limit=1", "").Value(o.t, "changes").([]any)
+	if len(changes) != 1 {
+		o.t.Fatal("there is no change")
+	}
+	at, _ := changes[0].(map[string]any)["at"].(float64)
+	return int64(at)
+}
+
+// record has the page keep the figures of each second, with the time at which
+// they came to stand there.
+const record = `window.kept = []; new MutationObserver(() => {
+	window.kept.push([Date.now(), +document.querySelector("[data-f=window]").textContent.replaceAll(",", "")]);
+}).observe(document.querySelector("[data-f=window]"), {childList: true, characterData: true, subtree: true});`
+
+// firstAfter is when the figure first was what the condition says, after a time;
+// 0 if it has not been.
+func firstAfter(at int64, condition string) string {
+	return fmt.Sprintf(`(window.kept.find(([at, n]) => at >= %d && n %s) ?? [0])[0]`, at, condition)
+}
+
+// TestConsoleInABrowser is the operator's day, in a real browser on a real
+// server, with 500 visitors over HTTP.
+func TestConsoleInABrowser(t *testing.T) {
+	s := room.Start(t, nil)
+	b := openBrowser(t)
+	o := &operatorAt{b, t, s}
+
+	o.start(t, s.Operators+"/")
+	o.until(t, "the log in", `location.pathname === "/console/login"`)
+	o.check(t, "log in")
+	o.do(t, "log in with a wrong token", chromedp.SendKeys(css("#who"), "Anna"),
+		chromedp.SendKeys(css("#token"), "not-the-operators-token"), chromedp.Click(css("button.main")),
+		chromedp.WaitVisible(css("#token-fault")))
+	if got := o.text(t, "#token-fault"); !strings.Contains(got, "That is not the operators’ token.") &&
+		!strings.Contains(got, "That is not the operators' token.") {
+		t.Errorf("a wrong token: %q", got)
+	}
+	o.check(t, "log in refused")
+	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "401") {
+		t.Errorf("the browser complains of more than the 401: %q", complaints)
+	}
+	o.do(t, "log in", chromedp.SendKeys(css("#token"), room.OperatorToken), chromedp.Click(css("button.main")),
+		chromedp.WaitVisible(css("#zones")))
+
+	o.do(t, "make a zone", chromedp.Click(css(`nav a[href="/console/new"]`)), chromedp.WaitVisible(css("#f-zoneId")))
+	o.check(t, "new zone")
+	o.do(t, "make a zone", chromedp.SendKeys(css("#f-zoneId"), "EVENT"), chromedp.SetValue(css("#f-perMinute"), "600"),
+		chromedp.Click(css("details summary")), chromedp.SetValue(css("#f-windowSeconds"), "1"),
+		chromedp.Click(css("main button.main")), chromedp.WaitVisible(css("#zone")))
+	o.until(t, "live figures", `document.querySelector("#live").dataset.liveState === "live"`)
+	o.until(t, "one plot in each chart of a zone that has no past",
+		`[...document.querySelectorAll("[data-plot]")].every((el) => el.querySelectorAll(".uplot").length === 1)`)
+
+	visitors := invite(t, s.Public, "EVENT", 500)
+	o.until(t, "a long line", `+document.querySelector("[data-f=waiting]").textContent > 400`)
+	o.until(t, "the limit in use", `+document.querySelector("[data-f=window]").textContent === 10`)
+	o.do(t, "watch", chromedp.Evaluate[chromedp.Void](record))
+
+	o.followsWithinTwoSeconds()
+	o.pausesAndUndoes(visitors)
+	o.refusesOtherSites()
+	o.looksAtThePages()
+	o.deletes(visitors)
+	if complaints := o.errors(); len(complaints) > 0 {
+		t.Errorf("the browser complains: %q", complaints)
+	}
+}
+
+// followsWithinTwoSeconds doubles the limit, and wants the rate to follow within
+// 2 s. A busy machine may be late; then the operator tries again.
+func (o *operatorAt) followsWithinTwoSeconds() {
+	o.t.Helper()
+	var took []int64
+	for range 3 {
+		o.setLimit("1,200")
+		at := o.changedAt()
+		first := firstAfter(at, "> 10")
+		o.until(o.t, "more than the old limit", first+" > 0")
+		took = append(took, value[int64](o.t, o.browser, first)-at)
+		if slices.Min(took) <= 2000 {
+			o.t.Logf("the rate followed the limit after %d ms", took)
+			break
+		}
+		o.setLimit("600")
+		o.until(o.t, "the old limit again", firstAfter(o.changedAt(), "<= 10")+" > 0")
+	}
+	if slices.Min(took) > 2000 {
+		o.t.Errorf("the rate followed the limit after %d ms, want 2000 at most", took)
+	}
+	if got := o.zoneIs("perMinute"); got != 1200.0 {
+		o.t.Errorf("the limit is %v", got)
+	}
+}
+
+// pausesAndUndoes pauses, compares all figures while nothing moves, and takes
+// the pause back with one click.
+func (o *operatorAt) pausesAndUndoes(visitors *party) {
+	o.t.Helper()
+	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
+	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Those who wait (") {
+		o.t.Errorf("before pausing the page says %q", got)
+	}
+	o.check(o.t, "dialog")
+	o.confirm("pause")
+	o.until(o.t, "nobody is let in", `document.querySelector("[data-f=window]").textContent === "0" &&
+		document.querySelector("#state .word").textContent === "Paused"`)
+	o.check(o.t, "zone, paused, after a change")
+	o.agrees(visitors)
+
+	_, before := visitors.count(o.t)
+	o.do(o.t, "undo", chromedp.Click(css("[data-part=done] form button")))
+	o.until(o.t, "people are let in again", `document.querySelector("#state .word").textContent === "Letting in" &&
+		+document.querySelector("[data-f=window]").textContent > 0`)
+	if got := o.zoneIs("perMinute"); got != 1200.0 {
+		o.t.Errorf("after undoing, the limit is %v", got)
+	}
+	if _, now := visitors.count(o.t); now <= before {
+		o.t.Errorf("after undoing, nobody came in: %d, then %d", before, now)
+	}
+}
+
+// figureOf is a series of one zone in Prometheus's text.
+func figureOf(text, name string) (float64, bool) {
+	found := regexp.MustCompile(`(?m)^` + name + `\{[^}]*zone="EVENT"[^}]*\} (\S+)$`).FindStringSubmatch(text)
+	if found == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(found[1], 64)
+	return v, err == nil
+}
+
+// agrees wants the page, the API, Prometheus and the visitors to say the same.
+func (o *operatorAt) agrees(visitors *party) {
+	o.t.Helper()
+	type figures struct{ Page, API, Metrics float64 }
+	compare := func() map[string]figures {
+		stats := o.server.Admin(o.t, "GET", "/admin/zones/EVENT/stats", "")
+		metrics := room.Request(o.t, "GET", o.server.Operators+"/metrics", "").Body
+		all := map[string]figures{}
+		for key, names := range map[string][2]string{
+			"waiting": {"waiting", "queue_waiting"}, "released": {"released", "queue_released"},
+			"overdue": {"overdue", "queue_overdue"}, "minute": {"admittedInMinute", "queue_minute_admissions"},
+		} {
+			page, err := strconv.ParseFloat(strings.ReplaceAll(o.text(o.t, "[data-f="+key+"]"), ",", ""), 64)
+			if err != nil {
+				page = -1
+			}
+			api, _ := stats.Value(o.t, names[0]).(float64)
+			series, ok := figureOf(metrics, names[1])
+			if !ok {
+				series = -2
+			}
+			all[key] = figures{page, api, series}
+		}
+		return all
+	}
+	// Some figures still move for a moment after a pause: whoever was told to
+	// come does, and is told to wait.
+	var all map[string]figures
+	var joined, admitted int
+	same := func() bool {
+		all = compare()
+		joined, admitted = visitors.count(o.t)
+		for _, f := range all {
+			if f.Page != f.API || f.Page != f.Metrics {
+				return false
+			}
+		}
+		return all["waiting"].Page == float64(joined-admitted) && all["minute"].Page == float64(admitted)
+	}
+	deadline := time.Now().Add(room.Patience)
+	for !same() {
+		if time.Now().After(deadline) {
+			o.t.Errorf("figures differ: %+v; %d visitors joined, %d were let in", all, joined, admitted)
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	o.t.Logf("the same on all sides: %+v, %d joined, %d let in", all, joined, admitted)
+}
+
+// refusesOtherSites has a page of another origin, in the same browser with the
+// same cookies, send the console's own form.
+func (o *operatorAt) refusesOtherSites() {
+	o.t.Helper()
+	o.do(o.t, "another origin's page", chromedp.Navigate(o.server.Public+"/healthz"),
+		chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
+			const form = document.createElement("form");
+			form.method = "post"; form.action = %q;
+			const field = document.createElement("input");
+			field.name = "confirm"; field.value = "EVENT";
+			form.append(field); document.body.append(form); form.submit();
+		}`, o.server.Operators+"/console/zones/EVENT/delete")), chromedp.WaitVisible(css("body.page-error")))
+	if got := o.text(o.t, "h1"); got != "The request comes from another site" {
+		o.t.Errorf("another origin's form: %q", got)
+	}
+	if got := o.zoneIs("zoneId"); got != "EVENT" {
+		o.t.Errorf("the zone is %v", got)
+	}
+	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "403") {
+		o.t.Errorf("the browser complains of more than the 403: %q", complaints)
+	}
+}
+
+// looksAtThePages has axe look at the pages that were not looked at yet.
+func (o *operatorAt) looksAtThePages() {
+	o.t.Helper()
+	for page, path := range map[string]string{
+		"all zones": "", "record": "changes", "zone": "zones/EVENT", "confirm": "zones/EVENT/change?perMinute=3000",
+		"delete": "zones/EVENT/delete", "dry run": "zones/EVENT/forecast?perMinute=3000",
+	} {
+		o.do(o.t, page, chromedp.Navigate(o.server.Operators+"/console/"+path), chromedp.WaitVisible(css("main h1")))
+		if page == "zone" {
+			o.until(o.t, "a chart", `document.querySelector(".plot canvas") !== null`)
+			o.do(o.t, "the table", chromedp.Evaluate[chromedp.Void](
+				`for (const el of document.querySelectorAll("details")) el.open = true;`))
+			o.fitsItsTiles()
+		}
+		o.check(o.t, page)
+	}
+}
+
+// fitsItsTiles wants the longest that big figures say to stay on one line.
+func (o *operatorAt) fitsItsTiles() {
+	o.t.Helper()
+	for _, width := range []int64{390, 700, 1100, 1280, 1600} {
+		o.look(o.t, width, "light")
+		for _, longest := range []string{"a day or more", "59 min 59 s", "1,000,000"} {
+			if over := value[int](o.t, o.browser, fmt.Sprintf(`Math.max(...[...document.querySelectorAll(".figures.big .value")].map((el) => {
+				const was = el.textContent;
+				el.textContent = %q;
+				const line = parseFloat(getComputedStyle(el).lineHeight);
+				const over = Math.ceil(Math.max(el.scrollWidth - el.parentElement.clientWidth, el.offsetHeight - 1.5 * line));
+				el.textContent = was;
+				return over;
+			}))`, longest)); over > 0 {
+				o.t.Errorf("at %d wide, %q is %d pixels too large for its tile", width, longest, over)
+			}
+		}
+	}
+}
+
+// deletes takes the zone away, in the dialog, by its name.
+func (o *operatorAt) deletes(visitors *party) {
+	o.t.Helper()
+	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT"),
+		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(".controls details:last-of-type summary")))
+	o.ask("delete", chromedp.Click(css(".controls details:last-of-type a")))
+	o.do(o.t, "a wrong name", chromedp.SendKeys(css("dialog #confirm"), "OTHER"),
+		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#confirm-fault")))
+	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "422") {
+		o.t.Errorf("the browser complains of more than the 422: %q", complaints)
+	}
+	if got := o.zoneIs("zoneId"); got != "EVENT" {
+		o.t.Fatalf("the zone is %v", got)
+	}
+	o.do(o.t, "its name", chromedp.SendKeys(css("dialog #confirm"), "EVENT"),
+		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#zones .live")))
+	if got := o.text(o.t, ".banner.ok"); !strings.Contains(got, "EVENT was deleted by Anna") {
+		o.t.Errorf("after deleting: %q", got)
+	}
+	if got := o.server.Admin(o.t, "GET", "/admin/zones/EVENT", ""); got.Status != http.StatusNotFound {
+		o.t.Errorf("the zone answers %d", got.Status)
+	}
+	visitors.end()
+	joined, admitted := visitors.count(o.t)
+	if joined != 500 || admitted >= 500 {
+		o.t.Errorf("%d joined, %d were let in", joined, admitted)
+	}
+}
+
+// TestConsoleKeepsToItsBounds runs a long history through the page's own module.
+func TestConsoleKeepsToItsBounds(t *testing.T) {
+	s := room.Start(t, nil)
+	b := openBrowser(t)
+	b.start(t, s.Operators+"/console/login")
+	folder := value[string](t, b, `document.querySelector("link[rel=stylesheet]").href.replace(/(assets\/[0-9a-f]+\/).*/, "$1")`)
+	got := value[[]int](t, b, fmt.Sprintf(`import(%q).then(({Series, KEPT, SLACK}) => {
+		const s = new Series(["at", "a", "b"]);
+		let most = 0;
+		for (let i = 1; i <= 100000; i++) { // a day and more
+			s.push([i, i, null]);
+			s.push([i, i, 0]); // once more, as after a reconnection
+			most = Math.max(most, ...s.columns.map((c) => c.length));
+		}
+		s.push([200000, 1, 1]); // after a gap
+		return [most, KEPT + SLACK, s.newest, s.length, s.columns[1][s.length - 2] === null ? 1 : 0,
+			new Set(s.columns.map((c) => c.length)).size];
+	})`, folder+"series.js"))
+	if len(got) != 6 || got[0] > got[1] || got[2] != 200000 || got[3] > got[1] || got[4] != 1 || got[5] != 1 {
+		t.Errorf("most, bound, newest, length, gap, lengths: %v", got)
+	}
+	if complaints := b.errors(); len(complaints) > 0 {
+		t.Errorf("the browser complains: %q", complaints)
+	}
+}

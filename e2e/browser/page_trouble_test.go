@@ -1,0 +1,200 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+)
+
+// before has the browser run a program before each page's own, until the step has ended.
+func (g *guest) before(program string, step func()) {
+	g.t.Helper()
+	added, err := chromedp.Call(g.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: program})
+	must(g.t, err)
+	step()
+	_, err = chromedp.Call(g.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added))
+	must(g.t, err)
+}
+
+// later has an hour pass on the device's clock: whatever the page was to do in this time it does now.
+const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
+
+// TestThePageOnOddDevices: what phones, old browsers, wrong clocks and second tabs do to a visitor.
+func TestThePageOnOddDevices(t *testing.T) {
+	// One a second enters OLD, INSECURE and APP.
+	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n  - {zoneId: APP, perMinute: 60, windowSeconds: 1}\n"
+	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(
+		"  - {zoneId: SOON, mode: closed, events: [{name: noon, preQueueAt: %s, opensAt: %s, settings: {mode: queue}}]}\n",
+		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
+	g := &guest{openBrowser(t, chromedp.Flag("host-resolver-rules", "MAP shop.example 127.0.0.1")), t, s}
+	g.start(t, s.url+"/shop")
+	g.speaks("en")
+	g.leavesWithoutScripts()
+	g.saysThatItKeepsNoCookies()
+	g.goesOnWithAnOldBrowser()
+	g.goesOnWithoutAWorker()
+	g.keepsTheTurnOnAPhone()
+	g.leavesTheOtherTabItsPlace()
+	g.saysThatItIsBack()
+	g.countsDownWithoutAnswers()
+	g.goesThroughAServiceWorker()
+}
+
+// leavesWithoutScripts: without TLS a browser says of a form no more than the origin of its page, as older ones do.
+func (g *guest) leavesWithoutScripts() {
+	forbid := func(is bool) {
+		_, err := chromedp.Call(g.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: is})
+		must(g.t, err)
+	}
+	forbid(true)
+	g.do(g.t, "visit without TLS", chromedp.Navigate(strings.Replace(g.shop.url, "127.0.0.1", "shop.example", 1)+"/wait/STILL"))
+	g.sees("The line is paused")
+	g.do(g.t, "leave", chromedp.Click(css("#leave")))
+	g.sees("You have left the line")
+	forbid(false)
+}
+
+// saysThatItKeepsNoCookies: nor does it keep the place then.
+func (g *guest) saysThatItKeepsNoCookies() {
+	for _, forbidden := range []bool{true, false} {
+		_, err := chromedp.Call(g.ctx, emulation.SetDocumentCookieDisabled, emulation.SetDocumentCookieDisabledParams{Disabled: forbidden})
+		must(g.t, err)
+		g.visit("STILL")
+		g.until(g.t, "the script goes on", `!document.querySelector("#sound").closest("p").hidden`)
+		if says := strings.HasPrefix(g.text(g.t, "#keep"), "This browser keeps no cookies"); says != forbidden {
+			g.t.Errorf("cookies are forbidden: %t, and the page says so: %t", forbidden, says)
+		}
+	}
+}
+
+// goesOnWithAnOldBrowser: one that cannot run the script does what one without scripts does.
+func (g *guest) goesOnWithAnOldBrowser() {
+	g.shop.lineUp(g.t, "OLD", 2)
+	g.before(`delete Intl.PluralRules`, func() {
+		g.visit("OLD")
+		g.until(g.t, "the shop", `document.title === "Shop"`)
+	})
+}
+
+// goesOnWithoutAWorker: to some browsers the page's policy forbids its clock.
+func (g *guest) goesOnWithoutAWorker() {
+	g.shop.lineUp(g.t, "INSECURE", 4)
+	g.before(`window.Worker = class { constructor() { throw new DOMException("The operation is insecure.", "SecurityError"); } }`, func() {
+		g.visit("INSECURE")
+		g.until(g.t, "the shop", `document.title === "Shop"`)
+	})
+}
+
+// keepsTheTurnOnAPhone: pages show no notifications there, and its clock is an hour fast.
+func (g *guest) keepsTheTurnOnAPhone() {
+	const phone = `window.Notification = class { constructor() { throw new TypeError("Illegal constructor."); } }; Notification.permission = "%s";` + later
+	g.before(fmt.Sprintf(phone, "default"), func() {
+		g.visit("STILL")
+		g.until(g.t, "no notifications are offered", `!document.querySelector("#sound").closest("p").hidden && document.querySelector("#notify").closest("p").hidden`)
+	})
+	g.shop.lineUp(g.t, "HIDDEN", 2)
+	g.before(fmt.Sprintf(phone, "granted"), func() {
+		g.visit("HIDDEN")
+		g.do(g.t, "hide the page, and ask for sound and a notification", chromedp.Evaluate[chromedp.Void](hide),
+			chromedp.Evaluate[chromedp.Void](`document.querySelector("#notify").checked = true; window.tones = 0;
+				const start = OscillatorNode.prototype.start;
+				OscillatorNode.prototype.start = function (at) { tones++; return start.call(this, at); };`),
+			chromedp.Click(css("#sound")))
+		g.sees("It is your turn")
+		g.has("#text", `^Your turn is kept for [45] minutes\.$`)
+		g.until(g.t, "the sound", `window.tones === 3`)
+	})
+	// Another tab may have used the turn: who comes back another day has no place that was lost.
+	g.do(g.t, "let the turn pass", chromedp.Evaluate[chromedp.Void](later))
+	g.sees("Your place is gone")
+	if cookie := value[string](g.t, g.browser, `document.cookie`); !strings.HasSuffix(cookie, ".") {
+		g.t.Errorf("the cookie is %q", cookie)
+	}
+}
+
+// leavesTheOtherTabItsPlace: a tab whose place is gone does not forget the one that another tab took since.
+func (g *guest) leavesTheOtherTabItsPlace() {
+	g.visit("STILL")
+	g.sees("The line is paused")
+	taken := strings.Repeat("f", 32) + ".token"
+	g.do(g.t, "lose the place", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=`+taken+`; path=/wait/STILL";
+		window.fetch = async () => new Response('{"type":"#token_expired","code":"token_expired"}', { status: 410 });`+later))
+	g.sees("Your place is gone")
+	if got := value[string](g.t, g.browser, `document.cookie`); got != "waitingroom-STILL="+taken {
+		g.t.Errorf("the cookie is %q", got)
+	}
+	g.do(g.t, "forget it", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=; max-age=0; path=/wait/STILL"`))
+}
+
+// saysThatItIsBack: who had no place when the connection went away hears of it when it is back.
+func (g *guest) saysThatItIsBack() {
+	g.visit("SHUT")
+	g.sees("The line is closed")
+	g.offline(true)
+	g.do(g.t, "ask again", chromedp.Evaluate[chromedp.Void](later))
+	g.sees("No connection")
+	if got := value[string](g.t, g.browser, `window.dispatchEvent(new Event("online")), document.title`); got != "One moment, please" {
+		g.t.Errorf("the page is titled %q", got)
+	}
+	g.offline(false)
+	g.sees("The line is closed")
+}
+
+// countsDownWithoutAnswers: whatever comes instead of the zone's state, the page keeps what it knows of the event.
+func (g *guest) countsDownWithoutAnswers() {
+	room.Soon(g.t, http.MethodGet, g.shop.Public+"/traffic/zones/SOON", `"announced"`)
+	for _, answers := range []string{
+		`new Response('{"code":"store_unavailable"}', { status: 503 })`,
+		`Promise.reject(new TypeError("Failed to fetch"))`,
+		`new Promise((_, reject) => o?.signal?.addEventListener("abort", reject))`, // none, until who asks gives up
+	} {
+		g.visit("SOON")
+		g.sees("Not open yet")
+		g.has("#opens", `^\d:\d\d:\d\d$`)
+		g.do(g.t, "watch", chromedp.Evaluate[chromedp.Void](`{
+			const heading = document.querySelector("h1"), opens = document.querySelector("#opens");
+			const left = () => opens.textContent.split(":").reduce((all, n) => 60 * all + Number(n), 0);
+			window.passed = (first => () => first - left())(left());
+			window.wrong = [];
+			let last = left();
+			new MutationObserver(() => {
+				if (heading.textContent !== "Not open yet") wrong.push(heading.textContent);
+				if (left() > last) wrong.push(last + " s left, then " + left());
+				last = left();
+			}).observe(document.querySelector("main"), { childList: true, characterData: true, subtree: true });
+			window.asked = window.ended = 0;
+			window.fetch = async (url, o) => {
+				asked++;
+				try { return await `+answers+`; } finally { ended++; }
+			};
+		}`))
+		g.until(g.t, "two seconds", `passed() >= 2`)
+		for i := range 2 {
+			g.do(g.t, "ask again", chromedp.Evaluate[chromedp.Void](`window.before = asked;`+later)) // it may have asked by itself since
+			g.until(g.t, "it asks", `asked > before || wrong.length > 0`)
+			g.until(g.t, "it goes on", fmt.Sprintf(`ended === asked && passed() >= %d || wrong.length > 0`, 6+4*i))
+		}
+		if wrong := value[string](g.t, g.browser, `wrong.join(", ")`); wrong != "" {
+			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
+		}
+	}
+}
+
+// goesThroughAServiceWorker: a shop that is an app has one between itself and whatever is opened there.
+func (g *guest) goesThroughAServiceWorker() {
+	g.do(g.t, "go to the shop", chromedp.Navigate(g.shop.url+"/shop"))
+	g.until(g.t, "the worker", `navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => true)`)
+	g.shop.lineUp(g.t, "APP", 4)
+	g.visit("APP")
+	g.until(g.t, "the worker between", `navigator.serviceWorker.controller !== null`)
+	g.sees("You are in line")
+	g.until(g.t, "the shop", `document.title === "Shop" && location.search.includes("waiting_room_pass=")`)
+}

@@ -1,0 +1,2 @@
+// Package room starts queue-server as a process, for tests that meet it as its users do.
+package room
