@@ -70,12 +70,6 @@ faults: ## break Redis, servers and connections in a dozen ways under a crowd; p
 	@scripts/install-debian.sh redis-server
 	@scripts/faults.sh
 
-.PHONY: infrastructure
-infrastructure: ## run here what Terraform's instances run: nodes lost and replaced, too (the rest is in make test)
-	@scripts/install-debian.sh redis-server prometheus-redis-exporter prometheus openssl python3 systemd-analyze
-	$(GO) test -count=1 -v -tags infrastructure ./internal/check/infrastructure
-	$(GO) test -count=1 -run OnInstances ./lua
-
 .PHONY: storm
 storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
 	@scripts/install-debian.sh redis-server
@@ -92,15 +86,9 @@ alerts: ## check the rules of deploy/prometheus, and that each alert fires when 
 	cd deploy/prometheus && promtool check config prometheus.yml && promtool check rules redis.rules.yml && promtool test rules alert.test.yml redis.test.yml
 
 .PHONY: terraform
-terraform: ## check and lint deploy/terraform (what it promises is in make test)
-	$(GO) test -count=1 ./deploy/terraform
+terraform: ## lint deploy/terraform
 	cd deploy/terraform && "$$(../../scripts/go-tool.sh $(TFLINT))" --recursive --config="$$PWD/.tflint.hcl"
 	@if command -v terraform >/dev/null; then terraform fmt -check -recursive -diff deploy/terraform; fi
-
-.PHONY: alerts-live
-alerts-live: ## break real servers before a real Prometheus until each alert has fired; prints the table
-	@scripts/install-debian.sh redis-server prometheus
-	@scripts/alerts.sh $(SCALE)
 
 .PHONY: format
 format: ## fail if a file is not formatted

@@ -3,7 +3,6 @@ package lua
 import (
 	_ "embed"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,18 +144,5 @@ func TestPermissions(t *testing.T) {
 		if !alone && !inScripts[name] && !strings.Contains(sent, "cmdstat_"+name+":") {
 			t.Errorf("%s is listed, and was not used", name)
 		}
-	}
-}
-
-// TestInstancesHaveThePermissions: what Terraform gives to the servers' user is this list.
-func TestInstancesHaveThePermissions(t *testing.T) {
-	t.Parallel()
-	const theirs = "../deploy/terraform/modules/redis/templates/permissions.acl"
-	text, err := os.ReadFile(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != permissionList {
-		t.Errorf("%s is not lua/permissions.acl; run: cp lua/permissions.acl %s", theirs, strings.TrimPrefix(theirs, "../"))
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -11,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty/gocty"
-
-	"github.com/openqueue/waitingroom/deploy/terraform"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 )
 
@@ -143,56 +138,6 @@ func TestLinesAreTheFormula(t *testing.T) {
 		}
 		if want := (l[0]-2.5*l[1])/19.4 + l[1]/15; !near(l[4], want, .06) {
 			t.Errorf("%.0f wait: %.0f polls a second, by the formula %.0f", l[0], l[4], want)
-		}
-	}
-}
-
-// The examples plan with what was measured, or more cautiously: by up to three times, for a machine may be twice as fast as the next.
-func TestExamplesAreWhatTheyCarry(t *testing.T) {
-	t.Parallel()
-	r, err := readReport("../../docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cost := costsIn(r)
-	cores := map[string]float64{"c7i.large": 2, "c7i.xlarge": 4}
-	for example, servers := range map[string]string{"small": "c7i.large", "large": "c7i.xlarge"} {
-		dir := filepath.Join("../../deploy/terraform/examples", example)
-		m, err := terraform.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var kind string
-		var target int
-		for expression, into := range map[hcl.Expression]any{
-			m.Of("variable", "server_type")[0].Body.Attributes["default"].Expr:   &kind,
-			m.Of("module", "servers")[0].Body.Attributes["requests_target"].Expr: &target,
-		} {
-			v, diags := expression.Value(nil)
-			if diags.HasErrors() {
-				t.Fatal(diags)
-			}
-			if err := gocty.FromCtyValue(v, into); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// A quarter of all processors: half is left free, and half of that again.
-		perServer := .25 * cores[kind] * 1e6 / cost.Redis.Poll.ServerMicros
-		if most := roundDown(60 * perServer); kind != servers || target > most || 3*target < most {
-			t.Errorf("%s: servers of type %s grow at %d requests a minute, should at %d at the most", example, kind, target, most)
-		}
-		rows := tables(t, filepath.Join(dir, "README.md"))[10]
-		if len(rows) != 12 {
-			t.Errorf("%s: %d crowds", example, len(rows))
-		}
-		for _, r := range rows {
-			if redis := (r[3]*cost.Redis.Poll.RedisMicros + r[2]*cost.Redis.Join.RedisMicros) / 1e4; r[5] < .75*redis || r[5] > 3*redis {
-				t.Errorf("%s: %.0f within %.0f s take %.0f %% of Redis, by what was measured %.0f", example, r[0], r[1], r[5], redis)
-			}
-			need := (r[3]*cost.Redis.Poll.ServerMicros + r[2]*cost.Redis.Join.ServerMicros) / 1e6 * 4 / cores[kind]
-			if need > 1.25*r[4] || r[4] > 3 && 3*need < r[4] {
-				t.Errorf("%s: %.0f within %.0f s take %.0f servers, by what was measured %.1f", example, r[0], r[1], r[4], need)
-			}
 		}
 	}
 }

@@ -19,12 +19,6 @@ import (
 // tableFile is where the fault table goes; see make faults.
 var tableFile = flag.String("table", "", "write the fault table to this file")
 
-// alertsFile and alertScale: see make alerts-live.
-var (
-	alertsFile = flag.String("alerts", "", "write the table of alerts to this file")
-	alertScale = flag.Int("scale", 10, "how many times faster than in earnest the alerts' rules run")
-)
-
 // defaultParallel is how many experiments run at a time, whatever the cores: they
 // wait for timeouts most of the time.
 const defaultParallel = "6"
@@ -41,10 +35,6 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		if err := table.write(*tableFile); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			status = max(status, 1)
-		}
-		if err := writeAlerts(*alertsFile, *alertScale); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = max(status, 1)
 		}

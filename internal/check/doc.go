@@ -7,7 +7,6 @@
 //	openapitest  every answer of a test held against the API's description
 //	rehearsed    has the clients of this project play the acts of operate/rehearse
 //	acceptance   judges a load test by what its visitors saw
-//	infrastructure  runs here what the instances of deploy/terraform run
 //	process      starts the programs that tests and tools need, and ends them
 //	baseline     a redis-server and the least a poll must do: what lua is measured against
 package check
