@@ -12,9 +12,9 @@ import (
 )
 
 // The formats of what is kept in Redis, each also a constant of the script that
-// writes it. Data without a number is from before there were numbers.
+// writes it.
 const (
-	zoneFormat     = 3 // of a zone's keys: FORMAT in line/include/zone.lua
+	zoneFormat     = 1 // of a zone's keys: FORMAT in line/include/zone.lua
 	policiesFormat = 1 // of the policies: FORMAT in limits/put_policies.lua
 	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_policies.lua
 )
@@ -64,13 +64,9 @@ func readEntry(of, text string, entry any) error {
 // withUnknown is settings as JSON, with those of the kept text that this version does
 // not know: a newer one has put them there, and has not gone for good.
 func withUnknown(kept string, z zone.Settings) (string, error) {
-	b, err := z.Kept()
-	if err != nil {
-		return "", fmt.Errorf("lua: %w", err)
-	}
-	text := string(b)
-	if kept == "" {
-		return text, nil
+	text, err := marshal(z)
+	if err != nil || kept == "" {
+		return text, err
 	}
 	var unknown map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(kept), &unknown); err != nil {

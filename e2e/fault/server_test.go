@@ -121,7 +121,7 @@ func (s *server) goroutines(t testing.TB) int {
 // put makes a zone.
 func (s *server) put(t testing.TB, z zone.Settings) {
 	t.Helper()
-	body, err := z.Kept() // a server of the version before knows no others
+	body, err := z.MarshalJSON() // a server of the version before knows no others
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,7 @@ import (
 
 const (
 	zonesName = "zones.json"
-	// zonesFormat is the format of zones.json. A file without a number was written before
-	// there were numbers. The number is raised only when an older version must not use the
+	// zonesFormat is the format of zones.json. The number is raised only when an older version must not use the
 	// file: it ignores fields that it does not know.
 	zonesFormat = 1
 )
@@ -39,7 +38,7 @@ type kept struct {
 	// let in later. It is 0 while a server runs, and so after it was killed.
 	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
 	// Changes are those changes of the zone that changes.json may not have yet, the
-	// newest first. Versions without changes.json kept all changes here.
+	// newest first.
 	Changes []zone.Change `json:"changes,omitempty"`
 }
 
@@ -113,11 +112,9 @@ func checkFormat(b []byte, name string, known int) error {
 	return nil // damage is found when all of the file is read
 }
 
-// readZones also reads the form that the file had before there was a record: a list of zones.
+// readZones reads zones.json.
 func readZones(b []byte) (had contents, err error) {
-	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
-		err = json.Unmarshal(b, &had.Zones)
-	} else if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
+	if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
 		err = errors.New("it has no list of zones")
 	}
 	for _, k := range had.Zones {
@@ -280,11 +277,6 @@ func (s *Store) take(had contents, departed []entryOf) {
 			// The server was killed, and the line went on for up to rememberEvery after
 			// the file was written.
 			k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
-		}
-		if k.Memory.Epoch == 0 {
-			// The tokens of the version that wrote the file did not tell their age. With
-			// 0, restored would take the zone for one whose epoch nobody remembers.
-			k.Memory.SeenAtMillis = max(1, k.Memory.SeenAtMillis)
 		}
 		q := s.restored(k.Settings, k.Memory)
 		if k.ClosedAtMillis > 0 {

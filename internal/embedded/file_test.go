@@ -192,9 +192,9 @@ func TestDamagedFileIsRefused(t *testing.T) {
 		text string
 		want []string
 	}{
-		"cut off":      {`[{"settings": {"zoneId": "a", `, []string{"zones.json", "damaged", "move it away"}},
+		"cut off":      {`{"zones": [{"settings": {"zoneId": "a", `, []string{"zones.json", "damaged", "move it away"}},
 		"not a list":   {`{}`, []string{"zones.json", "damaged"}},
-		"out of range": {`[{"settings": {"zoneId": "a", "perMinute": -5}}]`, []string{"zones.json", `"a"`, "perMinute is -5", "between 0 and"}},
+		"out of range": {`{"zones": [{"settings": {"zoneId": "a", "perMinute": -5}}]}`, []string{"zones.json", `"a"`, "perMinute is -5", "between 0 and"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -96,17 +96,15 @@ func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
 }
 
 // fresh reports whether the place was taken in these data, and its visitor had not fallen
-// silent when the line was last known to stand. Tokens of version 1 say neither. A line
-// that was begun with them has epoch 0, and believes them.
+// silent when the line was last known to stand.
 func (q *zoneQueue) fresh(t *transaction, p line.Place) bool {
-	return q.epoch == 0 ||
-		q.sameData(t, p) && !window.Silent(p.DueMillis, q.heal.alive, q.settings)
+	return q.sameData(t, p) && !window.Silent(p.DueMillis, q.heal.alive, q.settings)
 }
 
 // sameData reports whether the place was taken in these data. If nobody remembers the
 // epoch of the lost data, any epoch counts while the healing lasts.
 func (q *zoneQueue) sameData(t *transaction, p line.Place) bool {
-	return q.epoch == 0 || p.Epoch == q.epoch || q.heal.anyEpoch && t.now < q.heal.until
+	return p.Epoch == q.epoch || q.heal.anyEpoch && t.now < q.heal.until
 }
 
 // recall notes a departure that this store may have lost: the place does not come back,

@@ -263,9 +263,6 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID, former [
 	if q.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
 	}
-	if q.epoch == 0 && q.line.len() == 0 && t.now >= q.heal.until {
-		q.epoch = window.Epoch(q.clock.NowMicros)
-	}
 	draws := q.gate.Draws(t.now)
 	if draws && !q.gate.Drawn(drawn) {
 		return line.Answer{Status: line.Undrawn}

@@ -3,9 +3,6 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,28 +60,6 @@ func TestRecordSurvives(t *testing.T) {
 				t.Errorf("more than a year later: %s", got)
 			}
 		})
-	}
-}
-
-// TestFileWithoutRecord: the store reads zones.json as it was before there was a record.
-func TestFileWithoutRecord(t *testing.T) {
-	t.Parallel()
-	dir, z := t.TempDir(), zone.Defaults("z")
-	const text = ` [{"settings": {"zoneId": "z", "perMinute": 600, "mode": "queue", "windowSeconds": 6, "burst": 0,
-		"idleTimeoutSeconds": 60, "passTtlSeconds": 300, "maxWaiting": 0, "onStoreFailure": "hold"},
-		"memory": {"edgeMicros": 5, "lastArrivalMicros": 7}}]`
-	if err := os.WriteFile(filepath.Join(dir, zonesName), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // it is written anew
-		s := reopen(t, dir, nil)
-		if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) || s.queues["z"].edge != 5 {
-			t.Errorf("%+v, edge %d", got, s.queues["z"].edge)
-		}
-		if got := brief(t, s); got != "" {
-			t.Errorf("changes: %s", got)
-		}
-		stop(t, s)
 	}
 }
 

@@ -35,8 +35,7 @@ type ID [8]byte
 type Place struct {
 	ID              ID
 	ArrivedAtMicros int64
-	// Epoch is that of the zone's data when the token was signed: see State. It is 0 in a token of a line that was
-	// begun with tokens of version 1.
+	// Epoch is that of the zone's data when the token was signed: see State.
 	Epoch uint32
 	// DueMillis is when the visitor was told to poll again, in Unix milliseconds on the store's clock. Nobody is swept
 	// before the idle timeout has passed after that time. It is 0 if the visitor was admitted: then the place must
@@ -165,8 +164,7 @@ type State struct {
 	// EdgePassed is how many visitors the edge reached lately. EdgeLive is how many of those were there.
 	EdgePassed, EdgeLive int64
 	// Epoch tells the zone's data from other data under the same name: of a zone that was deleted, of another
-	// installation, or of a zone whose loss nobody remembers. It is the Unix second in which the data began. It is 0 in
-	// a line that was begun with tokens of version 1.
+	// installation, or of a zone whose loss nobody remembers. It is the Unix second in which the data began.
 	Epoch uint32
 	// LostAtMillis is when the store last noticed that it may have lost data. A server that has not heard of this loss
 	// before tells the store the departures that it remembers.
@@ -202,8 +200,7 @@ type Stats struct {
 // Memory is what a server remembers of a zone's line, for a store that lost it. The zero value is right for a zone that
 // nobody remembers: then a place of any epoch is put back, if its token is fresh now.
 type Memory struct {
-	// Epoch is that of State. If it is 0 and SeenAtMillis is not, the line was begun with tokens of version 1, which
-	// do not say how fresh they are.
+	// Epoch is that of State.
 	Epoch uint32 `json:"epoch,omitempty"`
 	// SeenAtMillis is until when the line is known to have stood, in Unix milliseconds. A visitor who was due more than
 	// the idle timeout before that is not put back.

@@ -24,8 +24,6 @@ type Setting[T any] struct {
 	Copy func(to *T, from T)
 	// Default is what it is in a new T, of the type that At points to.
 	Default any
-	// Later says that servers of a version before do not know it: see zone.Settings.Kept.
-	Later bool
 	// Of names the kind of a value that is none of these, for whoever sent another: "a
 	// list of events". At then points to whatever encoding/json reads and writes; it has
 	// Say, and is typed as JSON.

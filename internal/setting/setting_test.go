@@ -34,9 +34,9 @@ var table = setting.Table[room]{
 	{Name: "notice", Label: "Notice", Hint: "At the door.", At: func(r *room) any { return &r.Notice }, Default: "", MaxLength: 10},
 	{
 		Name: "agents", Label: "Agents", Hint: "Who may not.", At: func(r *room) any { return &r.Agents },
-		Default: []string{}, Later: true, Most: 3, MaxLength: 5, None: "nobody",
+		Default: []string{}, Most: 3, MaxLength: 5, None: "nobody",
 	},
-	{Name: "sign", Label: "Sign", Hint: "Outside.", At: func(r *room) any { return &r.Sign }, Default: setting.Texts{}, Later: true, MaxLength: 10},
+	{Name: "sign", Label: "Sign", Hint: "Outside.", At: func(r *room) any { return &r.Sign }, Default: setting.Texts{}, MaxLength: 10},
 }
 
 // begun is a room of defaults.
@@ -152,22 +152,8 @@ func TestListsAreNotShared(t *testing.T) {
 	if !x.Same(room{}, room{Agents: []string{}}) {
 		t.Error("none is not empty")
 	}
-	if text, err := table.AppendJSON(nil, room{}, false); err != nil || !strings.HasSuffix(string(text), `"agents":[],"sign":""`) {
+	if text, err := table.AppendJSON(nil, room{}); err != nil || !strings.HasSuffix(string(text), `"agents":[],"sign":""`) {
 		t.Errorf("%s, %v", text, err)
-	}
-}
-
-// TestLaterSettings: a store is told of them only where they are not as usual.
-func TestLaterSettings(t *testing.T) {
-	t.Parallel()
-	brief, err := table.AppendJSON(nil, begun(), true)
-	if want := `,"seats":7,"mode":"day","warm":false,"notice":""`; err != nil || string(brief) != want {
-		t.Errorf("%s, %v, want %s", brief, err, want)
-	}
-	r := begun()
-	r.Agents = []string{"bot"}
-	if b, err := table.AppendJSON(nil, r, true); err != nil || string(b) != string(brief)+`,"agents":["bot"]` {
-		t.Errorf("%s, %v", b, err)
 	}
 }
 

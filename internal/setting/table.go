@@ -76,15 +76,9 @@ func (t Table[T]) Merge(current, was, now T) (next T, theirs []*Setting[T]) {
 }
 
 // AppendJSON appends the settings of s that are in the table to a JSON object that has
-// been begun with another member; without those that are Later and have their default
-// where brief says so.
-func (t Table[T]) AppendJSON(b []byte, s T, brief bool) ([]byte, error) {
-	var usual T
-	t.Fill(&usual)
+// been begun with another member.
+func (t Table[T]) AppendJSON(b []byte, s T) ([]byte, error) {
 	for i := range t {
-		if brief && t[i].Later && t[i].Same(s, usual) {
-			continue
-		}
 		value, err := json.Marshal(t[i].Value(s))
 		if err != nil {
 			return nil, err

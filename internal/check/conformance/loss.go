@@ -42,27 +42,6 @@ var lossStories = map[string]func(*story){
 		s.equal("swept an idle timeout after the loss", s.sweep(), int64(1))
 		s.equal("the silent one", s.poll("silent").Status, line.Gone)
 	},
-
-	"a line begun with tokens of version 1 goes on with them": func(s *story) {
-		s.full()
-		s.join("a").waits(1)
-		s.join("b").waits(2)
-		m := s.memory()
-		m.Epoch = 0
-		s.lose(m)
-		old := place(s.tokens["a"])
-		a := s.fixture.poll(old)
-		s.equal("restored", a.Restored, true)
-		s.equal("the token", a.Place.Epoch, uint32(0))
-		s.lose(s.memory())
-		s.equal("restored again", s.fixture.poll(old).Restored, true)
-		s.pollAll([]string{"a", "b"}, 250*milli, 2*minute)
-		s.after(10 * minute)
-		// The line is at its end; the next begins with tokens of its own.
-		s.equal("the token of the next", s.join("c").Place.Epoch > 0, true)
-		s.lose(s.memory())
-		s.equal("of the last line", s.fixture.poll(old).Status, line.Gone)
-	},
 }
 
 // stock makes ten honest visitors wait, and keeps the tokens of fifteen others, who are

@@ -201,9 +201,6 @@ func (m *model) join(drawn event.Drawn, id line.ID, former ...line.ID) line.Answ
 			v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.UptoMicros)
 		}
 	}
-	if m.epoch == 0 && m.len() == 0 && m.now >= m.healUntil {
-		m.epoch = window.Epoch(m.clock.NowMicros)
-	}
 	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
@@ -293,7 +290,7 @@ func (m *model) heals(token line.Place) bool {
 }
 
 func (m *model) sameData(token line.Place) bool {
-	return m.epoch == 0 || token.Epoch == m.epoch || m.anyEpoch && m.now < m.healUntil
+	return token.Epoch == m.epoch || m.anyEpoch && m.now < m.healUntil
 }
 
 // recall: somebody is gone, which may have been lost.

@@ -39,11 +39,6 @@ local function look(z, r, override)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
-  if z.older and t.released < t.waiting then
-    -- Their last polls lie in other buckets: the edge waits until all have polled once more.
-    z.freeze, z.healed = t.now + FREEZE, 1
-  end
-  z.older = false
   return t
 end
 

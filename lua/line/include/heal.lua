@@ -2,10 +2,9 @@
 --@include loss
 
 -- fresh reports whether a token is of these data, and its visitor had not fallen
--- silent when the line was last known to stand. Tokens of version 1 do not say when
--- the visitor was due; they are believed in a line that was begun with such tokens.
+-- silent when the line was last known to stand.
 local function fresh(z, t, due, epoch)
-  return z.epoch == 0 or same_data(z, t, epoch) and due + z.idle >= z.alive
+  return same_data(z, t, epoch) and due + z.idle >= z.alive
 end
 
 -- heals reports whether an unknown place was lost rather than given up. The token says when its

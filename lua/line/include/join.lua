@@ -14,10 +14,9 @@ local function straight_in(z, r, t)
 end
 
 -- all_line_up reports whether every newcomer takes a place, and none is refused or let in, until the
--- line is full or one who is known is answered. The first of a line is for newcomer, who gives it its epoch.
+-- line is full or one who is known is answered.
 local function all_line_up(z, r, t)
   return z.mode ~= 'closed' and not draws(z, t.now) and (t.hold > 0 or z.mode ~= 'open') and not straight_in(z, r, t)
-    and z.epoch > 0
 end
 
 -- newcomer adds the answer to the visitor ids[i], who is not known, as join does. score is that of
@@ -33,9 +32,6 @@ local function newcomer(z, r, t, ids, i, score, answers)
     return tell(CLOSED, 0, 0, 0)
   elseif drawn and not scores(z, score) then
     return tell(UNDRAWN, 0, 0, 0)
-  end
-  if z.epoch == 0 and t.waiting == 0 and t.now >= z.heal_until then
-    z.epoch = epoch_of(z.now_micros)
   end
   if t.hold == 0 and z.mode == 'open' or straight_in(z, r, t) then
     local arrived = max(z.now_micros, z.last_micros + 1)

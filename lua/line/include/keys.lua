@@ -10,8 +10,7 @@
 --            hash  seen   visitor id -> last poll (6 bytes, ms) and period
 --                         (2 bytes, ms); of one whom a draw has given a place, the arrival
 --                         (8 bytes, microseconds); all big-endian. Exactly the visitors in
---                         the line have a field, each in the bucket of its score; but those of a
---                         line from before format 3 may have one elsewhere, until a sweep
+--                         the line have a field, each in the bucket of its score
 --            No key has that name. So while Redis Cluster moves the zone's slot it answers
 --            every call with TRYAGAIN, and none finds half of the buckets.
 --   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many

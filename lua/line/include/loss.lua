@@ -36,7 +36,7 @@ end
 -- same_data reports whether a place was taken in these data, by its epoch. While nobody
 -- remembers the epoch of the lost data, every epoch counts as the same.
 local function same_data(z, t, epoch)
-  return z.epoch == 0 or epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
+  return epoch == z.epoch or z.heal_any == 1 and t.now < z.heal_until
 end
 
 -- phantoms: how many lost admissions may lie at or after t.

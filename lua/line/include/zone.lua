@@ -2,10 +2,9 @@
 --@include clock
 
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
--- versions must not touch the keys any more. A zone without a number is from before there
--- were numbers. NEWER is the status of a zone whose number is higher. Below 3, the seen buckets
--- went by the id.
-local FORMAT, NEWER = 3, 4
+-- versions must not touch the keys any more. NEWER is the status of a
+-- zone whose number is higher.
+local FORMAT, NEWER = 1, 4
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
 local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
@@ -40,7 +39,7 @@ local function load_zone(key)
   if not values[AT.mode] and not values[AT.deleted] then
     return nil, 1
   end
-  local z = { was = values, older = tonumber(values[AT.format] or 0) < FORMAT }
+  local z = { was = values }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
@@ -52,8 +51,7 @@ local function load_zone(key)
   return z
 end
 
--- save_zone writes what has changed since load_zone. A zone of an older format keeps it until look
--- has seen to it.
+-- save_zone writes what has changed since load_zone.
 local function save_zone(key, z)
   local out = { 'HSET', key }
   for i = 1, NUMBERS do
@@ -62,8 +60,7 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local format = not z.older and tostring(FORMAT) or nil
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = format, peak = z.peak }
+  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
