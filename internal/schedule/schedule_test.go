@@ -224,7 +224,7 @@ func TestSeedIsNowhere(t *testing.T) {
 	if !known {
 		t.Fatal("the servers do not know the seed")
 	}
-	kept, err := z.Kept()
+	kept, err := z.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
