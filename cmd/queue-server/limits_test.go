@@ -49,7 +49,6 @@ rule            20 in 10 s, token_bucket, burst 5
 rule of pro     10,000 in 1 m, sliding_counter
 key             apiKey,ip
 scope           shared
-shards          1
 onStoreFailure  local
 
 On this server, in the last 0 s:
@@ -86,7 +85,6 @@ func TestLimitsApply(t *testing.T) {
     + rule            1 in 1 s, fixed_window
     + key             ip
     + scope           shared
-    + shards          1
     + onStoreFailure  local
 
 1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `

@@ -139,8 +139,7 @@ func (l *layer) mayImport(from source, importPath string) bool {
 	}
 	pkg, ours := strings.CutPrefix(importPath, module+"/")
 	if !ours {
-		// Echo comes with echolimit alone.
-		return !l.bare || from.pkg == "limit/echolimit" && within(importPath, "github.com/labstack/echo")
+		return !l.bare
 	}
 	to := layerOf(pkg)
 	return to != nil && slices.Contains(l.may, to.name)

@@ -89,7 +89,7 @@ func (c *Console) policyEffects(was, now limit.Policy) []say {
 	if text := fitted(now); text != "" && len(all) > 0 {
 		all.add("%s", text)
 	}
-	if now.Shards != was.Shards || now.Scope != was.Scope {
+	if now.Scope != was.Scope {
 		all.warn("All counts begin anew: who has used up the limit may take all of it once more.")
 	}
 	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {

@@ -52,12 +52,6 @@ var policySettings = []policySetting{
 		Say:     func(p limit.Policy) string { return string(p.Scope) },
 	},
 	{
-		Name: "shards", Label: "Shards", Hint: "Parts that each key is split in, for keys too hot for one node, 1 to 64.",
-		Least: 1, Most: limit.MaxShards,
-		At:  func(p *limit.Policy) any { return &p.Shards },
-		Say: func(p limit.Policy) string { return count(p.Shards) },
-	},
-	{
 		Name: "key", Label: "Told apart by",
 		Copy: func(to *limit.Policy, from limit.Policy) { to.Key = slices.Clone(from.Key) },
 		Say:  func(p limit.Policy) string { return keyWord(p.Key) },
