@@ -133,7 +133,7 @@ func layerOf(pkg string) *layer {
 }
 
 // mayImport reports whether a package of the layer may import that.
-func (l *layer) mayImport(from source, importPath string) bool {
+func (l *layer) mayImport(importPath string) bool {
 	if isStandard(importPath) {
 		return true
 	}
@@ -154,7 +154,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			continue
 		}
 		for _, to := range from.imports {
-			if !from.isTest() && !l.mayImport(from, to) {
+			if !from.isTest() && !l.mayImport(to) {
 				t.Errorf("%s imports %s: %s may import, of ours, %q: %s", from.path(), to, l.name, l.may, l.why)
 			}
 		}
