@@ -40,16 +40,17 @@ func TestLimitsListAndShow(t *testing.T) {
 	c := limitsClerk(t)
 	got := c.types(t, "limits", "list")
 	says(t, "list", got, cli.ExitOK,
-		"POLICY", "1,000 in 1 m, 20 in 10 s burst 5", "apiKey,ip", "closed")
+		"POLICY", "1,000 in any 60 s, and 20 in 10 s and 5 at once", "API key, else address", "closed")
 	show := c.types(t, "limits", "show", "api")
 	show.out = regexp.MustCompile(`in the last \d+ s`).ReplaceAllString(show.out, "in the last 0 s")
 	wants(t, "show", show, cli.ExitOK, `
-rule            1,000 in 1 m, sliding_log
-rule            20 in 10 s, token_bucket, burst 5
-rule of pro     10,000 in 1 m, sliding_counter
-key             apiKey,ip
-scope           shared
-onStoreFailure  local
+SETTING         VALUE
+rules           1,000 in any 60 s (sliding log), and 20 in 10 s and 5 at once (token bucket)
+tiers           pro: about 10,000 in any 60 s (sliding counter)
+key             API key, else address
+onStoreFailure  local: each server its share
+scope           shared: by the store
+shards          1
 
 On this server, in the last 0 s:
 
@@ -64,7 +65,7 @@ pro            0        0                      0                  0
 		want := strings.TrimSpace(c.admin(t, "GET", tt.path, "").body) + "\n"
 		wants(t, tt.command, c.types(t, append(strings.Fields(tt.command), "--json")...), cli.ExitOK, want, "")
 	}
-	if got := c.types(t, cobra.ShellCompRequestCmd, "limits", "show", "se"); !strings.Contains(got.out, "search\t5 in 1 s\n") {
+	if got := c.types(t, cobra.ShellCompRequestCmd, "limits", "show", "se"); !strings.Contains(got.out, "search\t5 in each 1 s of the clock\n") {
 		t.Errorf("completed: %q", got.out)
 	}
 }
@@ -79,13 +80,14 @@ func TestLimitsApply(t *testing.T) {
 	unlisted := fmt.Sprintf("%d not in the file, left alone (--prune deletes them).", 1+len(guard.Policies()))
 	shown := "To make " + c.operators + " as " + file + " says:\n" + `
   search: change
-    - rule            5 in 1 s, fixed_window
-    + rule            50 in 1 s, fixed_window
+    rules 5 in each 1 s of the clock (fixed window) -> 50 in each 1 s of the clock (fixed window)
   new: make
-    + rule            1 in 1 s, fixed_window
-    + key             ip
-    + scope           shared
-    + onStoreFailure  local
+    rules           1 in each 1 s of the clock (fixed window)
+    tiers           none
+    key             address
+    onStoreFailure  local: each server its share
+    scope           shared: by the store
+    shards          1
 
 1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `
 `
@@ -107,8 +109,8 @@ func TestLimitsApply(t *testing.T) {
 		t.Errorf("the record: %s", audit)
 	}
 	got = c.types(t, "limits", "audit", "search")
-	says(t, "audit", got, cli.ExitOK, "anna", "- rule 5 in 1 s, fixed_window", "+ rule 50 in 1 s, fixed_window",
-		"QUEUE_CONFIG", "made: 5 in 1 s")
+	says(t, "audit", got, cli.ExitOK, "anna", "rules 5 in each 1 s of the clock (fixed window) -> 50 in each 1 s of the clock (fixed window)",
+		"QUEUE_CONFIG", "made: 5 in each 1 s of the clock")
 	says(t, "audit of all", c.types(t, "limits", "audit"), cli.ExitOK, "api ", "deleted", "new ")
 	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), cli.ExitOK, "no such changes")
 	says(t, "audit, badly", c.types(t, "limits", "audit", "-n", "0"), cli.ExitUsage, "must be 1 or more")

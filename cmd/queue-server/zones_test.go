@@ -132,12 +132,14 @@ events               none  Sales that have a time: when people gather, when it o
 func TestZonesChangeTexts(t *testing.T) {
 	c := newClerk(t)
 	for _, step := range [][2]string{{"message=Soon.\nde: Gleich.", `
-TICKETS: 600 a minute are let in.
+TICKETS is changed:
   message none -> Soon. / de: Gleich.
+Everybody who waits sees the message with the next poll: most of them within 20 s.
 To undo: queue-server zones set TICKETS message=
 `}, {"message=", `
-TICKETS: 600 a minute are let in.
+TICKETS is changed:
   message Soon. / de: Gleich. -> none
+The message disappears from everybody's page with the next poll: from most within 20 s.
 To undo: queue-server zones set TICKETS 'message=Soon.
 de: Gleich.'
 `}} {
@@ -149,45 +151,58 @@ func TestZonesChange(t *testing.T) {
 	c := newClerk(t)
 	steps := []struct{ command, out string }{
 		{"zones set TICKETS perMinute=1,200 windowSeconds=2", `
-TICKETS: 1,200 a minute are let in.
+TICKETS is changed:
   perMinute 600 -> 1200
   windowSeconds 6 -> 2
+MIND: That is 2.0 times as many as now. Be sure that the service behind can take it.
+At most 40 enter in any 2 s.
+While there is a line, at most 25 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=600 windowSeconds=6
 `},
-		{"zones set TICKETS perMinute=1200", "\nTICKETS: nothing to change. 1,200 a minute are let in.\n"},
+		{"zones set TICKETS perMinute=1200", "\nTICKETS: nothing to change. People are let in at the limit.\n"},
 		{"zones pause TICKETS", `
-TICKETS is paused. Nobody is let in; everybody keeps the place.
+TICKETS is changed:
   perMinute 1200 -> 0
-To undo: queue-server zones resume TICKETS --per-minute 1200
+Nobody is let in. Those who wait (0) keep their places, and newcomers still take one.
+Those who are in already stay in.
+To undo: queue-server zones set TICKETS perMinute=1200
 `},
-		{"zones pause TICKETS", "\nTICKETS is paused already. To let people in: queue-server zones resume TICKETS\n"},
+		{"zones pause TICKETS", "\nTICKETS: nothing to change. Nobody is let in. Those who wait keep their places.\n"},
 		{"zones resume TICKETS", `
-TICKETS: 1,200 a minute are let in.
+TICKETS is changed:
   perMinute 0 -> 1200
+At most 40 enter in any 2 s.
+While there is a line, at most 25 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=0
 `},
-		{"zones resume TICKETS", "\nTICKETS: nothing to change. 1,200 a minute are let in.\n"},
+		{"zones resume TICKETS", "\nTICKETS: nothing to change. People are let in at the limit.\n"},
 		{"zones resume TICKETS --per-minute=900", `
-TICKETS: 900 a minute are let in.
+TICKETS is changed:
   perMinute 1200 -> 900
+Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.
+At most 30 enter in any 2 s.
+While there is a line, at most 19 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=1200
 `},
 		{"zones open TICKETS", `
-TICKETS: Everybody is let in.
+TICKETS is changed:
   mode queue -> open
+MIND: Everybody is let in at once, whatever the limit. The service behind gets all who come.
 To undo: queue-server zones set TICKETS mode=queue
 `},
 		{"zones pause TICKETS", `
-TICKETS is paused. BUT ITS MODE IS open, and everybody is let in: see queue-server zones set TICKETS mode=queue
+TICKETS is changed:
   perMinute 900 -> 0
-To undo: queue-server zones resume TICKETS --per-minute 900
+MIND: That holds nobody while its mode is open: everybody is let in. Set the mode to queue.
+To undo: queue-server zones set TICKETS perMinute=900
 `},
 		{"zones close TICKETS", `
-TICKETS: Newcomers are turned away, and nobody is let in; everybody keeps the place.
+TICKETS is changed:
   mode open -> closed
+Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.
 To undo: queue-server zones set TICKETS mode=open
 `},
-		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in; everybody keeps the place.\n"},
+		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in. Those who wait keep their places.\n"},
 		{"zones delete NEW --yes", "\nNEW is deleted. To have one with its settings again:\n  queue-server zones create NEW perMinute=0\n"},
 	}
 	for _, step := range steps {
@@ -264,7 +279,7 @@ func wide(t *testing.T, text string, columns int) {
 
 func TestDeleteAsksForTheName(t *testing.T) {
 	c := newClerk(t)
-	question := "TICKETS has 0 waiting, who all lose their places for good.\nType the zone's name to delete it: "
+	question := "Delete TICKETS?\nMIND: 0 waiting. All lose their places, and joining is refused.\nThis cannot be undone. The record of changes stays.\nType the zone's name to delete it: "
 	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
 		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
 			question+"queue-server: not confirmed: nothing was changed\n")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -18,10 +19,8 @@ import (
 type Setting[T any] struct {
 	// Name is the setting's in JSON, YAML, forms and on the command line.
 	Name string
-	// At returns where it is kept: an *int64, *bool, *string, *[]string, *Texts, or an Own. It is
-	// nil for what is no single value: that has Copy and Say, and no form sets it.
-	At   func(*T) any
-	Copy func(to *T, from T)
+	// At returns where it is kept: an *int64, *bool, *string, *[]string, *Texts, or an Own.
+	At func(*T) any
 	// Default is what it is in a new T, of the type that At points to.
 	Default any
 	// Of names the kind of a value that is none of these, for whoever sent another: "a
@@ -43,6 +42,10 @@ type Setting[T any] struct {
 
 	// Label and Hint tell a person what it is, in a form.
 	Label, Hint string
+	// Time says that a text is a time as RFC 3339 has it, or empty.
+	Time bool
+	// Lines has a form take several lines, as it does for Texts anyhow.
+	Lines bool
 	// Unit stands behind a number: "s".
 	Unit string
 	// None says what a 0, an empty text or an empty list means: "no bound". Without,
@@ -69,7 +72,7 @@ type Own interface {
 type Choice struct{ Value, Label, Means string }
 
 // Value is what it is in s: an int64, a bool, a string, what an Own holds, or a []string or
-// Texts that is not nil and is the caller's own.
+// Texts that is the caller's own. No list and no map is nil.
 func (x *Setting[T]) Value(s T) any {
 	switch at := x.At(&s).(type) {
 	case *[]string:
@@ -80,8 +83,11 @@ func (x *Setting[T]) Value(s T) any {
 		return all
 	}
 	at := reflect.ValueOf(x.At(&s)).Elem()
-	if at.Kind() == reflect.Slice && at.IsNil() {
+	switch {
+	case at.Kind() == reflect.Slice && at.IsNil():
 		return reflect.MakeSlice(at.Type(), 0, 0).Interface()
+	case at.Kind() == reflect.Map && at.IsNil():
+		return reflect.MakeMap(at.Type()).Interface()
 	}
 	return at.Interface()
 }
@@ -90,19 +96,10 @@ func (x *Setting[T]) Value(s T) any {
 func (x *Setting[T]) set(s *T, v any) { reflect.ValueOf(x.At(s)).Elem().Set(reflect.ValueOf(v)) }
 
 // Take sets it in s to what it is in another.
-func (x *Setting[T]) Take(s *T, from T) {
-	if x.At == nil {
-		x.Copy(s, from)
-		return
-	}
-	x.set(s, x.Value(from))
-}
+func (x *Setting[T]) Take(s *T, from T) { x.set(s, x.Value(from)) }
 
 // Same reports whether it is the same in both.
 func (x *Setting[T]) Same(a, b T) bool {
-	if x.At == nil {
-		return x.Say(a) == x.Say(b)
-	}
 	return reflect.DeepEqual(x.Value(a), x.Value(b)) || x.Of != "" && reflect.DeepEqual(x.reread(a), x.reread(b))
 }
 
@@ -150,9 +147,6 @@ func (x *Setting[T]) Kind() string {
 
 // own is where one that reads its own text could be kept; nil for other kinds.
 func (x *Setting[T]) own() Own {
-	if x.At == nil {
-		return nil
-	}
 	own, _ := x.At(new(T)).(Own)
 	return own
 }
@@ -160,9 +154,6 @@ func (x *Setting[T]) own() Own {
 // Text is the value as Parse takes it. That of a list has commas between, or is JSON; of
 // Texts, each has a line.
 func (x *Setting[T]) Text(s T) string {
-	if x.At == nil {
-		return x.Say(s)
-	}
 	if x.Of != "" {
 		return x.json(s)
 	}
@@ -205,9 +196,9 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 	return x.Decode(s, func(at any) (err error) {
 		switch at := at.(type) {
 		case Own:
-			err = at.UnmarshalText([]byte(ungroup.Replace(text)))
+			err = at.UnmarshalText([]byte(text))
 		case *int64:
-			*at, err = strconv.ParseInt(ungroup.Replace(strings.TrimSpace(text)), 10, 64)
+			*at, err = Number(text)
 		case *bool:
 			*at, err = strconv.ParseBool(strings.TrimSpace(text))
 		case *string:
@@ -228,6 +219,11 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 		}
 		return nil
 	})
+}
+
+// Number reads a whole number as a person writes it: 12,340 and 12 340, too.
+func Number(text string) (int64, error) {
+	return strconv.ParseInt(ungroup.Replace(strings.TrimSpace(text)), 10, 64)
 }
 
 // ungroup takes the digits of a number together.
@@ -259,7 +255,7 @@ func (x *Setting[T]) checkBounds(s T) string {
 			if !slices.ContainsFunc(x.Choices, func(c Choice) bool { return c.Value == v }) {
 				return fmt.Sprintf("%s %q must be %s", x.Name, v, x.choices())
 			}
-		} else if err := CheckText(v, x.MaxLength); err != nil {
+		} else if err := x.checkText(v); err != nil {
 			return x.Name + " " + err.Error()
 		}
 	case Texts:
@@ -281,6 +277,16 @@ func (x *Setting[T]) checkBounds(s T) string {
 		}
 	}
 	return ""
+}
+
+func (x *Setting[T]) checkText(text string) error {
+	if !x.Time {
+		return CheckText(text, x.MaxLength)
+	}
+	if _, err := time.Parse(time.RFC3339, text); err != nil && text != "" {
+		return errors.New("must be a time such as 2026-12-01T12:00:00+01:00")
+	}
+	return nil
 }
 
 // choices lists them: "queue, open or closed".
@@ -314,9 +320,6 @@ func CheckText(text string, most int) error {
 // Type sets it in s to what somebody typed into a form. If that may not be, s is as it
 // was, and the fault is a sentence for who typed it.
 func (x *Setting[T]) Type(s *T, text string) (fault string) {
-	if x.At == nil {
-		return x.Label + ": choose one of the list."
-	}
 	was := x.Value(*s)
 	switch {
 	case x.Parse(s, text) != nil || x.checkBounds(*s) != "":
@@ -348,6 +351,8 @@ func (x *Setting[T]) ask(v any) string {
 		return "choose one of the list"
 	case own != nil:
 		return "write " + own.Kind()
+	case x.Time:
+		return "write a time such as 2026-12-01T12:00:00+01:00"
 	}
 	return fmt.Sprintf("write a text of at most %d bytes", x.MaxLength)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/setting"
 )
@@ -43,13 +44,13 @@ func (p PerSecond) String() string {
 
 // UnmarshalText reads auto, none or a number. Validate knows the bounds.
 func (p *PerSecond) UnmarshalText(text []byte) error {
-	switch string(text) {
+	switch strings.TrimSpace(string(text)) {
 	case PerSecondAuto.String():
 		*p = PerSecondAuto
 	case PerSecondNone.String():
 		*p = PerSecondNone
 	default:
-		n, err := strconv.ParseInt(string(text), 10, 64)
+		n, err := setting.Number(string(text))
 		if err != nil || n < 1 {
 			return errPerSecond
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -35,7 +37,7 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
 					settings := make(map[string]any, len(step.Settings))
 					for _, d := range step.Settings {
-						settings[d.Name] = d.Now
+						settings[d.Name] = d.NowValue
 					}
 					if step.Action == actionMake {
 						_, err = s.Create(ctx, step.name, settings)
@@ -52,37 +54,37 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 		})
 }
 
-// labelZone lists each setting that differs.
+// labelZone lists each setting that differs, and what comes of another list of events.
 func labelZone(s *step[zone.Settings]) {
-	s.ZoneID, s.Settings = s.name, []difference{}
+	s.ZoneID, s.Settings = s.name, []change.Difference{}
+	if s.Now == nil {
+		return
+	}
 	t := &table{columns: []column{{}, {}}}
-	switch s.Action {
-	case actionChange:
-		s.Settings = differences(*s.Was, *s.Now)
-		for _, d := range s.Settings {
-			t.add("  "+d.Name, d.was+" -> "+d.now)
+	was := zone.Defaults(s.name)
+	if s.Was != nil {
+		was = *s.Was
+		s.Settings = change.Differences(zone.Table, was, *s.Now)
+		for _, d := range change.Events(was, *s.Now, s.Settings) {
+			name, values, _ := strings.Cut(d.String(), " ")
+			t.add("  "+name, values)
 		}
-	case actionMake:
-		usual := zone.Defaults(s.name)
+	} else {
 		for i := range zone.Table {
-			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.Now, usual) {
-				s.Settings = append(s.Settings, difference{Name: x.Name, Now: x.Value(*s.Now)})
+			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.Now, was) {
+				s.Settings = append(s.Settings, change.Difference{Name: x.Name, NowValue: x.Value(*s.Now)})
 				t.add("  "+x.Name, x.Text(*s.Now))
 			}
 		}
 	}
 	s.lines = slices.Concat(t.lines(0)[1:], s.left)
-	if s.Now != nil {
-		var listed []event.Event
-		if s.Was != nil {
-			listed = s.Was.Events
-		}
-		now := time.Now()
-		if fault := event.ChangeFault(listed, s.Now.Events, now); fault != "" {
-			s.lines = append(s.lines, "the server will refuse it: event "+fault)
-			return
-		}
-		s.lines = append(s.lines, eventLines(s.Was, *s.Now, now)...)
+	now := time.Now()
+	if fault := event.ChangeFault(was.Events, s.Now.Events, now); fault != "" {
+		s.lines = append(s.lines, "the server will refuse it: event "+fault)
+		return
+	}
+	for _, said := range change.List(was, *s.Now, change.Line{}, now) {
+		s.lines = append(s.lines, said.String())
 	}
 }
 
@@ -99,7 +101,7 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 			return resource[limit.Policy]{
 				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
 				same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
-				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyDifferences(s.Was, s.Now) },
+				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyLines(s.Was, s.Now) },
 				put: func(ctx context.Context, step *step[limit.Policy]) error {
 					_, err := s.PutLimit(ctx, *step.Now, step.version)
 					return err

@@ -3,13 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -44,8 +44,8 @@ func (c *connection) record(use, short, title string,
 		}
 		t := &table{columns: []column{{title: title}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
 		for _, e := range entries {
-			for _, change := range e.changes { // each whole by itself, so that grep finds all of it
-				t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), change)
+			for _, one := range e.changes { // each whole by itself, so that grep finds all of it
+				t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), one)
 			}
 		}
 		return s.print(t)
@@ -59,8 +59,8 @@ func (c *connection) audit() *cobra.Command {
 	return c.record("audit [ZONE]", "The record of changes: when, who, what was and what is.", "ZONE",
 		func(ctx context.Context, s *session, name string, most int) (all []recorded, text []byte, err error) {
 			reply, err := s.Changes(ctx, name, most)
-			for _, change := range reply.Value.Changes {
-				all = append(all, recorded{change.ZoneID, change.By, change.AtMillis, zoneChange(change)})
+			for _, c := range reply.Value.Changes {
+				all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
 			}
 			return all, reply.JSON, s.aboutZone(ctx, name, err)
 		})
@@ -71,8 +71,8 @@ func (c *connection) auditLimits() *cobra.Command {
 	return c.record("audit [POLICY]", "The record of changes of policies: when, who, what was and what is.", "POLICY",
 		func(ctx context.Context, s *session, name string, most int) (all []recorded, text []byte, err error) {
 			reply, err := s.LimitChanges(ctx, name, most)
-			for _, change := range reply.Value.Policies {
-				all = append(all, recorded{change.Policy, change.By, change.AtMillis, policyChange(change)})
+			for _, c := range reply.Value.Policies {
+				all = append(all, recorded{c.Policy, c.By, c.AtMillis, policyChange(c)})
 			}
 			return all, reply.JSON, err
 		})
@@ -87,15 +87,15 @@ func zoneChange(c zone.Change) []string {
 		return []string{"deleted"}
 	case c.Was == nil:
 		made := []string{"made with perMinute " + grouped(c.Now.PerMinute)}
-		for _, d := range differences(zone.Defaults(c.ZoneID), *c.Now) {
+		for _, d := range change.Differences(zone.Table, zone.Defaults(c.ZoneID), *c.Now) {
 			if d.Name != perMinuteKey {
-				made = append(made, d.Name+" "+d.now)
+				made = append(made, d.Name+" "+d.NowText)
 			}
 		}
 		return []string{strings.Join(made, ", ")}
 	}
 	var all []string
-	for _, d := range differences(*c.Was, *c.Now) {
+	for _, d := range change.Events(*c.Was, *c.Now, change.Differences(zone.Table, *c.Was, *c.Now)) {
 		all = append(all, d.String())
 	}
 	if len(all) == 0 {
@@ -110,28 +110,22 @@ func policyChange(c limit.Change) []string {
 	case c.Now == nil:
 		return []string{"deleted"}
 	case c.Was == nil:
-		return []string{"made: " + ruleWords(c.Now.Rules)}
+		return []string{"made: " + change.RuleWords(c.Now.Rules)}
 	}
-	all := policyDifferences(c.Was, c.Now)
-	for i, text := range all {
-		all[i] = strings.Join(strings.Fields(text), " ")
-	}
-	return all
+	return policyLines(c.Was, c.Now)
 }
 
-// policyDifferences are the lines that only one of two policies has: - what was,
-// + what is. Either may be nil.
-func policyDifferences(was, now *limit.Policy) []string {
-	var all []string
-	add := func(mark string, of, other []string) {
-		for _, text := range of {
-			if !slices.Contains(other, text) {
-				all = append(all, mark+" "+text)
-			}
+// policyLines are the settings of a policy that differ, or all of a new one; none of one that is deleted.
+func policyLines(was, now *limit.Policy) (lines []string) {
+	switch {
+	case now == nil:
+	case was == nil:
+		t := policyTable(*now)
+		lines = t.lines(0)[1:]
+	default:
+		for _, d := range change.Differences(change.Policies, *was, *now) {
+			lines = append(lines, d.String())
 		}
 	}
-	before, after := policyLines(was), policyLines(now)
-	add("-", before, after)
-	add("+", after, before)
-	return all
+	return lines
 }

@@ -1,54 +1,13 @@
 package cli
 
 import (
-	"cmp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-func TestEffectWhilePeopleGather(t *testing.T) {
-	t.Parallel()
-	z := zone.Defaults("Z")
-	z.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: event.Never}
-	for _, tt := range []struct {
-		mode                 zone.Mode
-		limit                int64
-		effect, pause, state string
-	}{
-		{zone.ModeQueue, 600, "Nobody is let in before noon opens; everybody keeps the place.", "", "gathering"},
-		{zone.ModeClosed, 600, "Newcomers are turned away, and nobody is let in before noon opens; everybody keeps the place.", "", "gathering, closed"},
-		{zone.ModeOpen, 600, "Nobody is let in before noon opens; then everybody is, at once, whatever the limit.", "", "gathering, open"},
-		{zone.ModeQueue, 0, "Nobody is let in, nor once noon opens; everybody keeps the place.", "", "gathering, paused"},
-		{zone.ModeClosed, 0, "Newcomers are turned away, and nobody is let in, nor once noon opens; everybody keeps the place.", "", "gathering, closed, paused"},
-		{zone.ModeOpen, 0, "Nobody is let in before noon opens; then everybody is, at once, whatever the limit.",
-			"BUT ITS MODE IS open, and everybody is let in once noon opens: see queue-server zones set Z mode=queue", "gathering, open"},
-	} {
-		z.Mode, z.PerMinute, z.EventState.Now.OpensAtMillis = tt.mode, tt.limit, time.Now().Add(time.Hour).UnixMilli()
-		if got := effect(z); got != tt.effect {
-			t.Errorf("%s, %d: %q, want %q", tt.mode, tt.limit, got, tt.effect)
-		}
-		if got := pauseEffect(z); tt.limit == 0 && got != cmp.Or(tt.pause, tt.effect) {
-			t.Errorf("%s, a pause: %q, want %q", tt.mode, got, tt.pause)
-		}
-		if got := z.State(); got != tt.state {
-			t.Errorf("%s, %d: its state is %q, want %q", tt.mode, tt.limit, got, tt.state)
-		}
-		if z.EventState.Now.OpensAtMillis = event.Never; z.State() != "opening held" {
-			t.Errorf("%s, held: %q", tt.mode, z.State())
-		}
-	}
-	z.EventState.Now.Phase = event.PhaseOpen
-	if got, want := effect(z), "Everybody is let in."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	z.Mode = zone.ModeClosed
-	if got, want := effect(z), "Newcomers are turned away, and nobody is let in; everybody keeps the place."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
 
 // TestTheRecordSaysWhatBecameOfAStep: in a few words, of any step, and not as the servers keep it.
 func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
@@ -74,10 +33,16 @@ func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
 // TestAPauseThatHoldsNobody says so, also if the limit was 0 before.
 func TestAPauseThatHoldsNobody(t *testing.T) {
 	t.Parallel()
-	z := zone.Defaults("Z")
-	z.Mode, z.PerMinute = zone.ModeOpen, 0
-	const want = "Z is paused already. BUT ITS MODE IS open, and everybody is let in: see queue-server zones set Z mode=queue\n"
-	if got := answered(t, []string{"zones", "pause", "Z"}, z, z); got != want {
+	was := zone.Defaults("Z")
+	was.Mode = zone.ModeOpen
+	now := was
+	now.PerMinute = 0
+	const warned = "MIND: That holds nobody while its mode is open: everybody is let in. Set the mode to queue.\n"
+	if got := answered(t, []string{"zones", "pause", "Z"}, was, now); !strings.Contains(got, warned) {
+		t.Errorf("%q, want %q", got, warned)
+	}
+	const want = "Z: nothing to change. Everybody who comes is let in at once. The limit does not hold.\n"
+	if got := answered(t, []string{"zones", "pause", "Z"}, now, now); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -126,7 +127,7 @@ func (c *connection) complete(ctx context.Context, names, args []string, word st
 		reply, _ := s.Limits(ctx)
 		for _, p := range reply.Value {
 			if limit.ValidName(p.Name) && !slices.Contains(args, p.Name) {
-				found = append(found, cobra.CompletionWithDesc(p.Name, ruleWords(p.Rules)))
+				found = append(found, cobra.CompletionWithDesc(p.Name, change.RuleWords(p.Rules)))
 			}
 		}
 	}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +31,7 @@ func (c *connection) events() *cobra.Command {
 				return err
 			}
 			if how == operator.StepSkip && event.Step(args[2]) == event.StepOpens {
-				s.say("%s does not take place this time. %s", args[1], effect(reply.Value))
+				s.say("%s does not take place this time. %s", args[1], doing(reply.Value))
 			}
 			return nil
 		})
@@ -90,65 +87,4 @@ func when(p *zone.Planned, layout string) string {
 		return "held"
 	}
 	return p.At.UTC().Format(layout)
-}
-
-// inWords is the layout of a time, in UTC, in a sentence.
-const inWords = "Mon 2 Jan 2006 15:04:05 UTC"
-
-// eventLines say in words what a change of the list will have happen when.
-func eventLines(was *zone.Settings, z zone.Settings, now time.Time) (lines []string) {
-	for _, one := range z.Listed(now).Plan(now) {
-		if one.Made {
-			continue
-		}
-		at := cmp.Or(when(&one, inWords), "never")
-		if one.Step != "" && one.At.IsZero() {
-			at = string(one.Step) + " is held"
-		}
-		lines = append(lines, at+": "+one.Event+": "+one.What)
-	}
-	state := z.Listed(now).EventState
-	for _, e := range z.Events {
-		p := state.Of(e, now)
-		if p == nil || p != state.Now && state.Now != nil && state.Now.Before != nil { // the settings will be others by then
-			continue
-		}
-		for _, text := range z.Obstacles(p) {
-			lines = append(lines, "BUT "+e.Name+": "+text)
-		}
-	}
-	if was == nil {
-		return lines
-	}
-	if p := state.Now; p != nil {
-		lines = append(lines, changedSteps(p)...)
-	}
-	for _, e := range was.Events {
-		if slices.ContainsFunc(z.Events, func(o event.Event) bool { return o.Name == e.Name }) {
-			continue
-		}
-		switch p := was.EventState.Of(e, now); {
-		case p == nil: // it is over
-		case p.Phase == event.PhaseAnnounced:
-			lines = append(lines, e.Name+" does not take place")
-		default:
-			lines = append(lines, e.Name+" is under way, and ends now. "+effect(z.Listed(now)))
-		}
-	}
-	return lines
-}
-
-// changedSteps say which steps were skipped, or will be made at another time than that of the list.
-func changedSteps(p *event.Progress) (lines []string) {
-	for _, step := range event.Steps {
-		at, made := p.Step(step)
-		switch listed := p.ListedAt(step); {
-		case made, listed == 0, at == listed, at == event.Never:
-		case at == 0:
-			lines = append(lines, fmt.Sprintf("%s: %s was skipped", p.Event.Name, step))
-		default:
-			lines = append(lines, fmt.Sprintf("%s: %s was moved; listed is %s", p.Event.Name, step, time.UnixMilli(listed).UTC().Format(inWords)))
-		}
-	}
-	return lines
 }

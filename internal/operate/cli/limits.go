@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
 // listLimits is queue-server limits list.
@@ -28,11 +28,11 @@ func (c *connection) listLimits() *cobra.Command {
 		}
 		t := &table{columns: []column{
 			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
-			{title: "SCOPE", spare: 2}, {title: "OUTAGE"},
+			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
 		}}
 		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
-			t.add(p.Name, ruleWords(p.Rules), tiers, keyWords(p.Key), string(p.Scope), string(p.OnStoreFailure))
+			t.add(p.Name, change.RuleWords(p.Rules), tiers, change.KeyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
 		}
 		return s.print(t)
 	})
@@ -40,14 +40,14 @@ func (c *connection) listLimits() *cobra.Command {
 
 // showLimit is queue-server limits show: one policy, and what was seen of it.
 func (c *connection) showLimit() *cobra.Command {
-	return c.command("show POLICY", "One policy, and what the server has seen of it in the last minute.",
+	return c.command("show POLICY", "One policy, what the server has seen of it in the last minute, and who was refused most.",
 		func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Limit(ctx, args[0])
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutPolicy(ctx, args[0], err))
 			}
-			for _, text := range policyLines(&reply.Value) {
-				s.say("%s", text)
+			if err := s.print(policyTable(reply.Value)); err != nil {
+				return err
 			}
 			stats, err := s.LimitStats(ctx, args[0])
 			if err != nil {
@@ -66,8 +66,7 @@ func (c *connection) deleteLimit() *cobra.Command {
 			name := args[0]
 			is, err := s.Limit(ctx, name)
 			if err == nil && !yes {
-				if err := s.confirm(ctx, name, "change policies",
-					"Whoever asks for policy %s will be told that there is none. Type its name to delete it: ", name); err != nil {
+				if err := s.confirm(ctx, name, "change policies", "Delete %s?\n%vType its name to delete it: ", name, change.PolicyLoss(is.Value)); err != nil {
 					return err
 				}
 			}
@@ -83,43 +82,13 @@ func (c *connection) deleteLimit() *cobra.Command {
 	return command
 }
 
-// ruleWords writes rules for people: 100 in 1 m, 20 in 10 s.
-func ruleWords(rules []limit.Rule) string {
-	all := make([]string, len(rules))
-	for i, r := range rules {
-		all[i] = grouped(r.Limit) + " in " + seconds(r.WindowSeconds)
-		if r.Burst > 0 {
-			all[i] += " burst " + grouped(r.Burst)
-		}
+// policyTable is all of a policy.
+func policyTable(p limit.Policy) *table {
+	t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE"}}}
+	for i := range change.Policies {
+		t.add(change.Policies[i].Name, change.Policies[i].Words(p))
 	}
-	return strings.Join(all, ", ")
-}
-
-func keyWords(key []limit.Source) string { return strings.Join(texts(key), ",") }
-
-// policyLines are all of a policy, for people; none of nil.
-func policyLines(p *limit.Policy) []string {
-	if p == nil {
-		return nil
-	}
-	t := &table{columns: []column{{}, {}}}
-	add := func(name string, rules []limit.Rule) {
-		for _, r := range rules {
-			text := fmt.Sprintf("%s in %s, %s", grouped(r.Limit), seconds(r.WindowSeconds), r.Algorithm)
-			if r.Burst > 0 {
-				text += ", burst " + grouped(r.Burst)
-			}
-			t.add(name, text)
-		}
-	}
-	add("rule", p.Rules)
-	for _, name := range slices.Sorted(maps.Keys(p.Tiers)) {
-		add("rule of "+name, p.Tiers[name])
-	}
-	t.add("key", keyWords(p.Key))
-	t.add("scope", string(p.Scope))
-	t.add("onStoreFailure", string(p.OnStoreFailure))
-	return t.lines(0)[1:]
+	return t
 }
 
 func (s *session) printLimitStats(stats policyset.Stats) error {
@@ -139,5 +108,13 @@ func (s *session) printLimitStats(stats policyset.Stats) error {
 	if stats.Failing > 0 {
 		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.Failing)
 	}
-	return nil
+	if len(stats.HeavyHitters) == 0 {
+		return nil
+	}
+	s.say("\nRefused most, as hashes of their keys:\n")
+	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
+	for _, b := range stats.HeavyHitters {
+		busy.add(b.Key, grouped(b.Refused))
+	}
+	return s.print(busy)
 }

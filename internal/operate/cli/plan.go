@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
 // What a step does.
@@ -72,7 +73,7 @@ type step[T any] struct {
 	Action string `json:"action"`
 	// Settings are those of a zone that differ, or those of a new zone that are not
 	// the default.
-	Settings []difference `json:"settings,omitzero"`
+	Settings []change.Difference `json:"settings,omitzero"`
 	// Was is null for what is new, Now for what is deleted.
 	Was *T `json:"was"`
 	Now *T `json:"now"`

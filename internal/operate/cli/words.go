@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -84,7 +85,7 @@ func cell(x *zone.Setting, z zone.Settings) string {
 // assign writes settings as zones set takes them: a=1 b=2, with a blank before each,
 // and quotes for a shell about what needs them. What the servers set is left out: zones set
 // refuses it.
-func assign(all []difference, value func(difference) string) string {
+func assign(all []change.Difference, value func(change.Difference) string) string {
 	var b strings.Builder
 	for _, d := range all {
 		if zone.Table.Find(d.Name).Own {
@@ -99,31 +100,4 @@ func assign(all []difference, value func(difference) string) string {
 		b.WriteString(" " + word)
 	}
 	return b.String()
-}
-
-// difference is one setting that two have otherwise. Was is null for a new zone.
-type difference struct {
-	Name string `json:"name"`
-	Was  any    `json:"was"`
-	Now  any    `json:"now"`
-	// was and now are the values as they would be typed.
-	was, now string
-}
-
-// String shows an empty text or list as "none", since nothing cannot be seen.
-func (d difference) String() string {
-	return d.Name + " " + cmp.Or(oneLine.Replace(d.was), "none") + " -> " + cmp.Or(oneLine.Replace(d.now), "none")
-}
-
-// differences returns what is otherwise in now than in was.
-func differences(was, now zone.Settings) []difference {
-	var all []difference
-	for _, x := range zone.Table.Differences(was, now) {
-		text := x.Text
-		if x.Own { // nobody types it
-			text = x.Words
-		}
-		all = append(all, difference{x.Name, x.Value(was), x.Value(now), text(was), text(now)})
-	}
-	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -123,7 +124,7 @@ func (c *connection) createZone() *cobra.Command {
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}
-			s.say("%s is made. %s", id, effect(reply.Value))
+			s.say("%s is made. %s", id, doing(reply.Value))
 			return nil
 		})
 }
@@ -155,8 +156,8 @@ func (c *connection) deleteZone() *cobra.Command {
 			if err != nil {
 				return s.aboutZone(ctx, id, err)
 			}
-			if err := s.confirm(ctx, id, "delete "+id, "%s has %s waiting, who all lose their places for good.\nType the zone's name to delete it: ",
-				id, grouped(stats.Value.Waiting)); err != nil {
+			line := change.Line{Known: true, Waiting: stats.Value.Waiting}
+			if err := s.confirm(ctx, id, "delete "+id, "Delete %s?\n%vType the zone's name to delete it: ", id, change.ZoneLoss(line)); err != nil {
 				return err
 			}
 		}
@@ -168,7 +169,7 @@ func (c *connection) deleteZone() *cobra.Command {
 			return s.printReply(text, err)
 		}
 		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
-			assign(differences(zone.Defaults(id), anew(was.Value, time.Now())), func(d difference) string { return d.now }))
+			assign(change.Differences(zone.Table, zone.Defaults(id), anew(was.Value, time.Now())), func(d change.Difference) string { return d.NowText }))
 		return nil
 	})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

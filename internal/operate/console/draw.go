@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -39,7 +40,7 @@ type drawView struct {
 	// High is where the band begins in which bars of a fair draw end, from above, and Band how
 	// high that is.
 	High, Band float64
-	Says       says
+	Says       change.Says
 }
 
 // bar is how many numbers are of one part of the range.
@@ -171,18 +172,18 @@ func (v *drawView) picture(l lookedAt) {
 	whole := func(n float64) string { return count(int64(math.Round(n))) }
 	v.Title = fmt.Sprintf("Numbers drawn, by twentieths of the range: %s to %s each", whole(least), whole(most))
 	if least < math.Floor(low) || most > math.Ceil(high) {
-		v.Says.warn("Each twentieth of the range should have %s to %s of the %s numbers; they have %s to %s.",
+		v.Says.Warn("Each twentieth of the range should have %s to %s of the %s numbers; they have %s to %s.",
 			whole(low), whole(high), count(int64(v.Tickets)), whole(least), whole(most))
 	} else {
-		v.Says.add("Uniform: each twentieth of the range has %s to %s of the %s numbers; a fair draw gives %s to %s.",
+		v.Says.Add("Uniform: each twentieth of the range has %s to %s of the %s numbers; a fair draw gives %s to %s.",
 			whole(least), whole(most), count(int64(v.Tickets)), whole(low), whole(high))
 	}
 	switch {
 	case l.astray > 0:
-		v.Says.warn("%s of %s tickets do not stand where the seed says.", count(int64(l.astray)), count(int64(l.looked)))
+		v.Says.Warn("%s of %s tickets do not stand where the seed says.", count(int64(l.astray)), count(int64(l.looked)))
 	case l.looked < v.Tickets:
-		v.Says.add("The order is as the seed says, as far as was looked: %s tickets.", count(int64(l.looked)))
+		v.Says.Add("The order is as the seed says, as far as was looked: %s tickets.", count(int64(l.looked)))
 	default:
-		v.Says.add("The order is as the seed says: all %s tickets.", count(int64(v.Tickets)))
+		v.Says.Add("The order is as the seed says: all %s tickets.", count(int64(v.Tickets)))
 	}
 }

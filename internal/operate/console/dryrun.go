@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
@@ -23,7 +24,7 @@ type dryView struct {
 	Faults []string
 	// Says is empty before it has run. Plot are columns: the time in Unix seconds, who waits, and
 	// who was admitted.
-	Says   []say
+	Says   change.Says
 	Plot   [3][]float64
 	Points []dryPoint
 }
@@ -58,31 +59,31 @@ func (c *Console) forecastPage(w http.ResponseWriter, r *http.Request, s session
 }
 
 // forecastSays puts the result into sentences.
-func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) []say {
-	var all says
+func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) change.Says {
+	var all change.Says
 	limit := count(perMinute)
 	switch {
 	case f.Waiting == 0:
-		all.add("Nobody waits now, so there is nothing to run.")
+		all.Add("Nobody waits now, so there is nothing to run.")
 		return all
 	case perMinute == 0:
-		all.add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
+		all.Add("At 0 a minute nobody of the %s waiting enters.", count(f.Waiting))
 	case !f.Complete || f.LastInMillis == nil:
-		all.warn("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))
+		all.Warn("At %s a minute, some of the %s waiting now are not in within a day.", limit, count(f.Waiting))
 	default:
 		in := now.Add(time.Duration(*f.LastInMillis) * time.Millisecond)
-		all.at(in, ", in "+span(*f.LastInMillis)+".", "At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting))
+		all.AddAt(in, ", in "+span(*f.LastInMillis)+".", "At %s a minute the last of the %s waiting now is in at about", limit, count(f.Waiting))
 	}
 	if f.MedianWaitMillis != nil && f.P95WaitMillis != nil {
-		all.add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
+		all.Add("From now, half of them wait %s or less, and 95 %% wait %s or less.", span(*f.MedianWaitMillis), span(*f.P95WaitMillis))
 	}
 	if f.Complete {
-		all.add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
+		all.Add("%s of them enter; %s leave before.", count(f.Admitted), count(max(0, f.Waiting-f.Admitted)))
 	}
-	all.add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
-	all.add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
+	all.Add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
+	all.Add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
 	if f.Factor > 1 {
-		all.add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
+		all.Add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/setting"
@@ -28,19 +29,17 @@ type editor[T any] struct {
 	// stream.
 	now   func(ctx context.Context, name string) (T, error)
 	frame func(T) frame
-	// table is what can be set of all of these. clone copies so that nothing is
-	// shared.
-	table func(all ...T) table[T]
+	// table is what can be set.
+	table setting.Table[T]
 	// blank is what a new one is compared with.
 	blank func(name string) T
-	clone func(T) T
 
 	get     func(ctx context.Context, name string) (T, error)
 	replace func(ctx context.Context, was, now T, by string) error
 	remove  func(ctx context.Context, name, by string, only serve.Condition) error
 	// version names what one of them is set to.
 	version func(T) string
-	changes func(ctx context.Context, name string, most int) ([]change[T], error)
+	changes func(ctx context.Context, name string, most int) ([]entryOf[T], error)
 	// overtaken is replace's error when somebody was faster, mostChanges how many
 	// are kept.
 	overtaken   error
@@ -49,15 +48,15 @@ type editor[T any] struct {
 	// propose reads what is wanted, title asks for it, effects says what it will
 	// do, and loss what a deletion will; the first of that is a warning.
 	propose func(r *http.Request, current T) (next T, faults []string)
-	title   func(name string, was, now T, diffs []difference) (title, button string)
-	effects func(was, now T) []say
-	loss    func(current T) []say
-	// expand puts what differs within a setting in place of it, for who reads.
-	expand func(was, now T, all []difference) []difference
+	title   func(name string, was, now T, diffs []change.Difference) (title, button string)
+	effects func(was, now T) change.Says
+	loss    func(current T) change.Says
+	// expand puts what differs within a setting in place of it, for who reads; nil for none.
+	expand func(was, now T, all []change.Difference) []change.Difference
 }
 
-// change is an entry of a record.
-type change[T any] struct {
+// entryOf is an entry of a record.
+type entryOf[T any] struct {
 	AtMillis int64  `json:"at"`
 	Name     string `json:"name"`
 	By       string `json:"by"`
@@ -90,14 +89,14 @@ type shown struct {
 
 // shown also returns the record. Without it the page has its figures and controls all
 // the same.
-func (e *editor[T]) shown(r *http.Request, name string, current T) (shown, []change[T]) {
+func (e *editor[T]) shown(r *http.Request, name string, current T) (shown, []entryOf[T]) {
 	changes, err := e.changes(r.Context(), name, e.mostChanges)
 	if err != nil {
 		e.Logger.WarnContext(r.Context(), "record of changes not read", e.noun, name, "error", err)
 	}
 	v := shown{Frame: e.frame(current), Entries: e.entries(changes[:min(len(changes), shownChanges)], &current)}
 	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
-		v.Done = &e.entries([]change[T]{done}, &current)[0]
+		v.Done = &e.entries([]entryOf[T]{done}, &current)[0]
 	}
 	return v, changes
 }
@@ -122,9 +121,9 @@ func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) er
 // asks.
 type confirmView struct {
 	Path, Title string
-	Effects     []say
+	Effects     change.Says
 	// Shown is what Differences are to who reads.
-	Differences, Shown []difference
+	Differences, Shown []change.Difference
 	// Button does it.
 	Button string
 	// Faults are what cannot be done as asked; then there is no button.
@@ -134,7 +133,7 @@ type confirmView struct {
 // changePage is GET .../change, and POST .../ask for what is too long for a query: what
 // the settings would do, and a form that does it. It changes nothing.
 func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	next, faults := e.propose(r, e.clone(current))
+	next, faults := e.propose(r, current)
 	return e.confirm(w, r, s, current, next, faults)
 }
 
@@ -143,16 +142,16 @@ func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, c
 	name := r.PathValue(e.parameter)
 	v := confirmView{Path: e.path(name), Faults: faults}
 	status := http.StatusOK
-	switch v.Differences = differences(e.table(current, next), current, next); {
+	switch v.Differences = change.Differences(e.table, current, next); {
 	case len(faults) > 0:
 		v.Title, status = "This cannot be set", http.StatusUnprocessableEntity
 	case len(v.Differences) == 0:
 		v.Title = "Nothing to change"
-		v.Effects = []say{{Text: "All of this is set already."}}
+		v.Effects = change.Says{{Text: "All of this is set already."}}
 	default:
 		v.Title, v.Button = e.title(name, current, next, v.Differences)
 		v.Effects = e.effects(current, next)
-		v.Shown = e.expand(current, next, v.Differences)
+		v.Shown = e.shownOf(current, next, v.Differences)
 	}
 	return e.render(w, status, "confirm", s, v.Title, v)
 }
@@ -163,18 +162,14 @@ type conflictView struct {
 	Path, Name string
 	By         string
 	At         time.Time
-	Others     []difference
+	Others     []change.Difference
 }
 
 // change is POST .../change: sets what was confirmed, if it still is what it was
 // when it was confirmed.
 func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	known := e.table(current)
-	if !knows(known, r.PostForm) { // what was confirmed is not even there any more
-		return e.conflict(w, r, s, nil)
-	}
-	was, faults := readSettings(known, r.PostForm, wasPrefix, e.clone(current))
-	now, more := readSettings(known, r.PostForm, "", e.clone(was))
+	was, faults := readSettings(e.table, r.PostForm, wasPrefix, current)
+	now, more := readSettings(e.table, r.PostForm, "", was)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return e.confirm(w, r, s, current, current, faults)
 	}
@@ -184,16 +179,6 @@ func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session, cu
 // wasPrefix marks the fields of a confirmed change that say what it was shown
 // to change from.
 const wasPrefix = "was."
-
-// knows reports whether all that a form was shown to change from is in the table.
-func knows[T any](t table[T], form url.Values) bool {
-	for field := range form {
-		if name, ok := strings.CutPrefix(field, wasPrefix); ok && t.Find(name) == nil {
-			return false
-		}
-	}
-	return true
-}
 
 // undo is POST .../undo: puts back what a change of the record took away, unless
 // others have changed the same since.
@@ -218,7 +203,7 @@ const maxTries = 5
 func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now T) error {
 	ctx, name := r.Context(), r.PathValue(e.parameter)
 	for range maxTries {
-		next, others := merge(settable(e.table(current, was, now)), e.clone(current), was, now)
+		next, others := merge(e.settable(), current, was, now)
 		if len(others) > 0 {
 			return e.conflict(w, r, s, others)
 		}
@@ -238,7 +223,7 @@ func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, cur
 }
 
 // conflict shows who was faster with these settings; nil for one that is not known.
-func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, others []difference) error {
+func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, others []change.Difference) error {
 	name := r.PathValue(e.parameter)
 	v := conflictView{Path: e.path(name), Name: name, Others: others, By: "Somebody"}
 	if changes, err := e.changes(r.Context(), name, e.mostChanges); err == nil {
@@ -259,18 +244,26 @@ func (e *editor[T]) done(w http.ResponseWriter, r *http.Request, path, name stri
 }
 
 // settable are the settings that are not the servers' own.
-func settable[T any](t table[T]) table[T] {
-	return slices.DeleteFunc(slices.Clone(t), func(x setting.Setting[T]) bool { return x.Own })
+func (e *editor[T]) settable() setting.Table[T] {
+	return slices.DeleteFunc(slices.Clone(e.table), func(x setting.Setting[T]) bool { return x.Own })
 }
 
-func (e *editor[T]) same(a, b T) bool { return len(differences(e.table(a, b), a, b)) == 0 }
+// shownOf are differences as who reads them sees them.
+func (e *editor[T]) shownOf(was, now T, all []change.Difference) []change.Difference {
+	if e.expand == nil {
+		return all
+	}
+	return e.expand(was, now, all)
+}
+
+func (e *editor[T]) same(a, b T) bool { return len(e.table.Differences(a, b)) == 0 }
 
 // deleteView is the page that asks for the name.
 type deleteView struct {
 	Path, Name, Noun string
 	// Seen is the version that is to be deleted.
 	Seen  string
-	Loss  []say
+	Loss  change.Says
 	Fault string
 }
 

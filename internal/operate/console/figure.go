@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -19,36 +20,28 @@ type state struct {
 	Sentence string `json:"sentence"`
 }
 
+// signs are the colour and the sign of what a zone does by its settings.
+var signs = map[string][2]string{
+	"Sold out": {"warn", "■"}, "Opening held": {"bad", "▮▮"}, "Closed to newcomers": {"warn", "■"}, "Gathering": {"ok", "◔"},
+	"Open": {"warn", "▲"}, "Paused and closed": {"warn", "■"}, "Paused": {"warn", "▮▮"}, "Letting in": {"ok", "●"},
+}
+
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
-	sold := len(s.SoldOut) > 0
-	gathers, opens := s.Unopened(false)
-	s = s.InForce()
+	word, sentence := change.Doing(s)
+	gathers, _ := s.Unopened(false)
+	lets := word == "Letting in" || word == "Closed to newcomers" && gathers == ""
 	switch {
-	case seen && !now.Known() && sold:
+	case seen && !now.Known() && len(s.SoldOut) > 0:
 		return state{"bad", "✕", "Store away", "The store does not answer. It is sold out, and nobody is let in."}
-	case sold:
-		return state{"warn", "■", "Sold out", "Nobody is let in. Who polls or comes is told why, and need not wait any more."}
 	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
 	case seen && !now.Known():
 		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
-	case gathers != "" && opens == 0:
-		return state{"bad", "▮▮", "Opening held", "The opening of " + gathers + " is held: nobody is let in until somebody moves it."}
-	case gathers != "" && s.PerMinute > 0 && s.Mode == zone.ModeClosed:
-		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Nobody is let in before " + gathers + " opens."}
-	case gathers != "" && (s.PerMinute > 0 || s.Mode == zone.ModeOpen):
-		return state{"ok", "◔", "Gathering", "People gather for " + gathers + ". Nobody is let in before it opens."}
-	case s.Mode == zone.ModeOpen:
-		return state{"warn", "▲", "Open", "Everybody who comes is let in at once. The limit does not hold."}
-	case s.PerMinute == 0 && s.Mode == zone.ModeClosed:
-		return state{"warn", "■", "Paused and closed", "Nobody is let in, and newcomers are turned away. Those who wait keep their places."}
-	case s.PerMinute == 0:
-		return state{"warn", "▮▮", "Paused", "Nobody is let in. Those who wait keep their places."}
-	case now.Stalled:
+	case lets && now.Stalled:
 		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody has come in for a minute."}
-	case s.Mode == zone.ModeClosed:
-		return state{"warn", "■", "Closed to newcomers", "Newcomers are turned away. Those who wait go on being let in."}
+	case word != "Letting in":
+		return state{signs[word][0], signs[word][1], word, sentence}
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
 	case now.Waiting == 0:
@@ -56,7 +49,7 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	case now.Waiting == now.Overdue:
 		return state{"ok", "○", "Only absent ones", "Who is still in the line did not come when it was their turn. They may come yet."}
 	default:
-		return state{"ok", "●", "Letting in", "People wait, and are let in at the limit."}
+		return state{"ok", "●", word, "People wait, and are let in at the limit."}
 	}
 }
 

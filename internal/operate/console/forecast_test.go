@@ -24,14 +24,14 @@ func TestForecastSays(t *testing.T) {
 		perMinute int64
 		want      string
 	}{
-		"done": {done, 900, "At 900 a minute the last of the 12,340 waiting now is in at about 12:12 UTC, in 14 min.\n" +
+		"done": {done, 900, "At 900 a minute the last of the 12,340 waiting now is in at about Sat 21 Nov 2026 12:12:42 UTC, in 14 min.\n" +
 			"From now, half of them wait 6 min 40 s or less, and 95 % wait 13 min or less.\n12,000 of them enter; 340 leave before.\n" + rest},
-		"not within a day": {long, 5, "! At 5 a minute, some of the 12,340 waiting now are not in within a day.\n" + rest +
+		"not within a day": {long, 5, "MIND: At 5 a minute, some of the 12,340 waiting now are not in within a day.\n" + rest +
 			"The line is long: one simulated visitor stands for 25.\n"},
 		"held":   {long, 0, "At 0 a minute nobody of the 12,340 waiting enters.\n" + rest + "The line is long: one simulated visitor stands for 25.\n"},
 		"nobody": {simulate.Forecast{Complete: true}, 900, "Nobody waits now, so there is nothing to run.\n"},
 	} {
-		if got := told(forecastSays(tt.f, tt.perMinute, at)); got != tt.want {
+		if got := forecastSays(tt.f, tt.perMinute, at).String(); got != tt.want {
 			t.Errorf("%s:\n%swant\n%s", name, got, tt.want)
 		}
 	}

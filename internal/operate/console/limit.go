@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
 // limitFolder is where policies' pages are, below root.
@@ -33,7 +34,7 @@ type limitView struct {
 // limitPage is GET /console/limits/{name}.
 func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
 	v := limitView{
-		Policy: current, Key: keyWord(current.Key), Tiers: tiersOf(current), Fitted: fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
+		Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
 	}
 	seen, _ := c.Decisions.Stats(current.Name, limiter.HistorySeconds) // nothing of one that is not in force here
 	v.Hour = fives(seen.History)

@@ -39,6 +39,7 @@ func busyLimit(at time.Time) limiter.Stats {
 		History: []limiter.Second{
 			{At: at.Unix() - 1, Allowed: 12, Refused: 30, FromMemory: 28}, {At: at.Unix(), Allowed: 13, Refused: 31, FromMemory: 29},
 		},
+		HeavyHitters: []limiter.HeavyHitter{{Key: "Ab_-1234", Refused: 1_100}, {Key: "zzzzzzzz", Refused: 3}},
 	}
 }
 
@@ -69,8 +70,11 @@ func TestLimitsAreShown(t *testing.T) {
 	shows(t, page, "Asked 2,000 in the last 60 s", "Refused 1,200 1,100 of them from memory",
 		"default 100 in any 60 s, and 6,000 in 1 h and 20 at once 800 1,200", "pro 9,000 in each 5 min of the clock",
 		"Told apart by API key, else address", "Allowed 800 800 1,234,567", "Refused from memory 1,100 1,100 1,100",
-		"refused by this server’s share 0 8 0", "11:55 UTC 25 61 57 0", "Bea",
+		"refused by this server’s share 0 8 0", "11:55 UTC 25 61 57 0", "1 Ab_-1234 1,100 2 zzzzzzzz 3", "Bea",
 		"Made the policy: Rules 100 in any 60 s (sliding log)")
+	if text := page.Body.String(); strings.Count(text, "<tr data-if") != 20 || strings.Count(text, `" hidden>`) != 18 {
+		t.Error("not 2 of 20 rows are in sight")
+	}
 	away := busyLimit(start)
 	away.Failing = 3
 	r.decided.set("api", away)
@@ -101,7 +105,7 @@ func TestLimitsEvents(t *testing.T) {
 	}
 	event := one.wants("figures")
 	points, _ := event["points"].([]any)
-	if figureIn(event, "refusals") != "1,200" ||
+	if figureIn(event, "refusals") != "1,200" || figureIn(event, "busy.1") != "Ab_-1234" || figureIn(event, "busy.3") != "" ||
 		figureIn(event, "tier.pro.let") != "0" || len(points) != 2 || event["at"] != float64(start.UnixMilli()) {
 		t.Errorf("one: %v", event)
 	}
@@ -162,20 +166,20 @@ func TestAPolicyIsChangedWithCare(t *testing.T) {
 	const field = "default.1.sliding_log.limit"
 
 	asked := anna.get("limits/api/change?" + field + "=250")
-	shows(t, asked, "Set limit of rule 1 of api to 250?", "A client may take 250 in any 60 s.", "That is 2.5 times as many as now.",
-		"As it is now, 1,200 of 2,000 were refused in the last minute", "Limit of rule 1 100 250", "Cancel Set it")
+	shows(t, asked, "Set rules of api to 250 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket)?", "A client may take 250 in any 60 s.", "That is 2.5 times as many as now.",
+		"As it is now, 1,200 of 2,000 were refused in the last minute", "Rules 100 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket) 250 in any 60 s", "Cancel Set it")
 	if got := r.policy("api").Rules[0].Limit; got != 100 {
 		t.Fatalf("asking has set the limit to %d", got)
 	}
 	yes := formOf(t, asked, "limits/api/change")
 	done := anna.follow(anna.post("limits/api/change", yes))
-	shows(t, done, "by Anna. Limit of rule 1 100 → to 250 Undo : Limit of rule 1 back to 100")
+	shows(t, done, "by Anna. Rules 100 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket) → to 250 in any 60 s", "Undo : Rules back to 100 in any 60 s")
 	if got := r.policy("api").Rules[0].Limit; got != 250 {
 		t.Fatalf("the limit is %d", got)
 	}
 	// The same form once more is of somebody who saw 100.
 	w := anna.post("limits/api/change", yes)
-	shows(t, w, "Not changed Anna was faster", "Limit of rule 1 100 250", "Look at api")
+	shows(t, w, "Not changed Anna was faster", "Rules 100 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket) 250 in any 60 s", "Look at api")
 	if w.Code != http.StatusConflict {
 		t.Errorf("a conflict: %d", w.Code)
 	}
@@ -194,9 +198,9 @@ func TestAPolicyIsChangedWithCare(t *testing.T) {
 	other.Rules[0].Algorithm = limit.SlidingCounter
 	r.putPolicy(other, "Bea")
 	w = anna.post("limits/api/change", formOf(t, asked, "limits/api/change"))
-	shows(t, w, "Not changed Bea was faster", "It has other settings now.")
+	shows(t, w, "Not changed Bea was faster", "300 in any 60 s (sliding log)", "about 300 in any 60 s (sliding counter)")
 
-	// Undoing what changed an algorithm puts all rules of the tier back.
+	// Undoing what changed an algorithm puts all rules back.
 	page := anna.get("limits/api")
 	shows(t, page, "Rules 300 in any 60 s (sliding log)", "Undo : Rules back to 300 in any 60 s (sliding log)")
 	anna.follow(anna.post("limits/api/undo", formOf(t, page, "limits/api/undo")))
@@ -211,10 +215,11 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 	r.putPolicy(api(), "Bea")
 	anna := r.enter("Anna")
 	for query, says := range map[string]string{
-		"default.1.sliding_log.limit=10001":  "Limit of rule 1: write a whole number between 1 and 10,000.",
-		"pro.1.fixed_window.windowSeconds=0": "Window, pro: write a whole number between 1 and 86,400.",
-		"onStoreFailure=maybe":               "When the store is away: choose one of the list.",
-		"key=ip":                             "Told apart by: choose one of the list.",
+		"default.1.sliding_log.limit=10001":       "Limit: write a whole number between 1 and 10,000.",
+		"pro.1.fixed_window.windowSeconds=0":      "Window: write a whole number between 1 and 86,400.",
+		"onStoreFailure=maybe":                    "When the store is away: choose one of the list.",
+		"key=ip":                                  "Told apart by: write a list of ip, apiKey and jwt, as JSON.",
+		"shards=64&default.1.sliding_log.limit=5": "tier default: rule 1 has fewer permits than there are shards",
 	} {
 		w := anna.get("limits/api/change?" + query)
 		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), `class="main"`) {
@@ -222,15 +227,15 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 		}
 		shows(t, w, "This cannot be set", says)
 	}
-	shows(t, anna.get("limits/api/change?scope=shared"), "Nothing to change")
+	shows(t, anna.get("limits/api/change?shards=1"), "Nothing to change")
 	away := busyLimit(start)
 	away.Failing = 16
 	r.decided.set("api", away)
 	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set api to open while the store is away?",
 		"who asks meanwhile is let through. It is away just now, for 16 of its 16 partitions.")
-	w := anna.post("limits/api/change", url.Values{"was.default.1.sliding_log.limit": {"100"}, "default.1.sliding_log.limit": {"10001"}})
-	if w.Code != http.StatusUnprocessableEntity || r.policy("api").Rules[0].Limit != 100 {
-		t.Errorf("a form that was not asked for: %d, %+v", w.Code, r.policy("api"))
+	w := anna.post("limits/api/change", url.Values{"was.shards": {"1"}, "shards": {"64"}})
+	if w.Code != http.StatusBadRequest || r.policy("api").Shards != 1 {
+		t.Errorf("a form that was not asked for: %d, shards %d", w.Code, r.policy("api").Shards)
 	}
 }
 

@@ -2,11 +2,11 @@ package console
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -50,8 +50,8 @@ var outcomeNames = []outcomeName{
 type tierView struct{ Name, Allows string }
 
 func tiersOf(p limit.Policy) (all []tierView) {
-	for _, name := range tierNames(p) {
-		all = append(all, tierView{name, rulesWord(rulesIn(&p, name))})
+	for _, name := range change.Tiers(p) {
+		all = append(all, tierView{name, change.RuleWords(change.RulesOf(p, name))})
 	}
 	return all
 }
@@ -79,7 +79,7 @@ func (c *Console) limitsRoll() roll {
 	for _, p := range c.Policies.InForce() {
 		seen, err := c.Decisions.Stats(p.Name, newestSeconds)
 		now := recent(seen)
-		away, _ := awayWords(p)
+		away, _ := change.Away(p)
 		r.Rows = append(r.Rows, row{
 			ID: p.Name, Allows: allows(p), Away: away, State: limitState(p, seen, err == nil),
 			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
@@ -115,6 +115,9 @@ func share(c limiter.Counts) float64 {
 	}
 	return float64(c.Refused()) / float64(c.Total())
 }
+
+// ordinal counts from 1 what Go counts from 0.
+func ordinal(i int) string { return strconv.Itoa(i + 1) }
 
 func number(n uint64) string { return count(int64(n)) }
 
@@ -154,6 +157,17 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	for _, o := range outcomeNames {
 		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
 	}
+	for rank := range limiter.MaxHeavyHitters {
+		key, refused := "", ""
+		if rank < len(s.HeavyHitters) {
+			key, refused = s.HeavyHitters[rank].Key, count(s.HeavyHitters[rank].Refused)
+		}
+		t["busy."+ordinal(rank)], t["busy."+ordinal(rank)+".refused"] = key, refused
+	}
+	t["quiet"] = ""
+	if len(s.HeavyHitters) == 0 {
+		t["quiet"] = "Nobody was refused in the last minute."
+	}
 	return t
 }
 
@@ -169,7 +183,7 @@ func storeWord(failing int) (word, note string) {
 // aloud when it changes.
 func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 	now := recent(s)
-	_, away := awayWords(p)
+	_, away := change.Away(p)
 	switch {
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The policy is not in force on this server yet."}
@@ -186,35 +200,10 @@ func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 	}
 }
 
-// awayWords say what becomes of who asks while the store is away: in two words, and in a sentence.
-func awayWords(p limit.Policy) (words, sentence string) {
-	switch p.OnStoreFailure {
-	case limit.FailureOpen:
-		words, sentence = "let through", "Who asks meanwhile is let through."
-	case limit.FailureClosed:
-		words, sentence = "refused", "Who asks meanwhile is refused."
-	default:
-		words, sentence = "by share", "Each server allows its share of the limit meanwhile."
-	}
-	if p.Scope == limit.ScopeServer {
-		words = "not asked"
-	}
-	return words, sentence
-}
-
-// fitted says of which zones the figures of a policy are that the guard fits to each zone;
-// "" for other policies.
-func fitted(p limit.Policy) string {
-	if p.Name != guard.JoinsZone {
-		return ""
-	}
-	return fmt.Sprintf("This is for a zone with a limit of %s a minute. For others it is in proportion to their limit.", count(zone.DefaultPerMinute))
-}
-
 // allows is what a policy allows, in a line.
 func allows(p limit.Policy) string {
-	text := rulesWord(p.Rules)
-	if fitted(p) != "" {
+	text := change.RuleWords(p.Rules)
+	if change.Fitted(p) != "" {
 		text += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
 	}
 	switch n := len(p.Tiers); n {
@@ -225,51 +214,4 @@ func allows(p limit.Policy) string {
 		text += fmt.Sprintf("; %d more tiers", n)
 	}
 	return text
-}
-
-func rulesWord(rules []limit.Rule) string {
-	return joined(rules, ", and ", ruleWord)
-}
-
-// joined are the words of all, with a text between.
-func joined[T any](all []T, between string, word func(T) string) string {
-	words := make([]string, len(all))
-	for i, one := range all {
-		words[i] = word(one)
-	}
-	return strings.Join(words, between)
-}
-
-// ruleWord is all of a rule, in a phrase.
-func ruleWord(r limit.Rule) string {
-	n, window := count(r.Limit), length(r.WindowSeconds)
-	switch r.Algorithm {
-	case limit.SlidingLog:
-		return fmt.Sprintf("%s in any %s", n, window)
-	case limit.SlidingCounter:
-		return fmt.Sprintf("about %s in any %s", n, window)
-	case limit.TokenBucket:
-		return fmt.Sprintf("%s in %s and %s at once", n, window, count(r.Permits()))
-	case limit.LeakyBucket:
-		return fmt.Sprintf("%s in %s, evenly, while %s wait", n, window, count(r.Burst))
-	case limit.FixedWindow:
-		return fmt.Sprintf("%s in each %s of the clock", n, window)
-	default:
-		return fmt.Sprintf("%s in %s, by %s", n, window, algorithmWord(r.Algorithm))
-	}
-}
-
-// algorithmWord is an algorithm's name for a person.
-func algorithmWord(a limit.Algorithm) string { return strings.ReplaceAll(string(a), "_", " ") }
-
-// length is a window's: 60 s, 5 min, 24 h.
-func length(secs int64) string {
-	switch {
-	case secs%3600 == 0:
-		return count(secs/3600) + " h"
-	case secs > 60 && secs%60 == 0:
-		return count(secs/60) + " min"
-	default:
-		return seconds(secs)
-	}
 }

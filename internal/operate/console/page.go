@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -24,6 +25,7 @@ func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
 		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
+		"heavyHitters": func() int { return limiter.MaxHeavyHitters }, "ordinal": ordinal,
 		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
 		"json": func(v any) (string, error) {
 			text, err := json.Marshal(v)
@@ -129,14 +131,14 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 	v := zoneView{
 		Zone: current, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
-	for _, f := range fieldsOf(zone.Table, current)[firstFields:] {
+	for _, f := range fieldsOf(zone.Table, "", current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {
 			v.Page[i] = f
 		} else {
 			v.Others = append(v.Others, f)
 		}
 	}
-	var changes []change[zone.Settings]
+	var changes []entryOf[zone.Settings]
 	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
 		v.Resume = resumeTo(current, changes)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
 // shownChanges is how many changes a page shows.
@@ -22,14 +24,14 @@ type entry struct {
 	By               string
 	// What is "made", "deleted", or empty for a change of Differences.
 	What        string
-	Differences []difference
+	Differences []change.Difference
 	// Undo says what undoing it would do; empty where that cannot be done.
 	Undo string
 }
 
 // entries shows the record, newest first. current is what it is set to now, nil for
 // the record of all, which undoes nothing.
-func (e *editor[T]) entries(changes []change[T], current *T) []entry {
+func (e *editor[T]) entries(changes []entryOf[T], current *T) []entry {
 	all := make([]entry, 0, len(changes))
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
@@ -42,12 +44,12 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 			one.What = "made"
 			if c.Now != nil {
 				blank := e.blank(c.Name)
-				one.Differences = e.expand(blank, *c.Now, differences(e.table(blank, *c.Now), blank, *c.Now))
+				one.Differences = e.shownOf(blank, *c.Now, change.Differences(e.table, blank, *c.Now))
 			}
 		case c.Now == nil:
 			one.What = "deleted"
 		default:
-			one.Differences = e.expand(*c.Was, *c.Now, differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now))
+			one.Differences = e.shownOf(*c.Was, *c.Now, change.Differences(e.table, *c.Was, *c.Now))
 			if current != nil && i < lately {
 				one.Undo = e.undoOf(*current, *c.Was, *c.Now)
 			}
@@ -59,8 +61,8 @@ func (e *editor[T]) entries(changes []change[T], current *T) []entry {
 
 // sinceMade are the changes since it was made, newest first. What is older was
 // another one of this name, and is not put back into this one.
-func sinceMade[T any](changes []change[T]) []change[T] {
-	if i := slices.IndexFunc(changes, func(c change[T]) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
+func sinceMade[T any](changes []entryOf[T]) []entryOf[T] {
+	if i := slices.IndexFunc(changes, func(c entryOf[T]) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
 		return changes[:i]
 	}
 	return changes
@@ -69,15 +71,15 @@ func sinceMade[T any](changes []change[T]) []change[T] {
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
 func (e *editor[T]) undoOf(current, was, now T) string {
-	next, others := merge(settable(e.table(current, now, was)), e.clone(current), now, was)
+	next, others := merge(e.settable(), current, now, was)
 	if len(others) > 0 || e.same(next, current) {
 		return ""
 	}
-	back := differences(settable(e.table(now, was)), now, was)
+	back := change.Differences(e.settable(), now, was)
 	if len(back) > 1 {
 		return fmt.Sprintf("put back %d settings", len(back))
 	}
-	if back[0].Name == "perMinute" && back[0].NowValue != "0" {
+	if back[0].Name == "perMinute" && back[0].NowText != "0" {
 		return "back to " + back[0].Now
 	}
 	return back[0].Label + " back to " + back[0].Now
@@ -85,7 +87,7 @@ func (e *editor[T]) undoOf(current, was, now T) string {
 
 // changeID names a change of a zone or policy: its time, and a hash of what it set,
 // for two may be made in one millisecond.
-func changeID[T any](c change[T]) string {
+func changeID[T any](c entryOf[T]) string {
 	text, err := json.Marshal(c)
 	if err != nil { // strings and whole numbers: it cannot happen
 		return ""
@@ -95,7 +97,7 @@ func changeID[T any](c change[T]) string {
 	return strconv.FormatInt(c.AtMillis, 36) + "-" + strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-func findChange[T any](changes []change[T], id string) (found change[T], ok bool) {
+func findChange[T any](changes []entryOf[T], id string) (found entryOf[T], ok bool) {
 	for _, c := range changes {
 		if id != "" && changeID(c) == id {
 			return c, true
@@ -106,7 +108,7 @@ func findChange[T any](changes []change[T], id string) (found change[T], ok bool
 
 // whoChanged is who set one of these settings last, as a page names it: "Anna". For
 // settings that are not known it is who set any.
-func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by string, at time.Time) {
+func (e *editor[T]) whoChanged(changes []entryOf[T], what []change.Difference) (by string, at time.Time) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
@@ -114,8 +116,8 @@ func (e *editor[T]) whoChanged(changes []change[T], what []difference) (by strin
 		if what == nil {
 			return c.By, time.UnixMilli(c.AtMillis)
 		}
-		for _, one := range differences(e.table(*c.Was, *c.Now), *c.Was, *c.Now) {
-			if slices.ContainsFunc(what, func(w difference) bool { return w.Name == one.Name }) {
+		for _, x := range e.table.Differences(*c.Was, *c.Now) {
+			if slices.ContainsFunc(what, func(w change.Difference) bool { return w.Name == x.Name }) {
 				return c.By, time.UnixMilli(c.AtMillis)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -43,24 +44,12 @@ const settles event.Step = "settles"
 // moments are the steps of an event, and settles, in the order of time.
 var moments = []event.Step{event.StepPreQueue, settles, event.StepOpens, event.StepCloses, event.StepEnds}
 
-// nouns name the steps in a sentence.
-var nouns = map[event.Step]string{
-	event.StepPreQueue: "the gathering", settles: "the draw’s closing", event.StepOpens: "the opening",
-	event.StepCloses: "the closing", event.StepEnds: "the end",
-}
-
-// labels name the steps in a list.
-var labels = map[event.Step]string{
-	event.StepPreQueue: "People gather", settles: "Places are fixed", event.StepOpens: "It opens",
-	event.StepCloses: "No newcomers", event.StepEnds: "It ends",
-}
-
 // labelOf names a step, or the moment at which places are fixed, of an occurrence in a list.
 func labelOf(p *event.Progress, step event.Step) string {
 	if step == settles && p.Order == event.OrderDraw {
 		return "The draw closes"
 	}
-	return labels[step]
+	return change.Labels[step]
 }
 
 // stepView is a step of an event.
@@ -92,7 +81,7 @@ type occasion struct {
 	Next  *stepView
 	Steps []stepView
 	// Mind are what an operator must not overlook.
-	Mind []say
+	Mind change.Says
 }
 
 // occasionOf is an event at a time of the store's clock.
@@ -118,11 +107,11 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 			o.Next = &o.Steps[i]
 		}
 		if one := &o.Steps[i]; one.Held && one.Step != next {
-			o.Mind = append(o.Mind, say{Warn: true, Text: capital(one.Noun) + " is held: it waits until somebody moves it."})
+			o.Mind = append(o.Mind, change.Say{Warn: true, Text: capital(one.Noun) + " is held: it waits until somebody moves it."})
 		}
 	}
 	for _, text := range s.Obstacles(p) {
-		o.Mind = append(o.Mind, say{Warn: true, Text: text})
+		o.Mind = append(o.Mind, change.Say{Warn: true, Text: text})
 	}
 	return o
 }
@@ -141,11 +130,11 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	late := s.EventState.LateMillis(now.UnixMilli()) > lateAfter
 	switch {
 	case p.Held == next && next != "":
-		return state{"bad", "▮▮", "Held", capital(nouns[next]) + " waits until somebody moves it."}
+		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until somebody moves it."}
 	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
 		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server has been able to note the opening. They try until they can."}
 	case late:
-		return state{"bad", "✕", "Late", capital(nouns[next]) + " is due, but no server has been able to make it. They try until they can."}
+		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server has been able to make it. They try until they can."}
 	}
 	switch p.Phase {
 	case event.PhaseGathering:
@@ -203,7 +192,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 			continue
 		}
 		one := stepView{
-			Step: step, Label: labelOf(p, step), Noun: nouns[step], What: words[step],
+			Step: step, Label: labelOf(p, step), Noun: change.Nouns[step], What: words[step],
 			Path: eventPath(s.ZoneID, p.Event.Name) + "/steps/" + string(step),
 		}
 		if at != 0 && at != event.Never {
@@ -336,10 +325,10 @@ func (v eventView) Before() *stepView {
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
-	var changes []change[zone.Settings]
+	var changes []entryOf[zone.Settings]
 	v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current)
 	v.Frame = c.eventFrame(current, e)
-	changes = slices.DeleteFunc(slices.Clone(sinceMade(changes)), func(ch change[zone.Settings]) bool { return !isOf(ch, e.Name) })
+	changes = slices.DeleteFunc(slices.Clone(sinceMade(changes)), func(ch entryOf[zone.Settings]) bool { return !isOf(ch, e.Name) })
 	v.Entries = c.zoneEditor.entries(changes[:min(len(changes), shownChanges)], &current)
 	var err error
 	if v.Drawn, err = c.drawOf(r.Context(), current, e); err != nil {
@@ -405,7 +394,7 @@ func (v eventView) Marks() []mark {
 }
 
 // isOf reports whether a change is one of an event: made by it, or of it.
-func isOf(ch change[zone.Settings], name string) bool {
+func isOf(ch entryOf[zone.Settings], name string) bool {
 	of := func(s *zone.Settings) string {
 		var now *event.Progress
 		if p := s.EventState.Now; p != nil && p.Event.Name == name {

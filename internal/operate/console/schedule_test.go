@@ -276,30 +276,31 @@ func TestEventsAreListed(t *testing.T) {
 	shows(t, p.get("zones/Z/new-event"), "New event at Z", "People gather from")
 	form := url.Values{
 		"name": {"noon"}, "preQueueAt": {at(30 * time.Minute)}, "opensAt": {at(time.Hour)}, "endsAt": {at(3 * time.Hour)}, "order": {"draw"},
-		"drawClosesSeconds": {"60"}, "during.perMinute": {"6,000"}, "before": {"At noon.\r\nde: Um zwölf."}, "recurs": {"0 12 * * 5"},
+		"drawClosesSeconds": {"60"}, "settings": {"perMinute=6,000\r\nmaxWaiting=5"}, "textBefore": {"At noon.\r\nde: Um zwölf."},
 	}
 	asked := p.post("zones/Z/new-event", form)
-	shows(t, asked, "List noon at Z?", "Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6,000.",
-		"Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn; again 0 12 * * 5.", "Sat 21 Nov 2026, 14:59:00 UTC : the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
+		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z", "noon ○ Listed")
 	r.makeDue("Z")
 	want := event.Event{
 		Name: "noon", PreQueueAt: at(30 * time.Minute), OpensAt: at(time.Hour), EndsAt: at(3 * time.Hour), Order: event.OrderDraw, DrawClosesSeconds: 60,
-		Settings: event.Values{"perMinute": "6,000"}, Texts: event.Texts{Before: map[string]string{"default": "At noon.", "de": "Um zwölf."}}, Recurs: "0 12 * * 5",
+		Settings: event.Values{"perMinute": "6,000", "maxWaiting": "5"}, Texts: event.Texts{Before: map[string]string{"default": "At noon.", "de": "Um zwölf."}},
 	}
 	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, want) {
 		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
 	}
 
 	for name, change := range map[string]url.Values{
-		"Events \"a b\": name":          {"name": {"a b"}},
-		"has two events \"noon\"":       {"name": {"noon"}},
-		"\"late\" is in the past":       {"name": {"late"}, "preQueueAt": {at(-3 * time.Hour)}, "opensAt": {at(-2 * time.Hour)}, "recurs": {""}, "endsAt": {""}},
-		"overlaps":                      {"name": {"dusk"}},
-		"must be a time as":             {"name": {"dusk"}, "opensAt": {"noon"}},
-		"perMinute is -1":               {"name": {"dusk"}, "during.perMinute": {"-1"}},
-		"Places are fixed: write":       {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
-		"Text before: it must not have": {"name": {"dusk"}, "before": {"a\nde: b\nde: c"}},
+		"Events \"a b\": name":                  {"name": {"a b"}},
+		"has two events \"noon\"":               {"name": {"noon"}},
+		"\"late\" is in the past":               {"name": {"late"}, "preQueueAt": {at(-3 * time.Hour)}, "opensAt": {at(-2 * time.Hour)}, "endsAt": {""}},
+		"overlaps":                              {"name": {"dusk"}},
+		"It opens: write a time":                {"name": {"dusk"}, "opensAt": {"noon"}},
+		"perMinute is -1":                       {"name": {"dusk"}, "settings": {"perMinute=-1"}},
+		"write a line for each setting":         {"name": {"dusk"}, "settings": {"perMinute"}},
+		"before: write a whole number":          {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
+		"Text before the opening: write a text": {"name": {"dusk"}, "textBefore": {"a\nde: b\nde: c"}},
 	} {
 		bad := maps.Clone(form)
 		maps.Copy(bad, change)
@@ -346,22 +347,22 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	}
 	form.Set("closesAt", at(150*time.Minute))
 	asked = p.post("zones/Z/schedule/noon/edit", form)
-	shows(t, asked, "Change the events of Z?", "noon, closesAt 2026-11-21T13:59:00Z 2026-11-21T14:29:00Z", "Sat 21 Nov 2026, 14:29:00 UTC : no newcomers any more; those who wait go on.")
+	shows(t, asked, "Change the events of Z?", "noon, no newcomers from 2026-11-21T13:59:00Z 2026-11-21T14:29:00Z", "Sat 21 Nov 2026, 14:29:00 UTC : noon: no newcomers any more; those who wait go on.")
 	done := p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	shows(t, done, "noon, closesAt 2026-11-21T13:59:00Z → to 2026-11-21T14:29:00Z")
+	shows(t, done, "noon, no newcomers from 2026-11-21T13:59:00Z → to 2026-11-21T14:29:00Z")
 	e.ClosesAt = at(150 * time.Minute)
 	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, e) {
 		t.Errorf("edited to %s, want %s", asJSON(t, got), asJSON(t, e))
 	}
 	r.pass(time.Second)
 	r.makeDue("Z")
-	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, closesAt 2026-11-21T14:29:00Z → to 2026-11-21T13:59:00Z")
+	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, no newcomers from 2026-11-21T14:29:00Z → to 2026-11-21T13:59:00Z")
 	r.makeDue("Z")
 
 	r.goTo(40 * time.Minute)
 	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	asked = p.get("zones/Z/schedule/noon/remove")
-	shows(t, asked, "Remove noon from Z?", "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at 600 a minute.")
+	shows(t, asked, "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at 600 a minute.")
 	p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
 	r.makeDue("Z")
 	if s := r.zone("Z"); len(s.Events) != 0 || s.EventState.Now != nil || s.PerMinute != 600 {

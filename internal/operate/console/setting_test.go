@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -24,7 +25,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("another setting was changed meanwhile: %+v %+v", next, others)
 	}
 	_, others = merge(zone.Table, same, was, now)
-	if len(others) != 1 || others[0] != (difference{Name: "perMinute", Label: "Limit", Was: "600 a minute", Now: "700 a minute"}) {
+	if len(others) != 1 || others[0].Label != "Limit" || others[0].Was != "600 a minute" || others[0].Now != "700 a minute" {
 		t.Errorf("the same setting was: %+v", others)
 	}
 	if _, others = merge(zone.Table, now, was, now); len(others) != 2 {
@@ -41,8 +42,8 @@ func TestUndo(t *testing.T) {
 	c.MaxWaiting, c.IdleTimeoutSeconds = 100, 90
 	paused := c
 	paused.PerMinute = 0
-	one := func(was, now *zone.Settings, at int64) []change[zone.Settings] {
-		return []change[zone.Settings]{{AtMillis: at, Name: "Z", By: "Anna", Was: was, Now: now}}
+	one := func(was, now *zone.Settings, at int64) []entryOf[zone.Settings] {
+		return []entryOf[zone.Settings]{{AtMillis: at, Name: "Z", By: "Anna", Was: was, Now: now}}
 	}
 	record := slices.Concat(one(&c, &paused, 4), one(&b, &c, 3), one(&a, &b, 2), one(nil, &a, 1))
 	var got []string
@@ -74,8 +75,5 @@ func TestUndo(t *testing.T) {
 
 // zoneEditor is a desk that knows zones, and changes none.
 func zoneEditor() *editor[zone.Settings] {
-	return &editor[zone.Settings]{
-		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults, expand: expandEvents,
-		clone: func(s zone.Settings) zone.Settings { return s },
-	}
+	return &editor[zone.Settings]{table: zone.Table, blank: zone.Defaults, expand: change.Events}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -33,7 +34,7 @@ type stepAskView struct {
 	// Path is the event's page, Action where the answer goes.
 	Path, Action, Title, Button string
 	Faults                      []string
-	Effects                     []say
+	Effects                     change.Says
 	Times                       []timeRow
 	// Do, To and Seen are what is confirmed: Seen is the step's time as it is shown.
 	Do, To, Seen string
@@ -69,7 +70,7 @@ func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, cur
 		return c.render(w, http.StatusUnprocessableEntity, "step", s, v.Title, v)
 	}
 	v.To = to.UTC().Format(time.RFC3339)
-	v.Title, v.Button = fmt.Sprintf("%s %s of %s?", capital(v.Do), nouns[step], e.Name), capital(v.Do)+" "+nouns[step]
+	v.Title, v.Button = fmt.Sprintf("%s %s of %s?", capital(v.Do), change.Nouns[step], e.Name), capital(v.Do)+" "+change.Nouns[step]
 	v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
 	v.Times = timeRows(current.EventState.Now, next.EventState.Now)
 	return c.render(w, http.StatusOK, "step", s, v.Title, v)
@@ -93,7 +94,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 		if seenOf(current, e.Name, step) != form.Get("seen") {
 			v := conflictView{Path: eventPath(current.ZoneID, e.Name), Name: e.Name, By: "Somebody"}
 			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
-				v.By, v.At = c.zoneEditor.whoChanged(changes, []difference{{Name: "eventState"}})
+				v.By, v.At = c.zoneEditor.whoChanged(changes, []change.Difference{{Name: "eventState"}})
 			}
 			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 		}
@@ -159,24 +160,24 @@ func noticeMillis(p *event.Progress, step event.Step, now time.Time) int64 {
 }
 
 // stepSays says what will happen.
-func (c *Console) stepSays(was, next zone.Settings, step event.Step, how operator.StepChange, now time.Time) []say {
-	var all says
+func (c *Console) stepSays(was, next zone.Settings, step event.Step, how operator.StepChange, now time.Time) change.Says {
+	var all change.Says
 	p := was.EventState.Now
 	gathered := c.gathered(was)
 	switch how {
 	case operator.StepHold:
-		all.held(p, step, gathered, now)
+		held(&all, p, step, gathered, now)
 	case operator.StepSkip:
-		all.skipped(was, next, step, gathered)
+		skipped(&all, was, next, step, gathered)
 	default:
-		all.moved(p, next.EventState.Now, step, now)
+		moved(&all, p, next.EventState.Now, step, now)
 	}
 	if after := next.EventState.Now; after != nil && (step == event.StepOpens || step == event.StepPreQueue) && how != operator.StepSkip {
 		if after.ClosesAtMillis > 0 || after.EndsAtMillis > 0 {
-			all.add("The steps after it stay at their times: look at them, too.")
+			all.Add("The steps after it stay at their times: look at them, too.")
 		}
 	}
-	all.add("All servers go by it within a second, and it stands in the record under your name.")
+	all.Add("All servers go by it within a second, and it stands in the record under your name.")
 	return all
 }
 
@@ -188,79 +189,79 @@ func (c *Console) gathered(s zone.Settings) string {
 	return "an unknown number"
 }
 
-func (s *says) held(p *event.Progress, step event.Step, gathered string, now time.Time) {
-	s.add("%s waits until somebody moves it.", capital(nouns[step]))
+func held(s *change.Says, p *event.Progress, step event.Step, gathered string, now time.Time) {
+	s.Add("%s waits until somebody moves it.", capital(change.Nouns[step]))
 	switch step {
 	case event.StepOpens:
-		s.warn("Nobody is let in. Those who wait (%s) keep their places, and are told that there is no time yet.", gathered)
+		s.Warn("Nobody is let in. Those who wait (%s) keep their places, and are told that there is no time yet.", gathered)
 		switch {
 		case p.Phase != event.PhaseGathering:
 		case now.UnixMilli()+noticed >= p.SettlesAtMillis:
-			s.add("Places are fixed: everybody keeps the number, and who comes now stands behind.")
+			s.Add("Places are fixed: everybody keeps the number, and who comes now stands behind.")
 		case p.Order == event.OrderDraw:
-			s.add("The draw stays open: who comes meanwhile is drawn as well.")
+			s.Add("The draw stays open: who comes meanwhile is drawn as well.")
 		}
 	case event.StepPreQueue:
-		s.warn("Nobody gathers, and it does not open. Until then the zone goes on as it is: who comes is let in at its limit.")
+		s.Warn("Nobody gathers, and it does not open. Until then the zone goes on as it is: who comes is let in at its limit.")
 	case event.StepCloses:
-		s.add("Newcomers are taken on until then.")
+		s.Add("Newcomers are taken on until then.")
 	case event.StepEnds:
-		s.add("The settings of the event hold until then.")
+		s.Add("The settings of the event hold until then.")
 	}
 }
 
-func (s *says) moved(p, after *event.Progress, step event.Step, now time.Time) {
+func moved(s *change.Says, p, after *event.Progress, step event.Step, now time.Time) {
 	at, _ := after.Step(step)
-	one := say{Text: "Then it is at", At: time.UnixMilli(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
+	one := change.Say{Text: "Then it is at", At: time.UnixMilli(at), Full: true, Tail: ", in " + until(at-now.UnixMilli()) + "."}
 	if was, _ := p.Step(step); was != event.Never && was != 0 {
 		earlier := map[bool]string{true: "earlier", false: "later"}[at < was]
 		one.Tail = fmt.Sprintf(", in %s: %s %s than now.", until(at-now.UnixMilli()), until(max(at-was, was-at)), earlier)
 	}
 	*s = append(*s, one)
 	if p.Held == step {
-		s.add("It is held no more.")
+		s.Add("It is held no more.")
 	}
 	switch {
 	case step != event.StepOpens:
 	case p.SettlesAtMillis != after.SettlesAtMillis && after.SettlesAtMillis > now.UnixMilli():
-		*s = append(*s, say{Text: labelOf(p, settles) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
+		*s = append(*s, change.Say{Text: labelOf(p, settles) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
 	case p.Phase == event.PhaseGathering:
-		s.add("Places are fixed already: everybody keeps the number.")
+		s.Add("Places are fixed already: everybody keeps the number.")
 	}
 }
 
-func (s *says) skipped(was, next zone.Settings, step event.Step, gathered string) {
+func skipped(s *change.Says, was, next zone.Settings, step event.Step, gathered string) {
 	p := was.EventState.Now
 	switch step {
 	case event.StepOpens:
-		s.warn("%s does not take place this time.", p.Event.Name)
+		s.Warn("%s does not take place this time.", p.Event.Name)
 		if p.Phase == event.PhaseGathering {
-			s.freed("", next, gathered, " To keep them waiting, hold it instead.")
+			freed(s, "", next, gathered, " To keep them waiting, hold it instead.")
 			if p.Order == event.OrderDraw {
-				s.add("They keep the order of the draw.")
+				s.Add("They keep the order of the draw.")
 			}
 		}
 		if p.Event.Recurs != "" {
-			s.add("It comes again: %s.", p.Event.Recurs)
+			s.Add("It comes again: %s.", p.Event.Recurs)
 		}
 	case event.StepPreQueue:
-		s.warn("Nobody gathers. Until the opening the zone goes on as it is: who comes is let in at its limit.")
+		s.Warn("Nobody gathers. Until the opening the zone goes on as it is: who comes is let in at its limit.")
 	case event.StepCloses:
-		s.add("Newcomers go on being taken after it.")
+		s.Add("Newcomers go on being taken after it.")
 	case event.StepEnds:
-		s.warn("The settings of the event stay, until somebody changes them or the next event does.")
+		s.Warn("The settings of the event stay, until somebody changes them or the next event does.")
 	}
 }
 
 // freed adds what becomes of those who gathered for what does not take place; instead is what could be done.
-func (s *says) freed(before string, next zone.Settings, gathered, instead string) {
+func freed(s *change.Says, before string, next zone.Settings, gathered, instead string) {
 	switch force := next.InForce(); {
 	case force.Mode == zone.ModeOpen:
-		s.warn("%sThose who wait (%s) are let in from now on, whatever the limit.%s", before, gathered, instead)
+		s.Warn("%sThose who wait (%s) are let in from now on, whatever the limit.%s", before, gathered, instead)
 	case force.PerMinute == 0:
-		s.add("%sThose who wait (%s) keep their places. The limit is 0, so nobody is let in.", before, gathered)
+		s.Add("%sThose who wait (%s) keep their places. The limit is 0, so nobody is let in.", before, gathered)
 	default:
-		s.warn("%sThose who wait (%s) are let in from now on, at %s a minute.%s", before, gathered, count(next.PerMinute), instead)
+		s.Warn("%sThose who wait (%s) are let in from now on, at %s a minute.%s", before, gathered, count(next.PerMinute), instead)
 	}
 }
 
@@ -294,7 +295,7 @@ func rowTimeOf(p *event.Progress, step event.Step) rowTime {
 
 // capitalFault has a fault begin as a sentence does, unless it begins with a name.
 func capitalFault(fault string) string {
-	for step, noun := range nouns {
+	for step, noun := range change.Nouns {
 		if rest, ok := strings.CutPrefix(fault, string(step)+" "); ok {
 			return capital(noun) + " " + rest
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -17,33 +18,28 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 	return &editor[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
 		now: c.Zones.Get, frame: c.zoneFrame,
-		table: func(...zone.Settings) table[zone.Settings] { return zone.Table }, blank: zone.Defaults,
-		clone: func(s zone.Settings) zone.Settings { return s }, // settings are never written to in place
-		get:   c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
-		changes: func(ctx context.Context, zoneID string, most int) ([]change[zone.Settings], error) {
+		table: zone.Table, blank: zone.Defaults,
+		get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
+		changes: func(ctx context.Context, zoneID string, most int) ([]entryOf[zone.Settings], error) {
 			record, err := c.Zones.Changes(ctx, zoneID, most)
-			all := make([]change[zone.Settings], len(record))
+			all := make([]entryOf[zone.Settings], len(record))
 			for i, r := range record {
-				all[i] = change[zone.Settings]{r.AtMillis, r.ZoneID, r.By, r.Was, r.Now}
+				all[i] = entryOf[zone.Settings]{r.AtMillis, r.ZoneID, r.By, r.Was, r.Now}
 			}
 			return all, err
 		},
-		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf, expand: expandEvents,
-		effects: func(was, now zone.Settings) []say {
-			line, seen := c.Watch.Latest(was.ZoneID)
-			return effects(was, now, line, seen && line.Known(), c.clock(was.ZoneID))
+		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf, expand: change.Events,
+		effects: func(was, now zone.Settings) change.Says {
+			return change.Zone(was, now, c.lineOf(was.ZoneID), c.clock(was.ZoneID))
 		},
-		loss: func(s zone.Settings) []say {
-			waiting := "an unknown number of people"
-			if now, seen := c.Watch.Latest(s.ZoneID); seen && now.Known() {
-				waiting = count(now.Waiting)
-			}
-			return []say{
-				{Warn: true, Text: waiting + " waiting. All lose their places, and joining is refused."},
-				{Text: "This cannot be undone. The record of changes stays."},
-			}
-		},
+		loss: func(s zone.Settings) change.Says { return change.ZoneLoss(c.lineOf(s.ZoneID)) },
 	}
+}
+
+// lineOf is what is known of a zone's line.
+func (c *Console) lineOf(zoneID string) change.Line {
+	now, seen := c.Watch.Latest(zoneID)
+	return change.Line{Known: seen && now.Known(), Waiting: now.Waiting, EstimateMillis: now.EstimateMillis}
 }
 
 // proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves
@@ -76,7 +72,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 }
 
 // resumeTo is the limit that a paused zone had: see zone.Settings.PausedFrom. 0: the record does not say.
-func resumeTo(current zone.Settings, changes []change[zone.Settings]) int64 {
+func resumeTo(current zone.Settings, changes []entryOf[zone.Settings]) int64 {
 	for _, c := range sinceMade(changes) {
 		if limit := current.PausedFrom(c.Was, c.Now); limit > 0 {
 			return limit
@@ -86,13 +82,13 @@ func resumeTo(current zone.Settings, changes []change[zone.Settings]) int64 {
 }
 
 // titleOf is the question and the name of the button that says yes.
-func titleOf(id string, was, now zone.Settings, diffs []difference) (title, button string) {
+func titleOf(id string, was, now zone.Settings, diffs []change.Difference) (title, button string) {
 	if len(diffs) > 1 {
 		return fmt.Sprintf("Change %d settings of %s?", len(diffs), id), "Change them"
 	}
 	switch d := diffs[0]; {
-	case d.Name == eventsSetting:
-		return eventTitle(was, now)
+	case d.Name == "events":
+		return "Change the events of " + id + "?", "Change them"
 	case d.Name == "perMinute" && now.PerMinute == 0:
 		return "Pause " + id + "?", "Pause"
 	case d.Name == "perMinute" && was.PerMinute == 0:
@@ -131,7 +127,7 @@ const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, _ *http.Request, s session) error {
-	fields := fieldsOf(zone.Table, zone.Defaults(""))
+	fields := fieldsOf(zone.Table, "", zone.Defaults(""))
 	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
 }
 
@@ -153,7 +149,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		faults = []string{"There is a zone with this name already."}
 	}
-	fields := fieldsOf(zone.Table, wanted)
+	fields := fieldsOf(zone.Table, "", wanted)
 	for i, f := range fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
 			fields[i].Value = typed[0]

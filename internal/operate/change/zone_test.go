@@ -1,4 +1,4 @@
-package console
+package change_test
 
 import (
 	"strings"
@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // told are the sentences in one text, "!" before a warning.
-func told(all []say) string {
+func told(all change.Says) string {
 	var b strings.Builder
 	for _, s := range all {
 		if s.Warn {
@@ -29,7 +29,7 @@ func told(all []say) string {
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
-	line := watch.Sample{Store: watch.StoreOK, Waiting: 12_340, PerMinute: 600, EstimateMillis: 1_234_000}
+	line := change.Line{Known: true, Waiting: 12_340, EstimateMillis: 1_234_000}
 	set := func(f func(*zone.Settings)) zone.Settings {
 		s := zone.Defaults("Z")
 		f(&s)
@@ -39,11 +39,11 @@ func TestEffects(t *testing.T) {
 	mode := func(m zone.Mode) zone.Settings { return set(func(s *zone.Settings) { s.Mode = m }) }
 	leaving := line
 	leaving.EstimateMillis = 617_000 // every second one leaves
-	empty := watch.Sample{Store: watch.StoreOK}
+	empty := change.Line{Known: true}
 
 	tests := map[string]struct {
 		was, now zone.Settings
-		line     watch.Sample
+		line     change.Line
 		want     string
 	}{
 		"more": {limit(600), limit(900), line,
@@ -72,7 +72,7 @@ func TestEffects(t *testing.T) {
 		"pause": {limit(600), limit(0), line,
 			"Nobody is let in. Those who wait (12,340) keep their places, and newcomers still take one.\n" +
 				"Those who are in already stay in.\n"},
-		"resume": {limit(0), limit(600), watch.Sample{Waiting: 1200, EstimateMillis: 86_400_000},
+		"resume": {limit(0), limit(600), change.Line{Known: true, Waiting: 1200, EstimateMillis: 86_400_000},
 			"At most 60 enter in any 6 s.\nWhile there is a line, at most 13 enter in any second.\n" +
 				"At 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
 		"slower than the limit": {limit(600), set(func(s *zone.Settings) { s.MaxPerSecond = 5 }), line,
@@ -105,11 +105,11 @@ func TestEffects(t *testing.T) {
 				"While the store is away, each server lets in its share of the limit.\n"},
 	}
 	for name, tt := range tests {
-		if got := told(effects(tt.was, tt.now, tt.line, true, at)); got != tt.want {
+		if got := told(change.Zone(tt.was, tt.now, tt.line, at)); got != tt.want {
 			t.Errorf("%s:\n%swant\n%s", name, got, tt.want)
 		}
 	}
-	got := told(effects(limit(600), limit(900), empty, false, at))
+	got := told(change.Zone(limit(600), limit(900), change.Line{}, at))
 	for _, opens := range []int64{at.Add(30 * time.Minute).UnixMilli(), event.Never} {
 		gathers := limit(600)
 		gathers.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: opens}
@@ -117,7 +117,7 @@ func TestEffects(t *testing.T) {
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
 		more, open, closed, taken := gathers, gathers, gathers, gathers
 		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
-		if got := told(effects(gathers, closed, line, true, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
+		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
 			t.Errorf("close while people gather:\n%s", got)
 		}
 		taken.EventState.Now = &event.Progress{
@@ -127,24 +127,24 @@ func TestEffects(t *testing.T) {
 		taken.Events = []event.Event{taken.EventState.Now.Event}
 		before := taken
 		before.Events = nil
-		if got := told(effects(taken, before, line, true, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
+		if got := told(change.Zone(taken, before, line, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
 			t.Errorf("taken off the list while people gather, in a zone that was paused before:\n%s", got)
 		}
 		past := gathers
 		past.Events = []event.Event{{Name: "summer", OpensAt: at.Add(-time.Hour).Format(time.RFC3339)}}
-		if got := told(effects(past, gathers, line, true, at)); got != "" {
+		if got := told(change.Zone(past, gathers, line, at)); got != "" {
 			t.Errorf("an event that is over is taken off the list:\n%s", got)
 		}
 		taken.EventState.Now.Phase, before.EventState.Now = event.PhaseOpen, taken.EventState.Now
-		if got := told(effects(taken, before, line, true, at)); got != "! noon is under way, and ends now: the settings of before hold again.\n" {
+		if got := told(change.Zone(taken, before, line, at)); got != "! noon is under way, and ends now: the settings of before hold again.\n" {
 			t.Errorf("taken off the list after the opening:\n%s", got)
 		}
-		got := told(effects(gathers, more, line, true, at))
+		got := told(change.Zone(gathers, more, line, at))
 		if want := "At 1,000 a minute the last of 12,340 enters at about 12:41 UTC.\nAt 600 a minute, as now, it would be at about 12:49 UTC.\n"; strings.Contains(got, want) != (opens != event.Never) ||
 			opens == event.Never && strings.Contains(got, "enters at about") {
 			t.Errorf("while people gather:\n%s", got)
 		}
-		if got := told(effects(gathers, open, line, true, at)); got != "! Nobody is let in before noon opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.\n" {
+		if got := told(change.Zone(gathers, open, line, at)); got != "! Nobody is let in before noon opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.\n" {
 			t.Errorf("open while people gather:\n%s", got)
 		}
 	}
@@ -156,16 +156,16 @@ func TestEffects(t *testing.T) {
 	stopped, same := announced, announced
 	stopped.PerMinute, same.PerMinute = 0, 6000
 	const sets = "! noon sets it otherwise, limit: 6,000 a minute, at 12:00 UTC.\n"
-	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, sets) {
+	if got := told(change.Zone(announced, stopped, line, at)); !strings.HasSuffix(got, sets) {
 		t.Errorf("a pause a minute before an event that lifts it:\n%s", got)
 	}
-	if got := told(effects(announced, same, line, true, at)); strings.Contains(got, "otherwise") {
+	if got := told(change.Zone(announced, same, line, at)); strings.Contains(got, "otherwise") {
 		t.Errorf("what the event sets, too:\n%s", got)
 	}
 	stopped.EventState.Now = &event.Progress{
 		Event: announced.EventState.Now.Event, Phase: event.PhaseAnnounced, Held: event.StepOpens, PreQueueAtMillis: event.Never, OpensAtMillis: event.Never,
 	}
-	if got := told(effects(announced, stopped, line, true, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the opening is held no more.\n") {
+	if got := told(change.Zone(announced, stopped, line, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the opening is held no more.\n") {
 		t.Errorf("a pause, and the opening is held:\n%s", got)
 	}
 	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
@@ -176,76 +176,8 @@ func TestEffects(t *testing.T) {
 		limit(0), mode(zone.ModeOpen), set(func(s *zone.Settings) { s.MaxWaiting = 100 }),
 		set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }),
 	} {
-		if got := told(effects(limit(600), now, watch.Sample{}, false, at)); !strings.Contains(got, "an unknown number") || strings.Contains(got, "(0)") || strings.Contains(got, " 0 wait") {
+		if got := told(change.Zone(limit(600), now, change.Line{}, at)); !strings.Contains(got, "an unknown number") || strings.Contains(got, "(0)") || strings.Contains(got, " 0 wait") {
 			t.Errorf("store away:\n%s", got)
-		}
-	}
-}
-
-func TestState(t *testing.T) {
-	t.Parallel()
-	set := func(f func(*zone.Settings)) zone.Settings {
-		s := zone.Defaults("Z")
-		f(&s)
-		return s
-	}
-	none := func(*zone.Settings) {}
-	gathers := func(s *zone.Settings) {
-		s.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: 1}
-	}
-	ok := watch.Sample{Store: watch.StoreOK, Waiting: 100, Released: 10, Overdue: 2, InMinute: 50, RateSeconds: 60}
-	stalled := ok
-	stalled.InMinute, stalled.Stalled = 0, true
-	absent := ok
-	absent.Waiting, absent.Overdue, absent.InMinute = 10, 10, 0
-	resumed := stalled
-	resumed.Stalled = false
-	for name, tt := range map[string]struct {
-		s    zone.Settings
-		now  watch.Sample
-		seen bool
-		want string
-	}{
-		"no sample":                    {set(none), watch.Sample{}, false, "No figures yet"},
-		"store away":                   {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
-		"open":                         {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
-		"closed":                       {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
-		"paused":                       {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
-		"both":                         {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
-		"letting in":                   {set(none), ok, true, "Letting in"},
-		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
-		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
-		"only absent":                  {set(none), absent, true, "Only absent ones"},
-		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
-		"open while people gather":     {set(func(s *zone.Settings) { gathers(s); s.Mode, s.PerMinute = zone.ModeOpen, 0 }), ok, true, "Gathering"},
-		"closed while people gather":   {set(func(s *zone.Settings) { gathers(s); s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
-	} {
-		got := stateOf(tt.s, tt.now, tt.seen)
-		if got.Word != tt.want || got.Sign == "" || got.Sentence == "" || got.Key == "" {
-			t.Errorf("%s: %+v, want %q", name, got, tt.want)
-		}
-	}
-}
-
-// TestTheWaitWhilePeopleGather: none is said while the opening has no time.
-func TestTheWaitWhilePeopleGather(t *testing.T) {
-	t.Parallel()
-	now := watch.Sample{Store: watch.StoreOK, Waiting: 100, EstimateMillis: 41_000}
-	for _, tt := range []struct {
-		mode   zone.Mode
-		opens  int64
-		wanted string
-	}{
-		{zone.ModeQueue, 1, "41 s, for one who joins now"},
-		{zone.ModeOpen, 1, "41 s, then everybody is let in at once"},
-		{zone.ModeQueue, event.Never, "on hold, the opening has no time yet"},
-		{zone.ModeOpen, event.Never, "on hold, the opening has no time yet"},
-	} {
-		z := zone.Defaults("Z")
-		z.Mode = tt.mode
-		z.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: tt.opens}
-		if all := texts(z, now, true); all["estimate"]+", "+all["estimate.note"] != tt.wanted {
-			t.Errorf("%s: %s, %s, want %s", tt.mode, all["estimate"], all["estimate.note"], tt.wanted)
 		}
 	}
 }
@@ -260,12 +192,12 @@ func TestEffectsOfThePage(t *testing.T) {
 		"Text on buttons is black, with a contrast of 15.6:1.\n" +
 		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +
 		"! http://old.example has no TLS: passes can be read on the way to it.\n"
-	if got := told(effects(was, now, watch.Sample{Store: watch.StoreOK}, true, time.Now())); got != want {
+	if got := told(change.Zone(was, now, change.Line{Known: true}, time.Now())); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 	want = "The message disappears from everybody's page with the next poll: from most within 20 s.\n" +
 		"! The waiting page leads to paths of its own address only.\n"
-	if got := told(effects(now, was, watch.Sample{Store: watch.StoreOK}, true, time.Now())); got != want {
+	if got := told(change.Zone(now, was, change.Line{Known: true}, time.Now())); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 }

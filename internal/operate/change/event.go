@@ -1,0 +1,191 @@
+package change
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Labels name the steps of an event in a list, Nouns in a sentence.
+var (
+	Labels = map[event.Step]string{
+		event.StepPreQueue: "People gather", event.StepOpens: "It opens", event.StepCloses: "No newcomers", event.StepEnds: "It ends",
+	}
+	Nouns = map[event.Step]string{
+		event.StepPreQueue: "the gathering", event.StepOpens: "the opening", event.StepCloses: "the closing", event.StepEnds: "the end",
+	}
+)
+
+// EventFields are what can be set of an event besides its name, as forms and words have them. What may be in them,
+// package event checks.
+var EventFields = setting.Table[event.Event]{
+	{Name: "preQueueAt", At: func(e *event.Event) any { return &e.PreQueueAt }, Time: true, Label: "People gather from", Hint: "Without, nobody gathers."},
+	{Name: "opensAt", At: func(e *event.Event) any { return &e.OpensAt }, Time: true, Label: "It opens", Hint: "From then on people are let in."},
+	{Name: "closesAt", At: func(e *event.Event) any { return &e.ClosesAt }, Time: true, Label: "No newcomers from", Hint: "Without, newcomers are taken to the end."},
+	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings of before hold again. Without, they stay."},
+	{
+		Name: "order", At: func(e *event.Event) any { return (*string)(&e.Order) },
+		Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderArrival), Label: "by arrival"}, {Value: string(event.OrderDraw), Label: "drawn"}},
+		Label:   "Order of those who gathered", Hint: "Drawn: everybody who gathered gets a random place, which anybody can check.",
+	},
+	{
+		Name: "drawClosesSeconds", At: func(e *event.Event) any { return &e.DrawClosesSeconds }, Default: int64(0), Most: 3_600, Unit: "s",
+		None: "30 s", Label: "Places are fixed, seconds before", Hint: "25 to 3,600; 0 is 30. Who comes later stands behind.",
+	},
+	{
+		Name: "settings", At: func(e *event.Event) any { return (*during)(&e.Settings) }, Lines: true,
+		Label: "Settings that hold during it", Hint: "A line each, such as perMinute=600. When it ends, those of before hold again.",
+	},
+	{Name: "textBefore", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.Before) }, MaxLength: event.MaxTextLength, Label: "Text before the opening", Hint: "For who comes before." + languages},
+	{Name: "textDuring", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.During) }, MaxLength: event.MaxTextLength, Label: "Text while it is open", Hint: "For who waits then."},
+	{Name: "textAfter", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.After) }, MaxLength: event.MaxTextLength, Label: "Text after it", Hint: "For who comes when it is over."},
+}
+
+const languages = " Below, a line for each other language: de: Um zwölf geht es los."
+
+// during are the settings of an event as one types them: a line each, name=value.
+type during event.Values
+
+// Kind implements setting.Own.
+func (d *during) Kind() string { return "a line for each setting, such as perMinute=600" }
+
+// UnmarshalText implements setting.Own.
+func (d *during) UnmarshalText(text []byte) error {
+	all := during{}
+	for line := range strings.Lines(string(text)) {
+		name, value, is := strings.Cut(strings.TrimSpace(line), "=")
+		if name == "" && !is {
+			continue
+		}
+		if _, twice := all[name]; !is || twice {
+			return fmt.Errorf("change: %q is no setting with its value, or is there twice", line)
+		}
+		all[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	if *d = all; len(all) == 0 {
+		*d = nil
+	}
+	return nil
+}
+
+// String is the settings as UnmarshalText reads them.
+func (d during) String() string {
+	lines := make([]string, 0, len(d))
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		lines = append(lines, name+"="+d[name])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func eventsByName(list []event.Event) map[string]event.Event {
+	all := make(map[string]event.Event, len(list))
+	for _, e := range list {
+		all[e.Name] = e
+	}
+	return all
+}
+
+// eventsSetting is the name of the list among a zone's settings.
+const eventsSetting = "events"
+
+// Events puts what differs in a list of events in place of the list, event by event.
+func Events(was, now zone.Settings, all []Difference) []Difference {
+	i := slices.IndexFunc(all, func(d Difference) bool { return d.Name == eventsSetting })
+	if i < 0 {
+		return all
+	}
+	return slices.Concat(all[:i], eventDifferences(was.Events, now.Events), all[i+1:])
+}
+
+// eventDifferences are what is not the same in two lists, by event and field.
+func eventDifferences(was, now []event.Event) (all []Difference) {
+	before, after := eventsByName(was), eventsByName(now)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		b, listed := before[name]
+		a, stays := after[name]
+		one := Difference{Name: name, Label: "Event " + name, Was: "none", Now: "none"}
+		if listed {
+			one.Was = "opens " + b.OpensAt
+		}
+		if stays {
+			one.Now = "opens " + a.OpensAt
+		}
+		if one.WasText, one.NowText = one.Was, one.Now; listed && stays {
+			for _, d := range Differences(EventFields, b, a) {
+				d.Name, d.Label = name+"."+d.Name, name+", "+strings.ToLower(d.Label[:1])+d.Label[1:]
+				all = append(all, d)
+			}
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// List says what another list of events does. Zone says it, too.
+func List(was, now zone.Settings, line Line, at time.Time) Says {
+	var s Says
+	before, after := eventsByName(was.Events), eventsByName(now.Events)
+	then := now.Listed(at)
+	for _, e := range was.Events {
+		if _, stays := after[e.Name]; stays {
+			continue
+		}
+		switch p := was.EventState.Of(e, at); {
+		case p == nil: // it is over
+		case p.Phase == event.PhaseAnnounced, p.Phase == event.PhaseGathering:
+			s.Warn("%s does not take place.", e.Name)
+			if p.Phase == event.PhaseGathering {
+				s.freed("People gather for it. ", then, line.words(), "")
+			}
+		default:
+			s.Warn("%s is under way, and ends now: the settings of before hold again.", e.Name)
+		}
+	}
+	for _, e := range now.Events {
+		if b, listed := before[e.Name]; listed && len(EventFields.Differences(b, e)) == 0 {
+			continue
+		}
+		p := then.EventState.Of(e, at)
+		if p == nil {
+			s.Warn("%s: %s.", e.Name, zone.NothingComes)
+			continue
+		}
+		for _, one := range then.PlanOf(p) {
+			switch {
+			case one.Made:
+			case one.At.IsZero():
+				s.Add("%s: %s, once somebody moves %s, which is held.", e.Name, one.What, Nouns[one.Step])
+			default:
+				s = append(s, Say{At: one.At, Full: true, Tail: ": " + e.Name + ": " + one.What + "."})
+			}
+		}
+		for _, text := range then.Obstacles(p) {
+			s.Warn("%s: %s", e.Name, text)
+		}
+		if e.Recurs != "" {
+			s.Add("It comes again: %s.", e.Recurs)
+		}
+	}
+	return s
+}
+
+// freed adds what becomes of those who gathered for what does not take place; instead is what could be done.
+func (s *Says) freed(before string, next zone.Settings, gathered, instead string) {
+	switch force := next.InForce(); {
+	case force.Mode == zone.ModeOpen:
+		s.Warn("%sThose who wait (%s) are let in from now on, whatever the limit.%s", before, gathered, instead)
+	case force.PerMinute == 0:
+		s.Add("%sThose who wait (%s) keep their places. The limit is 0, so nobody is let in.", before, gathered)
+	default:
+		s.Warn("%sThose who wait (%s) are let in from now on, at %s a minute.%s", before, gathered, count(next.PerMinute), instead)
+	}
+}

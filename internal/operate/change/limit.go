@@ -1,0 +1,253 @@
+package change
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Policies are what can be set of a policy of limits besides its name.
+var Policies = setting.Table[limit.Policy]{
+	{
+		Name: "rules", At: func(p *limit.Policy) any { return &p.Rules }, Of: "a list of rules", Label: "Rules",
+		Say: func(p limit.Policy) string { return exactly(p.Rules) },
+	},
+	{
+		Name: "tiers", At: func(p *limit.Policy) any { return &p.Tiers }, Of: "rules by tier", Label: "Tiers",
+		Say: func(p limit.Policy) string {
+			return joined(slices.Sorted(maps.Keys(p.Tiers)), "; ", func(tier string) string { return tier + ": " + exactly(p.Tiers[tier]) })
+		},
+	},
+	{
+		Name: "key", At: func(p *limit.Policy) any { return &p.Key }, Of: "a list of ip, apiKey and jwt", Label: "Told apart by",
+		Say: func(p limit.Policy) string { return KeyWords(p.Key) },
+	},
+	{
+		Name: "onStoreFailure", At: func(p *limit.Policy) any { return (*string)(&p.OnStoreFailure) }, Default: string(limit.FailureLocal),
+		Label: "When the store is away", Hint: "Local has each server allow its share of the limit; open lets all through; closed refuses all.",
+		Choices: []setting.Choice{
+			{Value: string(limit.FailureLocal), Label: "local: each server its share"}, {Value: string(limit.FailureOpen), Label: "open: let all through"},
+			{Value: string(limit.FailureClosed), Label: "closed: refuse all"},
+		},
+	},
+	{
+		Name: "scope", At: func(p *limit.Policy) any { return (*string)(&p.Scope) }, Default: string(limit.ScopeShared),
+		Label: "Counted", Hint: "Shared counts for all servers together; server has each count for itself, without the store.",
+		Choices: []setting.Choice{
+			{Value: string(limit.ScopeShared), Label: "shared: by the store"}, {Value: string(limit.ScopeServer), Label: "server: each for itself"},
+		},
+	},
+	{
+		Name: "shards", At: func(p *limit.Policy) any { return &p.Shards }, Default: int64(1), Least: 1, Most: limit.MaxShards,
+		Label: "Shards", Hint: "Parts that each key is split in, for keys too hot for one node, 1 to 64.",
+	},
+}
+
+// RuleFields are the figures of a rule of that algorithm.
+func RuleFields(a limit.Algorithm) setting.Table[limit.Rule] {
+	t := setting.Table[limit.Rule]{
+		{
+			Name: "limit", At: func(r *limit.Rule) any { return &r.Limit }, Least: 1, Most: a.MaxLimit(),
+			Label: "Limit", Hint: fmt.Sprintf("How many in a window, 1 to %s.", count(a.MaxLimit())),
+		},
+		{
+			Name: "windowSeconds", At: func(r *limit.Rule) any { return &r.WindowSeconds }, Least: 1, Most: limit.MaxWindowSeconds,
+			Label: "Window", Hint: "Seconds, 1 to 86,400. Another one begins all counts anew.",
+		},
+	}
+	if !a.HasBurst() {
+		return t
+	}
+	hint := "How many at once after a quiet while. 0: as many as the limit."
+	if a == limit.LeakyBucket {
+		hint = "How many may wait for their turn. 0: nobody."
+	}
+	return append(t, setting.Setting[limit.Rule]{
+		Name: "burst", At: func(r *limit.Rule) any { return &r.Burst }, Most: limit.MaxLimit, Label: "Burst", Hint: hint,
+	})
+}
+
+// Tiers are the names of a policy's tiers, the default one first.
+func Tiers(p limit.Policy) []string {
+	return append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(p.Tiers))...)
+}
+
+// RulesOf are a tier's rules, the policy's own; none for a tier that it does not have.
+func RulesOf(p limit.Policy, tier string) []limit.Rule {
+	if tier == limit.DefaultTier {
+		return p.Rules
+	}
+	return p.Tiers[tier]
+}
+
+// Asked is what a server knows of who asked for a policy in the last minute. The zero value is that
+// nobody did.
+type Asked struct {
+	Total, Refused uint64
+	// Failing is for how many of the store's partitions the failure policy answers now.
+	Failing int
+}
+
+// Policy says what a change of a policy does.
+func Policy(was, now limit.Policy, asked Asked) Says {
+	var all Says
+	for _, tier := range Tiers(now) {
+		before, rules := RulesOf(was, tier), RulesOf(now, tier)
+		for i := range min(len(before), len(rules)) {
+			if before[i] != rules[i] {
+				all.rule(tier, before[i], rules[i])
+			}
+		}
+	}
+	if text := Fitted(now); text != "" && len(all) > 0 {
+		all.Add("%s", text)
+	}
+	if now.Shards != was.Shards || now.Scope != was.Scope {
+		all.Warn("All counts begin anew: who has used up the limit may take all of it once more.")
+	}
+	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {
+		all.Warn("Each server counts for itself: n servers together allow n times the limit.")
+	}
+	if now.OnStoreFailure != was.OnStoreFailure {
+		_, away := Away(now)
+		sentence := "While the store is away: " + strings.ToLower(away[:1]) + away[1:]
+		if asked.Failing > 0 {
+			all.Warn("%s It is away just now, for %d of its %d partitions. If it keeps this change, it holds there at once; "+
+				"if not, the page says so, and all stays as it is.", sentence, asked.Failing, limit.Partitions)
+		} else {
+			all.Add("%s", sentence)
+		}
+	}
+	if asked.Total > 0 {
+		all.Add("As it is now, %s of %s were refused in the last minute on this server, %.0f %%.",
+			count(int64(asked.Refused)), count(int64(asked.Total)), 100*float64(asked.Refused)/float64(asked.Total))
+	}
+	all.Add("All servers go by it within a second. What they remember to be refused is asked anew.")
+	return all
+}
+
+// rule says what other figures of a rule do.
+func (s *Says) rule(tier string, was, now limit.Rule) {
+	who := "A client"
+	if tier != limit.DefaultTier {
+		who = "A client of " + tier
+	}
+	s.Add("%s may take %s.", who, RuleWords([]limit.Rule{now}))
+	if now.WindowSeconds != was.WindowSeconds {
+		s.Warn("Another window begins the counts anew: who has used up the limit may take all of it once more.")
+	}
+	rate := func(r limit.Rule) float64 { return float64(r.Limit) / float64(r.WindowSeconds) }
+	switch times := rate(now) / rate(was); {
+	case times >= 2:
+		s.Warn("That is %.1f times as many as now. Be sure that what is behind can take it.", times)
+	case times < 1 && now.WindowSeconds == was.WindowSeconds:
+		s.Add("What was taken counts: who has taken more than that is refused until enough of it is past.")
+	}
+}
+
+// PolicyLoss says what is lost with a policy that is deleted.
+func PolicyLoss(p limit.Policy) Says {
+	return Says{
+		{Warn: true, Text: "Nobody is limited by " + p.Name + " any more: the waiting room's own door lets everybody pass, " +
+			"and services that ask for it are told that there is no such policy."},
+		{Text: "It is not made again from the configuration. The record of changes keeps what it was."},
+	}
+}
+
+// Away says what becomes of who asks while the store is away: in two words, and in a sentence.
+func Away(p limit.Policy) (words, sentence string) {
+	switch p.OnStoreFailure {
+	case limit.FailureOpen:
+		words, sentence = "let through", "Who asks meanwhile is let through."
+	case limit.FailureClosed:
+		words, sentence = "refused", "Who asks meanwhile is refused."
+	default:
+		words, sentence = "by share", "Each server allows its share of the limit meanwhile."
+	}
+	if p.Scope == limit.ScopeServer {
+		words = "not asked"
+	}
+	return words, sentence
+}
+
+// Fitted says of which zones the figures of a policy are that the guard fits to each zone;
+// "" for other policies.
+func Fitted(p limit.Policy) string {
+	if p.Name != guard.JoinsZone {
+		return ""
+	}
+	return fmt.Sprintf("This is for a zone with a limit of %s a minute. For others it is in proportion to their limit.", count(zone.DefaultPerMinute))
+}
+
+// RuleWords say what rules allow together: 100 in any 60 s, and 20 in each 10 s of the clock.
+func RuleWords(rules []limit.Rule) string { return joined(rules, ", and ", ruleWord) }
+
+func ruleWord(r limit.Rule) string {
+	n, window := count(r.Limit), length(r.WindowSeconds)
+	switch r.Algorithm {
+	case limit.SlidingLog:
+		return fmt.Sprintf("%s in any %s", n, window)
+	case limit.SlidingCounter:
+		return fmt.Sprintf("about %s in any %s", n, window)
+	case limit.TokenBucket:
+		return fmt.Sprintf("%s in %s and %s at once", n, window, count(r.Permits()))
+	case limit.LeakyBucket:
+		return fmt.Sprintf("%s in %s, evenly, while %s wait", n, window, count(r.Burst))
+	case limit.FixedWindow:
+		return fmt.Sprintf("%s in each %s of the clock", n, window)
+	default:
+		return fmt.Sprintf("%s in %s, by %s", n, window, AlgorithmWord(r.Algorithm))
+	}
+}
+
+// exactly says all of rules: they differ if this does.
+func exactly(rules []limit.Rule) string {
+	return joined(rules, ", and ", func(r limit.Rule) string { return fmt.Sprintf("%s (%s)", ruleWord(r), AlgorithmWord(r.Algorithm)) })
+}
+
+// AlgorithmWord is an algorithm's name for a person.
+func AlgorithmWord(a limit.Algorithm) string { return strings.ReplaceAll(string(a), "_", " ") }
+
+// length is a window's: 60 s, 5 min, 24 h.
+func length(secs int64) string {
+	switch {
+	case secs%3600 == 0:
+		return count(secs/3600) + " h"
+	case secs > 60 && secs%60 == 0:
+		return count(secs/60) + " min"
+	default:
+		return seconds(secs)
+	}
+}
+
+// KeyWords say by what clients are told apart.
+func KeyWords(key []limit.Source) string {
+	return joined(key, ", else ", func(k limit.Source) string {
+		switch k {
+		case limit.SourceAPIKey:
+			return "API key"
+		case limit.SourceJWT:
+			return "claim of a token"
+		default:
+			return "address"
+		}
+	})
+}
+
+// joined are the words of all, with a text between; "none" for nothing.
+func joined[T any](all []T, between string, word func(T) string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = word(one)
+	}
+	return strings.Join(words, between)
+}

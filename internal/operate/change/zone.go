@@ -1,0 +1,233 @@
+package change
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Line is what is known of a zone's line. The zero value is a line of which nothing is known.
+type Line struct {
+	Known bool
+	// Waiting is how many wait. EstimateMillis is the wait of one who joins now, in milliseconds.
+	Waiting        int64
+	EstimateMillis int64
+}
+
+// words are how many wait.
+func (l Line) words() string {
+	if !l.Known {
+		return "an unknown number"
+	}
+	return count(l.Waiting)
+}
+
+// Zone says what a change of a zone's settings does to its line. at is the time on the clock of the zone's store.
+func Zone(was, now zone.Settings, line Line, at time.Time) Says {
+	var all Says
+	waiting := line.words()
+	if all.soldOut(was, now, waiting); len(now.SoldOut) > 0 && len(was.SoldOut) > 0 {
+		now.Mode, now.PerMinute = was.Mode, was.PerMinute // neither shows meanwhile
+	}
+
+	gathers, opens := was.Unopened(false)
+	if now.Mode != was.Mode {
+		switch {
+		case now.Mode == zone.ModeOpen && gathers != "":
+			all.Warn("Nobody is let in before %s opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.", gathers)
+		case now.Mode == zone.ModeOpen:
+			all.Warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
+			if line.Waiting > 0 || !line.Known {
+				all.Warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+			}
+		case now.Mode == zone.ModeClosed && gathers != "":
+			all.Add("Newcomers are turned away. Those who wait keep their places, and nobody is let in before %s opens.", gathers)
+		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
+			all.Add("Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.")
+		case now.Mode == zone.ModeClosed:
+			all.Add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
+		default:
+			all.Add("Newcomers take a place in the line again, and the limit holds.")
+		}
+	}
+
+	if now.PerMinute != was.PerMinute {
+		switch {
+		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
+			all.Warn("That holds nobody while its mode is open: everybody is let in. Set the mode to queue.")
+		case now.PerMinute == 0:
+			all.Add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
+			all.Add("Those who are in already stay in.")
+		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
+			all.Warn("That is %.1f times as many as now. Be sure that the service behind can take it.",
+				float64(now.PerMinute)/float64(was.PerMinute))
+		}
+		if was.PerMinute > 0 && now.PerMinute > 0 && now.PerMinute < was.PerMinute {
+			all.Add("Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.")
+		}
+	}
+	if limit := window.RatesOf(now).Limit; now.PerMinute > 0 && limit != window.RatesOf(was).Limit {
+		all.Add("At most %s enter in any %s.", count(limit), seconds(now.WindowSeconds))
+	}
+	all.flow(was, now)
+	if now.PerMinute != was.PerMinute || now.Mode != was.Mode || now.MaxPerSecond != was.MaxPerSecond {
+		if gathers != "" { // the estimate is from now on, and has the time until then in it
+			line.EstimateMillis, at = window.MaxEstimateMillis, time.UnixMilli(max(at.UnixMilli(), opens))
+		}
+		if gathers == "" || opens > 0 {
+			all.lastIn(was, now, line, at)
+		}
+	}
+	all.rest(was, now, line.Waiting, waiting)
+	all.page(was, now)
+	all = append(all, List(was, now, line, at)...)
+	all.overridden(was, now)
+	if !line.Known {
+		all.Warn("The store does not answer just now, so how many wait is not known.")
+	}
+	return all
+}
+
+// overridden adds what the event that comes next sets otherwise.
+func (s *Says) overridden(was, now zone.Settings) {
+	then, settings, step, at := now.Overridden(was)
+	for _, x := range settings {
+		one := Say{Warn: true, Text: fmt.Sprintf("%s sets it otherwise, %s: %s, at", now.EventState.Now.Event.Name, strings.ToLower(x.Label), x.Words(then)), At: time.UnixMilli(at), Full: true, Tail: "."}
+		if at == event.Never {
+			one = Say{Warn: true, Text: strings.TrimSuffix(one.Text, ", at") + ", once " + Nouns[step] + " is held no more."}
+		}
+		*s = append(*s, one)
+	}
+}
+
+// flow adds how evenly a line enters.
+func (s *Says) flow(was, now zone.Settings) {
+	rates, before := window.RatesOf(now), window.RatesOf(was)
+	if now.PerMinute == 0 || rates.PerSecond == before.PerSecond {
+		return
+	}
+	if rates.PerSecond == rates.Limit {
+		s.Add("All of a window may enter in the same second.")
+		return
+	}
+	s.Add("While there is a line, at most %s enter in any second.", count(rates.PerSecond))
+	if rates.Pace < rates.PerMinute {
+		s.Warn("That is less than the limit: the line goes on at %s a minute.", count(rates.Pace))
+	}
+}
+
+// soldOut adds the effects of an end that is announced, or taken back.
+func (s *Says) soldOut(was, now zone.Settings, waiting string) {
+	switch idle := seconds(now.IdleTimeoutSeconds); {
+	case maps.Equal(was.SoldOut, now.SoldOut):
+	case len(now.SoldOut) == 0:
+		s.Add("The line goes on. Who was told that it is sold out, and has not been silent for longer than %s, has the place still.", idle)
+	case len(was.SoldOut) > 0:
+		s.Add("Who polls or comes from now on is told the new text.")
+	default:
+		s.Warn("Nobody is let in any more. Those who wait (%s) are told so at their next poll: most of them within 20 s. Then they stop asking.", waiting)
+		s.Add("Newcomers are told the same. Who was let in before stays in.")
+		s.Add("It can be taken back: until %s after their last poll, those who were told have their places still.", idle)
+	}
+}
+
+// rest adds the effects of the settings that one changes before an event. waiting is n in words.
+func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
+	if now.Burst != was.Burst {
+		s.Add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
+	}
+	if now.MaxWaiting != was.MaxWaiting {
+		switch {
+		case now.MaxWaiting == 0:
+			s.Add("No newcomer is turned away for the length of the line.")
+		case n >= now.MaxWaiting:
+			s.Warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
+				waiting, count(now.MaxWaiting))
+		default:
+			s.Add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), waiting)
+		}
+	}
+	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
+		s.Add("Who does not poll for %s gives up the place.", seconds(now.IdleTimeoutSeconds))
+		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
+			s.Warn("A phone that sleeps for longer than that loses its place.")
+		}
+	}
+	if now.PassTTLSeconds != was.PassTTLSeconds {
+		s.Add("Passes of those who are let in from now on are good for %s.", seconds(now.PassTTLSeconds))
+	}
+	if now.OnStoreFailure != was.OnStoreFailure {
+		if now.OnStoreFailure == zone.FailureAdmit {
+			s.Add("While the store is away, each server lets in its share of the limit.")
+		} else {
+			s.Add("While the store is away, nobody is let in and everybody keeps the place.")
+		}
+	}
+}
+
+// page adds the effects of the settings of the waiting page.
+func (s *Says) page(was, now zone.Settings) {
+	const leastContrast = 3 // of WCAG 2.2, for what is no text
+	switch {
+	case maps.Equal(now.Message, was.Message):
+	case len(now.Message) == 0:
+		s.Add("The message disappears from everybody's page with the next poll: from most within 20 s.")
+	default:
+		s.Add("Everybody who waits sees the message with the next poll: most of them within 20 s.")
+	}
+	if now.PageColor != was.PageColor && now.PageColor != "" {
+		text := zone.TextOn(now.PageColor)
+		s.Add("Text on buttons is %s, with a contrast of %.1f:1.", map[string]string{"#ffffff": "white", "#000000": "black"}[text], zone.Contrast(now.PageColor, text))
+		for _, ground := range zone.Grounds {
+			if c := zone.Contrast(now.PageColor, ground.Color); c < leastContrast {
+				s.Warn("The colour is hard to see on the %s page: its contrast is %.1f:1, and should be 3:1. Buttons get an edge there.", ground.Name, c)
+			}
+		}
+	}
+	if len(now.Sites) == 0 && len(was.Sites) > 0 {
+		s.Warn("The waiting page leads to paths of its own address only.")
+	}
+	for _, site := range now.Sites {
+		if strings.HasPrefix(site, "http://") && !slices.Contains(was.Sites, site) {
+			s.Warn("%s has no TLS: passes can be read on the way to it.", site)
+		}
+	}
+}
+
+// lastIn says when the last of those who wait enters, then and now.
+func (s *Says) lastIn(was, now zone.Settings, line Line, at time.Time) {
+	if line.Waiting == 0 || now.PerMinute == 0 || now.Mode == zone.ModeOpen {
+		return
+	}
+	enters := func(perMinute int64) time.Time { return at.Add(lastWait(was, perMinute, line)) }
+	pace, before := window.RatesOf(now).Pace, window.RatesOf(was).Pace
+	s.AddAt(enters(pace), ".", "At %s a minute the last of %s enters at about", count(pace), count(line.Waiting))
+	if was.PerMinute > 0 && before != pace && was.Mode != zone.ModeOpen {
+		s.AddAt(enters(before), ".", "At %s a minute, as now, it would be at about", count(before))
+	}
+}
+
+// lastWait is how long the last in the line waits at that limit. The store's
+// estimate tells how many of the line will take a slot, as those who leave do
+// not; where it says nothing, all will.
+func lastWait(was zone.Settings, perMinute int64, line Line) time.Duration {
+	slots := float64(line.Waiting)
+	if was.PerMinute > 0 && was.Mode != zone.ModeOpen && line.EstimateMillis < window.MaxEstimateMillis {
+		slots = min(slots, float64(line.EstimateMillis)*float64(window.RatesOf(was).Pace)/window.MinuteMillis)
+	}
+	return time.Duration(slots / float64(perMinute) * float64(time.Minute))
+}
+
+// ZoneLoss says what is lost with a zone that is deleted.
+func ZoneLoss(line Line) Says {
+	return Says{
+		{Warn: true, Text: line.words() + " waiting. All lose their places, and joining is refused."},
+		{Text: "This cannot be undone. The record of changes stays."},
+	}
+}
