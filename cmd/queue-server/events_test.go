@@ -150,7 +150,7 @@ func TestBadEvents(t *testing.T) {
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","recurs":"at noon"}]}`, "no schedule"},
 		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"hold"}`, `there is no event \"a\"; none is listed`},
 		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `{"do":"move","to":"noon"}`, "must be a time"},
-		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `[1]`, "a step must be"},
+		{"POST", "/admin/zones/TEST_ZONE/events/a/steps/opens", `[1]`, "must be a JSON object"},
 	} {
 		if got := c.admin(t, tt.method, tt.path, tt.body); got.status != http.StatusBadRequest || !strings.Contains(got.body, tt.says) {
 			t.Errorf("%s %s: %d %s, want %q", tt.path, tt.body, got.status, got.body, tt.says)

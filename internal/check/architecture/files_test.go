@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"go/ast"
 	"io/fs"
 	"os"
 	"path"
@@ -67,6 +68,29 @@ func TestNoContextEndsAtAMoment(t *testing.T) {
 			t.Errorf("%s:%d: a context ends at a moment: give it the time that is left on the clock that the moment is of, "+
 				"with WithTimeout", s.path(), line)
 		}
+	}
+}
+
+// TestNoDecoderIsIgnored: what cannot be read is refused. An error of a decoder that was dropped once ended all events of
+// a zone.
+func TestNoDecoderIsIgnored(t *testing.T) {
+	decoders := []string{"Unmarshal", "Decode", "UnmarshalText", "UnmarshalJSON"}
+	for _, s := range tree(t) {
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			assignment, ok := n.(*ast.AssignStmt)
+			if !ok || s.isTest() || len(assignment.Rhs) != 1 {
+				return true
+			}
+			to, toName := assignment.Lhs[len(assignment.Lhs)-1].(*ast.Ident)
+			call, calls := assignment.Rhs[0].(*ast.CallExpr)
+			if !toName || to.Name != "_" || !calls {
+				return true
+			}
+			if of, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(decoders, of.Sel.Name) {
+				t.Errorf("%s:%d: the error of %s is dropped", s.path(), s.fset.Position(n.Pos()).Line, of.Sel.Name)
+			}
+			return true
+		})
 	}
 }
 

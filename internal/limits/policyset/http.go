@@ -1,16 +1,15 @@
 package policyset
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // defaultSeconds is how many seconds of history are shown by default.
@@ -88,15 +87,9 @@ func (h *HTTP) Put(c echo.Context) error {
 // *serve.FieldError for a body that is not JSON, else a *serve.InvalidError with all
 // faults.
 func readBody(name string, body []byte) (limit.Policy, error) {
-	// JSON is YAML. The nodes of YAML show faults that encoding/json hides: a name that is
-	// there twice, or in capitals.
-	var doc yaml.Node
-	if !json.Valid(body) || yaml.Unmarshal(body, &doc) != nil {
-		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
-	}
-	n := doc.Content[0]
-	if n.Kind != yaml.MappingNode {
-		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: "must be a JSON object"}
+	n, err := strictyaml.Object(body)
+	if err != nil {
+		return limit.Policy{}, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
 	}
 	p, faults := Read(n, name)
 	var all []string

@@ -147,14 +147,7 @@ func (r *reader) setting(key, value *yaml.Node) {
 // zone reads one zone; what it does not set has its default.
 func (r *reader) zone(n *yaml.Node) (zone.Settings, bool) {
 	s, before := zone.Defaults(""), len(r.Faults)
-	r.Members(n, "a zone", append([]string{zone.IDName}, zone.Table.Typed()...), func(key, value *yaml.Node) {
-		if x := zone.Table.Find(key.Value); x == nil {
-			r.Value(value, key.Value, &s.ZoneID)
-		} else {
-			// A fault is noted by the reader, and what it stands for is not used.
-			_ = x.Decode(&s, func(at any) error { r.Value(value, key.Value, at); return nil })
-		}
-	})
+	strictyaml.Settings(&r.Reader, n, "a zone", zone.Table, &s, zone.IDName, &s.ZoneID)
 	if len(r.Faults) > before {
 		return s, false
 	}

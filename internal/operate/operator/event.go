@@ -2,13 +2,10 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -71,18 +68,17 @@ func (s *Service) ReadStep(ctx context.Context, zoneID, name string, step event.
 		Do string `yaml:"do"`
 		To string `yaml:"to"`
 	}
-	var n yaml.Node
-	if !json.Valid(body) || yaml.Unmarshal(body, &n) != nil {
-		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: "is not valid JSON"}
+	n, err := strictyaml.Object(body)
+	if err != nil {
+		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
 	}
 	var r strictyaml.Reader
-	r.Struct(n.Content[0], "a step", &asked)
+	r.Struct(n, "a step", &asked)
 	if len(r.Faults) > 0 {
 		return zone.Settings{}, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
 	}
 	var to time.Time
 	if asked.Do == string(StepMove) {
-		var err error
 		if to, err = time.Parse(time.RFC3339, asked.To); err != nil {
 			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: "must be a time as 2026-12-01T12:00:00+01:00"}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -234,6 +235,26 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestJSONIsReadAsJSON: an event is set however a program writes its text, and no event is left out in silence.
+func TestJSONIsReadAsJSON(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put(t, "Z")
+	opens := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	for text, want := range map[string]string{
+		`see https:\/\/shop.example`: "see https://shop.example", // PHP's json_encode
+		`\ud83c\udf89 soon`:         "🎉 soon",                   // Python's json.dumps
+	} {
+		for _, method := range []string{"PUT", "PATCH"} {
+			w := r.send(method, "/admin/zones/Z", `{"events":[{"name":"noon","opensAt":"`+opens+`","texts":{"before":{"default":"`+text+`"}}}]}`)
+			got := read[zone.Settings](t, w)
+			if w.Code != 200 || len(got.Events) != 1 || got.Events[0].Texts.Before["default"] != want {
+				t.Errorf("%s %s: got %d %s", method, text, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestChangesAreRefusedWhole(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -248,10 +269,10 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 		"two objects":  {`{}{}`, nil},
 		"array":        {`[]`, nil},
 		"null":         {`null`, nil},
-		"typo":         {`{"perMinutes":5}`, []string{`"perMinutes" is not a setting`}},
-		"other case":   {`{"PerMinute":5}`, []string{`"PerMinute" is not a setting`}},
+		"typo":         {`{"perMinutes":5}`, []string{`"perMinutes" is not a setting of a zone; did you mean "perMinute"?`}},
+		"other case":   {`{"PerMinute":5}`, []string{`"PerMinute" is not a setting of a zone; did you mean "perMinute"?`}},
 		"null setting": {`{"perMinute":null}`, []string{"perMinute must not be null: leave it out"}},
-		"twice":        {`{"burst":1,"burst":2}`, []string{"burst is given twice"}},
+		"twice":        {`{"burst":1,"burst":2}`, []string{"burst is in line 1 already"}},
 		"string":       {`{"perMinute":"5"}`, []string{"perMinute must be a whole number"}},
 		"fraction":     {`{"perMinute":5.5}`, []string{"perMinute must be a whole number"}},
 		"too large":    {`{"perMinute":1e30}`, []string{"perMinute must be a whole number"}},
@@ -262,7 +283,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 		"all at once": {
 			`{"zoneId":"Y","perMinute":-1,"burts":5,"windowSeconds":"6","idleTimeoutSeconds":1,"mode":null,"onStoreFailure":"x"}`,
 			[]string{
-				`"burts" is not a setting`, "windowSeconds must be a whole number",
+				`"burts" is not a setting of a zone; did you mean "burst"?`, "windowSeconds must be a whole number",
 				"mode must not be null: leave it out", "zoneId must be that of the path, or left out",
 				"perMinute is -1, must be between 0 and 6000000",
 				"idleTimeoutSeconds is 1, must be between 5 and 3600", `onStoreFailure "x" must be hold or admit`,

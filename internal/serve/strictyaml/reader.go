@@ -1,7 +1,9 @@
-// Package strictyaml reads settings from YAML, or from JSON, which is YAML: every key
+// Package strictyaml reads settings strictly, from YAML by a YAML decoder and from JSON by a JSON decoder: every key
 // must be known and be there once, every value be of its kind, and all faults are
 // told together, each with its line.
 //
+//	Object           reads a JSON object as nodes
+//	Settings         reads a mapping by a table of settings
 //	Reader.Struct    reads a mapping into a struct, by its yaml tags
 //	Reader.Members   walks a mapping whose keys are known otherwise
 //	Reader.List      walks a list
@@ -10,13 +12,17 @@ package strictyaml
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agext/levenshtein"
 	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // Fault is something wrong with a text, and where.
@@ -77,6 +83,28 @@ func (r *Reader) List(n *yaml.Node, name string, each func(item *yaml.Node)) {
 	}
 }
 
+// Settings reads a mapping into s, by a table of settings; idName is a further member, a string. What the mapping leaves
+// out stays as it is, and so does what the servers set by themselves, whatever the mapping says of it. Bounds are not
+// checked.
+func Settings[T any](r *Reader, n *yaml.Node, what string, table setting.Table[T], s *T, idName string, id *string) {
+	names := []string{idName}
+	for i := range table {
+		names = append(names, table[i].Name)
+	}
+	r.Members(n, what, names, func(key, value *yaml.Node) {
+		x := table.Find(key.Value)
+		switch {
+		case x == nil:
+			r.Value(value, idName, id)
+		case !x.Own:
+			within := Reader{Lenient: r.Lenient || x.Of != ""} // an event's settings may be numbers
+			if x.Decode(s, func(at any) error { return within.read(value, x.Name, at) }) != nil {
+				r.Faults = append(r.Faults, within.Faults...)
+			}
+		}
+	})
+}
+
 // Struct reads a mapping into the struct that target points to. What the mapping
 // leaves out stays as it is. The fields are whole numbers, texts, structs, and lists
 // and maps of those; what names the struct in faults: "a policy".
@@ -104,6 +132,17 @@ func Names(of any) []string {
 // Value reads what the key name has into what target points to.
 func (r *Reader) Value(n *yaml.Node, name string, target any) {
 	r.value(n, name, reflect.ValueOf(target).Elem())
+}
+
+// errFaults: what is wrong is among the reader's faults.
+var errFaults = errors.New("strictyaml: faults")
+
+// read is Value, with an error if there are faults.
+func (r *Reader) read(n *yaml.Node, name string, target any) error {
+	if r.Value(n, name, target); len(r.Faults) > 0 {
+		return errFaults
+	}
+	return nil
 }
 
 // value reads what the key name has.
@@ -138,9 +177,13 @@ func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 			r.Fault(n, "%s must be true or false", name)
 		}
 	case reflect.Int64:
-		if !scalar || n.Tag != "!!int" || n.Decode(target.Addr().Interface()) != nil {
+		// Decimal, always: YAML 1.1 takes 0600 for an octal number, and nobody who writes it means 384.
+		number, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 10, 64)
+		if !scalar || n.Tag != "!!int" || err != nil {
 			r.Fault(n, "%s must be a whole number", name)
+			return
 		}
+		target.SetInt(number)
 	default:
 		if !scalar || n.Tag != "!!str" && !r.Lenient {
 			r.Fault(n, "%s must be a string", name)
