@@ -57,7 +57,7 @@ var layers = []layer{
 		"tokens and passes know nobody who hands them out",
 	},
 	{
-		"serve", []string{"internal/serve"}, []string{"events", "words", "serve"}, false,
+		"serve", []string{"internal/serve"}, []string{"kinds", "events", "words", "serve"}, false,
 		"it is what any server has",
 	},
 	{

@@ -243,7 +243,7 @@ func TestJSONIsReadAsJSON(t *testing.T) {
 	opens := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for text, want := range map[string]string{
 		`see https:\/\/shop.example`: "see https://shop.example", // PHP's json_encode
-		`\ud83c\udf89 soon`:         "🎉 soon",                   // Python's json.dumps
+		`\ud83c\udf89 soon`:          "🎉 soon",                   // Python's json.dumps
 	} {
 		for _, method := range []string{"PUT", "PATCH"} {
 			w := r.send(method, "/admin/zones/Z", `{"events":[{"name":"noon","opensAt":"`+opens+`","texts":{"before":{"default":"`+text+`"}}}]}`)
