@@ -4,6 +4,7 @@
 //
 //	limits, err := limit.Open(ctx, limit.Options{
 //		RedisURL: "redis://127.0.0.1:6379",
+//		Secret:   secret, // the same 16 bytes or more on all servers
 //		Policies: []limit.Policy{{
 //			Name:  "api",
 //			Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, Window: time.Minute}},
@@ -14,8 +15,8 @@
 //
 // A request over the limit is answered 429, with Retry-After, the RateLimit fields
 // of draft-ietf-httpapi-ratelimit-headers, their X-RateLimit- elders, and a problem
-// document; one within it goes on, with the same fields. Package echolimit does the
-// same for echo. Where there is no HTTP, ask Allow.
+// document; one within it goes on, with the same fields. For echo it is
+// echo.WrapMiddleware(limits.Middleware("api", key)). Where there is no HTTP, ask Allow.
 //
 // It is what queue-server decides with, without its listener. Services count together
 // that have the same Redis, names of policies and Secret. They never count together with

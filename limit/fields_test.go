@@ -46,7 +46,7 @@ func TestEveryFieldGoesInside(t *testing.T) {
 	t.Parallel()
 	public := Policy{
 		Name: "api", Rules: []Rule{{Algorithm: TokenBucket, Limit: 3, Window: time.Second, Burst: 2}}, PerServer: true,
-		Tiers: map[string][]Rule{"pro": {{Algorithm: FixedWindow, Limit: 4, Window: time.Minute}}}, Shards: 2, OnStoreFailure: FailOpen,
+		Tiers: map[string][]Rule{"pro": {{Algorithm: FixedWindow, Limit: 4, Window: time.Minute}}}, OnStoreFailure: FailOpen,
 	}
 	set, err := policySet([]Policy{public})
 	if err != nil {

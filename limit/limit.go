@@ -29,6 +29,12 @@ var (
 	ErrKey = limiter.ErrKey
 )
 
+// ErrSecret is the error of Open for Redis without a Secret, or with a short one.
+var ErrSecret = errors.New("limit: a secret of 16 bytes or more is needed")
+
+// minSecret is how many bytes a secret has at least: 128 bits cannot be found by trying.
+const minSecret = 16
+
 // Options of Open.
 type Options struct {
 	// Policies are in force at once; see SetPolicies.
@@ -44,7 +50,8 @@ type Options struct {
 	// enforces one part in so many while Redis is away. 0: 1.
 	Servers int64
 	// Secret goes into the hash of keys, so that whoever reads Redis learns of no
-	// address or account. The same on all servers; at most 64 bytes of it count.
+	// address or account. The same on all servers, of 16 bytes or more, of which the first 64
+	// count. Required with RedisURL, and not used without.
 	Secret []byte
 	// Logger is told when Redis goes away, and when it is back. Nil: nobody is.
 	Logger *slog.Logger
@@ -59,8 +66,11 @@ type Limiter struct {
 }
 
 // Open returns a limiter, which is to be closed. Redis need not be there yet. The
-// error wraps ErrInvalid where a policy is wrong.
+// error wraps ErrInvalid where a policy is wrong, and is ErrSecret without a good Secret.
 func Open(ctx context.Context, o Options) (*Limiter, error) {
+	if o.RedisURL != "" && len(o.Secret) < minSecret {
+		return nil, ErrSecret
+	}
 	l := &Limiter{log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), local: local.New(local.CountersOptions{})}
 	settings := limiter.Dependencies{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
 	if o.RedisURL != "" {

@@ -23,39 +23,30 @@ func ByIP(trusted ...netip.Prefix) KeyFunc {
 }
 
 // Option of a middleware.
-type Option func(*Settings)
+type Option func(*options)
 
-// Settings are what options set. Package echolimit reads them.
-type Settings struct {
-	// MaxWait is how long a request may wait for a LeakyBucket to flow evenly.
-	MaxWait time.Duration
-	// Cost is what a request costs; nil: 1.
-	Cost func(r *http.Request) int64
+type options struct {
+	maxWait time.Duration
+	cost    func(r *http.Request) int64 // nil: 1
 }
 
 // MaxWait has requests wait until they leave a LeakyBucket, but no longer than d each.
 // Without it they go on at once. One whose client hangs up meanwhile goes nowhere; its
 // permit is spent.
-func MaxWait(d time.Duration) Option { return func(s *Settings) { s.MaxWait = d } }
+func MaxWait(d time.Duration) Option { return func(o *options) { o.maxWait = d } }
 
 // Cost says how many permits a request takes: at least 1, and at most what every rule
 // permits at once. It must not be the client's choice.
-func Cost(of func(r *http.Request) int64) Option { return func(s *Settings) { s.Cost = of } }
-
-// Apply returns what options set.
-func Apply(options []Option) Settings {
-	var s Settings
-	for _, o := range options {
-		o(&s)
-	}
-	return s
-}
+func Cost(of func(r *http.Request) int64) Option { return func(o *options) { o.cost = of } }
 
 // Middleware lets requests through as a policy allows. A refusal is a 429; what a
 // programmer got wrong, such as a policy that is not there, is logged, and a 500. A
 // request whose context ends before it is decided, or while it waits, is a 503.
-func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func(http.Handler) http.Handler {
-	s := Apply(options)
+func (l *Limiter) Middleware(policy string, key KeyFunc, with ...Option) func(http.Handler) http.Handler {
+	var o options
+	for _, option := range with {
+		option(&o)
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			who, tier := key(r)
@@ -64,8 +55,8 @@ func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func
 				return
 			}
 			q := Request{Policy: policy, Key: who, Tier: tier}
-			if s.Cost != nil {
-				q.Cost = s.Cost(r)
+			if o.cost != nil {
+				q.Cost = o.cost(r)
 			}
 			d, err := l.Allow(r.Context(), q)
 			if err != nil {
@@ -77,7 +68,7 @@ func (l *Limiter) Middleware(policy string, key KeyFunc, options ...Option) func
 				refuse(w, r, &d)
 				return
 			}
-			if err := d.Wait(r.Context(), s.MaxWait); err != nil {
+			if err := d.Wait(r.Context(), o.maxWait); err != nil {
 				l.fail(w, r, policy, err)
 				return
 			}

@@ -63,10 +63,6 @@ type Policy struct {
 	// PerServer counts in each server's own memory: it costs Redis nothing, and n
 	// servers together allow up to n times the limit.
 	PerServer bool
-	// Shards splits each key into parts that lie on different nodes of a cluster,
-	// for a key that is too hot for one: 1-64, 0 for 1. The whole is never exceeded,
-	// and is used up a little less.
-	Shards int64
 	// OnStoreFailure is what happens while Redis is away. Empty: FailLocal.
 	OnStoreFailure FailurePolicy
 }
@@ -80,8 +76,7 @@ func policySet(policies []Policy) (vocabulary.PolicySet, error) {
 			errs = append(errs, fmt.Errorf("%w: policy %q is there twice", ErrInvalid, p.Name))
 		}
 		out := vocabulary.Policy{
-			Name: p.Name, Scope: vocabulary.ScopeShared, Shards: p.Shards,
-			OnStoreFailure: vocabulary.FailurePolicy(p.OnStoreFailure),
+			Name: p.Name, Scope: vocabulary.ScopeShared, OnStoreFailure: vocabulary.FailurePolicy(p.OnStoreFailure),
 		}
 		if p.PerServer {
 			out.Scope = vocabulary.ScopeServer

@@ -77,11 +77,7 @@ func (s *Store) Partition(q limit.Request) int { return partitionOf(s.limitKey(q
 // limitKey begins the keys of what a request counts under; all of them are in one
 // slot. No zone's name has a ":", so no zone's keys begin so.
 func (s *Store) limitKey(q limit.Request) string {
-	key := s.prefix + "{:" + q.Policy + ":" + q.Tier + ":" + q.Subject
-	if q.Part > 0 {
-		key += ":" + strconv.FormatInt(q.Part, 10)
-	}
-	return key + "}:"
+	return s.prefix + "{:" + q.Policy + ":" + q.Tier + ":" + q.Subject + "}:"
 }
 
 // openPartitions makes the partitions of limits.

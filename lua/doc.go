@@ -32,7 +32,6 @@
 //	{:policy:tier:subject}:lN    zset    sliding_log of N seconds
 //	{:policy:tier:subject}:cN    string  sliding_counter; tN, qN, fN: token_bucket,
 //	                                     leaky_bucket, fixed_window
-//	{:policy:tier:subject:2}:lN          the same, of part 2 of a policy with shards
 //
 // Of a deleted zone the hash stays for a day, to say so, and the changes stay for
 // 400 days.

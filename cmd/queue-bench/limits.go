@@ -43,7 +43,6 @@ type (
 		// Logs are the bytes of one permit in a log, by how many it has.
 		Logs    []logCost     `json:"logs"`
 		Longest []longestCall `json:"longest"`
-		Shards  []shardUse    `json:"shards"`
 	}
 	decisionCost struct {
 		Algorithm limit.Algorithm `json:"algorithm"`

@@ -208,7 +208,6 @@ func (b *bench) sections() []section {
 			{"bytes of limits in Redis and in memory", b.limitBytes},
 			{"the longest script calls of limits", b.longestDecisions},
 			{"processor time of Redis a decision", b.decisions},
-			{"how far limits in parts are used", b.shards},
 			{"decisions over HTTP", b.limitsOverHTTP},
 		}, &b.limited.occasion, func(r *report) { r.Limits = &b.limited }},
 		{"site", []part{{"sessions of a site over HTTP", b.sessions}}, &b.inside.occasion, func(r *report) { r.Site = &b.inside }},

@@ -229,8 +229,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"perMinute":  func() int64 { return zoneFor(benchZone).PerMinute },
 	"megabytes":  func(bytes int64) float64 { return float64(bytes) / 1e6 }, "held": held, "late": func() time.Duration { return late },
 	"calls": func() int { return together256 }, "clients": func() int { return httpClients }, "insiders": func() int { return insiders },
-	"shardLimit": func() int { return shardLimit }, "shardWindow": func() time.Duration { return shardWindow },
-	"shardServers": func() int { return shardServers }, "shardLoads": func() []float64 { return shardLoads },
 }).ParseFS(templates, "*.tmpl"))
 
 // readReport reads a folder's; an empty one if there is none.

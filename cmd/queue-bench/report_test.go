@@ -172,7 +172,7 @@ func TestPartsAlone(t *testing.T) {
 func TestKeepsTheOthersParts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	limits := report{Limits: &limitsReport{Conns: 77, Shards: []shardUse{{4, []float64{.5}}}}}
+	limits := report{Limits: &limitsReport{Conns: 77}}
 	page := kept(t, dir, found(), limits, loadTested())
 	for _, want := range []string{"| 1,000,000 | ours | 5.00 µs | 1.11 |", "77 connections", "| burst | Redis | 6,000 | 4,500 |"} {
 		if !strings.Contains(page, want) {

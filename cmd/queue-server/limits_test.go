@@ -50,7 +50,6 @@ tiers           pro: about 10,000 in any 60 s (sliding counter)
 key             API key, else address
 onStoreFailure  local: each server its share
 scope           shared: by the store
-shards          1
 
 On this server, in the last 0 s:
 
@@ -87,7 +86,6 @@ func TestLimitsApply(t *testing.T) {
     key             address
     onStoreFailure  local: each server its share
     scope           shared: by the store
-    shards          1
 
 1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `
 `

@@ -329,7 +329,7 @@ func TestWhatShouldNotHappen(t *testing.T) {
 	}
 }
 
-// TestAddressIsEchos: echo's own extractor, which services with echolimit use, finds the same
+// TestAddressIsEchos: echo's own extractor, finds the same
 // address in all that proxies send, except that it does not know ports.
 func TestAddressIsEchos(t *testing.T) {
 	t.Parallel()

@@ -58,8 +58,6 @@ const (
 	MaxTiers = 16
 	// MaxPolicies bounds the policies of a server, each of which is a label, too.
 	MaxPolicies = 100
-	// MaxShards bounds the parts that a policy splits its keys into.
-	MaxShards = 64
 	// maxName bounds the names of policies and tiers.
 	maxName = 64
 )
@@ -77,10 +75,6 @@ type Policy struct {
 	Tiers map[string][]Rule `json:"tiers,omitempty" yaml:"tiers,omitempty"`
 	// Scope is shared or server. Empty: shared.
 	Scope Scope `json:"scope,omitempty" yaml:"scope,omitempty"`
-	// Shards is how many parts each key is split into, 1-64, 0 for 1. The parts lie on
-	// different nodes, for keys that are asked for too often for one node. Each part has
-	// its share of every limit, so the limit is never exceeded, and not always used up.
-	Shards int64 `json:"shards,omitempty" yaml:"shards,omitempty"`
 	// OnStoreFailure is open, closed or local. Empty: local.
 	OnStoreFailure FailurePolicy `json:"onStoreFailure,omitempty" yaml:"onStoreFailure,omitempty"`
 }
@@ -92,9 +86,6 @@ func (p Policy) WithDefaults() Policy {
 	}
 	if p.Scope == "" {
 		p.Scope = ScopeShared
-	}
-	if p.Shards == 0 {
-		p.Shards = 1
 	}
 	if p.OnStoreFailure == "" {
 		p.OnStoreFailure = FailureLocal
@@ -138,9 +129,6 @@ func (p Policy) Validate() error {
 	if p.Scope != "" && p.Scope != ScopeShared && p.Scope != ScopeServer {
 		bad("scope %q must be shared or server", p.Scope)
 	}
-	if p.Shards < 0 || p.Shards > MaxShards {
-		bad("shards is %d, must be between 1 and %d", p.Shards, MaxShards)
-	}
 	switch p.OnStoreFailure {
 	case "", FailureOpen, FailureClosed, FailureLocal:
 	default:
@@ -170,9 +158,6 @@ func (p Policy) validateRules(tier string, rules []Rule) error {
 	for i, r := range rules {
 		for _, fault := range r.faults() {
 			bad("rule %d: %s", i+1, fault)
-		}
-		if p.Shards > 1 && (r.Limit < p.Shards || r.Permits() < p.Shards) {
-			bad("rule %d has fewer permits than there are shards", i+1)
 		}
 		for _, other := range rules[:i] {
 			if r.Algorithm == other.Algorithm && r.WindowSeconds == other.WindowSeconds {

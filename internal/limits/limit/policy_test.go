@@ -31,7 +31,6 @@ func TestPolicyValidate(t *testing.T) {
 		{"a burst of a log", "burst", policy(func(p *limit.Policy) { p.Rules[0].Burst = 1 })},
 		{"no algorithm", "algorithm", policy(func(p *limit.Policy) { p.Rules[0].Algorithm = "" })},
 		{"a rule twice", "earlier", policy(func(p *limit.Policy) { p.Rules = append(p.Rules, good) })},
-		{"more shards than permits", "shards", policy(func(p *limit.Policy) { p.Shards, p.Rules[0].Limit = 4, 3 })},
 		{"a tier named default", "tier", policy(func(p *limit.Policy) {
 			p.Tiers = map[string][]limit.Rule{"default": {good}}
 		})},
@@ -48,24 +47,22 @@ func TestPolicyValidate(t *testing.T) {
 	}
 }
 
-func TestShares(t *testing.T) {
+// TestShare: the shares of so many servers are never more than the rule, and valid.
+func TestShare(t *testing.T) {
 	t.Parallel()
 	for _, a := range limit.Algorithms {
 		r := limit.Rule{Algorithm: a, Limit: 103, WindowSeconds: 60}
-		if a == limit.TokenBucket || a == limit.LeakyBucket {
+		if a.HasBurst() {
 			r.Burst = 41
 		}
-		var limits, permits int64
-		for i := range int64(8) {
-			part := r.Share(i, 8)
-			limits += part.Limit
-			permits += part.Permits()
+		for _, n := range []int64{1, 8, 1000} {
+			part := r.Share(n)
 			if err := (limit.Policy{Name: "part", Rules: []limit.Rule{part}}).Validate(); err != nil {
 				t.Errorf("%s: %v", a, err)
 			}
-		}
-		if limits != 103 || permits != r.Permits() {
-			t.Errorf("%s: shares of 103 make %d, of %d permits %d", a, limits, r.Permits(), permits)
+			if part.Limit != max(1, 103/n) || part.Permits() != max(1, r.Permits()/n) || n == 1 && part.Permits() != r.Permits() {
+				t.Errorf("%s: one of %d shares of %+v is %+v", a, n, r, part)
+			}
 		}
 	}
 }

@@ -141,24 +141,16 @@ func (r Rule) Scaled(s Scale) Rule {
 	return out
 }
 
-// Share returns the i-th of n shares of the rule, counted from 0. Each has at least one
-// permit. All shares together never grant more than the rule, if its limit and its permits
-// are n or more.
-func (r Rule) Share(i, n int64) Rule {
-	part := func(total int64) int64 {
-		share := total / n
-		if i < total%n {
-			share++
-		}
-		return max(1, share)
-	}
+// Share returns the part of the rule that one of n servers grants, rounded down; at least one permit.
+// So n servers never grant more than the rule, if its limit and its permits are n or more.
+func (r Rule) Share(n int64) Rule {
 	out := r
-	out.Limit = part(r.Limit)
+	out.Limit = max(1, r.Limit/n)
 	switch r.Algorithm {
 	case TokenBucket:
-		out.Burst = part(r.Permits())
+		out.Burst = max(1, r.Permits()/n)
 	case LeakyBucket:
-		out.Burst = part(r.Permits()) - 1
+		out.Burst = max(1, r.Permits()/n) - 1
 	default: // the others have no burst
 	}
 	return out

@@ -13,8 +13,6 @@ type Request struct {
 	// Subject is the client, as a string of at most 32 of A-Z a-z 0-9 _ -. It is made
 	// from the key by a hash, so that no store knows addresses or API keys.
 	Subject string
-	// Part says which of the policy's shards counts the request, from 0.
-	Part int64
 	// Rules are decided together. They are the same for every request with the same
 	// Policy and Tier, until an operator changes them. The counts of a rule stay when
 	// its limit or burst changes, and are forgotten when its algorithm or window does.

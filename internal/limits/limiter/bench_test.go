@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -25,23 +24,17 @@ func refusing(tb testing.TB, policy limit.Policy) *Limiter {
 // BenchmarkRefusedFromMemory is to be compared with BenchmarkBareHandler: a refusal must cost
 // less than an answer of a handler that does nothing.
 func BenchmarkRefusedFromMemory(b *testing.B) {
-	for _, shards := range []int64{1, 8} {
-		l := refusing(b, limit.Policy{
-			Name: "p", Shards: shards, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 8, WindowSeconds: 86_400}},
-		})
-		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					a, err := l.Check(b.Context(), Question{Policy: "p", Key: "ip:203.0.113.9"})
-					if err != nil || a.Source != SourceMemory {
-						b.Errorf("%+v, %v", a, err)
-						return
-					}
-				}
-			})
-		})
-	}
+	l := refusing(b, limit.Policy{Name: "p", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 8, WindowSeconds: 86_400}}})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			a, err := l.Check(b.Context(), Question{Policy: "p", Key: "ip:203.0.113.9"})
+			if err != nil || a.Source != SourceMemory {
+				b.Errorf("%+v, %v", a, err)
+				return
+			}
+		}
+	})
 }
 
 func BenchmarkBareHandler(b *testing.B) {
@@ -66,30 +59,4 @@ func BenchmarkBareHandler(b *testing.B) {
 			_ = reply.Body.Close()
 		}
 	})
-}
-
-// BenchmarkStats measures what a console asks each second for one policy, of which twice as many
-// different clients were refused as are all counted.
-func BenchmarkStats(b *testing.B) {
-	l := refusing(b, limit.Policy{Name: "p", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 86_400}}})
-	for i := range 2 * everyone {
-		for range 2 {
-			if _, err := l.Check(b.Context(), Question{Policy: "p", Key: fmt.Sprintf("ip:203.0.113.%d", i)}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	for at := range int64(HistorySeconds) {
-		l.inForce.Load().policies["p"].note(at)
-	}
-	for _, history := range []int{3, HistorySeconds} {
-		b.Run(fmt.Sprintf("seconds=%d", history), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := l.Stats("p", history); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

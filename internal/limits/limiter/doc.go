@@ -38,11 +38,9 @@
 //	        rounded down, at least 1
 //
 // The limiter itself then asks the store every 250 ms whether it is back: a probe, in the slot
-// of the request that failed. After three answers in a row the partition is calm again. When
-// a partition begins to fail, the others are probed once; so is a partition whose client gave
-// up too soon to blame the store. So a store that hangs delays only the clients who ask until
-// the first of them has waited for the store's timeout, and the probes for probeWithin after
-// that.
+// of the request that failed. After three answers in a row the partition is calm again. So a store
+// that hangs delays only the clients who ask until the first of their partition has waited for
+// the store's timeout, or for 200 ms if the client gives up before.
 //
 // # What may be let through in excess
 //
@@ -57,12 +55,4 @@
 //
 // With "open" the excess has no bound, with "closed" there is none. On the other hand, a
 // request whose reply was lost may have been counted: then that many permits less are granted.
-//
-// # Keys that are split
-//
-// A policy with shards counts each key in that many parts, each of which has its share of
-// every rule. Questions go to the parts in turn, without those that are known to refuse, and
-// each question to at most two. An answer tells what is left as if all parts had as much as
-// the one that answered. The wait that it tells is the shortest of those known. So a rule is
-// never exceeded, but a client may be refused while a part that was not asked has room.
 package limiter

@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -135,63 +134,6 @@ func TestAHungStoreHoldsUpNobodyElse(t *testing.T) {
 				t.Fatalf("a question took %v", took)
 			}
 			pass(37 * time.Millisecond)
-		}
-	})
-}
-
-// One client waits for a store that hangs. After that, probes have found out about all its
-// partitions.
-func TestWhereOnePartitionFailsTheOthersAreAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
-		w.shared.partition = func(r limit.Request) int { return len(r.Subject) % 3 } // clients' have 22 letters
-		w.shared.hangs = true
-		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-		defer cancel()
-		if _, err := w.Check(ctx, Question{Policy: "p", Key: "k"}); err == nil {
-			t.Error("a store that hangs has answered")
-		}
-		if n := w.Failing(); n != 1 {
-			t.Errorf("%d partitions fail, want 1", n)
-		}
-		pass(probeWithin)
-		synctest.Wait()
-		if n := w.Failing(); n != 3 {
-			t.Errorf("%d partitions fail, want 3", n)
-		}
-	})
-}
-
-// TestAStoreThatHangsIsKnownFromHurriedClients: no client waits for long enough to blame the store,
-// so a probe finds out.
-func TestAStoreThatHangsIsKnownFromHurriedClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1000)})
-		hurried := func() (Answer, error) {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			return w.Check(ctx, Question{Policy: "p", Key: "k"})
-		}
-		hangs := func(does bool) {
-			w.shared.mu.Lock()
-			defer w.shared.mu.Unlock()
-			w.shared.hangs = does
-		}
-		hangs(true)
-		if _, err := hurried(); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a store that hangs: %v", err)
-		}
-		hangs(false)
-		pass(2 * ProbeEvery)
-		if n := w.Failing(); n != 0 || w.shared.probed() != 1 {
-			t.Errorf("a client that gave up: %d partitions fail, asked %d times, want once", n, w.shared.probed())
-		}
-		hangs(true)
-		for range 20 {
-			_, _ = hurried()
-		}
-		if a, err := hurried(); err != nil || a.Source != SourceLocal {
-			t.Errorf("after 2 s: from %q, %v", a.Source, err)
 		}
 	})
 }

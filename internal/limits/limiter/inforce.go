@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
@@ -37,16 +36,10 @@ type policy struct {
 type tier struct {
 	name  string
 	rules []limit.Rule
-	// parts are the rules of each part of a key; one part without shards.
-	parts [][]limit.Rule
 	// share are the rules that this server enforces while the store is away.
 	share []limit.Rule
-	// maxCost is the largest cost that parts can ever allow.
-	maxCost int64
 	// seed belongs to this version of the tier.
 	seed maphash.Seed
-	// next chooses the parts in turn.
-	next atomic.Uint64
 	*tierMetrics
 }
 
@@ -78,30 +71,24 @@ func (l *Limiter) ready(p limit.Policy, had *policy) *policy {
 	} else {
 		out.policyMetrics = newPolicyMetrics()
 	}
-	parts := p.Shards
-	if p.Scope == limit.ScopeServer {
-		parts = 1
-	}
 	names := append([]string{limit.DefaultTier}, slices.Sorted(maps.Keys(p.Tiers))...)
 	for _, name := range names {
 		rules := p.Rules
 		if name != limit.DefaultTier {
 			rules = p.Tiers[name]
 		}
-		t := newTier(name, rules, parts, l.deps.Servers, maphash.MakeSeed(), out.tierMetricsOf(name))
+		t := newTier(name, rules, l.deps.Servers, maphash.MakeSeed(), out.tierMetricsOf(name))
 		out.byTier[name], out.inOrder = t, append(out.inOrder, t)
 	}
 	out.keep(names)
 	return out
 }
 
-// newTier returns a tier that splits each key into so many parts, on one of so many servers.
-func newTier(name string, rules []limit.Rule, parts, servers int64, seed maphash.Seed, metrics *tierMetrics) *tier {
-	t := &tier{name: name, rules: rules, share: shares(rules, servers-1, servers), maxCost: limit.MaxLimit, seed: seed, tierMetrics: metrics}
-	for i := range parts {
-		part := shares(rules, i, parts)
-		t.parts = append(t.parts, part)
-		t.maxCost = min(t.maxCost, permits(part))
+// newTier returns a tier on one of so many servers.
+func newTier(name string, rules []limit.Rule, servers int64, seed maphash.Seed, metrics *tierMetrics) *tier {
+	t := &tier{name: name, rules: rules, seed: seed, tierMetrics: metrics}
+	for _, r := range rules {
+		t.share = append(t.share, r.Share(servers))
 	}
 	return t
 }
@@ -112,18 +99,7 @@ func (t *tier) scaled(by limit.Scale, servers int64) *tier {
 	for i, r := range t.rules {
 		rules[i] = r.Scaled(by)
 	}
-	return newTier(t.name, rules, 1, servers, t.seed, t.tierMetrics)
-}
-
-func shares(rules []limit.Rule, i, n int64) []limit.Rule {
-	if n == 1 {
-		return rules
-	}
-	out := make([]limit.Rule, len(rules))
-	for at, r := range rules {
-		out[at] = r.Share(i, n)
-	}
-	return out
+	return newTier(t.name, rules, servers, t.seed, t.tierMetrics)
 }
 
 // permits is the largest cost that rules can allow together.
@@ -150,12 +126,6 @@ func (t *tier) hash(key string, fitted *limit.Scale) uint64 {
 		hash ^= maphash.Comparable(t.seed, *fitted)
 	}
 	return hash
-}
-
-// partOf returns the hash of one part of a key.
-func partOf(hash uint64, part int64) uint64 {
-	// The odd constant is that of Fibonacci hashing: 2^64 divided by the golden ratio.
-	return hash ^ uint64(part)*0x9e3779b97f4a7c15
 }
 
 // Sources returns by what a policy tells clients apart. The caller must not change the slice.

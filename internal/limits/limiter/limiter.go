@@ -29,8 +29,6 @@ const (
 	// refusedFor is the wait that is told with a refusal without the store, in milliseconds:
 	// about how long the store takes to be believed again.
 	refusedFor = 1000
-	// maxTries is how many parts of a key one question asks at most.
-	maxTries = 2
 )
 
 // Counters decides requests, for all servers or for this one. Both methods are called from
@@ -94,7 +92,7 @@ type Question struct {
 	// rotation of secrets must not give again. It costs one more call for each of Others.
 	Once bool
 	// Scale fits the policy's rules to what the question is about, such as a zone; nil
-	// leaves them as they are. With a Scale, a key is not split into parts.
+	// leaves them as they are.
 	Scale *limit.Scale
 }
 
@@ -132,8 +130,6 @@ type Limiter struct {
 	mu         sync.Mutex
 	refusals   *refusalCache
 	partitions [limit.Partitions]partition
-	// suspects gets a value when a partition begins to fail, since others may fail, too.
-	suspects chan struct{}
 
 	background background.Group
 }
@@ -152,7 +148,7 @@ func New(d Dependencies) *Limiter {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	l := &Limiter{deps: d, began: d.Now(), refusals: newRefusalCache(), suspects: make(chan struct{}, 1)}
+	l := &Limiter{deps: d, began: d.Now(), refusals: newRefusalCache()}
 	l.inForce.Store(&policiesInForce{})
 	for i := range l.partitions {
 		l.partitions[i].number = i
@@ -173,9 +169,78 @@ func (l *Limiter) millis() int64 { return l.deps.Now().Sub(l.began).Milliseconds
 // ErrPolicyUnknown, ErrKey, ErrCost, or the context's error if that ended before the store
 // answered. A failure of the store is no error: the failure policy then answers.
 func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
+	c, err := l.begin(q)
+	if err == nil && !c.done {
+		err = c.decide(ctx)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return c.end(), nil
+}
+
+// CheckAll asks several questions at once, in the time of one call to the store, for a request that has
+// to be allowed by all of them. It returns the answer to the first one that is refused, else
+// that to the last. A policy that is not in force allows everything. The errors are those of Check
+// without ErrPolicyUnknown.
+//
+// A question that memory knows to be refused costs nothing of the others. Otherwise each is counted for itself: if
+// one is refused, the others may have taken their cost.
+func (l *Limiter) CheckAll(ctx context.Context, questions ...Question) (Answer, error) {
+	checks := make([]check, 0, len(questions))
+	for _, q := range questions {
+		c, err := l.begin(q)
+		switch {
+		case errors.Is(err, ErrPolicyUnknown):
+			continue
+		case err != nil:
+			return Answer{}, err
+		case c.done:
+			return c.end(), nil
+		}
+		checks = append(checks, c)
+	}
+	if len(checks) == 0 {
+		return Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+	}
+	var others sync.WaitGroup
+	errs := make([]error, len(checks))
+	for i := range checks[1:] {
+		others.Go(func() { errs[i+1] = checks[i+1].decide(ctx) })
+	}
+	errs[0] = checks[0].decide(ctx)
+	others.Wait()
+	var answer Answer
+	for i := range checks {
+		if errs[i] != nil {
+			return Answer{}, errs[i]
+		}
+		a := checks[i].end()
+		if i == 0 || answer.Allowed {
+			answer = a
+		}
+	}
+	return answer, nil
+}
+
+// check is a question on its way to its answer.
+type check struct {
+	Answer
+	*Limiter
+	question Question
+	policy   *policy
+	tier     *tier
+	hash     uint64
+	outcome  Outcome
+	// done: memory has the answer.
+	done bool
+}
+
+// begin finds the policy and the tier of a question, and looks into the memory of refusals.
+func (l *Limiter) begin(q Question) (check, error) {
 	p := l.inForce.Load().policies[q.Policy]
 	if p == nil {
-		return Answer{}, ErrPolicyUnknown
+		return check{}, ErrPolicyUnknown
 	}
 	t := p.tier(q.Tier)
 	if q.Scale != nil {
@@ -186,174 +251,124 @@ func (l *Limiter) Check(ctx context.Context, q Question) (Answer, error) {
 	}
 	switch {
 	case len(q.Key) == 0 || len(q.Key) > MaxKey:
-		return Answer{}, ErrKey
-	case q.Cost < 1 || q.Cost > t.maxCost:
-		return Answer{}, ErrCost
+		return check{}, ErrKey
+	case q.Cost < 1 || q.Cost > permits(t.rules):
+		return check{}, ErrCost
 	}
-	a := Answer{Policy: p.Name, Tier: t.name, Rules: t.rules, Source: SourceMemory}
-	hash := t.hash(q.Key, q.Scale)
-	part, retry := l.pick(t, hash, q.Cost, -1, l.millis())
-	if part < 0 {
-		a.RetryMillis = retry
-		t.count(RefusedFromMemory)
-		p.refuse(l, q.Key)
-		return a, nil
+	c := check{
+		Answer: Answer{Policy: p.Name, Tier: t.name, Rules: t.rules, Source: SourceMemory}, Limiter: l,
+		question: q, policy: p, tier: t, hash: t.hash(q.Key, q.Scale), outcome: RefusedFromMemory,
 	}
-	outcome, err := Allowed, error(nil)
-	if q.Once {
-		outcome, err = l.look(ctx, &a, p, t, q, hash, part)
-	}
-	if outcome.Allows() && err == nil {
-		outcome, err = l.ask(ctx, &a, p, t, q, l.subject(q.Key), hash, part)
-	}
-	if err != nil {
-		return Answer{}, err
-	}
-	if outcome == Allowed || outcome == Refused {
-		t.left.Add(left(&a))
-	}
-	t.count(outcome)
-	if !a.Allowed {
-		p.refuse(l, q.Key)
-	}
-	return a, nil
+	c.RetryMillis = l.refusals.wait(c.hash, q.Cost, l.millis())
+	c.done = c.RetryMillis > 0
+	return c, nil
 }
 
-// pick chooses the part of the key to ask, which is not asked, the one that was asked already
-// (-1 for none). If all others are known to refuse, part is -1, and retry is in how many
-// milliseconds the first of them may not.
-func (l *Limiter) pick(t *tier, hash uint64, cost, asked, now int64) (part, retry int64) {
-	n := int64(len(t.parts))
-	if n == 1 {
-		if wait := l.refusals.wait(hash, cost, now); wait > 0 || asked == 0 {
-			return -1, wait
-		}
-		return 0, 0
+// end counts the outcome and returns the answer.
+func (c *check) end() Answer {
+	if c.outcome == Allowed || c.outcome == Refused {
+		c.tier.left.Add(left(&c.Answer))
 	}
-	first := int64(t.next.Add(1) % uint64(n))
-	for i := range n {
-		part = (first + i) % n
-		if part == asked {
-			continue
-		}
-		wait := l.refusals.wait(partOf(hash, part), cost, now)
-		if wait == 0 {
-			return part, 0
-		}
-		if retry == 0 || wait < retry {
-			retry = wait
-		}
+	c.tier.count(c.outcome)
+	if !c.Allowed {
+		c.policy.refuse(c.question.Key)
 	}
-	return -1, retry
+	return c.Answer
+}
+
+// decide lets Store or Local decide, or the failure policy.
+func (c *check) decide(ctx context.Context) (err error) {
+	c.outcome = Allowed
+	if c.question.Once {
+		err = c.look(ctx)
+	}
+	if err == nil && c.outcome.Allows() {
+		err = c.ask(ctx, c.subject(c.question.Key), c.question.Look)
+	}
+	return err
 }
 
 // look asks what would be decided for the key under the subjects that the other secrets give it.
-func (l *Limiter) look(ctx context.Context, a *Answer, p *policy, t *tier, q Question, hash uint64, part int64) (outcome Outcome, err error) {
-	q.Look = true
-	for _, secret := range l.deps.Others {
-		if outcome, err = l.ask(ctx, a, p, t, q, subject(secret, q.Key), hash, part); err != nil || !a.Allowed {
-			break
-		}
-	}
-	return outcome, err
-}
-
-// ask lets Store or Local decide, or the failure policy.
-func (l *Limiter) ask(ctx context.Context, a *Answer, p *policy, t *tier, q Question, subject string, hash uint64, part int64) (Outcome, error) {
-	r := limit.Request{Policy: p.Name, Tier: t.name, Subject: subject, Cost: q.Cost, Look: q.Look}
-	if p.Scope == limit.ScopeServer {
-		a.Source = SourceLocal
-		err := l.take(ctx, l.deps.Local, a, t, r, hash)
-		return outcome(a.Allowed, Allowed, Refused), err
-	}
-	a.Source = SourceStore
-	first := int64(0)
-	for try := 1; ; try++ {
-		r.Part = part
-		at := l.partition(r)
-		if at.failing.Load() {
-			return l.without(ctx, a, p, t, r)
-		}
-		sent := l.millis()
-		err := l.take(ctx, l.deps.Store, a, t, r, partOf(hash, part))
-		if err != nil {
-			ended := ctx.Err()
-			if ended != nil && l.millis()-sent < longWait {
-				at.doubt(r)
-			} else {
-				l.failed(at, r, err)
-			}
-			if ended != nil {
-				return 0, ended
-			}
-			return l.without(ctx, a, p, t, r)
-		}
-		if a.Allowed {
-			return Allowed, nil
-		}
-		other, soonest := l.pick(t, hash, q.Cost, part, l.millis())
-		for _, retry := range []int64{first, soonest} {
-			if retry > 0 {
-				a.RetryMillis = min(a.RetryMillis, retry)
-			}
-		}
-		first = a.RetryMillis
-		if other < 0 || try == maxTries {
-			return Refused, nil
-		}
-		part = other
-	}
-}
-
-// take asks Store or Local, and remembers a refusal.
-func (l *Limiter) take(ctx context.Context, from Counters, a *Answer, t *tier, r limit.Request, hash uint64) error {
-	r.Rules = t.parts[r.Part]
-	began := l.deps.Now()
-	v, err := from.Allow(ctx, r)
-	if err != nil {
-		return err
-	}
-	l.deps.Meter.Took(a.Source, l.deps.Now().Sub(began))
-	a.Verdict = v
-	if !v.Allowed {
-		l.refusals.refuse(hash, r.Cost, began.Sub(l.began).Milliseconds(), v.RetryMillis)
-	}
-	if n := int64(len(t.parts)); n > 1 {
-		for i := range a.Quotas {
-			a.Quotas[i].Remaining = min(a.Quotas[i].Remaining*n, t.rules[i].Quota())
+func (c *check) look(ctx context.Context) error {
+	for _, secret := range c.deps.Others {
+		if err := c.ask(ctx, subject(secret, c.question.Key), true); err != nil || !c.Allowed {
+			return err
 		}
 	}
 	return nil
 }
 
+// ask lets Store or Local decide about a subject, or the failure policy. A refusal is remembered.
+func (c *check) ask(ctx context.Context, subject string, look bool) error {
+	r := limit.Request{Policy: c.policy.Name, Tier: c.tier.name, Subject: subject, Rules: c.tier.rules, Cost: c.question.Cost, Look: look}
+	if c.policy.Scope == limit.ScopeServer {
+		return c.remember(c.take(ctx, SourceLocal, r))
+	}
+	at := c.partition(r)
+	if at.failing.Load() {
+		return c.without(ctx, r)
+	}
+	sent := c.millis()
+	took, err := c.take(ctx, SourceStore, r)
+	if err == nil {
+		return c.remember(took, nil)
+	}
+	ended := ctx.Err()
+	if ended == nil || c.millis()-sent >= longWait {
+		c.failed(at, r, err)
+	}
+	if ended != nil {
+		return ended
+	}
+	return c.without(ctx, r)
+}
+
+// take lets Store or Local decide, and returns when the request was sent.
+func (c *check) take(ctx context.Context, from Source, r limit.Request) (sent time.Time, err error) {
+	counters := c.deps.Store
+	if from == SourceLocal {
+		counters = c.deps.Local
+	}
+	sent = c.deps.Now()
+	v, err := counters.Allow(ctx, r)
+	if err != nil {
+		return sent, err
+	}
+	c.deps.Meter.Took(from, c.deps.Now().Sub(sent))
+	c.Verdict, c.Source, c.outcome = v, from, outcome(v.Allowed, Allowed, Refused)
+	return sent, nil
+}
+
+// remember keeps a refusal until it ends.
+func (c *check) remember(sent time.Time, err error) error {
+	if err == nil && !c.Allowed {
+		c.refusals.refuse(c.hash, c.question.Cost, sent.Sub(c.began).Milliseconds(), c.RetryMillis)
+	}
+	return err
+}
+
 // without answers by the failure policy. A refusal by Local is not remembered: the store, when
 // it is back, may allow the request.
-func (l *Limiter) without(ctx context.Context, a *Answer, p *policy, t *tier, r limit.Request) (Outcome, error) {
-	a.Verdict = limit.Verdict{}
-	switch p.OnStoreFailure {
+func (c *check) without(ctx context.Context, r limit.Request) error {
+	c.Verdict = limit.Verdict{}
+	switch c.policy.OnStoreFailure {
 	case limit.FailureOpen:
-		a.Source, a.Allowed = SourceOpen, true
-		return AllowedOpen, nil
+		c.Source, c.Allowed, c.outcome = SourceOpen, true, AllowedOpen
+		return nil
 	case limit.FailureClosed:
-		a.Source, a.RetryMillis = SourceClosed, refusedFor
-		return RefusedClosed, nil
+		c.Source, c.RetryMillis, c.outcome = SourceClosed, refusedFor, RefusedClosed
+		return nil
 	default:
 	}
-	a.Source = SourceLocal
-	r.Part, r.Rules = 0, t.share
-	if r.Cost > permits(t.share) {
+	r.Rules = c.tier.share
+	if r.Cost > permits(r.Rules) {
 		// This server's share can never permit that much.
-		a.RetryMillis = refusedFor
-		return RefusedLocally, nil
+		c.Source, c.RetryMillis, c.outcome = SourceLocal, refusedFor, RefusedLocally
+		return nil
 	}
-	began := l.deps.Now()
-	v, err := l.deps.Local.Allow(ctx, r)
-	if err != nil {
-		return 0, err
-	}
-	l.deps.Meter.Took(SourceLocal, l.deps.Now().Sub(began))
-	a.Verdict = v
-	return outcome(v.Allowed, AllowedLocally, RefusedLocally), nil
+	_, err := c.take(ctx, SourceLocal, r)
+	c.outcome = outcome(c.Allowed, AllowedLocally, RefusedLocally)
+	return err
 }
 
 func outcome(allowed bool, yes, no Outcome) Outcome {

@@ -217,28 +217,6 @@ func TestScopeServerAsksNoStore(t *testing.T) {
 	})
 }
 
-func TestPartsTogetherNeverExceedTheLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1, limit.Policy{Name: "p", Shards: 4, Rules: perMinute(10)})
-		allowed := 0
-		for range 100 {
-			if w.ask(t, Question{Policy: "p", Key: "k"}).Allowed {
-				allowed++
-			}
-		}
-		if allowed != 10 {
-			t.Errorf("%d of 10 allowed", allowed)
-		}
-		if n := w.shared.asked(); n > 10+4 {
-			t.Errorf("the store was asked %d times: a part that refused was asked again", n)
-		}
-		pass(time.Minute)
-		if a := w.ask(t, Question{Policy: "p", Key: "k"}); !a.Allowed {
-			t.Errorf("a minute later: %+v", a)
-		}
-	})
-}
-
 func TestACancelledRequestIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1)})
@@ -259,16 +237,6 @@ func TestACancelledRequestIsNoFailure(t *testing.T) {
 		}
 		if w.Failing() != 1 {
 			t.Error("the partition does not fail")
-		}
-	})
-}
-
-// TestScopeServerHasNoParts: a server that counts for itself does not split a key.
-func TestScopeServerHasNoParts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 4, limit.Policy{Name: "p", Scope: limit.ScopeServer, Shards: 2, Rules: perMinute(4)})
-		if a := w.ask(t, Question{Policy: "p", Key: "k", Cost: 4}); !a.Allowed {
-			t.Errorf("%+v", a)
 		}
 	})
 }
@@ -301,6 +269,40 @@ func TestAScaledRefusalIsRemembered(t *testing.T) {
 			if a := w.ask(t, q); a.Source != want {
 				t.Errorf("%+v, want it from %s", a, want)
 			}
+		}
+	})
+}
+
+// TestCheckAll: a request that has to be allowed by several policies asks the store about all of them at once.
+func TestCheckAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(2)}, limit.Policy{Name: "q", Rules: perMinute(3)})
+		w.shared.delay = 100 * time.Millisecond
+		p, q := Question{Policy: "p", Key: "a"}, Question{Policy: "q", Key: "a"}
+		for i, want := range []struct {
+			policy  string
+			allowed bool
+			source  Source
+			asked   int
+			took    time.Duration
+		}{
+			{"q", true, SourceStore, 2, 100 * time.Millisecond},
+			{"q", true, SourceStore, 4, 100 * time.Millisecond},
+			{"p", false, SourceStore, 6, 100 * time.Millisecond}, // which takes the last permit of q
+			{"p", false, SourceMemory, 6, 0},
+		} {
+			began := time.Now()
+			a, err := w.CheckAll(t.Context(), p, Question{Policy: "none", Key: "a"}, q)
+			if took := time.Since(began); err != nil || a.Policy != want.policy || a.Allowed != want.allowed || a.Source != want.source ||
+				w.shared.asked() != want.asked || took != want.took {
+				t.Errorf("%d: %+v, %v, after %v; the store was asked %d times; want %+v", i, a, err, took, w.shared.asked(), want)
+			}
+		}
+		if a, err := w.CheckAll(t.Context()); err != nil || !a.Allowed {
+			t.Errorf("nothing asked: %+v, %v", a, err)
+		}
+		if _, err := w.CheckAll(t.Context(), q, Question{Policy: "p"}); !errors.Is(err, ErrKey) {
+			t.Errorf("a malformed key: %v", err)
 		}
 	})
 }

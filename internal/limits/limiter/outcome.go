@@ -118,7 +118,6 @@ const (
 // policyMetrics is what happened to all versions of a policy on this server since it was first
 // put into force.
 type policyMetrics struct {
-	heavyHitters heavyHitters
 	// kinds are how many questions were refused, by the kind of client.
 	kinds [kinds]atomic.Uint64
 
@@ -276,8 +275,6 @@ type Stats struct {
 	RecentSeconds int
 	// History is what happened in each second, the oldest first.
 	History []Second
-	// HeavyHitters are the clients that were refused most in this minute and the one before.
-	HeavyHitters []HeavyHitter
 }
 
 // Stats returns what this server has seen of a policy, with at most the given seconds of
@@ -287,7 +284,7 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}
-	out := Stats{Policy: p.Clone(), Failing: l.Failing(), HeavyHitters: p.heavyHitters.top(l.millis())}
+	out := Stats{Policy: p.Clone(), Failing: l.Failing()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.inOrder {

@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,16 +17,10 @@ const (
 	// that is starting, or behind a bad network, answers now and then.
 	successes = 3
 	// longWait is how many milliseconds a request must have waited to count as a failure of the
-	// store if its sender gave up. After a shorter wait, a probe finds out.
+	// store if its sender gave up. It is less than any of our callers waits.
 	longWait = 200
 	// probeWithin bounds a probe, in case the store does not.
 	probeWithin = time.Second
-	// subjects is how many subjects are tried to find one in each partition: with 16 partitions, a
-	// thousand miss one of them once in 10^27 times.
-	subjects = 1000
-	// ownName is the policy and the tier of probes that no request caused. No policy can have
-	// that name.
-	ownName = "~"
 )
 
 // probeRules are the rules of a probe. No policy can have their window, so a probe in the slot
@@ -43,10 +36,8 @@ type partition struct {
 	failing atomic.Bool
 
 	mu sync.Mutex
-	// failed is a probe in the slot of the latest request that failed or was given up. doubtful
-	// says that it was given up, so that the next round of probes includes it.
-	failed   limit.Request
-	doubtful bool
+	// failed is a probe in the slot of the latest request that failed.
+	failed limit.Request
 	// answered is how many probes in a row were answered.
 	answered int
 	probing  bool
@@ -61,7 +52,8 @@ func (l *Limiter) partition(r limit.Request) *partition {
 func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	at.failed, at.answered = probeOf(r), 0
+	r.Rules, r.Cost, r.Look = probeRules, 1, false
+	at.failed, at.answered = r, 0
 	if at.failing.Load() {
 		return
 	}
@@ -70,26 +62,6 @@ func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	l.deps.Meter.Failing(at.number, true)
 	l.deps.Logger.Warn("limits: the store does not answer; the policies say what happens meanwhile",
 		"partition", at.number, "policy", r.Policy, "err", err)
-	select {
-	case l.suspects <- struct{}{}:
-	default: // the other partitions will be probed already
-	}
-}
-
-// doubt makes the next round of probes ask whether the store answers: a sender, who may have
-// been in a hurry, has given a request up.
-func (at *partition) doubt(r limit.Request) {
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if !at.failing.Load() {
-		at.failed, at.doubtful = probeOf(r), true
-	}
-}
-
-// probeOf returns a probe in the slot of the request.
-func probeOf(r limit.Request) limit.Request {
-	r.Rules, r.Cost, r.Look = probeRules, 1, false
-	return r
 }
 
 // Failing returns for how many partitions the failure policies answer now.
@@ -108,55 +80,20 @@ func (l *Limiter) Failing() int {
 func (l *Limiter) Start(ctx context.Context) {
 	l.background.Start(ctx,
 		background.Every(ProbeEvery, l.probeAll),
-		background.Every(time.Second, func(context.Context) { l.note() }),
-		l.suspect)
+		background.Every(time.Second, func(context.Context) { l.note() }))
 }
 
 // Stop ends what Start began, and waits for it. A Limiter that was not started need not be
 // stopped.
 func (l *Limiter) Stop() { l.background.Stop() }
 
-// suspect probes all calm partitions whenever one has begun to fail.
-func (l *Limiter) suspect(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.suspects:
-			l.probeCalm(ctx)
-		}
-	}
-}
-
-// probeAll begins a probe of each partition that fails or is in doubt, unless one is under way.
-// Partitions do not wait for one another: each may be on another node.
+// probeAll begins a probe of each partition that fails, unless one is under way. Partitions do not
+// wait for one another: each may be on another node.
 func (l *Limiter) probeAll(ctx context.Context) {
 	for i := range l.partitions {
 		at := &l.partitions[i]
 		at.mu.Lock()
-		ask, r := !at.probing && (at.doubtful || at.failing.Load()), at.failed
-		at.probing, at.doubtful = at.probing || ask, at.doubtful && !ask
-		at.mu.Unlock()
-		if ask {
-			l.background.Go(func() { l.probe(ctx, at, r) })
-		}
-	}
-}
-
-// probeCalm probes each partition that is calm once. If one partition fails, others may, too. If
-// the store hangs, it is better that a probe waits for it than the next client of each
-// partition.
-func (l *Limiter) probeCalm(ctx context.Context) {
-	found := make(map[int]bool)
-	for n := range subjects {
-		r := limit.Request{Policy: ownName, Tier: ownName, Subject: strconv.Itoa(n), Rules: probeRules, Cost: 1}
-		at := l.partition(r)
-		if found[at.number] {
-			continue
-		}
-		found[at.number] = true
-		at.mu.Lock()
-		ask := !at.probing && !at.failing.Load()
+		ask, r := !at.probing && at.failing.Load(), at.failed
 		at.probing = at.probing || ask
 		at.mu.Unlock()
 		if ask {
@@ -165,31 +102,20 @@ func (l *Limiter) probeCalm(ctx context.Context) {
 	}
 }
 
+// probe asks the store once. After enough answers in a row the partition is calm.
 func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
-	bounded, cancel := context.WithTimeout(ctx, probeWithin)
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	_, err := l.deps.Store.Allow(bounded, r)
-	at.mu.Lock()
-	at.probing = false
-	calm := !at.failing.Load()
-	at.mu.Unlock()
-	if err != nil && ctx.Err() == nil && calm {
-		l.failed(at, r, err)
-		return
-	}
+	_, err := l.deps.Store.Allow(ctx, r)
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	switch {
-	case err != nil:
+	at.probing = false
+	if at.answered++; err != nil {
 		at.answered = 0
-		return
-	case calm:
+	}
+	if at.answered < successes {
 		return
 	}
-	if at.answered++; at.answered < successes {
-		return
-	}
-	at.answered = 0
 	at.failing.Store(false)
 	l.deps.Meter.Failing(at.number, false)
 	l.deps.Logger.Info("limits: the store answers again", "partition", at.number, "away", l.deps.Now().Sub(at.since))

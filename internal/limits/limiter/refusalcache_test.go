@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -77,49 +76,5 @@ func TestMemoryIsTornByNobody(t *testing.T) {
 	work.Wait()
 	if known.Load() < 1000 {
 		t.Errorf("only %d were known: nothing was looked at", known.Load())
-	}
-}
-
-func TestHeavyHittersAreFound(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	b := &heavyHitters{}
-	// Twenty clients flood, among thousands that are refused once or twice.
-	random := rand.New(rand.NewPCG(1, 2))
-	floods := map[string]bool{}
-	for i := range 200_000 {
-		if i%2 == 0 {
-			key := fmt.Sprint("flood", random.IntN(MaxHeavyHitters))
-			floods[w.Short(key)] = true
-			b.refused(w.Limiter, key)
-			continue
-		}
-		b.refused(w.Limiter, fmt.Sprint("other", random.IntN(50_000)))
-	}
-	top := b.top(w.millis())
-	if len(top) != MaxHeavyHitters {
-		t.Fatalf("%d, want %d", len(top), MaxHeavyHitters)
-	}
-	for _, busy := range top {
-		// 5,000 each; a slot that was another's before adds what that one had, and one
-		// in 16 is looked at.
-		if !floods[busy.Key] || busy.Refused < 3500 || busy.Refused > 7500 {
-			t.Errorf("%+v", busy)
-		}
-	}
-}
-
-func TestHeavyHittersAreOfTheLastTwoMinutes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	b := &heavyHitters{}
-	b.refused(w.Limiter, "k")
-	for _, tt := range []struct {
-		at   int64
-		want int
-	}{{0, 1}, {span - 1, 1}, {span, 1}, {2*span - 1, 1}, {2 * span, 0}, {9 * span, 0}} {
-		if got := b.top(tt.at); len(got) != tt.want {
-			t.Errorf("after %d ms: %v, want %d", tt.at, got, tt.want)
-		}
 	}
 }

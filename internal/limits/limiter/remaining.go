@@ -94,8 +94,5 @@ func (l *Limiter) Refusals() []KindCounts {
 	return all
 }
 
-// refuse counts a refusal by the client's kind, and among heavy hitters.
-func (p *policy) refuse(l *Limiter, key string) {
-	p.kinds[kindOf(key)].Add(1)
-	p.heavyHitters.refused(l, key)
-}
+// refuse counts a refusal by the client's kind.
+func (p *policy) refuse(key string) { p.kinds[kindOf(key)].Add(1) }

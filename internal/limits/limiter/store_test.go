@@ -19,6 +19,8 @@ type counting struct {
 	probes int
 	err    error
 	hangs  bool
+	// delay is how long an answer takes.
+	delay time.Duration
 	// partition returns the partition of a request; nil stands for 0.
 	partition func(limit.Request) int
 }
@@ -35,6 +37,9 @@ func (s *counting) Partition(r limit.Request) int {
 }
 
 func (s *counting) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {
+	if s.delay > 0 {
+		pass(s.delay)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Rules[0].WindowSeconds > limit.MaxWindowSeconds {
@@ -51,7 +56,7 @@ func (s *counting) Allow(ctx context.Context, r limit.Request) (limit.Verdict, e
 	if s.err != nil {
 		return limit.Verdict{}, s.err
 	}
-	key := r.Policy + ":" + r.Tier + ":" + r.Subject + string(rune('a'+r.Part))
+	key := r.Policy + ":" + r.Tier + ":" + r.Subject
 	for _, rule := range r.Rules {
 		key += ":" + string(rule.Algorithm)
 	}

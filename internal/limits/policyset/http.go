@@ -145,10 +145,9 @@ type Stats struct {
 	// Failing is for how many of the store's partitions the failure policies answer now.
 	Failing int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds the counts in recent have: up to 60.
-	RecentSeconds int                   `json:"recentSeconds"`
-	Tiers         []limiter.TierStats   `json:"tiers"`
-	HeavyHitters  []limiter.HeavyHitter `json:"heavyHitters"`
-	History       History               `json:"history"`
+	RecentSeconds int                 `json:"recentSeconds"`
+	Tiers         []limiter.TierStats `json:"tiers"`
+	History       History             `json:"history"`
 }
 
 // History has one value for each second in each column, the oldest first. At is Unix milliseconds.
@@ -166,5 +165,5 @@ func view(s limiter.Stats) Stats {
 		h.At[i], h.Allowed[i] = second.At*1000, second.Allowed
 		h.Refused[i], h.WithoutStore[i] = second.Refused, second.WithoutStore
 	}
-	return Stats{s.Policy.Name, s.Failing, s.RecentSeconds, s.Tiers, s.HeavyHitters, h}
+	return Stats{s.Policy.Name, s.Failing, s.RecentSeconds, s.Tiers, h}
 }

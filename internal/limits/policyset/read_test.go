@@ -27,7 +27,6 @@ func TestReadTakesAll(t *testing.T) {
 name: api
 key: [jwt, apiKey, ip]
 scope: shared
-shards: 2
 onStoreFailure: closed
 rules: &usual
   - {algorithm: sliding_log, limit: 100, windowSeconds: 60}
@@ -45,7 +44,7 @@ tiers:
 	}
 	want := limit.Policy{
 		Name: "api", Key: []limit.Source{limit.SourceJWT, limit.SourceAPIKey, limit.SourceIP},
-		Scope: limit.ScopeShared, Shards: 2, OnStoreFailure: limit.FailureClosed, Rules: usual,
+		Scope: limit.ScopeShared, OnStoreFailure: limit.FailureClosed, Rules: usual,
 		Tiers: map[string][]limit.Rule{
 			"pro": {{Algorithm: limit.FixedWindow, Limit: 1000, WindowSeconds: 60}}, "guest": usual,
 		},
@@ -67,8 +66,8 @@ func TestReadTellsAllFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"[]":                       "1 a policy must be settings by their names",
-		"{name: 7, shards: two}":   `1 name must be a string; 1 shards must be a whole number`,
-		"{name: a, Limit: 3}":      `1 "Limit" is not a setting of a policy; known are name, key, rules, tiers, scope, shards, onStoreFailure`,
+		"{name: 7, rules: two}":    `1 name must be a string; 1 rules must be a list`,
+		"{name: a, Limit: 3}":      `1 "Limit" is not a setting of a policy; known are name, key, rules, tiers, scope, onStoreFailure`,
 		"{name: a, name: b}":       "1 name is in line 1 already",
 		"{name: a, scope: null}":   "1 scope must not be null: leave it out",
 		"{name: a, rules: {}}":     "1 rules must be a list",

@@ -43,10 +43,6 @@ var Policies = setting.Table[limit.Policy]{
 			{Value: string(limit.ScopeShared), Label: "shared: by the store"}, {Value: string(limit.ScopeServer), Label: "server: each for itself"},
 		},
 	},
-	{
-		Name: "shards", At: func(p *limit.Policy) any { return &p.Shards }, Default: int64(1), Least: 1, Most: limit.MaxShards,
-		Label: "Shards", Hint: "Parts that each key is split in, for keys too hot for one node, 1 to 64.",
-	},
 }
 
 // RuleFields are the figures of a rule of that algorithm.
@@ -108,7 +104,7 @@ func Policy(was, now limit.Policy, asked Asked) Says {
 	if text := Fitted(now); text != "" && len(all) > 0 {
 		all.Add("%s", text)
 	}
-	if now.Shards != was.Shards || now.Scope != was.Scope {
+	if now.Scope != was.Scope {
 		all.Warn("All counts begin anew: who has used up the limit may take all of it once more.")
 	}
 	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {

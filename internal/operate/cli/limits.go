@@ -28,11 +28,11 @@ func (c *connection) listLimits() *cobra.Command {
 		}
 		t := &table{columns: []column{
 			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
-			{title: "SCOPE", spare: 2}, {title: "SHARDS", right: true, spare: 4}, {title: "OUTAGE"},
+			{title: "SCOPE", spare: 2}, {title: "OUTAGE"},
 		}}
 		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
-			t.add(p.Name, change.RuleWords(p.Rules), tiers, change.KeyWords(p.Key), string(p.Scope), grouped(p.Shards), string(p.OnStoreFailure))
+			t.add(p.Name, change.RuleWords(p.Rules), tiers, change.KeyWords(p.Key), string(p.Scope), string(p.OnStoreFailure))
 		}
 		return s.print(t)
 	})
@@ -40,7 +40,7 @@ func (c *connection) listLimits() *cobra.Command {
 
 // showLimit is queue-server limits show: one policy, and what was seen of it.
 func (c *connection) showLimit() *cobra.Command {
-	return c.command("show POLICY", "One policy, what the server has seen of it in the last minute, and who was refused most.",
+	return c.command("show POLICY", "One policy, and what the server has seen of it in the last minute.",
 		func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Limit(ctx, args[0])
 			if err != nil || s.json {
@@ -108,13 +108,5 @@ func (s *session) printLimitStats(stats policyset.Stats) error {
 	if stats.Failing > 0 {
 		s.say("\nThe store does not answer: onStoreFailure decides, for %d of 16 parts of the keys.", stats.Failing)
 	}
-	if len(stats.HeavyHitters) == 0 {
-		return nil
-	}
-	s.say("\nRefused most, as hashes of their keys:\n")
-	busy := &table{columns: []column{{title: "KEY"}, {title: "REFUSED, ABOUT", right: true}}}
-	for _, b := range stats.HeavyHitters {
-		busy.add(b.Key, grouped(b.Refused))
-	}
-	return s.print(busy)
+	return nil
 }

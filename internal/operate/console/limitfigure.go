@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -116,9 +115,6 @@ func share(c limiter.Counts) float64 {
 	return float64(c.Refused()) / float64(c.Total())
 }
 
-// ordinal counts from 1 what Go counts from 0.
-func ordinal(i int) string { return strconv.Itoa(i + 1) }
-
 func number(n uint64) string { return count(int64(n)) }
 
 // rowTexts are the figures of a last minute, in a row and above the rows.
@@ -156,17 +152,6 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 	}
 	for _, o := range outcomeNames {
 		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
-	}
-	for rank := range limiter.MaxHeavyHitters {
-		key, refused := "", ""
-		if rank < len(s.HeavyHitters) {
-			key, refused = s.HeavyHitters[rank].Key, count(s.HeavyHitters[rank].Refused)
-		}
-		t["busy."+ordinal(rank)], t["busy."+ordinal(rank)+".refused"] = key, refused
-	}
-	t["quiet"] = ""
-	if len(s.HeavyHitters) == 0 {
-		t["quiet"] = "Nobody was refused in the last minute."
 	}
 	return t
 }

@@ -22,12 +22,11 @@ type Store interface {
 // client is one key of the models.
 type client struct {
 	policy, subject string
-	part            int64
 	rules           []*model
 }
 
 func (c *client) request(cost int64) limit.Request {
-	q := limit.Request{Policy: c.policy, Tier: "t", Subject: c.subject, Part: c.part, Cost: cost}
+	q := limit.Request{Policy: c.policy, Tier: "t", Subject: c.subject, Cost: cost}
 	for _, m := range c.rules {
 		q.Rules = append(q.Rules, m.rule)
 	}
@@ -59,12 +58,6 @@ func Property(t *testing.T, open func(t conformance.TB, now func() time.Time) St
 			}
 			w.clients = append(w.clients, c)
 		}
-		// Another part of the first key is a key of its own.
-		other := &client{policy: "p", subject: "a", part: 1}
-		for _, m := range w.clients[0].rules {
-			other.rules = append(other.rules, &model{rule: m.rule})
-		}
-		w.clients = append(w.clients, other)
 		t.Repeat(map[string]func(*rapid.T){
 			"take":   w.take,
 			"take a": w.take, // more often than the others

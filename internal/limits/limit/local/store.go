@@ -102,7 +102,7 @@ func (s *Counters) Partition(limit.Request) int { return 0 }
 // share a key.
 type id [2]uint64
 
-// key returns the id of policy, tier, subject and part of a request.
+// key returns the id of policy, tier and subject of a request.
 func (s *Counters) key(q limit.Request) (key id) {
 	for i, seed := range s.seeds {
 		var h maphash.Hash
@@ -111,7 +111,6 @@ func (s *Counters) key(q limit.Request) (key id) {
 			_, _ = h.WriteString(text)
 			_ = h.WriteByte(0)
 		}
-		_ = h.WriteByte(byte(q.Part))
 		key[i] = h.Sum64()
 	}
 	return key

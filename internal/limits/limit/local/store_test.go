@@ -109,7 +109,6 @@ func TestKeysAreApart(t *testing.T) {
 		func(q *limit.Request) { q.Policy, q.Tier = "pt", "" },
 		func(q *limit.Request) { q.Tier = "u" },
 		func(q *limit.Request) { q.Subject = "r" },
-		func(q *limit.Request) { q.Part = 1 },
 		func(q *limit.Request) {
 			q.Rules = []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 1, WindowSeconds: 86_400}}
 		},
