@@ -4,35 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"sync/atomic"
+	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/net/netutil"
 )
-
-// crowdedAt is a bound with a clock that the test moves.
-func crowdedAt(most, perAddress int) (b *connections, pass func(time.Duration)) {
-	b = newConnections("public", most, perAddress, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
-	now := b.began
-	b.now = func() time.Time { return now }
-	return b, func(d time.Duration) { now = now.Add(d) }
-}
-
-// comes has an address open a connection, and tells whether it may, and how many
-// were closed for it.
-func (b *connections) comes(addr string) (c *connection, taken bool, closed int) {
-	c = &connection{of: b, key: b.keyOf(&net.TCPAddr{IP: net.ParseIP(addr), Port: 5})}
-	c.waits.Store(b.time())
-	taken, others := b.add(c)
-	return c, taken, len(others)
-}
 
 // TestTheStoreHasItsFiles: where visitors have all the connections that they may, operators and Redis get theirs. From
 // 1,000 files on, visitors alone have QueueFilesRunOut fire, which does so above 70 %, before they are refused.
@@ -49,44 +32,11 @@ func TestTheStoreHasItsFiles(t *testing.T) {
 	}
 }
 
-func TestOneWhoWaitsMakesRoom(t *testing.T) {
-	b, pass := crowdedAt(3, 0)
-	oldest, _, _ := b.comes("203.0.113.1")
-	pass(time.Second)
-	busy, _, _ := b.comes("203.0.113.2")
-	stateChanged(busy, http.StateActive)
-	pass(time.Second)
-	idle, _, _ := b.comes("203.0.113.3")
-	stateChanged(idle, http.StateActive)
-	stateChanged(idle, http.StateIdle)
-	for step, want := range []struct {
-		taken  bool
-		closed int
-	}{{true, 1}, {false, 0}} {
-		if _, taken, closed := b.comes("203.0.113.4"); taken != want.taken || closed != want.closed {
-			t.Errorf("step %d: taken %t, closed %d, want %+v", step, taken, closed, want)
-		}
-	}
-	if _, open := b.all[oldest]; open {
-		t.Error("the one that had waited longest is open")
-	}
-	pass(leastWait)
-	if _, taken, closed := b.comes("203.0.113.5"); !taken || closed != 1 {
-		t.Errorf("a second later: taken %t, closed %d", taken, closed)
-	}
-	if _, open := b.all[busy]; !open {
-		t.Error("one that was at work was closed")
-	}
-	if n := testutil.ToFloat64(b.open); n != 3 {
-		t.Errorf("%v open, want 3", n)
-	}
-}
-
 // TestTimeLimitsOfConnections: fewer are set than asked for, and all of them hold.
 func TestTimeLimitsOfConnections(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	all := bounded{l, newConnections("public", 10, 0, nil)}
+	all := newCounted(l, "public", 10, nil)
 	t.Cleanup(func() { _ = all.Close() })
 	peer, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 	must(t, err)
@@ -140,61 +90,64 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 		"IPv4 in IPv6's way": {func(int) string { return "::ffff:203.0.113.1" }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, pass := crowdedAt(100, 2)
-			n := 0
+			l := newCounted(nil, "public", 2, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+			var keys []string
 			for i := range 5 {
-				if _, taken, _ := b.comes(tt.addr(i)); taken {
-					n++
+				if key := l.key(&net.TCPAddr{IP: net.ParseIP(tt.addr(i)), Port: 5}); l.count(key) {
+					keys = append(keys, key)
 				}
 			}
-			if n != tt.taken {
-				t.Errorf("%d of 5 taken, want %d", n, tt.taken)
+			if len(keys) != tt.taken || testutil.ToFloat64(l.open) != float64(tt.taken) {
+				t.Errorf("%d of 5 taken, %v open, want %d", len(keys), testutil.ToFloat64(l.open), tt.taken)
 			}
-			pass(leastWait)
-			if _, taken, closed := b.comes(tt.addr(0)); !taken || closed != 1 && tt.taken == 2 {
-				t.Errorf("after a while: taken %t, closed %d", taken, closed)
+			l.forget(keys[0])
+			if !l.count(keys[0]) {
+				t.Error("there is room again, and the next one was not taken")
 			}
-			for c := range b.all {
-				b.forget(c)
-				b.forget(c) // net/http may close twice
+			for _, key := range keys {
+				l.forget(key)
 			}
-			if len(b.all) != 0 || len(b.from) != 0 {
-				t.Errorf("left behind: %d, %v", len(b.all), b.from)
+			if len(l.from) != 0 || testutil.ToFloat64(l.open) != 0 {
+				t.Errorf("left behind: %v", l.from)
 			}
 		})
 	}
 }
 
-// TestAFullListenerClosesAtOnce whom it has no room for, and serves whom it has.
-func TestAFullListenerClosesAtOnce(t *testing.T) {
+// TestAFullListenerMakesOthersWait: whoever comes to a full listener is answered when there is room, on each of them. nginx
+// takes a connection that is closed for a server that is gone, and then lets everybody go on into the shop.
+func TestAFullListenerMakesOthersWait(t *testing.T) {
 	l, err := listen(t.Context(), "public", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newConnections("public", 1, 0, nil)
-	l.Listener = bounded{l.Listener, b}
-	began, goOn := make(chan struct{}), make(chan struct{})
-	failed := make(chan error, 1)
+	must(t, err)
+	counted := newCounted(l.Listener, "public", math.MaxInt, nil)
+	l.Listener = netutil.LimitListener(counted, 1)
+	began, goOn := make(chan struct{}, 2), make(chan struct{})
 	l.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(began)
+		began <- struct{}{}
 		<-goOn
+		w.Header().Set("Connection", "close")
 		_, _ = io.WriteString(w, "done")
-	}), time.Minute, newLogger(io.Discard, checked{}), failed)
-	got := make(chan reply)
-	go func() { got <- request(t, "GET", "http://"+l.Addr().String(), "") }()
+	}), time.Minute, newLogger(io.Discard, checked{}), make(chan error, 1))
+	got := make(chan reply, 2)
+	for range 2 {
+		go func() { got <- request(t, "GET", "http://"+l.Addr().String(), "") }()
+	}
 	<-began
-	if err := readOf(l.Addr().String()); err == nil || os.IsTimeout(err) {
-		t.Errorf("a second connection: %v, want that it is closed", err)
+	if _, may := acceptQueue(counted.Listener); runtime.GOOS == "linux" && may == 0 {
+		t.Error("the length of the accept queue is not known")
+	}
+	if n := testutil.ToFloat64(counted.open); n != 1 || len(began) != 0 {
+		t.Errorf("%v are open, and %d more at work, want one", n, len(began))
 	}
 	close(goOn)
-	if r := <-got; r.body != "done" || testutil.ToFloat64(b.refused) != 1 {
-		t.Errorf("%+v, %v refused", r, testutil.ToFloat64(b.refused))
+	for range 2 {
+		if r := <-got; r.body != "done" {
+			t.Errorf("%+v", r)
+		}
 	}
-	if err := l.drain(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if n := testutil.ToFloat64(b.open); n != 0 {
-		t.Errorf("%v are open at the end", n)
+	must(t, l.drain(t.Context()))
+	if n := testutil.ToFloat64(counted.open); n != 0 || testutil.ToFloat64(counted.refused) != 0 {
+		t.Errorf("%v are open at the end, %v refused", n, testutil.ToFloat64(counted.refused))
 	}
 }
 
@@ -235,57 +188,4 @@ func TestListenersDrainTogether(t *testing.T) {
 	if err := <-drained; err != nil {
 		t.Error(err)
 	}
-}
-
-// TestGatewaysWaitForRoom: nginx takes a connection that is closed for a server that is gone, and then lets everybody
-// go on into the shop.
-func TestGatewaysWaitForRoom(t *testing.T) {
-	var all []*listener
-	for range 4 {
-		l, err := listen(t.Context(), "any", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, l)
-		defer func() { _ = l.close() }()
-	}
-	if err := boundConnections(checked{}, prometheus.NewRegistry(), all[0], all[1], all[2], all[3]); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []bool{false, false, true, true} {
-		if l, ok := all[i].Listener.(bounded); !ok || l.by.patient != want {
-			t.Errorf("listener %d: %+v, want patient %t", i, all[i].Listener, want)
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		b := newConnections("site", 1, 0, nil)
-		b.patient = true
-		busy, _, _ := b.comes("203.0.113.1")
-		stateChanged(busy, http.StateActive)
-		var came atomic.Bool
-		go func() { came.Store(b.hasRoom(&connection{of: b})) }()
-		synctest.Wait()
-		if came.Load() || len(b.all) != 1 {
-			t.Errorf("there is room for one, and %d are open", len(b.all))
-		}
-		b.forget(busy)
-		synctest.Wait()
-		if !came.Load() {
-			t.Error("there is room, and the one that waits was not taken")
-		}
-	})
-}
-
-// readOf opens a connection and reads of it, and returns what ends that.
-func readOf(addr string) error {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return err // closed before it was seen open
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return err
-	}
-	_, err = conn.Read(make([]byte, 1))
-	return err
 }

@@ -66,7 +66,6 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		WriteTimeout:      write,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    l.headerBytes,
-		ConnState:         stateChanged,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	l.running.Go(func() {

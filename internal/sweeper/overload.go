@@ -4,8 +4,6 @@ import (
 	goruntime "runtime/metrics"
 	"sync"
 	"time"
-
-	"github.com/prometheus/procfs"
 )
 
 const (
@@ -67,20 +65,18 @@ const schedLatencies = "/sched/latencies:seconds"
 
 // load tells whether the process keeps up.
 type load struct {
-	before    []uint64 // of the histogram
-	overflows float64
+	before []uint64 // of the histogram
 }
 
-// overloaded reports whether, since the call before, a tenth of all goroutines waited for longer than slow, or connections
-// were lost because nobody accepted them in time. The first call returns false.
+// overloaded reports whether, since the call before, a tenth of all goroutines waited for longer than slow. The
+// first call returns false.
 func (l *load) overloaded() bool {
 	sample := []goruntime.Sample{{Name: schedLatencies}}
 	goruntime.Read(sample)
 	waits, first := sample[0].Value.Float64Histogram(), l.before == nil
-	overflows := listenOverflows()
-	lost, late := overflows > l.overflows, !first && tooSlow(l.before, waits.Counts, waits.Buckets)
-	l.before, l.overflows = append(l.before[:0], waits.Counts...), overflows
-	return !first && (lost || late)
+	late := !first && tooSlow(l.before, waits.Counts, waits.Buckets)
+	l.before = append(l.before[:0], waits.Counts...)
+	return late
 }
 
 // tooSlow reports whether a tenth of what was counted in between took longer than slow.
@@ -96,18 +92,4 @@ func tooSlow(before, after []uint64, buckets []float64) bool {
 		}
 	}
 	return slowest > 0 && tenth*slowest > all
-}
-
-// listenOverflows is how many connections this machine has lost because a listener did not
-// accept them in time; 0 where the system does not say.
-func listenOverflows() float64 {
-	self, err := procfs.Self()
-	if err != nil {
-		return 0
-	}
-	stat, err := self.Netstat()
-	if err != nil || stat.ListenOverflows == nil {
-		return 0
-	}
-	return *stat.ListenOverflows
 }

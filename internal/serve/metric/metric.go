@@ -143,7 +143,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 			return nil, err
 		}
 	}
-	if err := m.register(m.calls, m.failures, m.unlimited, m.forwarded, took, changes, build, newListens(),
+	if err := m.register(m.calls, m.failures, m.unlimited, m.forwarded, took, changes, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ locals {
       statistic = "Sum", threshold = 10, period = 60, of = 2, in = 3, comparison = "GreaterThanThreshold"
     }
     connection-errors = {
-      says      = "The balancer cannot connect to servers: their listen queue is full (QueueListenOverflows), or they are gone."
+      says      = "The balancer cannot connect to servers: their listen queue is full (QueueAcceptQueueFull), or they are gone."
       namespace = "AWS/ApplicationELB", metric = "TargetConnectionErrorCount", dimensions = local.of_targets
       statistic = "Sum", threshold = 10, period = 60, of = 2, in = 3, comparison = "GreaterThanThreshold"
     }

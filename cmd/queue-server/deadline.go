@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// frugal is a connection whose deadlines are set only where they make a difference: an http.Server sets and takes away
+// eight of them a request, which costs more than routing it.
+type frugal struct {
+	*net.TCPConn
+	reads, writes timeLimit
+}
+
+// timeLimit is that of one direction of a connection. Most make no difference: one that is later
+// than the one before by less than a second, and one that is taken away before another is set.
+type timeLimit struct {
+	// mu is held while the connection is told: an http.Server reads ahead in one goroutine, and ends that in another.
+	mu sync.Mutex
+	// by is the one that is set. lapsed: it is to be taken away before the connection is used.
+	by     time.Time
+	lapsed bool
+}
+
+// change gives the connection this one, if it makes a difference.
+func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lapsed = to.IsZero(); l.lapsed {
+		return nil
+	}
+	if later := to.Sub(l.by); later >= 0 && later < time.Second {
+		return nil
+	}
+	l.by = to
+	return set(to)
+}
+
+// lapses takes one away that has lapsed.
+func (l *timeLimit) lapses(set func(time.Time) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.lapsed {
+		return nil
+	}
+	l.lapsed = false
+	l.by = time.Time{}
+	return set(time.Time{})
+}
+
+// SetWriteDeadline is that of a net.Conn, for the next write on.
+func (c *frugal) SetWriteDeadline(t time.Time) error {
+	return c.writes.change(t, c.TCPConn.SetWriteDeadline)
+}
+
+// SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
+// it is taken away: each request has one.
+func (c *frugal) SetReadDeadline(t time.Time) error {
+	return c.reads.change(t, c.TCPConn.SetReadDeadline)
+}
+
+// SetDeadline is both.
+func (c *frugal) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Read reads.
+func (c *frugal) Read(p []byte) (int, error) {
+	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Read(p)
+}
+
+// Write writes.
+func (c *frugal) Write(p []byte) (int, error) {
+	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Write(p)
+}
