@@ -9,7 +9,15 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
+
+// hand is a clock that is moved by hand.
+type hand struct{ at time.Time }
+
+func (h *hand) now() time.Time { return h.at }
+
+func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
 
 func TestAccessWantsTokens(t *testing.T) {
 	t.Parallel()
@@ -56,6 +64,27 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 		}
 	}
 	t.Error("other addresses have no guesses of their own")
+}
+
+func TestThrottleIsBoundedWhateverTheNumberOfAddresses(t *testing.T) {
+	t.Parallel()
+	clock := newHand()
+	th := newThrottle(clock.now)
+	through := 0
+	for i := range 20_000 {
+		if th.take(fmt.Sprintf("10.0.%d.%d", i/256, i%256)) {
+			through++
+		}
+	}
+	if through > throttleSlots*guesses {
+		t.Errorf("%d guesses in one moment, at most %d", through, throttleSlots*guesses)
+	}
+	if a, b := th.slot("2001:db8::1"), th.slot("2001:db8::ffff:1"); a != b {
+		t.Error("one client's addresses of IPv6 have guesses each")
+	}
+	if th.slot("no address") >= throttleSlots {
+		t.Error("out of range")
+	}
 }
 
 func TestHosts(t *testing.T) {

@@ -31,35 +31,34 @@ func readChangesQuery(raw string) (q changesQuery, err error) {
 	}
 	q.limit = DefaultChanges
 	for name, values := range query {
-		if len(values) > 1 && (name == "zoneId" || name == "policy" || name == "limit") {
+		if len(values) > 1 {
 			return q, &serve.FieldError{Field: name, Reason: "is given twice"}
 		}
-		switch name {
+		switch text := values[0]; name {
 		case "zoneId":
-			q.zoneID = values[0]
-			err = answer.CheckZoneID(q.zoneID)
+			q.zoneID, err = text, answer.CheckZoneID(text)
 		case "policy":
-			if q.policy = values[0]; !limit.ValidName(q.policy) {
+			if q.policy = text; !limit.ValidName(text) {
 				err = &serve.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 			}
 		case "limit":
-			if q.limit, err = strconv.Atoi(values[0]); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
-				reason := fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)
-				err = &serve.FieldError{Field: name, Reason: reason}
+			if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
+				err = &serve.FieldError{Field: name, Reason: fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)}
 			}
-		default:
-			// What was sent is not repeated, and a list of faults is not worth it.
-			err = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
+		default: // what was sent is not repeated
+			err = errChangesQuery
 		}
 		if err != nil {
 			return q, err
 		}
 	}
 	if q.zoneID != "" && q.policy != "" {
-		return q, &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, not both"}
+		return q, errChangesQuery
 	}
 	return q, nil
 }
+
+var errChangesQuery = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 
 // changeLists are the latest changes, the newest first in each list.
 type changeLists struct {
