@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -224,49 +223,24 @@ func TestLogInLeadsNowhereElse(t *testing.T) {
 	}
 }
 
+// TestLogInIsSlowedDown: guesses, as everywhere on this listener (see package operator); the right token never is.
 func TestLogInIsSlowedDown(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	p := &person{room: r, cookies: map[string]string{}}
-	wrong, right := url.Values{"who": {"Eve"}, "token": {"guess"}}, url.Values{"who": {"Anna"}, "token": {token}}
-	for range 20 {
-		if w := p.post("login", right); w.Code != http.StatusSeeOther {
-			t.Fatalf("the right one: %d", w.Code)
-		}
+	var w *httptest.ResponseRecorder
+	for range 6 {
+		w = p.post("login", url.Values{"who": {"Eve"}, "token": {"guess"}})
 	}
-	for range 5 {
-		if w := p.post("login", wrong); w.Code != http.StatusUnauthorized {
-			t.Fatalf("a guess: %d", w.Code)
-		}
-	}
-	w := p.post("login", wrong)
 	shows(t, w, "It was wrong too often; the right one is taken at any time.")
 	if after := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || after < "2" || after > "4" {
-		t.Errorf("the next: %d %q", w.Code, after)
+		t.Errorf("the sixth guess: %d %q", w.Code, after)
 	}
-	if w := p.post("login", right); w.Code != http.StatusSeeOther {
+	if w := p.post("login", url.Values{"who": {"Anna"}, "token": {token}}); w.Code != http.StatusSeeOther {
 		t.Errorf("the right one, locked out by guesses: %d", w.Code)
 	}
-	r.pass(2 * time.Second)
-	if w := p.post("login", wrong); w.Code != http.StatusUnauthorized {
-		t.Errorf("2 s later: %d", w.Code)
-	}
-	if got := r.meter.all(); got["unauthorized"] != 6 || got["too_many_wrong_tokens"] != 1 {
+	if got := r.meter.all(); got["unauthorized"] != 5 || got["too_many_wrong_tokens"] != 1 {
 		t.Errorf("counted: %v", got)
-	}
-}
-
-func TestSessionsEnd(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	p := r.enter("Anna")
-	r.pass(12*time.Hour - time.Second)
-	if w := p.get(""); w.Code != http.StatusOK {
-		t.Errorf("before its time: %d", w.Code)
-	}
-	r.pass(time.Second)
-	if w := p.get(""); w.Code != http.StatusSeeOther {
-		t.Errorf("after it: %d", w.Code)
 	}
 }
 

@@ -234,23 +234,6 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 	}
 }
 
-func TestAPolicyIsDeletedByItsName(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.put("Z")
-	r.putPolicy(api(), "Bea")
-	anna := r.enter("Anna")
-	shows(t, anna.get("limits/api/delete"), "Delete api?", "Nobody is limited by api any more", "Type the policy’s name, api")
-	w := anna.post("limits/api/delete", url.Values{"confirm": {"apo"}})
-	shows(t, w, "That is not the policy's name. Nothing was deleted.")
-	r.policy("api")
-	shows(t, anna.follow(anna.post("limits/api/delete", url.Values{"confirm": {" api "}})), "api was deleted by Anna")
-	if w := anna.get("limits/api"); w.Code != http.StatusNotFound {
-		t.Errorf("the policy answers %d", w.Code)
-	}
-	shows(t, anna.get("changes"), "Anna api Deleted the policy", "Bea api Made the policy", "Olga Z Made the zone")
-}
-
 // TestWhichZonesAPolicyIsFor: what the guard fits to each zone is not shown as what an
 // address may take of every zone.
 func TestWhichZonesAPolicyIsFor(t *testing.T) {

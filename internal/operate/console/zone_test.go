@@ -253,35 +253,33 @@ func TestDeleteIsOfWhatWasSeen(t *testing.T) {
 	was := r.put("Z")
 	r.putPolicy(api(), "Olga")
 	p := r.enter("Anna")
-	ask := func(path, name string) url.Values {
-		form := formOf(t, p.get(path), path)
-		form.Set("confirm", name)
-		return form
-	}
-	zoneForm, policyForm := ask("zones/Z/delete", "Z"), ask("limits/api/delete", "api")
-
 	now, policy := was, api()
 	now.PerMinute, policy.OnStoreFailure = 1200, limit.FailureOpen
-	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
-	r.putPolicy(policy, "Bea")
-	for path, form := range map[string]url.Values{"zones/Z/delete": zoneForm, "limits/api/delete": policyForm} {
+	for path, tt := range map[string]struct {
+		name, asks string
+		meddle     func()
+	}{
+		"zones/Z/delete":    {"Z", "All lose their places", func() { must(t, r.desk.Replace(t.Context(), was, now, "Bea")) }},
+		"limits/api/delete": {"api", "Nobody is limited by api any more", func() { r.putPolicy(policy, "Bea") }},
+	} {
+		asked := p.get(path)
+		shows(t, asked, "Delete "+tt.name+"?", tt.asks)
+		form := formOf(t, asked, path)
+		form.Set("confirm", tt.name)
+		tt.meddle()
 		w := p.post(path, form)
 		shows(t, w, "Not changed Bea was faster", "It has other settings now.")
 		if w.Code != http.StatusConflict {
 			t.Errorf("%s: %d", path, w.Code)
 		}
+		form = formOf(t, p.get(path), path)
+		form.Set("confirm", " "+tt.name+" ")
+		shows(t, p.follow(p.post(path, form)), tt.name+" was deleted by Anna")
+		if w := p.post(path, form); w.Code != http.StatusNotFound {
+			t.Errorf("%s once more: %d", path, w.Code)
+		}
 	}
-	if got := r.zone("Z"); !got.Equal(now) {
-		t.Errorf("the zone is %+v", got)
-	}
-	r.policy("api")
-
-	zoneForm, policyForm = ask("zones/Z/delete", "Z"), ask("limits/api/delete", "api")
-	shows(t, p.follow(p.post("zones/Z/delete", zoneForm)), "Z was deleted by Anna")
-	shows(t, p.follow(p.post("limits/api/delete", policyForm)), "api was deleted by Anna")
-	if w := p.post("zones/Z/delete", zoneForm); w.Code != http.StatusNotFound {
-		t.Errorf("once more: %d", w.Code)
-	}
+	shows(t, p.get("changes"), "Anna api Deleted the policy", "Bea api", "Olga Z Made the zone")
 }
 
 func TestDeleteAsksForTheName(t *testing.T) {
