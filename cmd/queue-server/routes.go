@@ -141,7 +141,7 @@ func (r rooms) operators() http.Handler {
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
 	admin.GET("/zones/:zoneId/history", r.operator.History)
 	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
-	admin.POST("/zones/:zoneId/events/:event/steps/:step", r.operator.Step)
+	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
 	admin.GET("/audit", r.operator.Changes)
 	admin.GET("/limits", r.limits.List)
 	admin.GET("/limits/:name", r.limits.Get)

@@ -42,7 +42,7 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
 		p.settle()
 		if p.begun(now) && p.SettlesAtMillis < nowMillis {
-			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), p.Event.drawCloses())
+			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), p.Event.drawCloses()/1000)
 		}
 	}
 	if fault := p.inOrder(); fault != "" {
@@ -52,21 +52,81 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	return next, ""
 }
 
+// Open has Now open as soon as may be: when those who gathered have heard of it, or at once if nobody does. fault says
+// in a sentence why that cannot be; "" if it can.
+func (s State) Open(now time.Time) (next State, fault string) {
+	if fault := s.open(StepOpens, now); fault != "" {
+		return s, fault
+	}
+	next = s.clone()
+	p, at := next.Now, now.UnixMilli()+settleMargin
+	switch {
+	case !p.begun(now) && p.Order == OrderDraw:
+		return s, "nobody has gathered for the draw yet: move preQueue first"
+	case !p.begun(now): // nobody is to gather
+		if p.PreQueueAtMillis = at; p.Held == StepPreQueue {
+			p.Held = ""
+		}
+	case at < p.SettlesAtMillis:
+		at += p.Event.drawCloses() + settleMargin
+	}
+	return next.Move(StepOpens, time.UnixMilli(at), now)
+}
+
 // Misses says which event of the list would not take place because a step was moved, in a sentence: it would open
 // while Now is still under way; "" for none. was is the state before the move.
 func (s State) Misses(list []Event, was State, now time.Time) string {
-	over := s.Now.over()
+	after, over := max(was.Now.over(), now.UnixMilli()), s.Now.over()
 	for _, e := range list {
-		after := max(was.Now.over(), now.UnixMilli())
-		if e.Name == s.Now.Event.Name {
-			after = max(after, s.Now.ListedMillis)
-		}
-		if o, ok := e.Next(time.UnixMilli(after)); ok && o.Opens.UnixMilli() <= over {
+		if opens := e.Listed().OpensAtMillis; e.Name != s.Now.Event.Name && after < opens && opens <= over {
 			return fmt.Sprintf("%q would be under way until %s, and %q, which opens at %s, would not take place",
-				s.Now.Event.Name, time.UnixMilli(over).UTC().Format(time.RFC3339), e.Name, o.Opens.UTC().Format(time.RFC3339))
+				s.Now.Event.Name, inUTC(over), e.Name, inUTC(opens))
 		}
 	}
 	return ""
+}
+
+// ListFault says why a list may not take the place of another, in a sentence; "" if it may. An event that is new, or
+// has other times, must open after now, and after the event that is fixed is over.
+func (s State) ListFault(was, list []Event, now time.Time) string {
+	for _, e := range list {
+		if before := find(was, e.Name); before != nil && before.sameTimes(e) {
+			continue
+		}
+		switch p := e.Listed(); {
+		case p.OpensAtMillis <= now.UnixMilli():
+			return fmt.Sprintf("%q is in the past: it opens at %s", e.Name, inUTC(p.OpensAtMillis))
+		case s.done(p):
+			return fmt.Sprintf("%q was cancelled: list it for another time, or under another name", e.Name)
+		case s.underWay() && e.Name != s.Now.Event.Name && p.PreQueueAtMillis <= s.Now.over():
+			return fmt.Sprintf("%q begins at %s, and %q, which is fixed, is not over until %s",
+				e.Name, inUTC(p.PreQueueAtMillis), s.Now.Event.Name, inUTC(s.Now.over()))
+		}
+	}
+	return ""
+}
+
+// Refuses says what a list would change of the event that is fixed, and how to do that instead, in a sentence; "" if it
+// changes nothing of it.
+func (s State) Refuses(zoneID string, list []Event) string {
+	if !s.underWay() {
+		return ""
+	}
+	p := s.Now
+	e := find(list, p.Event.Name)
+	how := ""
+	switch {
+	case e == nil:
+		how = fmt.Sprintf("take it off; to cancel it: queue-server events cancel %s %s", zoneID, p.Event.Name)
+	case !e.sameTimes(p.Event):
+		how = fmt.Sprintf("change its times; to move a step: queue-server events move %s %s opens TIME", zoneID, p.Event.Name)
+	case !e.same(p.Event):
+		how = fmt.Sprintf("change it; once it has begun, change the settings of the zone (queue-server zones set %s), or cancel the event "+
+			"(queue-server events cancel %s %s) and list it under another name", zoneID, zoneID, p.Event.Name)
+	default:
+		return ""
+	}
+	return fmt.Sprintf("the event %s is fixed, since its first step is less than an hour away or was made: a list cannot %s", p.Event.Name, how)
 }
 
 // over is the time of the last step that has a time, in Unix milliseconds.
@@ -82,7 +142,7 @@ func (p *Progress) over() (last int64) {
 // settle sets the time at which people settle from the opening: Never while the opening is held.
 func (p *Progress) settle() {
 	if p.SettlesAtMillis = Never; p.OpensAtMillis != Never {
-		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-p.Event.drawCloses()*1000)
+		p.SettlesAtMillis = max(p.PreQueueAtMillis, p.OpensAtMillis-p.Event.drawCloses())
 	}
 }
 
@@ -105,44 +165,24 @@ func (p *Progress) inOrder() string {
 	return ""
 }
 
-// Skip leaves out a step. Without preQueue nobody gathers. Without opens the occurrence is over (see Over). Without
-// closes newcomers still come in. Without ends the event's settings stay. fault says in a sentence why that cannot be;
-// "" if it can.
-func (s State) Skip(step Step, now time.Time) (next State, over bool, fault string) {
-	if fault := s.open(step, now); fault != "" {
-		return s, false, fault
-	}
-	next = s.clone()
-	p := next.Now
-	if p.Held == step {
-		p.Held = ""
-	}
-	switch step {
-	case StepOpens:
-		return s, true, ""
-	case StepPreQueue:
-		if p.Order == OrderDraw {
-			return s, false, "without gathering there is no draw: skip opens, or set another order"
-		}
-		p.PreQueueAtMillis, p.SettlesAtMillis = p.OpensAtMillis, p.OpensAtMillis
-	default:
-		*p.at(step) = 0
-	}
-	next.fit(now.UnixMilli())
-	return next, false, ""
-}
-
-// open says in a sentence why a step cannot be held, moved or skipped; "" if it can.
+// open says in a sentence why a step cannot be held or moved; "" if it can.
 func (s State) open(step Step, now time.Time) string {
 	switch p := s.Now; {
 	case p == nil:
 		return "no event is to come or under way"
 	case !slices.Contains(Steps, step):
 		return fmt.Sprintf("step %q must be preQueue, opens, closes or ends", step)
+	case !p.Fixed:
+		return NotFixed(p)
 	case p.made(step), step == StepPreQueue && p.begun(now), *p.at(step) > 0 && *p.at(step) <= now.UnixMilli():
 		return fmt.Sprintf("%s was made already", step)
 	case *p.at(step) == 0:
 		return fmt.Sprintf("%q has no step %s", p.Event.Name, step)
 	}
 	return ""
+}
+
+// NotFixed says that an event can still be changed in the list, in a sentence.
+func NotFixed(p *Progress) string {
+	return fmt.Sprintf("%s is not fixed until %s: change the list", p.Event.Name, inUTC(p.fixedAt()))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 )
@@ -96,50 +95,10 @@ func TestTicketsDiffer(t *testing.T) {
 	}
 }
 
-// TestRecurs: each Friday at noon in Berlin, whatever the clock change does.
-func TestRecurs(t *testing.T) {
-	t.Parallel()
-	e := event.Event{
-		Name: "friday", PreQueueAt: "2026-10-23T11:00:00+02:00", OpensAt: "2026-10-23T12:00:00+02:00", EndsAt: "2026-10-23T15:00:00+02:00",
-		Recurs: "CRON_TZ=Europe/Berlin 0 12 * * 5",
-	}
-	if fault := event.Fault([]event.Event{e}); fault != "" {
-		t.Fatal(fault)
-	}
-	at := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
-	for _, want := range []string{"2026-10-23T10:00:00Z", "2026-10-30T11:00:00Z", "2026-11-06T11:00:00Z"} {
-		o, ok := e.Next(at)
-		if got := o.Opens.UTC().Format(time.RFC3339); !ok || got != want || o.Opens.Sub(o.PreQueue) != time.Hour || o.Ends.Sub(o.Opens) != 3*time.Hour {
-			t.Errorf("%s, want %s: %+v", got, want, o)
-		}
-		at = o.Opens
-	}
-}
-
-// TestRecursEverySoOften: as often after the first opening, whenever it is asked.
-func TestRecursEverySoOften(t *testing.T) {
-	t.Parallel()
-	e := event.Event{Name: "weekly", OpensAt: "2026-10-23T12:00:00Z", EndsAt: "2026-10-23T14:00:00Z", Recurs: "@every 168h"}
-	for asked, want := range map[string]string{
-		"2026-10-23T11:59:59Z": "2026-10-23T12:00:00Z",
-		"2026-10-23T12:00:00Z": "2026-10-30T12:00:00Z",
-		"2026-10-23T14:00:00Z": "2026-10-30T12:00:00Z", // when it has ended
-		"2026-10-30T11:59:59Z": "2026-10-30T12:00:00Z",
-		"2026-11-20T15:00:00Z": "2026-11-27T12:00:00Z",
-	} {
-		at, err := time.Parse(time.RFC3339, asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o, ok := e.Next(at); !ok || o.Opens.Format(time.RFC3339) != want {
-			t.Errorf("after %s: %v, want %s", asked, o.Opens, want)
-		}
-	}
-}
-
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	base := event.Event{Name: "a", PreQueueAt: "2026-12-01T11:00:00Z", OpensAt: "2026-12-01T12:00:00Z"}
+	other := event.Event{Name: "b", PreQueueAt: "2026-12-01T13:30:00Z", OpensAt: "2026-12-01T14:00:00Z"}
 	for want, change := range map[string]func(*event.Event){
 		"name":               func(e *event.Event) { e.Name = "a b" },
 		"must be a time":     func(e *event.Event) { e.OpensAt = "12:00" },
@@ -149,46 +108,16 @@ func TestFaults(t *testing.T) {
 		"order":              func(e *event.Event) { e.Order = "size" },
 		"drawClosesSeconds":  func(e *event.Event) { e.DrawClosesSeconds = 5 },
 		"with a draw":        func(e *event.Event) { e.Order, e.PreQueueAt = event.OrderDraw, "2026-12-01T11:59:40Z" },
-		"recurs":             func(e *event.Event) { e.Recurs = "noon" },
-		`recurs "CRON_TZ`:    func(e *event.Event) { e.Recurs = "CRON_TZ=Europe/Berlin" }, // and no schedule
-		`recurs "TZ`:         func(e *event.Event) { e.Recurs = "TZ=" },
-		"overlaps":           func(e *event.Event) { e.EndsAt, e.Recurs = "2026-12-03T12:00:00Z", "0 12 * * *" },
+		`"a" overlaps "b": that begins at 2026-12-01T13:30:00Z, this is not over until 2026-12-01T13:30:00Z`: func(e *event.Event) { e.EndsAt = "2026-12-01T13:30:00Z" },
+		`has two events "b"`: func(e *event.Event) { e.Name, e.PreQueueAt, e.OpensAt = "b", "", "2026-12-05T12:00:00Z" },
 	} {
 		e := base
 		change(&e)
-		if fault := event.Fault([]event.Event{e}); !strings.Contains(fault, want) {
+		if fault := event.Fault([]event.Event{other, e}); !strings.Contains(fault, want) {
 			t.Errorf("%q, want %q", fault, want)
 		}
 	}
-	if fault := event.Fault([]event.Event{base}); fault != "" {
+	if fault := event.Fault([]event.Event{other, base}); fault != "" {
 		t.Error(fault)
-	}
-}
-
-// TestEventsThatMeetLater: an event that has recurred for long, or recurs often, is in the way of one that is listed now.
-func TestEventsThatMeetLater(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC)
-	daily := event.Event{Name: "daily", OpensAt: "2027-01-01T12:00:00Z", EndsAt: "2027-01-01T14:00:00Z", Recurs: "0 12 * * *"}
-	one := func(opens, ends string) event.Event { return event.Event{Name: "sale", OpensAt: opens, EndsAt: ends} }
-	for name, tt := range map[string]struct {
-		was, list []event.Event
-		want      string
-	}{
-		"listed long ago": {[]event.Event{daily}, []event.Event{daily, one("2027-06-03T13:00:00Z", "2027-06-03T13:30:00Z")},
-			`"daily" overlaps "sale": that begins at 2027-06-03T13:00:00Z, this is not over until 2027-06-03T14:00:00Z`},
-		"in half a year":   {[]event.Event{daily}, []event.Event{one("2027-11-26T11:00:00Z", "2027-11-26T12:00:00Z"), daily}, `"sale" overlaps "daily"`},
-		"the other is new": {[]event.Event{one("2027-11-26T13:00:00Z", "")}, []event.Event{daily, one("2027-11-26T13:00:00Z", "")}, `"daily" overlaps "sale"`},
-		"each month":       {nil, []event.Event{daily, {Name: "first", OpensAt: "2027-07-01T10:00:00Z", EndsAt: "2027-07-01T16:00:00Z", Recurs: "0 10 1 * *"}}, "overlaps"},
-		"between two":      {[]event.Event{daily}, []event.Event{daily, one("2027-06-03T14:00:01Z", "2027-06-04T11:59:59Z")}, ""},
-		"as it was":        {[]event.Event{daily, one("2027-06-03T13:00:00Z", "")}, []event.Event{daily, one("2027-06-03T13:00:00Z", "")}, ""},
-		"past":             {nil, []event.Event{one("2027-05-03T13:00:00Z", "")}, "is in the past"},
-	} {
-		if fault := event.ChangeFault(tt.was, tt.list, now); (fault == "") != (tt.want == "") || !strings.Contains(fault, tt.want) {
-			t.Errorf("%s: %q, want %q", name, fault, tt.want)
-		}
-		if fault := event.Fault(tt.list); fault != "" {
-			t.Errorf("%s: %q, so that a server which has the list from before would not start with it", name, fault)
-		}
 	}
 }

@@ -1,14 +1,12 @@
 package event
 
 import (
-	"cmp"
-	"fmt"
 	"hash/crc32"
 	"slices"
 	"time"
 )
 
-// Step is one of the steps of an occurrence.
+// Step is one of the steps of an event.
 type Step string
 
 // The steps, in their order.
@@ -22,7 +20,7 @@ const (
 // Steps are all of them.
 var Steps = []Step{StepPreQueue, StepOpens, StepCloses, StepEnds}
 
-// Phase is which step an occurrence made last.
+// Phase is which step an event made last.
 type Phase string
 
 // The phases, in their order.
@@ -34,6 +32,10 @@ const (
 	PhaseClosed    Phase = "closed"
 )
 
+// FixedBefore is how long before its first step an event is fixed: long enough for everybody to hear of it and to keep
+// the commitment of a draw, and short enough that a mistake which is found the day before is mended in the list.
+const FixedBefore = time.Hour
+
 // Never, in Unix milliseconds, is the time of a step that is held. A double holds it exactly.
 const Never = 1<<53 - 1
 
@@ -42,31 +44,31 @@ const maxDraws = 3
 
 // State is how far a zone's events are. The servers keep it; no operator sets it. It holds no secret.
 type State struct {
-	// Now is the occurrence that is next, or under way; nil for none.
+	// Now is the event that is next, or under way; nil for none.
 	Now *Progress `json:"now,omitempty"`
 	// Draws are the latest draws. That of Now, if it has one, is the last.
 	Draws []Draw `json:"draws,omitempty"`
-	// Done are the latest occurrences of the events in the list that are over, or were
-	// skipped.
+	// Done are the events of the list that are over, or were cancelled.
 	Done []Done `json:"done,omitempty"`
 }
 
-// Done is an occurrence that is over.
+// Done is an event that is over. One of that name that is listed for another time is another event.
 type Done struct {
 	Event string `json:"event"`
 	// AtMillis is when it was listed to open, in Unix milliseconds.
 	AtMillis int64 `json:"at"`
 }
 
-// Progress is one occurrence. Its times are Unix milliseconds on the store's clock; 0 for
-// a step that there is not, Never for one that is held.
+// Progress is an event that is next or under way. Its times are Unix milliseconds on the store's clock; 0 for a step
+// that there is not, Never for one that is held.
 type Progress struct {
-	// Event is the entry of the list from which the times were last taken.
+	// Event is the entry of the list.
 	Event Event `json:"event"`
-	// ListedMillis is when it was listed to open, whatever an operator did to the opening since.
-	ListedMillis int64 `json:"listed"`
-	Phase        Phase `json:"phase"`
-	// Order is the event's, as it was when people began to gather.
+	// Fixed says that the list cannot change it any more: it is FixedBefore before the first step, or later. From then on
+	// there is a draw, too, if there is to be one. An event that is not fixed is as it is listed.
+	Fixed bool  `json:"fixed"`
+	Phase Phase `json:"phase"`
+	// Order is the event's; arrival if nobody could gather for a draw, since it was fixed too late.
 	Order Order `json:"order"`
 
 	PreQueueAtMillis int64 `json:"preQueueAt"`
@@ -76,7 +78,7 @@ type Progress struct {
 	EndsAtMillis     int64 `json:"endsAt,omitempty"`
 	// Held is the step that waits for an operator; its time is Never.
 	Held Step `json:"held,omitempty"`
-	// Before are the settings that the occurrence has changed, as they were before.
+	// Before are the settings that the event has changed, as they were before.
 	Before Values `json:"before,omitempty"`
 }
 
@@ -155,16 +157,15 @@ func (s State) Gate() Gate {
 	return g
 }
 
-// Draw is the draw of the occurrence that is next or under way; nil if there is none.
+// Draw is the draw of the event that is next or under way; nil if there is none, or not yet.
 func (s State) Draw() *Draw {
-	if n := len(s.Draws); s.Now != nil && s.Now.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
+	if n := len(s.Draws); s.Now != nil && s.Now.Fixed && s.Now.Order == OrderDraw && n > 0 && s.Draws[n-1].Event == s.Now.Event.Name {
 		return &s.Draws[n-1]
 	}
 	return nil
 }
 
-// Unopened reports whether an occurrence has begun by the time and is not known to have
-// opened.
+// Unopened reports whether an event has begun by the time and is not known to have opened.
 func (s State) Unopened(nowMillis int64) bool {
 	p := s.Now
 	return p != nil && (p.Phase == PhaseGathering || p.Phase == PhaseAnnounced && p.PreQueueAtMillis <= nowMillis)
@@ -182,79 +183,92 @@ func (s State) clone() State {
 	return s
 }
 
-// Announce returns the state with the next occurrence of the list as Now; ok is false if there is none. commit makes
-// the nonce of a new draw, and the commitment that follows from it.
+// Announce returns the state with the event of the list that comes next as Now, and fixes it when it is time. ok is false
+// if nothing changes, as while an event that is fixed has a step to come. commit makes the nonce of a new draw, and the
+// commitment that follows from it.
 func (s State) Announce(list []Event, now time.Time, commit func(event string) (nonce, commitment string)) (next State, ok bool) {
-	var first *Occurrence
-	for _, e := range list {
-		if o, comes := s.coming(e, now); comes && (first == nil || o.Opens.Before(first.Opens)) {
-			first = &o
-		}
-	}
-	if first == nil {
+	if s.underWay() {
 		return s, false
 	}
 	next = s.clone()
-	p := first.announced()
-	next.Now = p
-	// Visitors who came before the announcement stand by arrival.
-	if p.PreQueueAtMillis < p.OpensAtMillis {
-		p.PreQueueAtMillis = max(p.PreQueueAtMillis, now.UnixMilli()+1)
-		p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
+	if s.Now != nil && s.Now.Fixed {
+		next = s.Over(list, now)
 	}
-	if p.Order == OrderDraw {
-		d := Draw{Event: p.Event.Name}
-		d.Nonce, d.Commitment = commit(p.Event.Name)
-		next.Draws = append(next.Draws, d)
-		next.Draws = next.Draws[max(0, len(next.Draws)-maxDraws):]
-		next.fit(now.UnixMilli())
+	first := next.coming(list, now)
+	switch {
+	case first == nil && s.Now != nil && s.Now.Fixed && find(list, s.Now.Event.Name) != nil:
+		return s, false // it has made its last step, and goes on
+	case first == nil:
+		next.Now = nil
+		return next, s.Now != nil
 	}
-	return next, true
+	next.Now = first
+	if now.UnixMilli() >= first.fixedAt() {
+		next.fix(now, commit)
+		return next, true
+	}
+	return next, s.Now == nil || !s.Now.Event.same(first.Event)
 }
 
-// coming is the first occurrence of an event that opens after the time and is not done.
-func (s State) coming(e Event, now time.Time) (o Occurrence, ok bool) {
-	after := now
-	for _, d := range s.Done {
-		if done := time.UnixMilli(d.AtMillis); d.Event == e.Name && done.After(after) {
-			after = done
+// underWay reports whether Now is fixed, and has a step to come.
+func (s State) underWay() bool {
+	if s.Now == nil || !s.Now.Fixed {
+		return false
+	}
+	step, _ := s.Now.Next()
+	return step != ""
+}
+
+// coming is the first event of the list that is to open and is not done, as it is listed; nil if there is none. One
+// that is Now comes also if its opening has passed: the servers were away.
+func (s State) coming(list []Event, now time.Time) (first *Progress) {
+	for _, e := range list {
+		p := e.Listed()
+		known := s.Now != nil && s.Now.Event.same(e)
+		if s.done(p) || p.OpensAtMillis <= now.UnixMilli() && !known {
+			continue
+		}
+		if first == nil || p.OpensAtMillis < first.OpensAtMillis {
+			first = p
 		}
 	}
-	return e.Next(after)
+	return first
 }
 
-// Of is the occurrence of a listed event that an operator means now: Now, if that is of this event, else the first
-// that is to come; nil if there is none.
+func (s State) done(p *Progress) bool {
+	return slices.Contains(s.Done, Done{p.Event.Name, p.Event.Listed().OpensAtMillis})
+}
+
+// Of is what a listed event does now: Now, if that is of this event, else the event as it is listed; nil if it is over.
 func (s State) Of(e Event, now time.Time) *Progress {
-	if s.Now != nil && s.Now.Event.Name == e.Name {
-		return s.Now
+	if p := s.Now; p != nil && p.Event.Name == e.Name && (p.Fixed || p.Event.same(e)) {
+		return p
 	}
-	o, ok := s.coming(e, now)
-	if !ok {
-		return nil
-	}
-	return o.announced()
+	return State{Done: s.Done}.coming([]Event{e}, now)
 }
 
-// announced is an occurrence of which no step was made.
-func (o Occurrence) announced() *Progress {
-	p := &Progress{
-		Event: o.Event, ListedMillis: o.Opens.UnixMilli(), Phase: PhaseAnnounced, Order: cmp.Or(o.Event.Order, OrderArrival),
-	}
-	p.take(o)
-	return p
+// fixedAt is when the list cannot change the event any more, in Unix milliseconds.
+func (p *Progress) fixedAt() int64 {
+	return min(p.PreQueueAtMillis, p.OpensAtMillis) - FixedBefore.Milliseconds()
 }
 
-// take takes over the times of an occurrence.
-func (p *Progress) take(o Occurrence) {
-	millis := func(t time.Time) int64 {
-		if t.IsZero() {
-			return 0
-		}
-		return t.UnixMilli()
+// fix fixes Now, and begins its draw. Visitors who came before stand by arrival.
+func (s *State) fix(now time.Time, commit func(event string) (nonce, commitment string)) {
+	p := s.Now
+	p.Fixed = true
+	p.PreQueueAtMillis = min(max(p.PreQueueAtMillis, now.UnixMilli()+1), p.OpensAtMillis)
+	p.SettlesAtMillis = max(p.SettlesAtMillis, p.PreQueueAtMillis)
+	if p.PreQueueAtMillis >= p.SettlesAtMillis {
+		p.Order = OrderArrival
 	}
-	p.PreQueueAtMillis, p.SettlesAtMillis, p.OpensAtMillis = millis(o.PreQueue), millis(o.Settles), millis(o.Opens)
-	p.ClosesAtMillis, p.EndsAtMillis = millis(o.Closes), millis(o.Ends)
+	if p.Order == OrderArrival {
+		return
+	}
+	d := Draw{Event: p.Event.Name}
+	d.Nonce, d.Commitment = commit(p.Event.Name)
+	s.Draws = append(s.Draws, d)
+	s.Draws = s.Draws[max(0, len(s.Draws)-maxDraws):]
+	s.fit(now.UnixMilli())
 }
 
 // fit takes over the times of Now into its draw, as far as they may still change. Once people gather, the range of
@@ -267,7 +281,7 @@ func (s *State) fit(nowMillis int64) {
 	p := s.Now
 	coming := nowMillis < d.GathersAtMillis || d.FromMicros == 0
 	if coming && p.PreQueueAtMillis < p.OpensAtMillis {
-		// The opening of an earlier draw may have been skipped. Visitors who are not drawn stand behind that
+		// The event of an earlier draw may have been cancelled. Visitors who are not drawn stand behind that
 		// draw's range until the range has ended, and people gather for this one after it.
 		for _, before := range s.Draws[:len(s.Draws)-1] {
 			p.PreQueueAtMillis = max(p.PreQueueAtMillis, (before.UptoMicros+leastRange)/1000)
@@ -336,22 +350,13 @@ func (p *Progress) at(step Step) *int64 {
 	}[step]
 }
 
-// Step returns when a step is due, in Unix milliseconds, and whether it was made. The time is 0 if the occurrence has
-// no such step, and Never while the step is held.
+// Step returns when a step is due, in Unix milliseconds, and whether it was made. The time is 0 if the event has no such
+// step, and Never while the step is held.
 func (p *Progress) Step(step Step) (atMillis int64, made bool) {
 	if step == StepPreQueue && p.Held != step && p.PreQueueAtMillis >= p.OpensAtMillis {
 		return 0, false
 	}
 	return *p.at(step), p.made(step)
-}
-
-// Listed is the event's first occurrence, as it is listed.
-func (e Event) Listed() *Progress {
-	o, err := e.first()
-	if err != nil {
-		return &Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
-	}
-	return o.announced()
 }
 
 // made reports whether a step was made.
@@ -368,9 +373,8 @@ func (s State) Made(step Step) State {
 	return next
 }
 
-// Over is the state after the occurrence. The occurrence is not announced again, unless it was taken off the list
-// before it opened, and is listed anew. A draw into which nobody came is dropped, since newcomers must not stand behind
-// a time that is to come.
+// Over is the state after Now, which does not take place again. A draw into which nobody came is dropped, since newcomers
+// must not stand behind a time that is to come.
 func (s State) Over(list []Event, now time.Time) State {
 	next := s.clone()
 	p := next.Now
@@ -385,11 +389,8 @@ func (s State) Over(list []Event, now time.Time) State {
 	if next.Now = nil; len(next.Draws) == 0 {
 		next.Draws = nil
 	}
-	lists := func(name string) bool { return slices.ContainsFunc(list, func(e Event) bool { return e.Name == name }) }
-	next.Done = slices.DeleteFunc(next.Done, func(d Done) bool { return d.Event == p.Event.Name || !lists(d.Event) })
-	if lists(p.Event.Name) || p.made(StepOpens) {
-		next.Done = append(next.Done, Done{p.Event.Name, p.ListedMillis})
-	}
+	next.Done = slices.DeleteFunc(next.Done, func(d Done) bool { return d.Event == p.Event.Name || find(list, d.Event) == nil })
+	next.Done = append(next.Done, Done{p.Event.Name, p.Event.Listed().OpensAtMillis})
 	return next
 }
 
@@ -397,81 +398,35 @@ func (s State) Over(list []Event, now time.Time) State {
 // clock goes on while the change is on its way.
 const settleMargin = 2_000
 
-// Listed takes over changes of the list into Now. ok is false if nothing has changed. listed is false if the event is
-// not on the list any more.
-func (s State) Listed(list []Event, now time.Time) (next State, listed, ok bool) {
-	i := slices.IndexFunc(list, func(e Event) bool { return e.Name == s.Now.Event.Name })
-	if i < 0 {
-		return s, false, true
-	}
-	e := list[i]
-	if e.same(s.Now.Event) {
-		return s, true, false
-	}
-	next = s.clone()
-	p := next.Now
-	was := *p
-	begun := was.begun(now)
-	if !begun && cmp.Or(e.Order, OrderArrival) != was.Order {
-		// The occurrence will be announced anew, with a draw or without.
-		if next.Now = nil; was.Order == OrderDraw {
-			next.Draws = next.Draws[:len(next.Draws)-1]
-		}
-		if len(next.Draws) == 0 {
-			next.Draws = nil
-		}
-		return next, true, true
-	}
-	o, err := e.first()
-	switch {
-	case err != nil:
-		return s, true, false
-	case e.sameTimes(was.Event), begun && e.Recurs != "" && o.Opens.Before(now):
-		o = o.at(time.UnixMilli(was.ListedMillis))
-	case e.Recurs != "" && o.Opens.Before(now):
-		o, _ = e.Next(now)
-	}
-	p.Event, p.ListedMillis = e, o.Opens.UnixMilli()
-	p.take(o)
-	p.keep(&was, now)
-	next.fit(now.UnixMilli() + settleMargin)
-	return next, true, true
+// ListedAt is when a step was due by the list, in Unix milliseconds, whatever an operator did to it since; 0 for a step
+// that the list does not have.
+func (p *Progress) ListedAt(step Step) int64 {
+	at, _ := p.Event.Listed().Step(step)
+	return at
 }
 
-// keep restores, from the occurrence as it was, the times that a new list does not change: those of steps that were
-// made, moved, held or skipped, and the time at which people have settled.
-func (p *Progress) keep(was *Progress, now time.Time) {
-	for _, step := range Steps[1:] {
-		if was.made(step) || was.Held == step || was.ListedAt(step) == p.ListedAt(step) {
-			*p.at(step) = *was.at(step)
+// NextMillis is when the next step is due, in Unix milliseconds; 0 if there is none, or if it is held.
+func (s State) NextMillis() int64 {
+	if s.Now != nil {
+		if _, at := s.Now.Next(); at != Never {
+			return at
 		}
 	}
-	begun := was.begun(now)
-	switch listed := was.ListedAt(StepPreQueue) != p.ListedAt(StepPreQueue); {
-	case begun, was.Held == StepPreQueue, !listed && was.PreQueueAtMillis < min(was.OpensAtMillis, p.OpensAtMillis):
-		p.PreQueueAtMillis = was.PreQueueAtMillis
-	case !listed && was.PreQueueAtMillis == was.OpensAtMillis: // nobody gathers
-		p.PreQueueAtMillis = p.OpensAtMillis
-	}
-	nowMillis := now.UnixMilli() + settleMargin
-	switch {
-	case !begun:
-		if p.PreQueueAtMillis < p.OpensAtMillis { // visitors who came before stand by arrival
-			p.PreQueueAtMillis = max(p.PreQueueAtMillis, nowMillis)
-		}
-		p.settle()
-	case nowMillis < was.SettlesAtMillis:
-		// Visitors who have joined stay among those who gathered.
-		p.settle()
-		p.SettlesAtMillis = max(p.SettlesAtMillis, nowMillis)
-	default:
-		p.SettlesAtMillis = was.SettlesAtMillis
-	}
-	p.SettlesAtMillis = min(p.SettlesAtMillis, p.OpensAtMillis)
+	return 0
 }
 
-// same reports whether two entries of a list make the same occurrence.
-func (e Event) same(other Event) bool {
-	return e.sameTimes(other) && e.Order == other.Order && e.DrawClosesSeconds == other.DrawClosesSeconds &&
-		fmt.Sprint(e.Settings, e.Texts) == fmt.Sprint(other.Settings, other.Texts)
+// LateMillis is for how many milliseconds the next step has been overdue; 0 if it is not.
+func (s State) LateMillis(nowMillis int64) int64 {
+	if at := s.NextMillis(); at != 0 {
+		return max(0, nowMillis-at)
+	}
+	return 0
+}
+
+// HeldMillis is how many milliseconds ago a step that is held was due by the list; 0 if none is held, or it was not due.
+func (s State) HeldMillis(nowMillis int64) int64 {
+	if s.Now == nil || s.Now.Held == "" {
+		return 0
+	}
+	return max(0, nowMillis-s.Now.ListedAt(s.Now.Held))
 }

@@ -246,7 +246,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 		case present:
 		case !seen:
 			r.log.Info("zone created from the configuration", "zone", id, "fresh", r.seedFresh)
-			if fault := event.ChangeFault(nil, z.stored.Load().Events, r.now()); fault != "" {
+			if fault := (event.State{}).ListFault(nil, z.stored.Load().Events, r.now()); fault != "" {
 				r.log.Warn("an event of the configuration does not take place", "zone", id, "fault", fault)
 			}
 		default:

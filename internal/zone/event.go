@@ -62,32 +62,19 @@ func By(eventName string) string { return "event " + eventName }
 func (s Settings) Due(now time.Time, commit func(event string) (nonce, commitment string)) (next Settings, of string, ok bool) {
 	next = s
 	p := s.EventState.Now
-	if p != nil {
-		var listed bool
-		if next.EventState, listed, ok = s.EventState.Listed(s.Events, now); ok {
-			if !listed {
-				next = s.over(now)
-			}
-			return next, p.Event.Name, true
+	if next.EventState, ok = s.EventState.Announce(s.Events, now, commit); ok {
+		if is := next.EventState.Now; is != nil {
+			p = is
 		}
-		step, at := p.Next()
-		if step != "" {
-			if now.UnixMilli() < at {
-				return s, "", false
-			}
-			return s.made(step, now), p.Event.Name, true
-		}
+		return next, p.Event.Name, true
 	}
-	state, ok := s.EventState.Announce(s.Events, now, commit)
-	if !ok || p != nil && state.Now.Event.Name == p.Event.Name && state.Now.ListedMillis <= p.ListedMillis {
+	if p == nil || !p.Fixed {
 		return s, "", false
 	}
-	next.EventState = state
-	if p != nil { // it has no further step
-		over := s.EventState.Over(s.Events, now)
-		next.EventState.Done = over.Done
+	if step, at := p.Next(); step != "" && at <= now.UnixMilli() {
+		return s.made(step, now), p.Event.Name, true
 	}
-	return next, state.Now.Event.Name, true
+	return s, "", false
 }
 
 // made is the zone after a step.
@@ -141,7 +128,7 @@ func (s Settings) WithEvent(e event.Event) Settings {
 	return s
 }
 
-// over is the zone when the occurrence has ended. The settings that the event had changed are as before, except those
+// over is the zone when the event has ended. The settings that the event had changed are as before, except those
 // that somebody has changed since.
 func (s Settings) over(now time.Time) Settings {
 	next, p := s, s.EventState.Now
@@ -157,7 +144,7 @@ func (s Settings) over(now time.Time) Settings {
 	return next
 }
 
-// setBy are the settings that an occurrence has set.
+// setBy are the settings that an event has set.
 func setBy(p *event.Progress) event.Values {
 	set := maps.Clone(p.Event.Settings)
 	if set == nil {
@@ -220,7 +207,7 @@ func (s *Settings) PausedFrom(was, now *Settings) int64 {
 		return was.PerMinute
 	}
 	before, set := p.Before[perMinuteKey]
-	if is := s.EventState.Now; was.PerMinute == 0 || !set || is != nil && is.Event.Name == p.Event.Name && is.ListedMillis == p.ListedMillis {
+	if is := s.EventState.Now; was.PerMinute == 0 || !set || is != nil && is.Event.Name == p.Event.Name && is.Event.OpensAt == p.Event.OpensAt {
 		return was.PerMinute
 	}
 	limit, err := strconv.ParseInt(before, 10, 64)
@@ -230,14 +217,16 @@ func (s *Settings) PausedFrom(was, now *Settings) int64 {
 	return limit
 }
 
-// Skip is the zone without a step that is to come; fault says why that cannot be.
-func (s Settings) Skip(step event.Step, now time.Time) (next Settings, fault string) {
-	next = s
-	state, over, fault := s.EventState.Skip(step, now)
-	if next.EventState = state; over {
-		next = s.over(now)
+// Cancel is the zone without the event that is fixed: it does not take place, or ends now. Those who gathered keep their
+// places. fault says in a sentence why that cannot be; "" if it can.
+func (s Settings) Cancel(now time.Time) (next Settings, fault string) {
+	switch p := s.EventState.Now; {
+	case p == nil:
+		return s, "no event is to come or under way"
+	case !p.Fixed:
+		return s, event.NotFixed(p)
 	}
-	return next, fault
+	return s.over(now), ""
 }
 
 // eventFault says which event has settings that may not be; "" for none.
@@ -267,9 +256,6 @@ func (s Settings) sayEvents() string {
 	names := make([]string, len(s.Events))
 	for i, e := range s.Events {
 		names[i] = e.Name + " at " + e.OpensAt
-		if e.Recurs != "" {
-			names[i] += ", recurs " + e.Recurs
-		}
 	}
 	if len(names) == 0 {
 		return "none"
@@ -277,7 +263,7 @@ func (s Settings) sayEvents() string {
 	return strings.Join(names, "; ")
 }
 
-// sayEventState is the occurrence in a few words, with all steps that are to come: any of them can be moved, held or skipped.
+// sayEventState is the event in a few words, with all steps that are to come: any of them can be moved or held.
 func (s Settings) sayEventState() string {
 	p := s.EventState.Now
 	if p == nil {

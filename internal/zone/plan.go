@@ -22,10 +22,10 @@ type Planned struct {
 	What string
 }
 
-// NothingComes is said of an event that has no occurrence under way or to come.
-const NothingComes = "nothing comes of it any more: it is over, or was skipped"
+// NothingComes is said of an event that is neither under way nor to come.
+const NothingComes = "nothing comes of it any more: it is over, or was cancelled"
 
-// Plan is what the zone's events do when: for each the occurrence that is under way or next, or an entry without a step.
+// Plan is what the zone's events do when: each with its steps, or an entry without one.
 func (s Settings) Plan(now time.Time) (all []Planned) {
 	for _, e := range s.Events {
 		p := s.EventState.Of(e, now)
@@ -38,21 +38,7 @@ func (s Settings) Plan(now time.Time) (all []Planned) {
 	return all
 }
 
-// Listed is the zone once a server has taken over a change of its list into the event that is next or under way. One
-// that is not on the list any more is over.
-func (s Settings) Listed(now time.Time) Settings {
-	if s.EventState.Now == nil {
-		return s
-	}
-	state, listed, _ := s.EventState.Listed(s.Events, now)
-	if !listed {
-		return s.over(now)
-	}
-	s.EventState = state
-	return s
-}
-
-// Obstacles are why an occurrence would not do what its list says, in sentences; none once it has opened.
+// Obstacles are why an event would not do what its list says, in sentences; none once it has opened.
 func (s Settings) Obstacles(p *event.Progress) (all []string) {
 	if p.Phase != event.PhaseAnnounced && p.Phase != event.PhaseGathering {
 		return nil
@@ -75,7 +61,7 @@ func (s Settings) Obstacles(p *event.Progress) (all []string) {
 	return all
 }
 
-// PlanOf is what one occurrence does when. Steps that there are not are left out.
+// PlanOf is what one event does when. Steps that there are not are left out.
 func (s Settings) PlanOf(p *event.Progress) (all []Planned) {
 	waits := false
 	for _, step := range event.Steps {
@@ -112,9 +98,6 @@ func (s Settings) what(p *event.Progress, step event.Step) string {
 		}
 		if p.PreQueueAtMillis >= p.OpensAtMillis {
 			text += s.with(p)
-		}
-		if p.Event.Recurs != "" {
-			text += "; again " + p.Event.Recurs
 		}
 		return text
 	case event.StepCloses:

@@ -85,8 +85,8 @@ func (w *fixture) schedule(e event.Event, gathers, opens, closes, ends time.Dura
 	w.due()
 }
 
-// change has an operator hold, move or skip a step.
-func (w *fixture) step(how string, step event.Step, in time.Duration) (fault string) {
+// act has an operator hold or move a step, or open or cancel the event.
+func (w *fixture) act(how string, step event.Step, in time.Duration) (fault string) {
 	w.t.Helper()
 	s, next := w.model.settings, w.model.settings
 	switch how {
@@ -94,8 +94,10 @@ func (w *fixture) step(how string, step event.Step, in time.Duration) (fault str
 		next.EventState, fault = s.EventState.Hold(step, w.now())
 	case "move":
 		next.EventState, fault = s.EventState.Move(step, w.now().Add(in), w.now())
+	case "open":
+		next.EventState, fault = s.EventState.Open(w.now())
 	default:
-		next, fault = s.Skip(step, w.now())
+		next, fault = s.Cancel(w.now())
 	}
 	if fault == "" {
 		w.put(next)
@@ -134,10 +136,12 @@ func (s *story) event(verb string, words []string) bool {
 		s.schedule(e, times["gathers"], times["opens"], times["closes"], times["ends"])
 	case "due":
 		s.due()
-	case "hold", "skip":
-		s.equal(verb, s.fixture.step(verb, event.Step(words[0]), 0), "")
+	case "opened", "cancel":
+		s.equal(verb, s.act(strings.TrimSuffix(verb, "ed"), "", 0), "")
+	case "hold":
+		s.equal(verb, s.act(verb, event.Step(words[0]), 0), "")
 	case "move": // opens to 1m
-		s.equal(verb, s.fixture.step(verb, event.Step(words[0]), s.duration(words[2])), "")
+		s.equal(verb, s.act(verb, event.Step(words[0]), s.duration(words[2])), "")
 	case "phase":
 		is := "none"
 		if p := s.model.settings.EventState.Now; p != nil {
@@ -197,9 +201,9 @@ func (c *crowd) event(t *rapid.T) {
 		return least + time.Duration(rapid.Int64Range(1, 40_000).Draw(t, name))*milli
 	}
 	e := event.Event{Order: rapid.SampledFrom([]event.Order{event.OrderDraw, event.OrderDraw, event.OrderArrival}).Draw(t, "order")}
-	if p := c.model.settings.EventState.Now; p != nil && rapid.IntRange(0, 3).Draw(t, "another") > 0 {
-		how := rapid.SampledFrom([]string{"hold", "move", "move", "skip"}).Draw(t, "how")
-		c.step(how, rapid.SampledFrom(event.Steps).Draw(t, "step"), at("to", 0))
+	if p := c.model.settings.EventState.Now; p != nil {
+		how := rapid.SampledFrom([]string{"hold", "move", "move", "move", "open", "cancel"}).Draw(t, "how")
+		c.act(how, rapid.SampledFrom(event.Steps).Draw(t, "step"), at("to", 0))
 		c.invariants.changed()
 		return
 	}

@@ -41,13 +41,15 @@ func (c *Client) Change(ctx context.Context, zoneID string, settings map[string]
 	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), serve.Condition{IfMatch: version}, settings)
 }
 
-// Step holds, moves or skips a step of an event; to is when a moved one is to be made.
-func (c *Client) Step(ctx context.Context, zoneID, event, step string, how operator.StepChange, to string) (Reply[zone.Settings], error) {
-	path := zonePath(zoneID) + "/events/" + url.PathEscape(event) + "/steps/" + url.PathEscape(step)
-	asked := map[string]string{"do": string(how)}
-	if to != "" {
-		asked["to"] = to
+// Act holds, moves, opens or cancels an event; step and to are "" where the verb has none.
+func (c *Client) Act(ctx context.Context, zoneID, event string, do operator.Verb, step, to string) (Reply[zone.Settings], error) {
+	asked := make(map[string]string)
+	for name, value := range map[string]string{"step": step, "to": to} {
+		if value != "" {
+			asked[name] = value
+		}
 	}
+	path := zonePath(zoneID) + "/events/" + url.PathEscape(event) + "/" + string(do)
 	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, asked)
 }
 

@@ -131,35 +131,27 @@ func eventDifferences(was, now []event.Event) (all []Difference) {
 }
 
 // List says what another list of events does. Zone says it, too.
-func List(was, now zone.Settings, line Line, at time.Time) Says {
+func List(was, now zone.Settings, at time.Time) Says {
 	var s Says
 	before, after := eventsByName(was.Events), eventsByName(now.Events)
-	then := now.Listed(at)
 	for _, e := range was.Events {
 		if _, stays := after[e.Name]; stays {
 			continue
 		}
-		switch p := was.EventState.Of(e, at); {
-		case p == nil: // it is over
-		case p.Phase == event.PhaseAnnounced, p.Phase == event.PhaseGathering:
+		if was.EventState.Of(e, at) != nil { // else it is over
 			s.Warn("%s does not take place.", e.Name)
-			if p.Phase == event.PhaseGathering {
-				s.freed("People gather for it. ", then, line.words(), "")
-			}
-		default:
-			s.Warn("%s is under way, and ends now: the settings of before hold again.", e.Name)
 		}
 	}
 	for _, e := range now.Events {
 		if b, listed := before[e.Name]; listed && len(EventFields.Differences(b, e)) == 0 {
 			continue
 		}
-		p := then.EventState.Of(e, at)
+		p := now.EventState.Of(e, at)
 		if p == nil {
 			s.Warn("%s: %s.", e.Name, zone.NothingComes)
 			continue
 		}
-		for _, one := range then.PlanOf(p) {
+		for _, one := range now.PlanOf(p) {
 			switch {
 			case one.Made:
 			case one.At.IsZero():
@@ -168,24 +160,9 @@ func List(was, now zone.Settings, line Line, at time.Time) Says {
 				s = append(s, Say{At: one.At, Full: true, Tail: ": " + e.Name + ": " + one.What + "."})
 			}
 		}
-		for _, text := range then.Obstacles(p) {
+		for _, text := range now.Obstacles(p) {
 			s.Warn("%s: %s", e.Name, text)
-		}
-		if e.Recurs != "" {
-			s.Add("It comes again: %s.", e.Recurs)
 		}
 	}
 	return s
-}
-
-// freed adds what becomes of those who gathered for what does not take place; instead is what could be done.
-func (s *Says) freed(before string, next zone.Settings, gathered, instead string) {
-	switch force := next.InForce(); {
-	case force.Mode == zone.ModeOpen:
-		s.Warn("%sThose who wait (%s) are let in from now on, whatever the limit.%s", before, gathered, instead)
-	case force.PerMinute == 0:
-		s.Add("%sThose who wait (%s) keep their places. The limit is 0, so nobody is let in.", before, gathered)
-	default:
-		s.Warn("%sThose who wait (%s) are let in from now on, at %s a minute.%s", before, gathered, count(next.PerMinute), instead)
-	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/change"
@@ -79,11 +79,11 @@ func labelZone(s *step[zone.Settings]) {
 	}
 	s.lines = slices.Concat(t.lines(0)[1:], s.left)
 	now := time.Now()
-	if fault := event.ChangeFault(was.Events, s.Now.Events, now); fault != "" {
-		s.lines = append(s.lines, "the server will refuse it: event "+fault)
+	if fault := cmp.Or(was.EventState.Refuses(s.name, s.Now.Events), was.EventState.ListFault(was.Events, s.Now.Events, now)); fault != "" {
+		s.lines = append(s.lines, "the server will refuse it: "+fault)
 		return
 	}
-	for _, said := range change.List(was, *s.Now, change.Line{}, now) {
+	for _, said := range change.List(was, *s.Now, now) {
 		s.lines = append(s.lines, said.String())
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -71,9 +70,9 @@ func (s *session) tell(ctx context.Context, m made) error {
 		s.say("%v", said)
 	}
 	if len(effects) == 0 {
-		s.say("%s", doing(m.now.Value.Listed(now)))
+		s.say("%s", doing(m.now.Value))
 	}
-	if fault := event.ChangeFault(m.now.Value.Events, m.was.Events, now); fault != "" && !zone.Table.Find(eventsKey).Same(m.was, m.now.Value) {
+	if fault := m.now.Value.EventState.ListFault(m.now.Value.Events, m.was.Events, now); fault != "" && !zone.Table.Find(eventsKey).Same(m.was, m.now.Value) {
 		s.say("The list of before cannot be set again: event %s", fault)
 		changed = slices.DeleteFunc(changed, func(d change.Difference) bool { return d.Name == eventsKey })
 	}

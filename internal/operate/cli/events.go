@@ -2,41 +2,39 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // events is queue-server events.
 func (c *connection) events() *cobra.Command {
-	const steps = "preQueue, opens, closes or ends"
-	step := func(use, short string, how operator.StepChange) *cobra.Command {
+	act := func(use, short string, do operator.Verb) *cobra.Command {
 		return c.command(use, short, func(ctx context.Context, s *session, args []string) error {
-			to := ""
-			if how == operator.StepMove {
-				to = args[3]
-				if _, err := time.Parse(time.RFC3339, to); err != nil {
-					return Usage("%q is no time; write one as 2026-12-01T12:00:00+01:00", to)
+			rest := append(slices.Clone(args[2:]), "", "")
+			if do == operator.Move {
+				if _, err := time.Parse(time.RFC3339, rest[1]); err != nil {
+					return Usage("%q is no time; write one as 2026-12-01T12:00:00+01:00", rest[1])
 				}
 			}
-			reply, err := s.Step(ctx, args[0], args[1], args[2], how, to)
+			reply, err := s.Act(ctx, args[0], args[1], do, rest[0], rest[1])
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, s.aboutZone(ctx, args[0], err))
 			}
 			if err := s.printEvents(reply.Value, time.Now()); err != nil {
 				return err
 			}
-			if how == operator.StepSkip && event.Step(args[2]) == event.StepOpens {
-				s.say("%s does not take place this time. %s", args[1], doing(reply.Value))
+			if do == operator.Cancel {
+				s.say("%s is cancelled. %s", args[1], doing(reply.Value))
 			}
 			return nil
 		})
 	}
-	return group("events", "Look at the events of a zone, hold, move or skip a step, and check a draw.",
+	return group("events", "Look at the events of a zone; hold, move, open or cancel the one that is next; and check a draw.",
 		c.command("list ZONE", "The events of a zone, and what comes when.", func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Zone(ctx, args[0])
 			if err != nil || s.json {
@@ -44,9 +42,10 @@ func (c *connection) events() *cobra.Command {
 			}
 			return s.printEvents(reply.Value, time.Now())
 		}),
-		step("hold ZONE EVENT STEP", "Have a step wait until it is moved: "+steps+".", operator.StepHold),
-		step("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.StepMove),
-		step("skip ZONE EVENT STEP", "Have a step not be made. Without opens, the event does not take place this time. A step that was skipped comes back only with the event listed anew, at another time.", operator.StepSkip),
+		act("hold ZONE EVENT STEP", "Have a step wait until it is moved: preQueue, opens, closes or ends.", operator.Hold),
+		act("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.Move),
+		act("open ZONE EVENT", "Open it now, or as soon as everybody who gathered has heard of it.", operator.Open),
+		act("cancel ZONE EVENT", "Have it not take place, or end now: the settings of before it hold again. This cannot be undone; the event can be listed anew, for another time or under another name.", operator.Cancel),
 		verifyEvent(c.Terminal),
 	)
 }

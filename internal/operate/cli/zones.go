@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
@@ -131,14 +133,10 @@ func (c *connection) createZone() *cobra.Command {
 
 // anew is what a zone can be made with again: its settings between events, and the events that are still to open.
 func anew(z zone.Settings, now time.Time) zone.Settings {
-	listed := z.Events
-	z.Events = nil
-	z = z.Listed(now)
-	for _, e := range listed {
-		if _, comes := e.Next(now); comes {
-			z.Events = append(z.Events, e)
-		}
+	if between, fault := z.Cancel(now); fault == "" {
+		z = between
 	}
+	z.Events = slices.DeleteFunc(slices.Clone(z.Events), func(e event.Event) bool { return e.Listed().OpensAtMillis <= now.UnixMilli() })
 	return z
 }
 

@@ -10,7 +10,7 @@
 //	/console/zones/{zoneId}/delete       asks for the zone's name
 //	/console/zones/{zoneId}/new-event    lists an event
 //	/console/zones/{zoneId}/schedule/{event}  one event          + events, edit, remove, draw, dryrun
-//	.../schedule/{event}/steps/{step}    what to hold, move or skip a step will do; POST does it
+//	.../schedule/{event}/steps/{step}    what to hold or move a step, or do=open or cancel, will do; POST does it
 //	/console/limits                      all policies of limits  + limits-events, limits-history
 //	/console/limits/{name}               one policy              + events, history, change, undo, delete
 //	/console/new, /console/changes       a new zone; the record of all changes
@@ -43,7 +43,7 @@
 //
 // What an event does next is told by the zone's settings and the store's clock (watch.Clock), so
 // its stream asks nothing of the store, and the page's script counts down by that clock. The
-// list is a setting, and changes as others do; a step is held, moved or skipped by the
+// list is a setting, and changes as others do; a step is held or moved, and the event opened or cancelled, by the
 // operators' service, if its time is still what the operator saw.
 //
 // # Without scripts

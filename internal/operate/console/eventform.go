@@ -60,5 +60,5 @@ func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session, cu
 func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	next := current
 	next.Events = slices.DeleteFunc(slices.Clone(current.Events), func(one event.Event) bool { return one.Name == e.Name })
-	return c.zoneEditor.confirm(w, r, s, current, next, nil)
+	return c.zoneEditor.confirm(w, r, s, current, next, c.Zones.Faults(r.Context(), current, next))
 }

@@ -64,7 +64,7 @@ type stepView struct {
 	At          time.Time
 	UntilMillis int64
 	In          string
-	// Open: an operator may hold, move or skip it. Held: it waits to be moved.
+	// Open: an operator may hold or move it. Held: it waits to be moved.
 	Open, Held bool
 	// Listed is when it was listed for, where that is another time.
 	Listed time.Time
@@ -76,7 +76,6 @@ type occasion struct {
 	ZoneID, Name, Path string
 	State              state
 	Draw               bool
-	Recurs             string
 	// Next is the step that comes, nil if there is none. Steps are all of them.
 	Next  *stepView
 	Steps []stepView
@@ -86,13 +85,13 @@ type occasion struct {
 
 // occasionOf is an event at a time of the store's clock.
 func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
-	o := occasion{ZoneID: s.ZoneID, Name: e.Name, Path: eventPath(s.ZoneID, e.Name), Recurs: e.Recurs}
+	o := occasion{ZoneID: s.ZoneID, Name: e.Name, Path: eventPath(s.ZoneID, e.Name)}
 	p := s.EventState.Of(e, now)
 	o.State = eventState(s, p, now)
 	if p == nil {
 		p = e.Listed()
 		o.Steps = stepsOf(s, p, now, false)
-		for i := range o.Steps { // they may have been moved or skipped: the list does not say which were made
+		for i := range o.Steps { // they may have been moved: the list does not say which were made
 			one := &o.Steps[i]
 			one.State, one.UntilMillis, one.In = state{Key: "later", Sign: "–", Word: "No more"}, 0, ""
 		}
@@ -120,7 +119,7 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	switch {
 	case p == nil:
-		return state{"later", "–", "Over", "It is over, or was skipped. Nothing comes of it any more."}
+		return state{"later", "–", "Over", "It is over, or was cancelled. Nothing comes of it any more."}
 	case s.EventState.Now == nil:
 		return state{"later", "○", "Listed", "The servers take it up within a second."}
 	case p != s.EventState.Now:
@@ -188,7 +187,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 			_, made = p.Step(step)
 			listed = p.ListedAt(step)
 		}
-		if at == 0 && listed == 0 {
+		if at == 0 {
 			continue
 		}
 		one := stepView{
@@ -205,12 +204,10 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time, current bool) (a
 			one.Held = at == event.Never
 			one.Open = !made && at > nowMillis
 		}
-		if current && at != listed && at != 0 && listed != 0 {
+		if current && at != listed && listed != 0 {
 			one.Listed = time.UnixMilli(listed)
 		}
 		switch {
-		case at == 0:
-			one.State, one.What = state{Key: "later", Sign: "–", Word: "Skipped"}, "not this time"
 		case made || !current && at <= nowMillis:
 			one.State = state{Key: "later", Sign: "✓", Word: "Done"}
 		case one.Held:

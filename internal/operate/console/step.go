@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,17 +18,13 @@ import (
 )
 
 const (
-	// soonest in a form asks for the earliest time that is allowed; soonestMargin is for who
-	// confirms it, in milliseconds.
-	soonest       = "soonest"
-	soonestMargin = 15_000
 	// noticed is how long before places are fixed the opening can no longer take that with
 	// it, in milliseconds: see event.State.Move.
 	noticed = 2_000
 )
 
-// stepAskView is the page, or the dialog, that says what holding, moving or skipping a step
-// will do, and asks.
+// stepAskView is the page, or the dialog, that says what holding or moving a step, or opening or
+// cancelling the event, will do, and asks.
 type stepAskView struct {
 	// Path is the event's page, Action where the answer goes.
 	Path, Action, Title, Button string
@@ -52,8 +47,9 @@ type rowTime struct {
 	Word string
 }
 
-// stepAsk is GET /console/zones/{zoneId}/schedule/{event}/steps/{step}: what do=hold, skip or
-// move would do, to the time to, or by so many seconds. It changes nothing.
+// stepAsk is GET /console/zones/{zoneId}/schedule/{event}/steps/{step}: what do=hold or move would
+// do to the step, to the time to, or by so many seconds; and do=open or cancel to the event. It
+// changes nothing.
 func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	step, q, now := event.Step(r.PathValue("step")), r.URL.Query(), c.clock(current.ZoneID)
 	v := stepAskView{
@@ -63,15 +59,20 @@ func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, cur
 	to, fault := moveTo(q, current.EventState.Now, step, now)
 	next := current
 	if fault == "" {
-		next, fault = operator.Stepped(current, e.Name, step, operator.StepChange(v.Do), to, now)
+		next, fault = operator.Act{Do: operator.Verb(v.Do), Step: step, To: to}.On(current, e.Name, now)
 	}
 	if fault != "" {
 		v.Title, v.Faults = "This cannot be done", []string{capitalFault(fault) + "."}
 		return c.render(w, http.StatusUnprocessableEntity, "step", s, v.Title, v)
 	}
 	v.To = to.UTC().Format(time.RFC3339)
-	v.Title, v.Button = fmt.Sprintf("%s %s of %s?", capital(v.Do), change.Nouns[step], e.Name), capital(v.Do)+" "+change.Nouns[step]
-	v.Effects = c.stepSays(current, next, step, operator.StepChange(v.Do), now)
+	what := change.Nouns[step] + " of " + e.Name
+	v.Button = capital(v.Do) + " " + change.Nouns[step]
+	if do := operator.Verb(v.Do); do == operator.Open || do == operator.Cancel {
+		what, v.Button = e.Name, capital(v.Do)+" "+e.Name
+	}
+	v.Title = fmt.Sprintf("%s %s?", capital(v.Do), what)
+	v.Effects = c.stepSays(current, next, step, operator.Verb(v.Do), now)
 	v.Times = timeRows(current.EventState.Now, next.EventState.Now)
 	return c.render(w, http.StatusOK, "step", s, v.Title, v)
 }
@@ -80,7 +81,7 @@ func (c *Console) stepAsk(w http.ResponseWriter, r *http.Request, s session, cur
 func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) error {
 	step, form := event.Step(r.PathValue("step")), r.PostForm
 	var to time.Time
-	if form.Get("do") == string(operator.StepMove) {
+	if form.Get("do") == string(operator.Move) {
 		var err error
 		if to, err = time.Parse(time.RFC3339, form.Get("to")); err != nil {
 			return errNothing
@@ -98,7 +99,7 @@ func (c *Console) stepDo(w http.ResponseWriter, r *http.Request, s session) erro
 			}
 			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
 		}
-		next, err := c.Zones.StepFrom(r.Context(), current, e.Name, step, operator.StepChange(form.Get("do")), to, s.who)
+		next, err := c.Zones.ActFrom(r.Context(), current, e.Name, operator.Act{Do: operator.Verb(form.Get("do")), Step: step, To: to}, s.who)
 		if errors.Is(err, line.ErrZoneChanged) {
 			continue
 		}
@@ -118,26 +119,23 @@ func seenOf(s zone.Settings, name string, step event.Step) string {
 		return ""
 	}
 	at, made := p.Step(step)
-	return fmt.Sprintf("%d.%t.%d", at, made, p.ListedMillis)
+	return fmt.Sprintf("%d.%t.%s", at, made, p.Event.OpensAt)
 }
 
 // moveTo is the time to which a step is to be moved: zero if it is not to be.
 func moveTo(q url.Values, p *event.Progress, step event.Step, now time.Time) (to time.Time, fault string) {
-	if q.Get("do") != string(operator.StepMove) {
+	if q.Get("do") != string(operator.Move) {
 		return to, ""
 	}
 	if p == nil || !slices.Contains(event.Steps, step) {
-		return now, "" // Stepped says what is wrong
+		return now, "" // On says what is wrong
 	}
 	at, _ := p.Step(step)
 	from := time.UnixMilli(at)
 	if at == event.Never || at == 0 {
 		from = now.Truncate(time.Second)
 	}
-	switch by := q.Get("by"); {
-	case by == soonest:
-		return time.UnixMilli(now.UnixMilli() + noticeMillis(p, step, now) + soonestMargin).Truncate(time.Second), ""
-	case by != "":
+	if by := q.Get("by"); by != "" {
 		seconds, err := strconv.ParseInt(by, 10, 32)
 		if err != nil {
 			return to, "that is no number of seconds"
@@ -151,28 +149,20 @@ func moveTo(q url.Values, p *event.Progress, step event.Step, now time.Time) (to
 	return to, ""
 }
 
-// noticeMillis is how long before it an opening must be known.
-func noticeMillis(p *event.Progress, step event.Step, now time.Time) int64 {
-	if step != event.StepOpens || p.Phase != event.PhaseGathering || p.SettlesAtMillis <= now.UnixMilli()+noticed {
-		return 0
-	}
-	return cmp.Or(p.Event.DrawClosesSeconds, event.DefaultDrawClosesSeconds)*1000 + noticed
-}
-
 // stepSays says what will happen.
-func (c *Console) stepSays(was, next zone.Settings, step event.Step, how operator.StepChange, now time.Time) change.Says {
+func (c *Console) stepSays(was, next zone.Settings, step event.Step, how operator.Verb, now time.Time) change.Says {
 	var all change.Says
 	p := was.EventState.Now
 	gathered := c.gathered(was)
 	switch how {
-	case operator.StepHold:
+	case operator.Hold:
 		held(&all, p, step, gathered, now)
-	case operator.StepSkip:
-		skipped(&all, was, next, step, gathered)
+	case operator.Cancel:
+		cancelled(&all, was, next, gathered)
 	default:
 		moved(&all, p, next.EventState.Now, step, now)
 	}
-	if after := next.EventState.Now; after != nil && (step == event.StepOpens || step == event.StepPreQueue) && how != operator.StepSkip {
+	if after := next.EventState.Now; after != nil && (step == event.StepOpens || step == event.StepPreQueue) {
 		if after.ClosesAtMillis > 0 || after.EndsAtMillis > 0 {
 			all.Add("The steps after it stay at their times: look at them, too.")
 		}
@@ -230,27 +220,20 @@ func moved(s *change.Says, p, after *event.Progress, step event.Step, now time.T
 	}
 }
 
-func skipped(s *change.Says, was, next zone.Settings, step event.Step, gathered string) {
-	p := was.EventState.Now
-	switch step {
-	case event.StepOpens:
-		s.Warn("%s does not take place this time.", p.Event.Name)
-		if p.Phase == event.PhaseGathering {
-			freed(s, "", next, gathered, " To keep them waiting, hold it instead.")
-			if p.Order == event.OrderDraw {
-				s.Add("They keep the order of the draw.")
-			}
+func cancelled(s *change.Says, was, next zone.Settings, gathered string) {
+	switch p := was.EventState.Now; p.Phase {
+	case event.PhaseAnnounced:
+		s.Warn("%s does not take place.", p.Event.Name)
+	case event.PhaseGathering:
+		s.Warn("%s does not take place.", p.Event.Name)
+		freed(s, "", next, gathered, " To keep them waiting, hold it instead.")
+		if p.Order == event.OrderDraw {
+			s.Add("They keep the order of the draw.")
 		}
-		if p.Event.Recurs != "" {
-			s.Add("It comes again: %s.", p.Event.Recurs)
-		}
-	case event.StepPreQueue:
-		s.Warn("Nobody gathers. Until the opening the zone goes on as it is: who comes is let in at its limit.")
-	case event.StepCloses:
-		s.Add("Newcomers go on being taken after it.")
-	case event.StepEnds:
-		s.Warn("The settings of the event stay, until somebody changes them or the next event does.")
+	default:
+		s.Warn("%s ends now: the settings of before it hold again.", p.Event.Name)
 	}
+	s.Add("This cannot be undone; the event can be listed anew, for another time or under another name.")
 }
 
 // freed adds what becomes of those who gathered for what does not take place; instead is what could be done.

@@ -14,6 +14,21 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// ErrFixed: a list would change an event that is fixed. Every error that wraps it is, or wraps, a *FixedError.
+var ErrFixed = errors.New("operator: event is fixed")
+
+// FixedError says which event a list would change, and how to do that instead. It wraps ErrFixed.
+type FixedError struct{ Sentence string }
+
+// Error returns the sentence for a log.
+func (e *FixedError) Error() string { return ErrFixed.Error() + ": " + e.Sentence }
+
+// Detail returns the sentence for the operator.
+func (e *FixedError) Detail() string { return e.Sentence }
+
+// Unwrap returns ErrFixed.
+func (e *FixedError) Unwrap() error { return ErrFixed }
+
 // withEvents is was or, where that is nil, the zone if it has events: what is set
 // unconditionally must not end one of them.
 func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Settings) (*zone.Settings, error) {
@@ -27,18 +42,21 @@ func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Setti
 	return is, err
 }
 
-// adopt has settings go on with the event that is under way, and refuses new events that
-// are past, or in the way of others.
+// adopt has settings go on with the zone's events. It refuses a list that would change an event that is fixed, with a
+// *FixedError, and events that are past or in the way of that one.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	var listed []event.Event
 	now.EventState = event.State{}
 	if was != nil {
 		listed, now.EventState = was.Events, was.EventState
 	}
+	if sentence := now.EventState.Refuses(now.ZoneID, now.Events); sentence != "" {
+		return &FixedError{sentence}
+	}
 	if len(now.Events) == 0 {
 		return nil
 	}
-	if fault := event.ChangeFault(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
+	if fault := now.EventState.ListFault(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
 		return &serve.InvalidError{Faults: []string{"events " + fault}}
 	}
 	return nil
@@ -52,50 +70,64 @@ func (s *Service) clock(ctx context.Context, zoneID string) time.Time {
 	return time.Now()
 }
 
-// StepChange is what an operator does to a step.
-type StepChange string
+// Verb is what an operator does to an event that is fixed.
+type Verb string
 
-// What there is to do.
+// The verbs.
 const (
-	StepHold StepChange = "hold"
-	StepMove StepChange = "move"
-	StepSkip StepChange = "skip"
+	// Hold has a step wait until it is moved.
+	Hold Verb = "hold"
+	// Move sets the time of a step, and ends its hold.
+	Move Verb = "move"
+	// Open opens the event as soon as may be.
+	Open Verb = "open"
+	// Cancel has the event not take place, or end now.
+	Cancel Verb = "cancel"
 )
 
-// ReadStep is Step, of a JSON object with do and, to move, to: a time as RFC 3339 has it.
-func (s *Service) ReadStep(ctx context.Context, zoneID, name string, step event.Step, body []byte, by string) (zone.Settings, error) {
+// Act is what an operator does to an event that is fixed. Step is needed to hold and to move, To to move.
+type Act struct {
+	Do   Verb
+	Step event.Step
+	To   time.Time
+}
+
+// ReadAct is Act, of a JSON object with step and to: a time as RFC 3339 has it. To open and to cancel, body may be empty.
+func (s *Service) ReadAct(ctx context.Context, zoneID, name string, do Verb, body []byte, by string) (zone.Settings, error) {
 	var asked struct {
-		Do string `yaml:"do"`
-		To string `yaml:"to"`
+		Step string `yaml:"step"`
+		To   string `yaml:"to"`
+	}
+	if len(body) == 0 {
+		body = []byte("{}")
 	}
 	n, err := strictyaml.Object(body)
 	if err != nil {
 		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
 	}
 	var r strictyaml.Reader
-	r.Struct(n, "a step", &asked)
+	r.Struct(n, "a change of an event", &asked)
 	if len(r.Faults) > 0 {
 		return zone.Settings{}, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
 	}
-	var to time.Time
-	if asked.Do == string(StepMove) {
-		if to, err = time.Parse(time.RFC3339, asked.To); err != nil {
+	act := Act{Do: do, Step: event.Step(asked.Step)}
+	if do == Move {
+		if act.To, err = time.Parse(time.RFC3339, asked.To); err != nil {
 			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: "must be a time as 2026-12-01T12:00:00+01:00"}
 		}
 	}
-	return s.Step(ctx, zoneID, name, step, StepChange(asked.Do), to, by)
+	return s.Act(ctx, zoneID, name, act, by)
 }
 
-// Step holds, moves or skips a step of the event that is next or under way; to is when a
-// moved one is to be made. It returns a *serve.InvalidError with nothing changed where
+// Act holds, moves, opens or cancels an event that is fixed. It returns a *serve.InvalidError with nothing changed where
 // that cannot be.
-func (s *Service) Step(ctx context.Context, zoneID, name string, step event.Step, how StepChange, to time.Time, by string) (zone.Settings, error) {
+func (s *Service) Act(ctx context.Context, zoneID, name string, act Act, by string) (zone.Settings, error) {
 	for range maxTries {
 		was, err := s.Get(ctx, zoneID)
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		next, err := s.StepFrom(ctx, was, name, step, how, to, by)
+		next, err := s.ActFrom(ctx, was, name, act, by)
 		if !errors.Is(err, line.ErrZoneChanged) {
 			return next, err
 		}
@@ -103,43 +135,46 @@ func (s *Service) Step(ctx context.Context, zoneID, name string, step event.Step
 	return zone.Settings{}, ErrConflict
 }
 
-// StepFrom is Step of a zone that the caller has seen. If it is not so any more, nothing is
+// ActFrom is Act on a zone that the caller has seen. If it is not so any more, nothing is
 // changed: it returns line.ErrZoneChanged.
-func (s *Service) StepFrom(ctx context.Context, was zone.Settings, name string, step event.Step, how StepChange, to time.Time, by string) (zone.Settings, error) {
-	next, fault := Stepped(was, name, step, how, to, s.clock(ctx, was.ZoneID))
+func (s *Service) ActFrom(ctx context.Context, was zone.Settings, name string, act Act, by string) (zone.Settings, error) {
+	next, fault := act.On(was, name, s.clock(ctx, was.ZoneID))
 	if fault != "" {
 		return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
 	}
 	if _, err := s.store.PutZone(ctx, next, &was, by); err != nil {
-		return zone.Settings{}, fmt.Errorf("operator: change step: %w", err)
+		return zone.Settings{}, fmt.Errorf("operator: change event: %w", err)
 	}
-	s.log.InfoContext(ctx, "event step changed", "zone", was.ZoneID, "event", name, "step", step, "how", how, "by", by)
+	s.log.InfoContext(ctx, "event changed", "zone", was.ZoneID, "event", name, "do", act.Do, "step", act.Step, "by", by)
 	return next, nil
 }
 
-// Stepped is the zone after Step, and changes nothing. fault is a sentence where that cannot
+// On is the zone after the act, and changes nothing. fault is a sentence where that cannot
 // be; now is on the store's clock.
-func Stepped(was zone.Settings, name string, step event.Step, how StepChange, to, now time.Time) (next zone.Settings, fault string) {
+func (a Act) On(was zone.Settings, name string, now time.Time) (next zone.Settings, fault string) {
 	next = was
 	if p := was.EventState.Now; p == nil || p.Event.Name != name {
 		return was, notNow(was, name, now)
 	}
-	switch how {
-	case StepHold:
-		next.EventState, fault = was.EventState.Hold(step, now)
-	case StepMove:
-		if next.EventState, fault = was.EventState.Move(step, to, now); fault == "" {
-			fault = next.EventState.Misses(was.Events, was.EventState, now)
-		}
-	case StepSkip:
-		next, fault = was.Skip(step, now)
+	switch a.Do {
+	case Hold:
+		next.EventState, fault = was.EventState.Hold(a.Step, now)
+	case Move:
+		next.EventState, fault = was.EventState.Move(a.Step, a.To, now)
+	case Open:
+		next.EventState, fault = was.EventState.Open(now)
+	case Cancel:
+		return was.Cancel(now)
 	default:
-		fault = fmt.Sprintf("do %q must be hold, move or skip", how)
+		return was, fmt.Sprintf("%q must be hold, move, open or cancel", a.Do)
+	}
+	if fault == "" {
+		fault = next.EventState.Misses(was.Events, was.EventState, now)
 	}
 	return next, fault
 }
 
-// notNow says why no step of an event that is neither next nor under way can be changed.
+// notNow says why an event that is neither next nor under way cannot be changed.
 func notNow(z zone.Settings, name string, now time.Time) string {
 	var names []string
 	for _, e := range z.Events {
@@ -148,9 +183,9 @@ func notNow(z zone.Settings, name string, now time.Time) string {
 		}
 		switch p := z.EventState.Now; {
 		case z.EventState.Of(e, now) == nil:
-			return name + " is over, or was skipped; list another time for it"
+			return name + " is over, or was cancelled; list another time for it"
 		case p != nil:
-			return p.Event.Name + " comes before it"
+			return p.Event.Name + " comes before it: change the list"
 		}
 		return name + " was listed a moment ago: try again in a second"
 	}
@@ -165,8 +200,9 @@ func (s *Service) Faults(ctx context.Context, was, now zone.Settings) []string {
 	if faults := now.Faults(); len(faults) > 0 {
 		return faults
 	}
-	if invalid, refused := errors.AsType[*serve.InvalidError](s.adopt(ctx, &was, &now)); refused {
-		return invalid.Faults
+	var refused interface{ Detail() string }
+	if err := s.adopt(ctx, &was, &now); errors.As(err, &refused) {
+		return []string{refused.Detail()}
 	}
 	return nil
 }

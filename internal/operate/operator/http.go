@@ -10,7 +10,6 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -180,13 +179,13 @@ func readChange(c echo.Context) (by string, body []byte, err error) {
 	return by, body, err
 }
 
-// Step is POST /admin/zones/:zoneId/events/:event/steps/:step.
-func (h *HTTP) Step(c echo.Context) error {
+// Act is POST /admin/zones/:zoneId/events/:event/:do.
+func (h *HTTP) Act(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.ReadStep(c.Request().Context(), c.Param("zoneId"), c.Param("event"), event.Step(c.Param("step")), body, by)
+	settings, err := h.service.ReadAct(c.Request().Context(), c.Param("zoneId"), c.Param("event"), Verb(c.Param("do")), body, by)
 	return sendZone(c, http.StatusOK, settings, err)
 }
 

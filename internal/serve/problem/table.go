@@ -152,6 +152,11 @@ var table = []kind{
 		retryMin: 1, retryMax: 3,
 	},
 	{
+		errs:   []error{operator.ErrFixed},
+		status: http.StatusConflict, code: "event_fixed",
+		title: "The event is fixed",
+	},
+	{
 		errs:   []error{operator.ErrPrecondition, policyset.ErrPrecondition},
 		status: http.StatusPreconditionFailed, code: "precondition_failed",
 		title:  "It is not as you have seen it",
