@@ -105,6 +105,7 @@ func gathering(now time.Time, order event.Order, settles time.Duration) (zone.Se
 	d.FromMicros, d.UptoMicros = d.GathersAtMillis*1000, d.SettlesAtMillis*1000
 	z := zone.Defaults("Z")
 	z.EventState.Now = &event.Progress{
+		Fixed: true,
 		Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, Order: order,
 		PreQueueAtMillis: d.GathersAtMillis, SettlesAtMillis: d.SettlesAtMillis, OpensAtMillis: d.OpensAtMillis,
 	}

@@ -47,8 +47,8 @@ func TestEventsInABrowser(t *testing.T) {
 	room.Soon(t, "GET", s.Public+"/traffic/zones/DRAWN", `"announced"`)
 	opens := func(in time.Duration) {
 		t.Helper()
-		body := fmt.Sprintf(`{"do":"move","to":%q}`, time.Now().Add(in).Format(time.RFC3339Nano))
-		if got := s.Admin(t, "POST", "/admin/zones/DRAWN/events/noon/steps/opens", body); got.Status != http.StatusOK {
+		body := fmt.Sprintf(`{"step":"opens","to":%q}`, time.Now().Add(in).Format(time.RFC3339Nano))
+		if got := s.Admin(t, "POST", "/admin/zones/DRAWN/events/noon/move", body); got.Status != http.StatusOK {
 			t.Fatalf("moved: %+v", got)
 		}
 	}

@@ -80,16 +80,6 @@ func TestTheImageKeepsItsPromises(t *testing.T) {
 	}
 }
 
-func TestTheImageKnowsTimeZones(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-C", "../..", "-deps", "./cmd/queue-server").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Contains(strings.Fields(string(out)), "time/tzdata") {
-		t.Error("the program brings no time zones, and the image has none: an event with CRON_TZ=Europe/Berlin would be refused, or not recur")
-	}
-}
-
 func TestTheImageAsksItsOwnServerForItsHealth(t *testing.T) {
 	s := image(t)
 	entry := only[*instructions.EntrypointCommand](t, s).CmdLine

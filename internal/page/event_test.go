@@ -40,15 +40,19 @@ func (r *room) lists(order event.Order) {
 // at sets the clock to a time after the opening, and makes the steps of the event that are due.
 func (r *room) at(after time.Duration) {
 	r.t.Helper()
-	r.now = opening.Add(after)
-	r.set(func(s *zone.Settings) {
-		for due := true; due; {
-			var next zone.Settings
-			if next, _, due = s.Due(r.now, func(string) (string, string) { return strings.Repeat("0", 32), commitment }); due {
-				*s = next
-			}
+	for _, after := range []time.Duration{min(after, -61*time.Minute), after} { // the servers fix the event in time
+		if r.now.Before(opening.Add(after)) {
+			r.now = opening.Add(after)
 		}
-	})
+		r.set(func(s *zone.Settings) {
+			for due := true; due; {
+				var next zone.Settings
+				if next, _, due = s.Due(r.now, func(string) (string, string) { return strings.Repeat("0", 32), commitment }); due {
+					*s = next
+				}
+			}
+		})
+	}
 }
 
 // TestAnEvent: what a page without scripts shows, from the announcement of an event until it is
@@ -67,9 +71,9 @@ func TestAnEvent(t *testing.T) {
 		from, upto int
 	}{
 		{event.OrderDraw, -73 * time.Hour, false, http.StatusLocked, []string{
-			"Not open yet", "Beginning: 2027-07-09 11:00 (UTC&#43;02:00)", "Opening: 2027-07-09 12:00 (UTC&#43;02:00)", `<dd id="opens">3 days</dd>`, "At noon.", commitment,
+			"Not open yet", "Beginning: 2027-07-09 11:00 (UTC&#43;02:00)", "Opening: 2027-07-09 12:00 (UTC&#43;02:00)", `<dd id="opens">3 days</dd>`, "At noon.",
 		}, []string{figure + "Your place", `<form id="options" method="post">`}, 225, 375},
-		{event.OrderDraw, -61 * time.Minute, false, http.StatusLocked, []string{"Not open yet", `<dd id="opens">61 minutes</dd>`}, nil, 22, 120},
+		{event.OrderDraw, -61 * time.Minute, false, http.StatusLocked, []string{"Not open yet", `<dd id="opens">61 minutes</dd>`, commitment}, nil, 22, 120},
 		{event.OrderDraw, -59 * time.Minute, false, http.StatusOK, []string{
 			"You are in the waiting room", "random place", `<dd id="opens">59 minutes</dd>`, `<dd id="there">2</dd>`, "At noon.", "come back within", `<form id="options" method="post">`,
 		}, []string{figure + "Your place", figure + "Expected"}, 12, 20},

@@ -21,7 +21,7 @@ func TestServerThatHasNotHeardOfTheDraw(t *testing.T) {
 	d := event.Draw{Event: "noon", Nonce: "n", FromMicros: 1_000_000, UptoMicros: 9_000_000, GathersAtMillis: 1_000, SettlesAtMillis: 9_000}
 	f.do(func() {
 		s := f.zones["a"]
-		s.EventState = event.State{Now: &event.Progress{Event: event.Event{Name: "noon"}, Order: event.OrderDraw}, Draws: []event.Draw{d}}
+		s.EventState = event.State{Now: &event.Progress{Event: event.Event{Name: "noon"}, Fixed: true, Order: event.OrderDraw}, Draws: []event.Draw{d}}
 		f.zones["a"] = s
 		f.answer.Status = line.Undrawn
 	})

@@ -42,8 +42,7 @@ type Part struct {
 	Tickets []string `json:"tickets"`
 }
 
-// Draw returns the latest draw of an event. Of an event that recurs, that is the next draw only once people gather for
-// it. The error is a *serve.FieldError, ErrNoDraw or one of the store's.
+// Draw returns the latest draw of an event. The error is a *serve.FieldError, ErrNoDraw or one of the store's.
 func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) {
 	d, _, err := s.find(ctx, zoneID, name)
 	return d, err
@@ -67,7 +66,7 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	}
 	d := Draw{ZoneID: zoneID}
 	opened := true
-	switch i := latest(&z.EventState, name); {
+	switch i := lastIndex(z.EventState.Draws, name); {
 	case i >= 0:
 		d.Draw = z.EventState.Draws[i]
 		if now := z.EventState.Draw(); now != nil && now.Nonce == d.Nonce {
@@ -87,18 +86,6 @@ func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, 
 	}
 	d.Tickets, d.Parts, d.ListHash = h.Tickets, h.Parts, h.ListHash
 	return d, h, nil
-}
-
-// latest is the index of the latest draw of an event for which people have begun to gather, else of the one that is to
-// come; -1 for none. So a draw of an event that recurs can be checked until people gather for the next one.
-func latest(s *event.State, name string) int {
-	i := lastIndex(s.Draws, name)
-	if now := s.Draw(); now != nil && i == len(s.Draws)-1 && s.Now.Phase == event.PhaseAnnounced {
-		if before := lastIndex(s.Draws[:i], name); before >= 0 {
-			return before
-		}
-	}
-	return i
 }
 
 func lastIndex(draws []event.Draw, name string) int {

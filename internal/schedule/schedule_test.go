@@ -154,38 +154,6 @@ func TestDrawIsAsItsListSays(t *testing.T) {
 	}
 }
 
-// TestDrawOfAnEventThatRecurs: it can be checked after the opening, also where the next one is announced at once.
-func TestDrawOfAnEventThatRecurs(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	r := newRoom(t, event.Event{Order: event.OrderDraw, Recurs: "@every 1h"}, 10*time.Second, 2*time.Minute)
-	r.pass(10 * time.Second)
-	r.join(5)
-	earlier, err := r.servers[0].Draw(ctx, zoneID, "noon")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.pass(2 * time.Minute)
-	if z, err := r.store.Zone(ctx, zoneID); err != nil || z.EventState.Now.Phase != event.PhaseAnnounced {
-		t.Fatalf("the next one is not announced: %+v, %v", z.EventState.Now, err)
-	}
-	d, err := r.servers[1].Draw(ctx, zoneID, "noon")
-	if err != nil || d.Seed == "" {
-		t.Fatalf("after the opening: %+v, %v", d, err)
-	}
-	p, err := r.servers[1].Part(ctx, zoneID, "noon", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fault := (&Published{d, []Part{p}}).Fault(&earlier); fault != "" {
-		t.Error(fault)
-	}
-	r.pass(59 * time.Minute) // people gather again
-	if d, err = r.servers[0].Draw(ctx, zoneID, "noon"); err != nil || d.Commitment == earlier.Commitment || d.Seed != "" {
-		t.Errorf("before the next opening: %+v, %v", d, err)
-	}
-}
-
 // TestStepsAreMadeOnce: whoever makes them, and by a server that starts late, too.
 func TestStepsAreMadeOnce(t *testing.T) {
 	t.Parallel()

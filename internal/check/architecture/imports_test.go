@@ -30,7 +30,7 @@ var layers = []layer{
 	},
 	{
 		"events", []string{"internal/event"}, nil, false,
-		"times and draws; the library is cron's, for those that recur",
+		"times and draws",
 	},
 	{
 		"words", []string{"internal/zone", "internal/line"}, []string{"kinds", "events"}, true,

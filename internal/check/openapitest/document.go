@@ -199,8 +199,9 @@ type Problem struct {
 	Type   string `json:"type"`
 	Status int    `json:"status"`
 	// RetryMin and RetryMax bound Retry-After, in seconds; 0 where there is
-	// none.
-	RetryMin, RetryMax int `json:"-"`
+	// none. RetryOptional: not every problem of the response has one.
+	RetryMin, RetryMax int  `json:"-"`
+	RetryOptional      bool `json:"-"`
 	// Challenge is the WWW-Authenticate that goes with it.
 	Challenge string `json:"-"`
 }
@@ -228,7 +229,7 @@ func (d *Document) Problems() ([]Problem, error) {
 			}
 			if retry := res.Value.Headers["Retry-After"]; retry != nil {
 				s := retry.Value.Schema.Value
-				p.RetryMin, p.RetryMax = int(*s.Min), int(*s.Max)
+				p.RetryMin, p.RetryMax, p.RetryOptional = int(*s.Min), int(*s.Max), !retry.Value.Required
 			}
 			if challenge := res.Value.Headers["Www-Authenticate"]; challenge != nil {
 				p.Challenge, _ = challenge.Value.Schema.Value.Enum[0].(string)

@@ -54,6 +54,8 @@ func (p *ProblemError) kind() error {
 		return ErrUnauthorized
 	case p.Status == http.StatusNotFound:
 		return ErrNotFound
+	case p.Code == "event_fixed":
+		return ErrInvalid
 	case p.Status == http.StatusConflict, p.Status == http.StatusPreconditionFailed:
 		return ErrConflict
 	case p.Status >= http.StatusInternalServerError, p.Status == http.StatusTooManyRequests:

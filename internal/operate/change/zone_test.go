@@ -115,29 +115,15 @@ func TestEffects(t *testing.T) {
 		gathers.EventState.Now = &event.Progress{Event: event.Event{Name: "noon"}, Phase: event.PhaseGathering, OpensAtMillis: opens}
 		line := line
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
-		more, open, closed, taken := gathers, gathers, gathers, gathers
+		more, open, closed := gathers, gathers, gathers
 		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
 		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
 			t.Errorf("close while people gather:\n%s", got)
-		}
-		taken.EventState.Now = &event.Progress{
-			Event: event.Event{Name: "noon", Settings: event.Values{"perMinute": "600"}}, Phase: event.PhaseGathering, OpensAtMillis: opens,
-			Before: event.Values{"perMinute": "0"},
-		}
-		taken.Events = []event.Event{taken.EventState.Now.Event}
-		before := taken
-		before.Events = nil
-		if got := told(change.Zone(taken, before, line, at)); got != "! noon does not take place.\nPeople gather for it. Those who wait (12,340) keep their places. The limit is 0, so nobody is let in.\n" {
-			t.Errorf("taken off the list while people gather, in a zone that was paused before:\n%s", got)
 		}
 		past := gathers
 		past.Events = []event.Event{{Name: "summer", OpensAt: at.Add(-time.Hour).Format(time.RFC3339)}}
 		if got := told(change.Zone(past, gathers, line, at)); got != "" {
 			t.Errorf("an event that is over is taken off the list:\n%s", got)
-		}
-		taken.EventState.Now.Phase, before.EventState.Now = event.PhaseOpen, taken.EventState.Now
-		if got := told(change.Zone(taken, before, line, at)); got != "! noon is under way, and ends now: the settings of before hold again.\n" {
-			t.Errorf("taken off the list after the opening:\n%s", got)
 		}
 		got := told(change.Zone(gathers, more, line, at))
 		if want := "At 1,000 a minute the last of 12,340 enters at about 12:41 UTC.\nAt 600 a minute, as now, it would be at about 12:49 UTC.\n"; strings.Contains(got, want) != (opens != event.Never) ||

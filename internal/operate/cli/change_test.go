@@ -19,12 +19,12 @@ func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
 		OpensAtMillis: opens.UnixMilli(), ClosesAtMillis: opens.Add(time.Hour).UnixMilli(), EndsAtMillis: event.Never, Held: event.StepEnds,
 	}
 	now := was
-	skipped := *was.EventState.Now
-	skipped.ClosesAtMillis = 0
-	now.EventState.Now = &skipped
+	moved := *was.EventState.Now
+	moved.ClosesAtMillis += time.Hour.Milliseconds()
+	now.EventState.Now = &moved
 	got := zoneChange(zone.Change{ZoneID: "SALE", Was: &was, Now: &now})
 	const want = "eventState noon, gathering, opens at 2026-12-01T11:00:00Z, closes at 2026-12-01T12:00:00Z, ends held" +
-		" -> noon, gathering, opens at 2026-12-01T11:00:00Z, ends held"
+		" -> noon, gathering, opens at 2026-12-01T11:00:00Z, closes at 2026-12-01T13:00:00Z, ends held"
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -17,11 +17,11 @@ func TestDeleteOfAZoneWithAnEvent(t *testing.T) {
 	past, dusk := event.Event{Name: "noon", OpensAt: at(-time.Hour)}, event.Event{Name: "dusk", OpensAt: at(time.Hour)}
 	sale := zone.Defaults("SALE")
 	sale.PerMinute = 30
-	sale.EventState.Now = &event.Progress{Event: past, Phase: event.PhaseAnnounced}
+	sale.EventState.Now = &event.Progress{Event: past, Fixed: true, Phase: event.PhaseAnnounced}
 	under := sale
 	under.PerMinute, under.Events = 6000, []event.Event{past, dusk}
 	under.Events[0].Settings = event.Values{"perMinute": "6000"}
-	under.EventState.Now = &event.Progress{Event: under.Events[0], Phase: event.PhaseOpen, Before: event.Values{"perMinute": "30"}}
+	under.EventState.Now = &event.Progress{Event: under.Events[0], Fixed: true, Phase: event.PhaseOpen, Before: event.Values{"perMinute": "30"}}
 	for end, z := range map[string]zone.Settings{
 		"perMinute=30\n": sale,
 		`perMinute=30 'events=[{"name":"dusk","opensAt":"` + dusk.OpensAt + "\"}]'\n": under,

@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// gathering is a zone at five to twelve: people gather for noon, and there is an event each Friday evening.
+// gathering is a zone at five to twelve: people gather for noon, and there is an event on Friday evening.
 func gathering(t *testing.T) (z zone.Settings, now time.Time) {
 	t.Helper()
 	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
@@ -21,7 +21,7 @@ func gathering(t *testing.T) (z zone.Settings, now time.Time) {
 	z.PerMinute = 600
 	z.Events = []event.Event{
 		{Name: "noon", PreQueueAt: noon.Add(-time.Hour).Format(time.RFC3339), OpensAt: noon.Format(time.RFC3339)},
-		{Name: "friday", OpensAt: "2026-11-06T18:00:00Z", Recurs: "0 18 * * 5"},
+		{Name: "friday", OpensAt: "2026-12-04T18:00:00Z"},
 	}
 	state, ok := event.State{}.Announce(z.Events[:1], noon.Add(-2*time.Hour), nil)
 	if !ok {
@@ -39,11 +39,11 @@ func rows(table *table) (all []string) {
 	return all
 }
 
-// TestTheTableHasWhatComes: the next time of what recurs, and nothing that was skipped.
+// TestTheTableHasWhatComes, and nothing that was cancelled.
 func TestTheTableHasWhatComes(t *testing.T) {
 	t.Parallel()
 	z, now := gathering(t)
-	friday := "friday opens 2026-12-04T18:00:00Z they are let in, in the order in which they came; again 0 18 * * 5"
+	friday := "friday opens 2026-12-04T18:00:00Z they are let in, in the order in which they came"
 	want := []string{
 		"noon preQueue 2026-12-01T11:00:00Z people gather, and nobody is let in (done)",
 		"noon opens 2026-12-01T12:00:00Z they are let in, in the order in which they came", friday,
@@ -64,47 +64,13 @@ func TestTheTableHasWhatComes(t *testing.T) {
 	if got := rows(eventTable(held, now)); !slices.Equal(got, want) {
 		t.Errorf("held: %q, want %q", got, want)
 	}
-	skipped, fault := z.Skip(event.StepOpens, now)
+	cancelled, fault := z.Cancel(now)
 	if fault != "" {
 		t.Fatal(fault)
 	}
-	want = []string{"noon nothing comes of it any more: it is over, or was skipped", friday}
-	if got := rows(eventTable(skipped, now)); !slices.Equal(got, want) {
-		t.Errorf("skipped: %q, want %q", got, want)
-	}
-}
-
-// TestTakingAnEventOffTheListSaysWhatComesOfIt: the server's answer still has the event, which is over within a second.
-func TestTakingAnEventOffTheListSaysWhatComesOfIt(t *testing.T) {
-	t.Parallel()
-	begun := time.Now().Add(-time.Hour).Truncate(time.Second).UTC()
-	was := zone.Defaults("TICKETS")
-	was.PerMinute = 60
-	was.Events = []event.Event{{Name: "noon", OpensAt: begun.Format(time.RFC3339), Settings: event.Values{"perMinute": "60"}}}
-	was.EventState.Now = was.Events[0].Listed()
-	was.EventState.Now.Phase, was.EventState.Now.Before = event.PhaseOpen, event.Values{"perMinute": "300"}
-	gathers := was
-	gathers.Events = []event.Event{{Name: "noon", PreQueueAt: begun.Format(time.RFC3339), OpensAt: begun.Add(2 * time.Hour).Format(time.RFC3339)}}
-	gathers.EventState.Now = gathers.Events[0].Listed()
-	gathers.EventState.Now.Phase, gathers.PerMinute = event.PhaseGathering, 300
-	for name, tt := range map[string]struct {
-		was  zone.Settings
-		undo string
-	}{
-		"open":      {was, "The list of before cannot be set again: event \"noon\" is in the past"},
-		"gathering": {gathers, "To undo: queue-server zones set TICKETS 'events="},
-	} {
-		after := tt.was
-		after.Events = nil
-		got := answered(t, []string{"zones", "set", "TICKETS", "events=[]"}, tt.was, after)
-		for _, want := range []string{"  noon opens ", tt.undo} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: it lacks %q:\n%s", name, want, got)
-			}
-		}
-		if undoes := strings.Contains(got, "To undo"); undoes != strings.HasPrefix(tt.undo, "To undo") {
-			t.Errorf("%s: it says how to undo: %t\n%s", name, undoes, got)
-		}
+	want = []string{"noon nothing comes of it any more: it is over, or was cancelled", friday}
+	if got := rows(eventTable(cancelled, now)); !slices.Equal(got, want) {
+		t.Errorf("cancelled: %q, want %q", got, want)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestEventPage(t *testing.T) {
 	set(func(z *zone.Settings) { z.Mode = zone.ModeClosed })
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
-	lacks(t, p.get("zones/Z"), "Countdown, hold, move, skip")
+	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
 	for path, want := range map[string]int{
 		"zones/Z/schedule/dusk": 404, "zones/Y/schedule/noon": 404, "zones/Z/schedule/dusk/events": 404, "zones/Z/schedule/noon/draw": 404,
 		"zones/Z/schedule/dusk/edit": 404, "zones/Z/schedule/dusk/remove": 404, "zones/Z/schedule/dusk/steps/opens?do=hold": 404,
@@ -177,8 +177,8 @@ func (p *person) step(t *testing.T, step, query string) *httptest.ResponseRecord
 	return p.follow(p.post(path, formOf(t, asked, path)))
 }
 
-// TestStepsAreHeldMovedAndSkipped: each says before what it will do, and stands in the record.
-func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
+// TestStepsAreHeldMovedAndCancelled: each says before what it will do, and stands in the record.
+func TestStepsAreHeldMovedAndCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.list("Z", noon())
@@ -195,7 +195,7 @@ func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
 	}
 	held := p.step(t, "opens", "do=hold")
 	shows(t, held, "▮▮ Held The opening waits until somebody moves it.", "Held: the opening waits for you", "It was listed for Sat 21 Nov 2026, 12:59:00 UTC .",
-		"Done at 12:58:00 UTC by Anna.", "As soon as can be …")
+		"Done at 12:58:00 UTC by Anna.", "Open as soon as can be …")
 	if !strings.Contains(held.Body.String(), `class="card upnext loud"`) {
 		t.Error("a held step is not loud")
 	}
@@ -206,23 +206,23 @@ func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
 	}
 
 	r.goTo(time.Hour + 10*time.Minute)
-	shows(t, p.get(steps+"opens?do=move&by=soonest"), "Move the opening of noon?", "Then it is at Sat 21 Nov 2026, 13:09:47 UTC , in 47 s.", "It is held no more.", "The draw closes at Sat 21 Nov 2026, 13:09:17 UTC .")
-	shows(t, p.step(t, "opens", "do=move&by=soonest"), "◔ Gathering", "It opens in 47 s")
-	shows(t, p.get(steps+"opens?do=move&by=60"), "in 1 min 47 s: 1 min 00 s later than now.")
+	shows(t, p.get(steps+"opens?do=open"), "Open noon?", "Then it is at Sat 21 Nov 2026, 13:09:34 UTC , in 34 s.", "It is held no more.", "The draw closes at Sat 21 Nov 2026, 13:09:04 UTC .")
+	shows(t, p.step(t, "opens", "do=open"), "◔ Gathering", "It opens in 34 s")
+	shows(t, p.get(steps+"opens?do=move&by=60"), "in 1 min 34 s: 1 min 00 s later than now.")
 	shows(t, p.step(t, "opens", "do=move&to="+url.QueryEscape("2026-11-21T14:20:00+01:00")), "It opens in 11 min 00 s", "Listed for Sat 21 Nov 2026, 12:59:00 UTC .")
 
 	for query, want := range map[string]string{
-		"do=move&to=noon":                        "Write a time such as 2026-12-01T12:00:00+01:00.",
-		"do=move&by=x":                           "That is no number of seconds.",
-		"do=move&to=2026-11-21T12:00:00Z":        "2026-11-21T12:00:00Z is in the past.",
-		"do=move&to=2026-11-21T13:09:10Z":        "is too soon: who gathers must hear of the opening, 30 s before.",
-		"do=move&to=2026-11-21T20:00:00Z":        "The closing would not be after opens.",
-		"do=open":                                "must be hold, move or skip",
-		"do=skip&to=2026-11-21T20:00:00Z&by=a&=": "", // an honest skip
+		"do=move&to=noon":                          "Write a time such as 2026-12-01T12:00:00+01:00.",
+		"do=move&by=x":                             "That is no number of seconds.",
+		"do=move&to=2026-11-21T12:00:00Z":          "2026-11-21T12:00:00Z is in the past.",
+		"do=move&to=2026-11-21T13:09:10Z":          "is too soon: who gathers must hear of the opening, 30 s before.",
+		"do=move&to=2026-11-21T20:00:00Z":          "The closing would not be after opens.",
+		"do=skip":                                  "must be hold, move, open or cancel",
+		"do=cancel&to=2026-11-21T20:00:00Z&by=a&=": "", // an honest one
 	} {
 		w := p.get(steps + "opens?" + query)
 		if want == "" {
-			shows(t, w, "Skip the opening of noon?", "▲ Mind: noon does not take place this time.", "▲ Mind: Those who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold it instead.",
+			shows(t, w, "Cancel noon?", "▲ Mind: noon does not take place.", "▲ Mind: Those who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold it instead.",
 				"They keep the order of the draw.", "It opens Sat 21 Nov 2026, 13:20:00 UTC none")
 			continue
 		}
@@ -233,17 +233,15 @@ func TestStepsAreHeldMovedAndSkipped(t *testing.T) {
 	}
 	shows(t, p.get(steps+"preQueue?do=hold"), "The gathering was made already.")
 	shows(t, p.get(steps+"settles?do=hold"), "This cannot be done")
-	shows(t, p.get(steps+"closes?do=skip"), "Newcomers go on being taken after it.")
 	shows(t, p.get(steps+"ends?do=hold"), "The settings of the event hold until then.")
 	shows(t, p.step(t, "closes", "do=hold"), "It opens in 11 min 00 s", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
-	shows(t, p.step(t, "ends", "do=skip"), "It ends – Skipped", "not this time")
-	over := p.step(t, "opens", "do=skip")
-	shows(t, over, "– Over It is over, or was skipped. Nothing comes of it any more.", "It opens – No more", "It ends – No more", "Anna 2026-11-21 13:09:00 UTC")
+	over := p.step(t, "opens", "do=cancel")
+	shows(t, over, "– Over It is over, or was cancelled. Nothing comes of it any more.", "It opens – No more", "It ends – No more", "Anna 2026-11-21 13:09:00 UTC")
 	lacks(t, over, " in 1 h", "It opens ○ Later", "✓ Done Sat")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
-		t.Errorf("after skipping: %v", s)
+		t.Errorf("after cancelling: %v", s)
 	}
-	shows(t, p.get(steps+"closes?do=skip"), "is over, or was skipped; list another time for it")
+	shows(t, p.get(steps+"closes?do=cancel"), "is over, or was cancelled; list another time for it")
 }
 
 // TestStepOfAnotherTime: who was faster wins, and is named.
@@ -254,7 +252,7 @@ func TestStepOfAnotherTime(t *testing.T) {
 	r.goTo(time.Minute)
 	anna, bea := r.enter("Anna"), r.enter("Bea")
 	const path = "zones/Z/schedule/noon/steps/opens"
-	asked := anna.get(path + "?do=skip")
+	asked := anna.get(path + "?do=cancel")
 	bea.step(t, "opens", "do=hold")
 	w := anna.post(path, formOf(t, asked, path))
 	shows(t, w, "Not changed", "Bea was faster")
@@ -337,6 +335,7 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	e := noon()
+	e.PreQueueAt, e.OpensAt, e.ClosesAt, e.EndsAt = at(130*time.Minute), at(140*time.Minute), at(145*time.Minute), at(3*time.Hour)
 	e.Order, e.Settings = event.OrderArrival, event.Values{"perMinute": "6000", "pageTitle": ""}
 	r.list("Z", e)
 	p := r.enter("Anna")
@@ -347,25 +346,24 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	}
 	form.Set("closesAt", at(150*time.Minute))
 	asked = p.post("zones/Z/schedule/noon/edit", form)
-	shows(t, asked, "Change the events of Z?", "noon, no newcomers from 2026-11-21T13:59:00Z 2026-11-21T14:29:00Z", "Sat 21 Nov 2026, 14:29:00 UTC : noon: no newcomers any more; those who wait go on.")
+	shows(t, asked, "Change the events of Z?", "noon, no newcomers from 2026-11-21T14:24:00Z 2026-11-21T14:29:00Z", "Sat 21 Nov 2026, 14:29:00 UTC : noon: no newcomers any more; those who wait go on.")
 	done := p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	shows(t, done, "noon, no newcomers from 2026-11-21T13:59:00Z → to 2026-11-21T14:29:00Z")
+	shows(t, done, "noon, no newcomers from 2026-11-21T14:24:00Z → to 2026-11-21T14:29:00Z")
 	e.ClosesAt = at(150 * time.Minute)
 	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, e) {
 		t.Errorf("edited to %s, want %s", asJSON(t, got), asJSON(t, e))
 	}
 	r.pass(time.Second)
 	r.makeDue("Z")
-	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, no newcomers from 2026-11-21T14:29:00Z → to 2026-11-21T13:59:00Z")
+	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, no newcomers from 2026-11-21T14:29:00Z → to 2026-11-21T14:24:00Z")
 	r.makeDue("Z")
 
-	r.goTo(40 * time.Minute)
-	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	asked = p.get("zones/Z/schedule/noon/remove")
-	shows(t, asked, "▲ Mind: noon does not take place.", "▲ Mind: People gather for it. Those who wait (12,340) are let in from now on, at 600 a minute.")
-	p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	r.makeDue("Z")
-	if s := r.zone("Z"); len(s.Events) != 0 || s.EventState.Now != nil || s.PerMinute != 600 {
+	shows(t, asked, "▲ Mind: noon does not take place.")
+	r.goTo(71 * time.Minute)
+	shows(t, p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")), "The event is fixed", "to cancel it: queue-server events cancel Z noon")
+	shows(t, p.get("zones/Z/schedule/noon/remove"), "This cannot be set", "to cancel it")
+	if s := r.zone("Z"); len(s.Events) != 1 || s.EventState.Now == nil {
 		t.Errorf("removed: %v", s)
 	}
 }

@@ -35,6 +35,7 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.PATCH("/zones/:zoneId", h.Patch)
 	admin.DELETE("/zones/:zoneId", h.Delete)
 	admin.GET("/zones/:zoneId/stats", h.Stats)
+	admin.POST("/zones/:zoneId/events/:event/:do", h.Act)
 	admin.GET("/zones/:zoneId/history", h.History)
 	admin.POST("/zones/:zoneId/forecast", h.Forecast)
 	admin.GET("/audit", h.Changes)

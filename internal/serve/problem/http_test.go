@@ -56,6 +56,7 @@ var cases = []struct {
 	{"echo 405", echo.ErrMethodNotAllowed, 405, "method_not_allowed", 0, 0, ""},
 	{"conflict", operator.ErrConflict, 409, "conflict", 1, 3, ""},
 	{"zone changed", line.ErrZoneChanged, 409, "conflict", 1, 3, ""},
+	{"an event is fixed", &operator.FixedError{Sentence: "it is fixed"}, 409, "event_fixed", 0, 0, ""},
 	{"not as it was seen", operator.ErrPrecondition, 412, "precondition_failed", 0, 0, ""},
 	{"gone", entry.ErrGone, 410, "token_expired", 0, 0, ""},
 	{"too slow", serve.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
