@@ -3,7 +3,6 @@ package release
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strconv"
