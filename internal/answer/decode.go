@@ -2,10 +2,11 @@ package answer
 
 import (
 	"bytes"
-
+	"errors"
+	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -45,80 +46,26 @@ type Field struct {
 // serve.BodyField where the text is not JSON. Fields that came before it may have
 // been set.
 func Decode(body []byte, fields ...Field) error {
-	if decodePlain(body, fields) {
-		return nil
-	}
-	return decodeAny(body, fields)
-}
-
-// decodePlain decodes what nearly every client sends: strings without escapes in one flat
-// object. It reports false for anything else, which decodeAny decodes from the beginning.
-func decodePlain(body []byte, fields []Field) bool {
-	rest, ok := after(body, '{')
-	for ok {
-		var name, value []byte
-		if name, rest, ok = plainString(rest); !ok {
-			break
-		}
-		if rest, ok = after(rest, ':'); !ok {
-			break
-		}
-		if value, rest, ok = plainString(rest); !ok {
-			break
-		}
-		for _, f := range fields {
-			if string(name) == f.Name {
-				*f.Value = string(value)
-			}
-		}
-		if end, closed := after(rest, '}'); closed {
-			return len(space(end)) == 0
-		}
-		rest, ok = after(rest, ',')
-	}
-	return false
-}
-
-// space returns what follows the white space at the beginning of text.
-func space(text []byte) []byte {
-	for len(text) > 0 && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '\r') {
-		text = text[1:]
-	}
-	return text
-}
-
-// after returns what follows white space and the byte c.
-func after(text []byte, c byte) (rest []byte, ok bool) {
-	text = space(text)
-	if len(text) == 0 || text[0] != c {
-		return nil, false
-	}
-	return text[1:], true
-}
-
-// plainString reads white space and a string without escapes.
-func plainString(text []byte) (value, rest []byte, ok bool) {
-	text, ok = after(text, '"')
+	d, ok := decoders.Get().(*decoder)
 	if !ok {
-		return nil, nil, false
+		d = new(decoder)
 	}
-	ascii := true
-	for i, c := range text {
-		switch {
-		case c == '"':
-			return text[:i], text[i+1:], ascii || utf8.Valid(text[:i])
-		case c == '\\', c < ' ':
-			return nil, nil, false
-		case c >= utf8.RuneSelf:
-			ascii = false
-		}
-	}
-	return nil, nil, false
+	defer decoders.Put(d)
+	d.body.Reset(body)
+	d.Reset(&d.body, jsontext.AllowDuplicateNames(true))
+	return d.object(fields)
 }
 
-// decodeAny decodes any JSON object. It takes time linear in the body's length.
-func decodeAny(body []byte, fields []Field) error {
-	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
+// decoder reads one body after the other.
+type decoder struct {
+	jsontext.Decoder
+	body bytes.Reader
+}
+
+var decoders sync.Pool
+
+// object reads a JSON object. It takes time linear in the body's length.
+func (d *decoder) object(fields []Field) error {
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return invalid(serve.BodyField, "must be a JSON object")
 	}
@@ -129,7 +76,7 @@ func decodeAny(body []byte, fields []Field) error {
 		}
 		of := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name.String() })
 		kind := d.PeekKind()
-		value, err := readValue(d)
+		value, err := d.text()
 		switch {
 		case err != nil:
 			return errSyntax()
@@ -144,14 +91,14 @@ func decodeAny(body []byte, fields []Field) error {
 	if _, err := d.ReadToken(); err != nil {
 		return errSyntax()
 	}
-	if d.PeekKind() != 0 || len(space(d.UnreadBuffer())) > 0 {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return invalid(serve.BodyField, "must end after the JSON object")
 	}
 	return nil
 }
 
-// readValue reads one value, and returns it if it is a string.
-func readValue(d *jsontext.Decoder) (text string, err error) {
+// text reads one value, and returns it if it is a string.
+func (d *decoder) text() (text string, err error) {
 	for outside := d.StackDepth(); ; {
 		t, err := d.ReadToken()
 		switch {
