@@ -17,7 +17,7 @@ import (
 )
 
 // scraperToken opens /metrics alone.
-const scraperToken = "Vb3nJw7Xq2Lc6TyKd8Ps"
+const scraperToken = "Vb3nJw7Xq2Lc6TyKd8PsGx4R"
 
 // Profiles say what a process is at, and with what arguments: for operators only.
 func TestProfilesWantTheOperatorsToken(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // operatorToken is what the tests' operators show.
-const operatorToken = "zq8vKf2mWc5tLx9RbN4s"
+const operatorToken = "zq8vKf2mWc5tLx9RbN4sQe7H"
 
 // transport keeps no connections, so that none outlives its test.
 var transport = &http.Transport{DisableKeepAlives: true}

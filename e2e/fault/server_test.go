@@ -21,7 +21,7 @@ import (
 const (
 	// secret and operatorToken are the same on all servers, as they must be.
 	secret        = "bW9zdC1zZWNyZXQtb2YtYWxsLXRoZS1zZWNyZXRzLTAwNDI="
-	operatorToken = "nT6yHs3kVw9Rq2Zb7CxM"
+	operatorToken = "nT6yHs3kVw9Rq2Zb7CxMPd4F"
 	// requestTimeout is what a client bears. The server answers far sooner.
 	requestTimeout = 3 * time.Second
 	// stopTimeout is how long a server may take to drain and end.

@@ -20,7 +20,7 @@ import (
 
 const (
 	// OperatorToken is what the tests' operators show.
-	OperatorToken = "zq8vKf2mWc5tLx9RbN4s"
+	OperatorToken = "zq8vKf2mWc5tLx9RbN4sQe7H"
 	// Patience is how long anything real may take that takes a moment, on a machine that
 	// is slow and does ten other things.
 	Patience = 2 * time.Minute

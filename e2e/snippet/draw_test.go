@@ -58,7 +58,7 @@ func startDraw(t *testing.T) *drawRoom {
 		args = append(args, flag, process.Local(port))
 	}
 	r.url = "http://" + args[len(args)-3]
-	r.process = &process.Process{Name: r.program, Args: args, Dir: dir, Env: append(os.Environ(), "QUEUE_ADMIN_TOKEN=zq8vKf2mWc5tLx9RbN4s")}
+	r.process = &process.Process{Name: r.program, Args: args, Dir: dir, Env: append(os.Environ(), "QUEUE_ADMIN_TOKEN=zq8vKf2mWc5tLx9RbN4sQe7H")}
 	ctx, end := context.WithCancel(context.Background())
 	if err := r.process.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func execute(ctx context.Context, args []string, t *Terminal) int {
 func nowhere(string) string { return "" }
 
 func withToken(name string) string {
-	return map[string]string{adminVariable: "Zq7RtWn2Xv5Ks8PdLm3C"}[name]
+	return map[string]string{adminVariable: "Zq7RtWn2Xv5Ks8PdLm3CbT6Y"}[name]
 }
 
 func command(t *testing.T, args ...string) (status int, stdout, stderr string) {

@@ -22,8 +22,8 @@ const (
 	// people type in a hurry ("xxxx...", "changeme" many times) has fewer; 32
 	// random bytes have fewer less than once in 10^30 times.
 	minDistinct = 9
-	// MinTokenChars is the least length of an operators' token.
-	MinTokenChars = 16
+	// MinTokenChars is the least length of an operators' token: as many characters of base64 hold MinTokenBits.
+	MinTokenChars = 22
 	// fingerprintInfo makes a fingerprint differ from all keys that are derived from a secret.
 	fingerprintInfo = "openqueue/waitingroom/v1 secret fingerprint"
 	// fingerprintBytes is the length of a fingerprint: two secrets have the same one once in
