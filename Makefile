@@ -14,8 +14,6 @@ RACED := ./lua ./internal/embedded ./internal/registry ./internal/fallback ./int
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
-STORM   ?= 100000
-OPENING ?= 100000
 DEMO    ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
 
 .DEFAULT_GOAL := help
@@ -45,12 +43,12 @@ build: ## build the one static binary, bin/queue-server
 ##@ Check it
 
 .PHONY: check
-check: format lint lint-lua alerts test e2e ## the one word: format, lint, tests, and the product from outside
+check: format lint lint-lua test e2e ## the one word: format, lint, tests, and the product from outside
 
 # What is only tested is compiled without the profile: with it, all packages and the
 # standard library are compiled once more for queue-server alone. What is shipped
 # (build, release, image) and what is measured (bench) has it.
-lint test e2e: export GOFLAGS += -pgo=off
+lint test e2e faults: export GOFLAGS += -pgo=off
 
 .PHONY: test
 test: ## run the tests of the server and its packages, in random order, with a real Redis
@@ -59,26 +57,18 @@ test: ## run the tests of the server and its packages, in random order, with a r
 	$(GO) test -race -vet=off -shuffle=on $(RACED)
 
 .PHONY: e2e
-e2e: ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
+e2e: alerts ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
 	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 dpkg-deb git jq nginx node php javac python3-cryptography
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
 	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults
-faults: ## break Redis, servers and connections in a dozen ways under a crowd; prints the table
-	@scripts/install-debian.sh redis-server
-	@scripts/faults.sh
-
-.PHONY: storm
-storm: ## 100,000 visitors over HTTP, two servers, a cluster whose master is killed (STORM=5000 for fewer)
-	@scripts/install-debian.sh redis-server
-	@FAULT_VISITORS=$(STORM) scripts/faults.sh -v -run TestStorm
-
-.PHONY: opening
-opening: ## 100,000 gather over HTTP for a sale, with two servers on one Redis (OPENING=5000 for fewer)
-	@scripts/install-debian.sh redis-server
-	@FAULT_VISITORS=$(OPENING) scripts/faults.sh -v -run TestOpeningAtScale
+faults: ## the faults alone, with the table of what the crowd saw (VISITORS=100000: the storm and the sale at full size; ONLY=TestStorm)
+	@scripts/install-debian.sh redis-server prometheus
+	@mkdir -p bin/e2e && rm -f bin/e2e/faults.md
+	cd e2e && VISITORS=$(VISITORS) $(GO) test -count=1 -vet=off -timeout 60m $(addprefix -run ,$(ONLY)) ./fault -args -table "$(CURDIR)/bin/e2e/faults.md"
+	@cat bin/e2e/faults.md
 
 .PHONY: alerts
 alerts: ## check the rules of deploy/prometheus, and that each alert fires when it must, and not else

@@ -3,11 +3,15 @@
 // ones, and no other module needs their libraries. make e2e runs all of it, one package at
 // a time, for many tests judge real time.
 //
-//	room      starts queue-server, for the tests of all others
+//	room      starts queue-server and other programs, for the tests of all others
 //	browser   the waiting page, the console and a shop behind the gate, in Chromium
-//	fault     breaks Redis, servers and connections under a crowd; gateways; live alerts
+//	gateway   nginx and Caddy as deploy shows them, before a site and before a service
+//	fault     breaks Redis, servers and connections under a crowd; Prometheus looks on
 //	snippet   runs the programs that documents show
 //	client    the JavaScript client, in node
 //	loadtest  the visitors of loadtest/k6, in k6
 //	release   what is shipped: the Debian package, the bill of materials, the image
+//
+// Waits for something real are bounded by minutes. Where a test fails that judges real time, it says
+// what it saw of the machine.
 package e2e

@@ -261,8 +261,10 @@ func TestRecoversFromSlowness(t *testing.T) {
 	}
 	front := openStore(t, f.clock.Now)
 	front.prefix = f.servers[0].prefix
+	over := false
+	defer func() { over = true }() // what the test leaves behind is removed then
 	for _, s := range f.servers {
-		s.client.AddHook(away{func() bool { calls++; return slow || calls > capacity }})
+		s.client.AddHook(away{func() bool { calls++; return !over && (slow || calls > capacity) }})
 	}
 	all := f.arrived()
 	far := all[exactUpTo+markEvery:]

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,63 +136,4 @@ func TestTerminalIsNotCommanded(t *testing.T) {
 	if got := runToEnd(t, env, "audit"); strings.Count(got.out, "\n") != 2 {
 		t.Errorf("a name makes a line of its own: %q", got.out)
 	}
-}
-
-// asProgram in the environment makes this test binary the program itself, so
-// that shells have one to ask.
-const asProgram = "QUEUE_SERVER_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(run(context.Background(), os.Args[1:], cli.ProcessTerminal()))
-	}
-	os.Exit(m.Run())
-}
-
-// TestBashCompletes: the real bash, with the real script and the real program.
-func TestBashCompletes(t *testing.T) {
-	c := newClerk(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := printed(t, "completion", "bash")
-	tests := []struct{ line, want string }{
-		{"zones get ", "TEST_ZONE TICKETS"},
-		{"zones get TI", "TICKETS"},
-		{"zones set TICKETS mode=", "queue open closed"},
-		{"zones set TICKETS mode=cl", "closed"},
-		{"zones get --admin-url " + c.operators + " TI", "TICKETS"},
-	}
-	for _, tt := range tests {
-		// bash-completion puts together again what bash splits at = and :.
-		run := script + `
-_get_comp_words_by_ref() { read -ra words <<<"$LINE"; [[ $LINE == *' ' ]] && words+=(''); cword=$((${#words[@]} - 1)); cur=${words[cword]}; }
-COMP_WORDBREAKS=$' \t\n"=:'
-COMP_TYPE=9
-LINE="$PROGRAM $1"
-__start_queue-server
-printf '%s\n' "${COMPREPLY[@]}"
-`
-		bash := exec.Command("bash", "--norc", "--noprofile", "-c", run, "bash", tt.line)
-		bash.Env = append(os.Environ(), asProgram+"=1", "PROGRAM="+program, "QUEUE_ADMIN_URL="+c.operators, "QUEUE_ADMIN_TOKEN="+operatorToken)
-		out, err := bash.Output()
-		var got []string
-		for text := range strings.Lines(string(out)) {
-			got = append(got, strings.Fields(text)[0]) // a description may follow
-		}
-		if err != nil || strings.Join(got, " ") != tt.want {
-			t.Errorf("%s: got %q, %v, want %q", tt.line, out, err, tt.want)
-		}
-	}
-}
-
-func TestCompletionScripts(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if text := printed(t, "completion", shell); !strings.Contains(text, cobra.ShellCompRequestCmd) || !strings.Contains(text, "queue-server") {
-			t.Errorf("%s: %s", shell, text)
-		}
-	}
-	says(t, "tcsh", runToEnd(t, nil, "completion", "tcsh"), cli.ExitUsage, `unknown command "tcsh"`)
 }

@@ -44,7 +44,7 @@ func TestEventsInABrowser(t *testing.T) {
 	b.start(t, "about:blank")
 	began := time.Now()
 	s := openShopFrontWith(t, eventZones(began))
-	room.Soon(t, "GET", s.Public+"/traffic/zones/DRAWN", `"announced"`)
+	room.Until(t, "GET", s.Public+"/traffic/zones/DRAWN", `"announced"`)
 	opens := func(in time.Duration) {
 		t.Helper()
 		body := fmt.Sprintf(`{"step":"opens","to":%q}`, time.Now().Add(in).Format(time.RFC3339Nano))
@@ -82,7 +82,7 @@ func TestEventsInABrowser(t *testing.T) {
 		g.inspect(at.zoneID)
 	}
 	opens(603 * time.Second) // the draw closes at once
-	room.Soon(t, "GET", s.Public+"/traffic/zones/DRAWN/events/noon/draw", `"listHash"`)
+	room.Until(t, "GET", s.Public+"/traffic/zones/DRAWN/events/noon/draw", `"listHash"`)
 	g.visit("DRAWN")
 	g.sees("Your number is drawn")
 	place := g.text(t, "#place")

@@ -353,7 +353,7 @@ const scripted = `{
 func (g *guest) hearsOfAChange() {
 	others := invite(g.t, g.shop.Public, "MOVES", 30)
 	defer others.end()
-	room.Soon(g.t, "GET", g.shop.Public+"/traffic/zones/MOVES", `"waiting":29`)
+	room.Until(g.t, "GET", g.shop.Public+"/traffic/zones/MOVES", `"waiting":29`)
 	g.visit("MOVES")
 	g.has("#wait", "^[0-9]+ to [0-9]+ minutes$")
 	for _, tt := range []struct{ perMinute, text string }{

@@ -150,7 +150,7 @@ func (g *guest) saysThatItIsBack() {
 
 // countsDownWithoutAnswers: whatever comes instead of the zone's state, the page keeps what it knows of the event.
 func (g *guest) countsDownWithoutAnswers() {
-	room.Soon(g.t, http.MethodGet, g.shop.Public+"/traffic/zones/SOON", `"announced"`)
+	room.Until(g.t, http.MethodGet, g.shop.Public+"/traffic/zones/SOON", `"announced"`)
 	for _, answers := range []string{
 		`new Response('{"code":"store_unavailable"}', { status: 503 })`,
 		`Promise.reject(new TypeError("Failed to fetch"))`,

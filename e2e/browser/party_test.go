@@ -1,15 +1,15 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // party is simulated visitors over HTTP, who poll when they are told to until
@@ -17,112 +17,80 @@ import (
 type party struct {
 	client *http.Client
 	public string
-	stop   chan struct{}
-	all    sync.WaitGroup
+	// end sends everybody home.
+	end func()
+	all sync.WaitGroup
 
-	mu       sync.Mutex
-	joined   int
-	admitted int
-	polls    int
-	failures []error
+	mu               sync.Mutex
+	joined, admitted int
+	failures         []error
 }
 
 // invite has so many visitors come to a zone.
 func invite(t *testing.T, public, zoneID string, visitors int) *party {
 	t.Helper()
-	c := &party{
-		client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16}},
-		public: public, stop: make(chan struct{}),
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &party{client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16}}, public: public}
+	p.end = func() {
+		cancel()
+		p.all.Wait()
+		p.client.CloseIdleConnections()
 	}
 	for i := range visitors {
-		c.all.Go(func() { c.visit(zoneID, i) })
+		p.all.Go(func() { p.visit(ctx, zoneID, i) })
 	}
-	t.Cleanup(c.end)
-	return c
+	t.Cleanup(p.end)
+	return p
 }
 
-// end sends everybody home.
-func (c *party) end() {
-	select {
-	case <-c.stop:
-	default:
-		close(c.stop)
-	}
-	c.all.Wait()
-	c.client.CloseIdleConnections()
-}
-
-func (c *party) visit(zoneID string, number int) {
-	body := fmt.Sprintf(`{"zoneId":%q,"clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"visitor-%d"}`, zoneID, number)
-	path := "/traffic/wait"
+func (p *party) visit(ctx context.Context, zoneID string, number int) {
+	path, body := "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":"visitor-%d"}`, zoneID, number)
 	for {
-		var a struct {
-			Token    string `json:"token"`
-			CanEnter bool   `json:"canEnter"`
-			Waiting  struct {
-				PollingPeriod int64 `json:"pollingPeriod"`
-			} `json:"waiting"`
-		}
-		err := c.ask(path, body, &a)
-		c.mu.Lock()
+		var told room.Told
+		r, err := room.Ask(ctx, p.client, http.MethodPost, p.public+path, body)
 		switch {
-		case errors.Is(err, errGone):
-			c.mu.Unlock()
+		case ctx.Err() != nil || r.Status == http.StatusNotFound: // the zone was deleted
 			return
-		case err != nil:
-			c.failures = append(c.failures, err)
-			c.mu.Unlock()
-			return
-		case path == "/traffic/wait":
-			c.joined++
-		default:
-			c.polls++
+		case err == nil && r.Status != http.StatusOK:
+			err = fmt.Errorf("%s: %d %s", path, r.Status, r.Body)
+		case err == nil:
+			err = json.Unmarshal([]byte(r.Body), &told)
 		}
-		if a.CanEnter {
-			c.admitted++
-		}
-		c.mu.Unlock()
-		if a.CanEnter {
+		p.note(path, told, err)
+		if err != nil || told.CanEnter {
 			return
 		}
-		path, body = "/traffic/entry", fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, a.Token)
+		path, body = "/traffic/entry", fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, told.Token)
 		select {
-		case <-c.stop:
+		case <-ctx.Done():
 			return
-		case <-time.After(time.Duration(a.Waiting.PollingPeriod) * time.Millisecond):
+		case <-time.After(time.Duration(told.Waiting.PollingPeriod) * time.Millisecond):
 		}
 	}
 }
 
-// errGone: the zone was deleted.
-var errGone = errors.New("the zone is gone")
-
-func (c *party) ask(path, body string, out any) error {
-	res, err := c.client.Post(c.public+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
+func (p *party) note(path string, told room.Told, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err != nil:
+		p.failures = append(p.failures, err)
+		return
+	case path == "/traffic/wait":
+		p.joined++
 	}
-	text, err := io.ReadAll(res.Body)
-	if err = errors.Join(err, res.Body.Close()); err != nil {
-		return err
-	}
-	switch res.StatusCode {
-	case http.StatusOK:
-		return json.Unmarshal(text, out)
-	case http.StatusNotFound:
-		return errGone
-	default:
-		return fmt.Errorf("%s: %d %s", path, res.StatusCode, text)
+	if told.CanEnter {
+		p.admitted++
 	}
 }
 
 // count returns how many joined and were admitted, and fails if one was refused.
-func (c *party) count(t *testing.T) (joined, admitted int) {
+func (p *party) count(t *testing.T) (joined, admitted int) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, err := range c.failures {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, err := range p.failures {
 		t.Errorf("a visitor: %v", err)
 	}
-	return c.joined, c.admitted
+	return p.joined, p.admitted
 }

@@ -75,7 +75,7 @@ func TestPicturesOfAnEvent(t *testing.T) {
 `, look, texts, at(4*time.Second), at(754*time.Second), at(50*time.Hour), at(51*time.Hour), at(49*time.Second)))
 	g := &guest{openBrowser(t), t, s}
 	g.start(t, s.url+"/shop")
-	room.Soon(t, "GET", s.Public+"/traffic/zones/NOW", `"gathering"`)
+	room.Until(t, "GET", s.Public+"/traffic/zones/NOW", `"gathering"`)
 	g.speaks("en")
 	g.visit("NOW") // it has a number then, and has seen the commitment
 	g.sees("You are in the waiting room")
@@ -122,7 +122,7 @@ func TestPicturesOfAnEvent(t *testing.T) {
 	}
 	shoot("gathering")
 	shoot("announced")
-	for began := time.Now(); time.Since(began) < time.Minute && !strings.Contains(room.Soon(t, "GET", s.Public+"/traffic/zones/NOW", `"phase":"open"`).Body, `"phase":"open"`); {
+	for began := time.Now(); time.Since(began) < time.Minute && !strings.Contains(room.Until(t, "GET", s.Public+"/traffic/zones/NOW", `"phase":"open"`).Body, `"phase":"open"`); {
 		t.Log("not open yet")
 	}
 	shoot("verified")

@@ -51,7 +51,7 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "OTHER": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "COPY": 6000, "SHUT": 6000, "RUSH": 1800, "HELD": 0,
+		"QUIET": 6000, "OTHER": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "COPY": 6000, "SHUT": 6000, "HELD": 0,
 	} {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200}\n",
 			zoneID, perMinute)
@@ -68,11 +68,8 @@ func openShop(t *testing.T) *shop {
 	must(t, err)
 	s := &shop{t: t, keys: keys}
 	dir := t.TempDir()
-	s.redis, err = process.NewRedis(t.Context(), "redis-server", dir, "--appendonly", "yes",
+	s.redis = room.StartRedis(t, "--appendonly", "yes",
 		"--appendfsync", "no") // what is written is in the file at once, also while the disk is slow
-	must(t, err)
-	must(t, s.redis.Start(context.Background()))
-	t.Cleanup(s.redis.Kill)
 	site := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, which is of 127.0.0.1
 	certificate := site.TLS.Certificates[0]
 	site.Close()
@@ -83,7 +80,7 @@ func openShop(t *testing.T) *shop {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...), 0o600))
 	s.Server = room.Start(t, map[string]string{
 		"QUEUE_CONFIG": room.Config(t, shopZones), "QUEUE_STORE": "redis", "QUEUE_REDIS_URL": s.redis.URL(),
-		"QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
+		"QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
 		"QUEUE_SECRET": base64.StdEncoding.EncodeToString(shopSecret),
 	})
 	backend := httptest.NewServer(http.HandlerFunc(s.serve))
@@ -272,7 +269,7 @@ func TestAShopInBrowsers(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		for name, step := range map[string]func(*testing.T, *browser){
 			"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
-			"copies": s.copies, "in mid-checkout": s.inMidCheckout, "closed, and unknown": s.closed, "a rush": s.aRush,
+			"copies": s.copies, "in mid-checkout": s.inMidCheckout, "closed, and unknown": s.closed,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -471,10 +468,6 @@ func (s *shop) redisIsKilled(t *testing.T, b *browser) {
 	inside.opens("/cart")
 	inside.sees("GET /cart")
 	must(t, s.redis.Start(context.Background()))
-	s.t.Cleanup(func() {
-		s.Stop(s.t)
-		s.redis.Kill()
-	})
 	waits.sees("The line is paused")
 	if at := waits.place(); at != had {
 		t.Errorf("who had place %d has %d", had, at)

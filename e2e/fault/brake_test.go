@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -49,57 +49,46 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t)
-			one, two := startServer(t, serverOptions{redisURL: e.url()}), startServer(t, serverOptions{redisURL: e.url()})
+			one, two := startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)
 			z := zone.Defaults("SHOP")
 			z.Mode, z.OnStoreFailure = zone.ModeOpen, zone.FailureAdmit // so that a server admits alone soon
-			one.put(t, z)
-			await(t, settleTimeout, "both servers know the zone", func() bool { return two.knows(t.Context(), "SHOP") })
-			if !one.letsIn(t) || !two.letsIn(t) {
+			one.Put(t, z)
+			room.Await(t, "both servers know the zone", func() bool { return two.Knows(t.Context(), "SHOP") })
+			if !letsIn(t, one) || !letsIn(t, two) {
 				t.Fatal("nobody is let in before")
 			}
 			tt.breaks(t, e)
 			if !tt.kept {
-				await(t, settleTimeout, "the server admits by itself", func() bool { return one.letsIn(t) })
+				room.Await(t, "the server admits by itself", func() bool { return letsIn(t, one) })
 			}
 
-			pause, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, one.operators+"/admin/zones/SHOP", strings.NewReader(`{"mode":"queue","perMinute":0}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			pause.Header.Set("Authorization", "Bearer "+operatorToken)
 			begun := time.Now()
-			answered := make(chan string)
-			go func() {
-				// A hung Redis is waited for longer than a visitor would.
-				res, err := (&http.Client{Timeout: settleTimeout, Transport: &http.Transport{DisableKeepAlives: true}}).Do(pause)
-				if err != nil {
-					answered <- err.Error()
-					return
-				}
-				_ = res.Body.Close()
-				answered <- fmt.Sprint(res.StatusCode, " ", res.Header.Get("Warning"))
+			answered := make(chan room.Reply)
+			go func() { // a hung Redis is waited for longer than a visitor would
+				r, _ := room.Ask(t.Context(), nil, http.MethodPatch, one.Operators+"/admin/zones/SHOP", `{"mode":"queue","perMinute":0}`,
+					"Authorization", "Bearer "+room.OperatorToken)
+				answered <- r
 			}()
-			await(t, settleTimeout, "a second passes", func() bool { return time.Since(begun) >= brakeWithin })
+			room.Await(t, "a second passes", after(brakeWithin))
 			for range 20 {
-				if one.letsIn(t) {
+				if letsIn(t, one) {
 					t.Error("somebody is let in a second after the pause")
 				}
 			}
-			if got, warns := <-answered, `199 queue-server "in force on this server, but not kept: `; !strings.HasPrefix(got, "200 ") || strings.Contains(got, warns) == tt.kept {
-				t.Errorf("the answer: %s", got)
+			got := <-answered
+			if warned := strings.Contains(got.Header.Get("Warning"), "in force on this server, but not kept: "); got.Status != http.StatusOK || warned == tt.kept {
+				t.Errorf("after %v the answer is %+v", time.Since(begun), got)
 			}
 
 			tt.mends(t, e)
-			await(t, settleTimeout, "the pause is on the other server, and in the record", func() bool {
-				_, settings, _ := two.get(t.Context(), two.operators+"/admin/zones/SHOP")
-				_, record, _ := two.get(t.Context(), two.operators+"/admin/audit?limit=1")
-				return strings.Contains(settings, `"perMinute":0`) && strings.Contains(record, `"perMinute":0`)
+			room.Await(t, "the pause is on the other server, and in the record", func() bool {
+				return strings.Contains(two.Admin(t, "GET", "/admin/zones/SHOP", "").Body, `"perMinute":0`) &&
+					strings.Contains(two.Admin(t, "GET", "/admin/audit?limit=1", "").Body, `"perMinute":0`)
 			})
-			await(t, settleTimeout, "all is kept", func() bool {
-				_, figures, _ := one.get(t.Context(), one.operators+"/metrics")
-				return strings.Contains(figures, "\nqueue_store_unsaved 0\n")
+			room.Await(t, "all is kept", func() bool {
+				return strings.Contains(room.Request(t, "GET", one.Operators+"/metrics", "").Body, "\nqueue_store_unsaved 0\n")
 			})
-			if one.letsIn(t) || two.letsIn(t) {
+			if letsIn(t, one) || letsIn(t, two) {
 				t.Error("somebody is let in afterwards")
 			}
 		})
@@ -117,32 +106,30 @@ func TestConnectionsShutNobodyOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startServer(t, serverOptions{under: []string{"sh", "-c", `ulimit -n 100; exec "$0" "$@"`}})
-			z := zone.Defaults("SHOP")
-			s.put(t, z)
+			s := room.New(t, settings("", nil))
+			s.Name, s.Args = "sh", append([]string{"-c", `ulimit -n 100; exec "$0" "$@"`, s.Name}, s.Args...)
+			s.Launch(t)
+			s.Put(t, zone.Defaults("SHOP"))
 			for range 110 {
-				c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.public, "http://"))
+				c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Public, "http://"))
 				if err != nil {
 					continue // closed at once, before the client saw it open
 				}
 				t.Cleanup(func() { _ = c.Close() })
 				_, _ = io.WriteString(c, sent) // who is closed already has sent in vain
 			}
-			s.hold(t, "SHOP") // an operator, at once
-			s.operate(t, http.MethodPatch, "SHOP", `{"perMinute":600}`, http.StatusOK)
-			// Within the 5 s in which a header must end by itself.
-			await(t, 3*time.Second, "a visitor is let in", func() bool { return s.letsIn(t) })
+			hold(t, s, "SHOP") // an operator, at once
+			s.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
+			// Connections that send nothing are closed after 5 s; before that they make room.
+			room.Await(t, "a visitor is let in", func() bool { return letsIn(t, s) })
+			s.Stop(t)
 		})
 	}
 }
 
-// letsIn reports whether somebody new is let in.
-func (s *server) letsIn(t *testing.T) bool {
+// letsIn reports whether a server lets somebody new in.
+func letsIn(t *testing.T, s *room.Server) bool {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.public+"/traffic/wait", strings.NewReader(`{"zoneId":"SHOP"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body, err := s.do(req)
-	return err == nil && strings.Contains(body, `"canEnter":true`)
+	r, err := room.Ask(t.Context(), nil, http.MethodPost, s.Public+"/traffic/wait", `{"zoneId":"SHOP"}`)
+	return err == nil && strings.Contains(r.Body, `"canEnter":true`)
 }

@@ -2,10 +2,14 @@ package fault
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 const (
@@ -27,12 +31,12 @@ type cluster struct {
 // startCluster starts a cluster and waits until it takes writes. Its nodes are
 // told of each other by the files that they keep of the cluster, which takes a
 // second less than to have them meet.
-func startCluster(t testing.TB) *cluster {
+func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{nodes: make([]*engine, 2*shards)}
 	for i := range c.nodes {
 		c.nodes[i] = newEngine(t,
-			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(freePort(t)),
+			"--cluster-enabled", "yes", "--cluster-port", port(t),
 			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
 			// One dead shard must not stop the zones of the others.
 			"--cluster-require-full-coverage", "no",
@@ -41,12 +45,14 @@ func startCluster(t testing.TB) *cluster {
 		)
 	}
 	for i, n := range c.nodes {
-		writeFile(t, n.Dir, "nodes.conf", c.nodesFile(i))
+		if err := os.WriteFile(filepath.Join(n.Dir, "nodes.conf"), []byte(c.nodesFile(i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, n := range c.nodes {
-		n.child.start(t)
+		n.start(t)
 	}
-	await(t, startTimeout, "the cluster is whole", c.whole)
+	room.Await(t, "the cluster is whole", c.whole)
 	return c
 }
 
@@ -64,7 +70,7 @@ func (c *cluster) nodesFile(self int) string {
 			own = fmt.Sprintf(" %d-%d", i*slots/shards, (i+1)*slots/shards-1)
 		}
 		fmt.Fprintf(&b, "%s %s@%s %s %s 0 0 %d connected%s\n",
-			nodeID(i), n.addr(), argument(n, "--cluster-port"), flags, master, epoch, own)
+			nodeID(i), n.Addr(), argument(n, "--cluster-port"), flags, master, epoch, own)
 	}
 	fmt.Fprintf(&b, "vars currentEpoch %d lastVoteEpoch 0\n", shards)
 	return b.String()
@@ -108,14 +114,14 @@ func (e *engine) clusterInfo(field string) string {
 func (c *cluster) url() string {
 	addrs := make([]string, 0, len(c.nodes))
 	for _, n := range c.nodes {
-		addrs = append(addrs, n.addr())
+		addrs = append(addrs, n.Addr())
 	}
 	return "redis://" + strings.Join(addrs, ",")
 }
 
 // shard is the index of the master that a key belongs to when the cluster is
 // new. A zone's keys all have the hash tag {zoneId}.
-func (c *cluster) shard(t testing.TB, key string) int {
+func (c *cluster) shard(t *testing.T, key string) int {
 	t.Helper()
 	out, err := c.nodes[0].cli("CLUSTER", "KEYSLOT", key)
 	slot, badSlot := strconv.Atoi(out)
@@ -132,7 +138,7 @@ func (c *cluster) shard(t testing.TB, key string) int {
 }
 
 // zoneOn returns a zone's name, with that beginning, that lies on the shard.
-func (c *cluster) zoneOn(t testing.TB, shard int, beginning string) string {
+func (c *cluster) zoneOn(t *testing.T, shard int, beginning string) string {
 	t.Helper()
 	for i := range 100 {
 		name := beginning + strconv.Itoa(i)
@@ -146,10 +152,10 @@ func (c *cluster) zoneOn(t testing.TB, shard int, beginning string) string {
 
 // awaitTakeover waits until the replica of a shard is its master and every node
 // that is asked agrees. It returns when that was.
-func (c *cluster) awaitTakeover(t testing.TB, shard int) time.Time {
+func (c *cluster) awaitTakeover(t *testing.T, shard int) time.Time {
 	t.Helper()
 	replica := c.nodes[shard+shards]
-	await(t, startTimeout, "the replica takes over", func() bool {
+	room.Await(t, "the replica takes over", func() bool {
 		return replica.info("replication", "role") == "master" && replica.clusterInfo("cluster_state") == "ok"
 	})
 	return time.Now()

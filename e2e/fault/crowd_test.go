@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
+
+// atATime is how many visitors of a zone may be asking at a time. A client
+// gives up after a few seconds; a server that hangs answers a refusal in half
+// of one: more than this wait only where nothing is answered at all.
+const atATime = 512
 
 // call is one request of a visitor.
 type call struct {
@@ -23,29 +28,37 @@ type call struct {
 
 // crowd is all visitors, and what they were told.
 type crowd struct {
-	room service
-	// keepsEstimates has visitors remember all that they are told of their wait.
-	keepsEstimates bool
-	running        sync.WaitGroup
+	service service
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
 
-	mu        sync.Mutex
-	cancels   []context.CancelFunc
-	schedules map[string]*schedule // by zone
-	visitors  []*visitor
-	calls     map[string][]call // by zone
+	mu       sync.Mutex
+	asking   map[string]chan struct{} // by zone: so that those who wait for one zone's answers keep nobody of another
+	visitors []*visitor
+	calls    map[string][]call // by zone
+}
+
+func newCrowd(t testing.TB, through service) *crowd {
+	t.Helper()
+	c := &crowd{service: through, asking: make(map[string]chan struct{}), calls: make(map[string][]call)}
+	c.ctx, c.cancel = context.WithCancel(t.Context())
+	t.Cleanup(c.leave)
+	return c
 }
 
 // arrive has n visitors come to a zone, evenly over the time.
-func (c *crowd) arrive(ctx context.Context, zoneID string, n int, over time.Duration) {
-	c.arriveFrom(ctx, zoneID, n, 0, over)
-}
+func (c *crowd) arrive(zoneID string, n int, over time.Duration) { c.arriveFrom(zoneID, n, 0, over) }
 
 // arriveFrom has them come from then on.
-func (c *crowd) arriveFrom(ctx context.Context, zoneID string, n int, then, over time.Duration) {
-	s := c.schedule(ctx, zoneID)
+func (c *crowd) arriveFrom(zoneID string, n int, then, over time.Duration) {
 	first := time.Now().Add(then)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.asking[zoneID] == nil {
+		c.asking[zoneID] = make(chan struct{}, atATime)
+	}
+	asking := c.asking[zoneID]
 	for i := range n {
 		v := &visitor{
 			name: fmt.Sprintf("%s-%d", zoneID, len(c.visitors)), zoneID: zoneID,
@@ -53,41 +66,19 @@ func (c *crowd) arriveFrom(ctx context.Context, zoneID string, n int, then, over
 			due:     first.Add(over * time.Duration(i) / time.Duration(n)),
 		}
 		c.visitors = append(c.visitors, v)
-		s.put(v, v.due)
-	}
-}
-
-// schedule returns that of a zone, which runs until leave. Zones have one each,
-// so that those who wait for one zone's answers keep nobody of another.
-func (c *crowd) schedule(ctx context.Context, zoneID string) *schedule {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.schedules == nil {
-		c.schedules = make(map[string]*schedule)
-	}
-	if s := c.schedules[zoneID]; s != nil {
-		return s
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	s := newSchedule()
-	c.cancels, c.schedules[zoneID] = append(c.cancels, cancel), s
-	c.running.Go(func() {
-		s.run(ctx, func(v *visitor) {
-			if !c.visit(ctx, v) {
-				s.put(v, v.due)
+		c.running.Go(func() {
+			for over := false; !over && pause(c.ctx, time.Until(v.due)); {
+				asking <- struct{}{}
+				over = c.visit(c.ctx, v)
+				<-asking
 			}
 		})
-	})
-	return s
+	}
 }
 
 // leave ends all visitors where they are, and waits for them.
 func (c *crowd) leave() {
-	c.mu.Lock()
-	for _, cancel := range c.cancels {
-		cancel()
-	}
-	c.mu.Unlock()
+	c.cancel()
 	c.running.Wait()
 }
 
@@ -95,19 +86,11 @@ func (c *crowd) leave() {
 // at a time, so that what visits alone write needs no lock to be read.
 func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 	began := time.Now()
-	c.mu.Lock()
-	left := v.left(began)
-	c.mu.Unlock()
-	if left {
-		return true
-	}
-	var t told
-	var err error
+	ask, with := c.service.poll, v.token
 	if v.joins() {
-		t, err = c.room.join(ctx, v.zoneID, v.name)
-	} else {
-		t, err = c.room.poll(ctx, v.zoneID, v.token)
+		ask, with = c.service.join, v.name
 	}
+	t, err := ask(ctx, v.zoneID, with)
 	now := time.Now()
 	if ctx.Err() != nil {
 		return true // the test ended this request
@@ -120,49 +103,9 @@ func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 		over = v.refused(&done, err)
 	} else {
 		over = v.answer(t, now)
-		if c.keepsEstimates && !t.admitted {
-			v.estimates = append(v.estimates, t.estimate)
-		}
-	}
-	if c.calls == nil {
-		c.calls = make(map[string][]call)
 	}
 	c.calls[v.zoneID] = append(c.calls[v.zoneID], done)
 	return over
-}
-
-// refused notes a refusal. The caller holds crowd.mu.
-func (v *visitor) refused(done *call, err error) (over bool) {
-	r := &refusal{code: "no refusal of the contract", after: afterBreak}
-	_ = errors.As(err, &r)
-	done.code = r.code
-	if r.code != codeUnavailable && r.code != codeBroken {
-		done.text = err.Error()
-	}
-	pause := r.after
-	if r.told {
-		v.broke = 0
-	} else {
-		pause <<= min(v.broke, mostDoubles)
-		v.broke++
-	}
-	v.due = done.at.Add(pause)
-	v.repeats = v.repeats && v.token == "" // with a token, one polls
-	switch {
-	case r.status == http.StatusUnauthorized:
-		v.token, v.due, v.broke = "", done.at, 0 // it joins again
-	case r.code == codeExpired, r.code == codeUnknown, slices.Contains(stopping, r.status):
-		// Each has a visitor throw the token away.
-		v.lost = err.Error()
-		return true
-	}
-	return false
-}
-
-// stopping are the statuses after which a visitor does not come back.
-var stopping = []int{
-	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone,
-	http.StatusRequestEntityTooLarge, http.StatusLocked,
 }
 
 // admitted counts those of a zone who were let in so far.
@@ -180,6 +123,14 @@ func (c *crowd) silent(since time.Time) int {
 	return c.count(func(v *visitor) bool { return v.waits() && v.answered.Before(since) })
 }
 
+// entered counts those of a zone who were let in after one time and not after
+// another.
+func (c *crowd) entered(zoneID string, after, until time.Time) int {
+	return c.count(func(v *visitor) bool {
+		return v.zoneID == zoneID && v.admitted > after.UnixMilli() && v.admitted <= until.UnixMilli()
+	})
+}
+
 func (c *crowd) count(which func(*visitor) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,6 +140,37 @@ func (c *crowd) count(which func(*visitor) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// requests counts those to a zone since a time that were answered, and that were refused.
+func (c *crowd) requests(zoneID string, since time.Time) (answered, refused int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, done := range c.calls[zoneID] {
+		switch {
+		case !done.at.After(since):
+		case done.code == "":
+			answered++
+		default:
+			refused++
+		}
+	}
+	return answered, refused
+}
+
+// latency is that within which such a share of the requests to a zone were
+// answered, of those whose answers came between two times.
+func (c *crowd) latency(zoneID string, from, to time.Time, share float64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := []time.Duration{0}
+	for _, done := range c.calls[zoneID] {
+		if done.at.After(from) && done.at.Before(to) {
+			all = append(all, done.took)
+		}
+	}
+	slices.Sort(all)
+	return all[int(float64(len(all)-1)*share)]
 }
 
 // inParallel is how many visitors poll at a time when all are asked at once.
@@ -214,8 +196,8 @@ func (c *crowd) round(ctx context.Context) {
 		for _, v := range some {
 			free <- struct{}{}
 			all.Go(func() {
-				defer func() { <-free }()
 				c.last(ctx, v)
+				<-free
 			})
 		}
 		all.Wait()
@@ -224,17 +206,13 @@ func (c *crowd) round(ctx context.Context) {
 
 // last is the last poll of a visitor.
 func (c *crowd) last(ctx context.Context, v *visitor) {
-	var t told
-	var err error
+	t, err := c.service.poll(ctx, v.zoneID, v.token)
 	for {
-		t, err = c.room.poll(ctx, v.zoneID, v.token)
-		r := (*refusal)(nil)
-		if !errors.As(err, &r) || r.code != codeUnavailable && r.code != codeBroken {
+		no := (*refusal)(nil)
+		if !errors.As(err, &no) || no.code != codeUnavailable && no.code != codeBroken || !pause(ctx, no.after) {
 			break
 		}
-		if !pause(ctx, r.after) {
-			break
-		}
+		t, err = c.service.poll(ctx, v.zoneID, v.token)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,54 +237,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// answered counts the answers that a zone's visitors got since.
-func (c *crowd) answered(zoneID string, since time.Time) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, done := range c.calls[zoneID] {
-		if done.code == "" && done.at.After(since) {
-			n++
-		}
-	}
-	return n
-}
-
-// refused counts the requests to a zone that were refused since.
-func (c *crowd) refused(zoneID string, since time.Time) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, done := range c.calls[zoneID] {
-		if done.code != "" && done.at.After(since) {
-			n++
-		}
-	}
-	return n
-}
-
-// entered counts those of a zone who were let in after one time and not after
-// another.
-func (c *crowd) entered(zoneID string, after, until time.Time) int {
-	return c.count(func(v *visitor) bool {
-		return v.zoneID == zoneID && v.admitted > after.UnixMilli() && v.admitted <= until.UnixMilli()
-	})
-}
-
-// latency is that within which such a share of the requests to a zone were
-// answered, of those whose answers came between two times.
-func (c *crowd) latency(zoneID string, from, to time.Time, share float64) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []time.Duration
-	for _, done := range c.calls[zoneID] {
-		if done.at.After(from) && done.at.Before(to) {
-			all = append(all, done.took)
-		}
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[int(float64(len(all)-1)*share)]
 }

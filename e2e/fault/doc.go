@@ -3,7 +3,7 @@
 // processes on loopback that the test starts, and ends by their own ids.
 //
 //	crowd ──HTTP──> queue-server x 2 ──[proxy]──> Redis, cluster, sentinels
-//	  │                  ^ kill, clock                 ^ kill, stop, empty, fill
+//	  │                  ^ kill                        ^ kill, stop, empty, fill
 //	  v                  └──────── the test ───────────┘
 //	records ──> judge ──> row ──> the fault table (make faults)
 //
@@ -11,8 +11,12 @@
 //
 // Only what visitors were told counts, never what a store or a server says of
 // itself: when they were admitted, where they stood, what they were refused.
+// Package measure judges the order and the limits.
 // Windows are closed intervals of the recorded admittedAt. A place is lost when
 // one who polled when told to is sent away, stands anew, or is never seen again.
+//
+// How long things take is judged only as far as the machine is on time, which a
+// timer of the crowd's own process shows. A broken promise fails on any machine.
 //
 // These are the promises (docs/architecture.md) that are held: G1, never over: no window
 // and no minute holds more admissions than its limit; G3, first come, first served; G4, no

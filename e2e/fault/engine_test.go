@@ -10,17 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // cliTimeout bounds one redis-cli: a hung Redis never answers.
-const cliTimeout = 5 * time.Second
+const cliTimeout = 30 * time.Second
 
 // engine is a redis-server of the test's own.
-type engine struct {
-	*child
-	port int
-}
+type engine struct{ *process.Redis }
 
 // startEngine starts a Redis without persistence. More arguments are given as on
 // its command line: "--appendonly", "yes".
@@ -40,26 +38,15 @@ func newEngine(t testing.TB, args ...string) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &engine{newChild(t, r.Name, r.Dir, r.Args...), r.Port}
+	room.Adopt(t, r.Process)
+	return &engine{r}
 }
 
 // start starts it, anew after Kill, and waits until it answers.
 func (e *engine) start(t testing.TB) {
 	t.Helper()
-	e.child.start(t)
-	await(t, startTimeout, "redis answers", e.answers)
+	room.Launch(t, e.Redis)
 }
-
-func (e *engine) answers() bool {
-	out, err := e.cli("PING")
-	return err == nil && out == "PONG"
-}
-
-// addr is host:port.
-func (e *engine) addr() string { return local(e.port) }
-
-// url is the address as queue-server takes it.
-func (e *engine) url() string { return "redis://" + e.addr() }
 
 // hang stops the process where it is (SIGSTOP): it takes connections, and
 // answers nothing.
@@ -82,7 +69,7 @@ func (e *engine) do(t testing.TB, args ...string) string {
 func (e *engine) cli(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cliTimeout)
 	defer cancel()
-	all := append([]string{"-e", "-p", strconv.Itoa(e.port)}, args...)
+	all := append([]string{"-e", "-p", strconv.Itoa(e.Port)}, args...)
 	out, err := exec.CommandContext(ctx, "redis-cli", all...).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("redis-cli: %w", err)
@@ -90,7 +77,7 @@ func (e *engine) cli(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// info returns one field of INFO, "" while Redis does not answee.
+// info returns one field of INFO, "" while Redis does not answer.
 func (e *engine) info(section, field string) string {
 	out, err := e.cli("INFO", section)
 	if err != nil {

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -30,34 +29,23 @@ const (
 	movedOnPart = 30
 )
 
-// allowance is how many later arrivals may be let in before one who polls when
-// told to.
-func allowance(rates window.Rates) int64 {
+// allowance is by how many windows' worth one may be overtaken who polls when told to.
+func allowance(rates window.Rates) float64 {
 	windows := (stayAway.Milliseconds() + rates.WindowMillis - 1) / rates.WindowMillis
-	return maxOvertaken * rates.Limit * max(1, windows)
+	return float64(maxOvertaken * max(1, windows))
 }
 
-// verdict is what the crowd saw of one zone.
+// verdict is what the crowd saw of one zone. Over counts the admissions beyond a limit.
 type verdict struct {
-	admitted, waiting int
-	// windows counts the admissions that made a closed interval, of the
-	// window or of 60 s, hold more than its limit; mostWindow and mostMinute are
-	// the most that any such interval held.
-	windows, mostWindow, mostMinute int
+	measure.Verdict
 	// lost are the places that were lost, and how.
 	lost []string
 	// inversions counts those who were overtaken by more than allowed, or
-	// stood behind a later arrival at the end; overtaken is by how many
-	// windows' worth the worst was, overtaken99 one of a hundred.
-	inversions             int
-	overtaken, overtaken99 float64
-	// everybody and everybody99 are the same with those who came late.
-	everybody, everybody99 float64
+	// stood behind a later arrival at the end.
+	inversions int
 	// late counts those who did not poll when told to, and so were not looked
 	// at for order.
 	late int
-	// rose counts positions that rose.
-	rose int
 	// forgotten are those who were let in and, asking again at the end, were
 	// told something else.
 	forgotten []*visitor
@@ -71,80 +59,59 @@ type verdict struct {
 	outage, slowest time.Duration
 }
 
+// overtaken is by how many windows' worth such a share of those who were punctual were overtaken, in percent.
+func (v *verdict) overtaken(percent float64) float64 { return measure.Percentile(v.Overtaken, percent) }
+
 // judge judges one zone. For after the last round.
 func (c *crowd) judge(settings zone.Settings) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var mine []*visitor
-	for _, v := range c.visitors {
-		if v.zoneID == settings.ZoneID && v.arrived != 0 {
-			mine = append(mine, v)
-		}
-	}
 	rates := window.RatesOf(settings)
 	out := verdict{}
-	var times []int64
-	for _, v := range mine {
-		out.rose += v.rose
+	var all []measure.Visitor
+	for _, v := range c.inOrder(settings.ZoneID) {
+		all = append(all, measure.Visitor{
+			Place: v.stands(), AdmittedMillis: v.admitted, Straight: v.straight, Late: v.late, Lost: v.lost != "", Rose: v.rose,
+		})
 		if v.late {
 			out.late++
 		}
 		if v.forgotten != "" {
 			out.forgotten = append(out.forgotten, v)
 		}
-		switch {
-		case v.lost != "":
+		if v.lost != "" {
 			out.lost = append(out.lost, v.name+": "+v.lost)
-		case v.admitted != 0:
-			out.admitted++
-			times = append(times, v.admitted)
-		default:
-			out.waiting++
 		}
 	}
-	slices.Sort(times)
-	inWindows, mostWindow := measure.Over(times, rates.WindowMillis, rates.Limit)
-	inMinutes, mostMinute := measure.Over(times, window.MinuteMillis, settings.PerMinute)
-	out.windows, out.mostWindow, out.mostMinute = inWindows+inMinutes, mostWindow, mostMinute
-	out.order(mine, rates.Limit, allowance(rates))
+	out.Verdict = measure.Judge(all, rates)
+	for _, windows := range out.Overtaken {
+		if windows > allowance(rates) {
+			out.inversions++
+		}
+	}
+	last := int64(0)
+	for _, v := range c.inOrder(settings.ZoneID) {
+		if !v.waits() {
+			continue
+		}
+		if last != 0 && last <= exactly && v.position <= last {
+			out.inversions++
+		}
+		last = v.position
+	}
 	out.requests(c.calls[settings.ZoneID])
 	return out
 }
 
-// order looks at who was let in before whom, and who stood before whom at the
-// end.
-func (d *verdict) order(mine []*visitor, limit, allowed int64) {
-	mine = slices.DeleteFunc(mine, func(v *visitor) bool { return v.lost != "" })
-	slices.SortFunc(mine, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
-	stays := make([]measure.Stay, len(mine))
-	last := int64(0)
-	for i, v := range mine {
-		stays[i] = measure.Stay{Arrived: v.stands(), Ended: v.admitted, In: v.admitted != 0}
-		if v.admitted != 0 {
-			continue
-		}
-		stays[i].Ended = math.MaxInt64
-		if last != 0 && last <= exactly && v.position <= last {
-			d.inversions++
-		}
-		last = v.position
-	}
-	var punctual, all []float64
-	for i, n := range measure.Overtaken(stays) {
-		windows := float64(n) / float64(limit)
-		all = append(all, windows)
-		if mine[i].late {
-			continue
-		}
-		punctual = append(punctual, windows)
-		if int64(n) > allowed {
-			d.inversions++
+// inOrder are the visitors of a zone who have been told a place, as they stand in the line. The caller holds mu.
+func (c *crowd) inOrder(zoneID string) (all []*visitor) {
+	for _, v := range c.visitors {
+		if v.zoneID == zoneID && v.arrived != 0 {
+			all = append(all, v)
 		}
 	}
-	slices.Sort(punctual)
-	slices.Sort(all)
-	d.overtaken99, d.overtaken = measure.Percentile(punctual, 99), measure.Percentile(punctual, 100)
-	d.everybody99, d.everybody = measure.Percentile(all, 99), measure.Percentile(all, 100)
+	slices.SortFunc(all, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
+	return all
 }
 
 // misplaced counts those of a zone who were not told that they stand where they arrived, or were drawn:
@@ -153,15 +120,13 @@ func (d *verdict) order(mine []*visitor, limit, allowed int64) {
 func (c *crowd) misplaced(zoneID string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var waiting []*visitor
-	for _, v := range c.visitors {
-		if v.zoneID == zoneID && v.waits() {
-			waiting = append(waiting, v)
+	number := int64(0)
+	for _, v := range c.inOrder(zoneID) {
+		if !v.waits() {
+			continue
 		}
-	}
-	slices.SortFunc(waiting, func(a, b *visitor) int { return cmp.Compare(a.stands(), b.stands()) })
-	for i, v := range waiting {
-		high := v.position - int64(i+1)
+		number++
+		high := v.position - number
 		if high != 0 && (v.position <= exactly || high < 0 || high >= rounded+v.position/movedOnPart) {
 			n++
 		}
@@ -170,7 +135,7 @@ func (c *crowd) misplaced(zoneID string) (n int) {
 }
 
 // requests looks at the answers and refusals of a zone.
-func (d *verdict) requests(calls []call) {
+func (v *verdict) requests(calls []call) {
 	calls = slices.Clone(calls)
 	slices.SortFunc(calls, func(a, b call) int { return a.at.Compare(b.at) })
 	var answered time.Time
@@ -178,19 +143,19 @@ func (d *verdict) requests(calls []call) {
 	for _, c := range calls {
 		if c.code == "" {
 			if refused && !answered.IsZero() {
-				d.outage = max(d.outage, c.at.Sub(answered))
+				v.outage = max(v.outage, c.at.Sub(answered))
 			}
 			answered, refused = c.at, false
 			continue
 		}
-		d.errors++
+		v.errors++
 		refused = true
 		switch c.code {
 		case codeUnavailable:
-			d.slowest = max(d.slowest, c.took)
+			v.slowest = max(v.slowest, c.took)
 		case codeBroken:
 		default:
-			d.odd = append(d.odd, c.text)
+			v.odd = append(v.odd, c.text)
 		}
 	}
 }

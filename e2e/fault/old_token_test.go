@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -18,19 +18,19 @@ func TestOldTokens(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		redis bool
-		lose  func(t *testing.T, e *engine, servers []*server)
+		lose  func(t *testing.T, e *engine, servers []*room.Server)
 	}{
-		"embedded store: stopped": {lose: func(t *testing.T, _ *engine, servers []*server) {
+		"embedded store: stopped": {lose: func(t *testing.T, _ *engine, servers []*room.Server) {
 			t.Helper()
-			servers[0].stop(t)
-			servers[0].start(t)
+			servers[0].Stop(t)
+			servers[0].Launch(t)
 		}},
-		"embedded store: killed": {lose: func(t *testing.T, _ *engine, servers []*server) {
+		"embedded store: killed": {lose: func(t *testing.T, _ *engine, servers []*room.Server) {
 			t.Helper()
 			servers[0].Kill()
-			servers[0].start(t)
+			servers[0].Launch(t)
 		}},
-		"two servers: FLUSHALL": {redis: true, lose: func(t *testing.T, e *engine, _ []*server) {
+		"two servers: FLUSHALL": {redis: true, lose: func(t *testing.T, e *engine, _ []*room.Server) {
 			t.Helper()
 			e.do(t, "FLUSHALL")
 		}},
@@ -39,12 +39,12 @@ func TestOldTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var e *engine
-			servers := []*server{}
+			servers := []*room.Server{}
 			if tt.redis {
 				e = startEngine(t)
-				servers = append(servers, startServer(t, serverOptions{redisURL: e.url()}), startServer(t, serverOptions{redisURL: e.url()}))
+				servers = append(servers, startServer(t, e.URL(), nil), startServer(t, e.URL(), nil))
 			} else {
-				servers = append(servers, startServer(t, serverOptions{}))
+				servers = append(servers, startServer(t, "", nil))
 			}
 			z := zone.Defaults("SALE")
 			// A window at once: those who do not poll meanwhile must not fall silent.
@@ -56,24 +56,24 @@ func TestOldTokens(t *testing.T) {
 			tt.lose(t, e, servers)
 			// A token that is polled at one server before another has told the store who departed
 			// may stand in the line until then, a second at most, in which nobody can enter.
-			await(t, settleTimeout, "no old token stands in the line", func() bool {
+			room.Await(t, "no old token stands in the line", func() bool {
 				stands := false
 				for _, token := range stock {
 					got := s.poll(t, token)
-					if got.pass != "" && !s.passes[got.pass] {
+					if got.CanEnter && !s.passes[got.Admission.Pass] {
 						t.Fatalf("an old token got %+v", got)
 					}
-					stands = stands || got.position > 0
+					stands = stands || got.Waiting.Position > 0
 				}
 				return !stands
 			})
 			for range 2 { // the first poll puts back, the second compares
 				for i := range honest {
-					honest[i] = s.poll(t, honest[i].token)
+					honest[i] = s.poll(t, honest[i].Token)
 				}
 			}
 			for i, got := range honest {
-				if got.position != int64(i+1) {
+				if got.Waiting.Position != int64(i+1) {
 					t.Errorf("number %d of those who waited got %+v", i+1, got)
 				}
 			}
@@ -89,19 +89,19 @@ type sale struct {
 	all    int
 }
 
-func newSale(t *testing.T, z zone.Settings, servers []*server) *sale {
+func newSale(t *testing.T, z zone.Settings, servers []*room.Server) *sale {
 	t.Helper()
 	s := &sale{web: newBalancer(servers...), passes: map[string]bool{}}
 	t.Cleanup(s.web.close)
-	servers[0].put(t, z)
+	servers[0].Put(t, z)
 	for _, server := range servers {
-		await(t, settleTimeout, "every server knows the zone", func() bool { return server.knows(t.Context(), z.ZoneID) })
+		room.Await(t, "every server knows the zone", func() bool { return server.Knows(t.Context(), z.ZoneID) })
 	}
 	return s
 }
 
 // join has some line up, or go in.
-func (s *sale) join(t *testing.T, who string, n int) (all []told) {
+func (s *sale) join(t *testing.T, who string, n int) (all []room.Told) {
 	t.Helper()
 	for range n {
 		s.all++
@@ -115,10 +115,10 @@ func (s *sale) join(t *testing.T, who string, n int) (all []told) {
 }
 
 // poll returns what the token is good for: nothing, if it has expired.
-func (s *sale) poll(t *testing.T, token string) told {
+func (s *sale) poll(t *testing.T, token string) room.Told {
 	t.Helper()
-	var got told
-	await(t, settleTimeout, "the token is answered", func() bool {
+	var got room.Told
+	room.Await(t, "the token is answered", func() bool {
 		var err error
 		got, err = s.web.poll(t.Context(), "SALE", token)
 		refused := (*refusal)(nil)
@@ -134,46 +134,39 @@ func (s *sale) stock(t *testing.T) (tokens []string) {
 	server := s.web.servers[0]
 	s.join(t, "first", 5)
 	used, left, swept := s.join(t, "used", 5), s.join(t, "left", 5), s.join(t, "swept", 5)
-	for _, all := range [][]told{used, left, swept} {
+	for _, all := range [][]room.Told{used, left, swept} {
 		for _, v := range all {
-			tokens = append(tokens, v.token)
+			tokens = append(tokens, v.Token)
 		}
 	}
-	await(t, settleTimeout, "five are in", func() bool {
+	room.Await(t, "five are in", func() bool {
 		in := 0
 		for i := range used {
-			if used[i].pass == "" {
-				used[i] = s.poll(t, used[i].token)
+			if !used[i].CanEnter {
+				used[i] = s.poll(t, used[i].Token)
 			}
-			if used[i].pass != "" {
-				s.passes[used[i].pass] = true
+			if used[i].CanEnter {
+				s.passes[used[i].Admission.Pass] = true
 				in++
 			}
 		}
 		return in == len(used)
 	})
-	server.hold(t, "SALE")
-	await(t, settleTimeout, "five were swept, while five others kept polling", func() bool {
+	hold(t, server, "SALE")
+	room.Await(t, "five were swept, while five others kept polling", func() bool {
 		for i := range left {
-			left[i] = s.poll(t, left[i].token)
+			left[i] = s.poll(t, left[i].Token)
 		}
-		_, stats, err := server.get(t.Context(), server.operators+"/admin/zones/SALE/stats")
-		return err == nil && strings.Contains(stats, `"swept":5`)
+		return strings.Contains(server.Admin(t, http.MethodGet, "/admin/zones/SALE/stats", "").Body, `"swept":5`)
 	})
 	for _, v := range left {
-		tokens = append(tokens, v.token)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.public+"/traffic/leave",
-			strings.NewReader(`{"zoneId":"SALE","token":"`+v.token+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		if status, text, err := server.do(req); err != nil || status != http.StatusNoContent {
-			t.Fatalf("leave: %d %s %v", status, text, err)
+		tokens = append(tokens, v.Token)
+		if r := room.Request(t, http.MethodPost, server.Public+"/traffic/leave", `{"zoneId":"SALE","token":"`+v.Token+`"}`); r.Status != http.StatusNoContent {
+			t.Fatalf("leave: %+v", r)
 		}
 	}
 	for _, v := range used {
-		tokens = append(tokens, v.token)
+		tokens = append(tokens, v.Token)
 	}
 	return tokens
 }
@@ -187,17 +180,16 @@ func TestFirstTokens(t *testing.T) {
 		t.Run("door limits "+limits, func(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t)
-			o := serverOptions{redisURL: e.url(), more: []string{"--door-limits", limits}}
+			o := map[string]string{"QUEUE_DOOR_LIMITS": limits}
 			z := zone.Defaults("SALE")
 			z.PerMinute, z.IdleTimeoutSeconds = 0, 5
-			s := newSale(t, z, []*server{startServer(t, o), startServer(t, o)})
+			s := newSale(t, z, []*room.Server{startServer(t, e.URL(), o), startServer(t, e.URL(), o)})
 			first := s.join(t, "first", 10)
-			began := time.Now()
-			old := func() bool { return time.Since(began) > 2*z.IdleTimeout() }
-			await(t, settleTimeout, "the first tokens are old", func() bool {
+			old := after(2 * z.IdleTimeout())
+			room.Await(t, "the first tokens are old", func() bool {
 				for _, v := range first {
 					for range s.web.servers { // the balancer asks them in turn
-						s.poll(t, v.token)
+						s.poll(t, v.Token)
 					}
 				}
 				return old()
@@ -205,7 +197,7 @@ func TestFirstTokens(t *testing.T) {
 			e.do(t, "FLUSHALL")
 			there := 0
 			for _, v := range first {
-				if s.poll(t, v.token).position > 0 {
+				if s.poll(t, v.Token).Waiting.Position > 0 {
 					there++
 				}
 			}

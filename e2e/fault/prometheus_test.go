@@ -11,13 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 const (
 	rulesFolder   = "../../deploy/prometheus"
 	dashboardFile = "../../deploy/grafana/waiting-room.json"
-	// alertTimeout bounds a wait for an alert that is due in 15 s.
-	alertTimeout = 2 * time.Minute
 )
 
 var (
@@ -32,16 +33,15 @@ var (
 func TestRulesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := startServer(t, serverOptions{redisURL: e.url()})
-	s.put(t, busy("BUSY"))
-	s.limit(t, "api", `{"rules":[{"algorithm":"fixed_window","limit":1,"windowSeconds":60}]}`)
+	s := startServer(t, e.URL(), nil)
+	s.Put(t, busy("BUSY"))
+	s.Operate(t, http.MethodPut, "/admin/limits/api", `{"rules":[{"algorithm":"fixed_window","limit":1,"windowSeconds":60}]}`)
 	have := make(map[string]bool)
-	await(t, settleTimeout, "the zone has metrics", func() bool {
-		_, text, err := s.get(t.Context(), s.operators+"/metrics")
-		for _, name := range metricName.FindAllString(text, -1) {
+	room.Await(t, "the zone has metrics", func() bool {
+		for _, name := range metricName.FindAllString(room.Request(t, http.MethodGet, s.Operators+"/metrics", "").Body, -1) {
 			have[ofAFamily.ReplaceAllString(name, "")] = true
 		}
-		return err == nil && have["queue_waiting"]
+		return have["queue_waiting"]
 	})
 	files, err := filepath.Glob(filepath.Join(rulesFolder, "*.rules.yml"))
 	if err != nil || len(files) != 3 {
@@ -83,20 +83,17 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	z := busy("BUSY")
 	z.PerMinute, z.WindowSeconds = 1200, 2
 	z.IdleTimeoutSeconds = 60 // nobody is swept who is late on a busy machine
-	servers := []*server{startServer(t, serverOptions{redisURL: e.url()}), startServer(t, serverOptions{redisURL: e.url()})}
-	servers[0].put(t, z)
-	await(t, settleTimeout, "both servers know the zone", func() bool { return servers[1].knows(t.Context(), "BUSY") })
+	servers := []*room.Server{startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)}
+	servers[0].Put(t, z)
+	room.Await(t, "both servers know the zone", func() bool { return servers[1].Knows(t.Context(), "BUSY") })
 	web := newBalancer(servers...)
-	c := &crowd{room: web}
-	t.Cleanup(func() {
-		c.leave()
-		web.close()
-	})
+	t.Cleanup(web.close)
+	c := newCrowd(t, web)
 	p := startPrometheus(t, servers...)
 
-	c.arrive(t.Context(), "BUSY", 240, time.Second)
-	await(t, settleTimeout, "the line moves", func() bool { return c.admitted("BUSY") >= 80 })
-	servers[0].hold(t, "BUSY")
+	c.arrive("BUSY", 240, time.Second)
+	room.Await(t, "the line moves", func() bool { return c.admitted("BUSY") >= 80 })
+	hold(t, servers[0], "BUSY")
 	for expr, want := range map[string]func() int{
 		`sum(queue_admissions_total{zone="BUSY"})`:        func() int { return c.admitted("BUSY") },
 		`max(queue_zone_admitted_total{zone="BUSY"})`:     func() int { return c.admitted("BUSY") },
@@ -105,7 +102,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 		`max(zone:queue_per_minute:max{zone="BUSY"}) + 0`: func() int { return 0 },
 	} {
 		var got float64
-		if !soon(t.Context(), alertTimeout, func() bool {
+		if !room.Soon(t, room.Patience, func() bool {
 			got = p.value(t.Context(), expr)
 			return got == float64(want())
 		}) {
@@ -115,9 +112,9 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 
 	failing := `count(ALERTS{alertname="QueueStoreFailing", zone="BUSY", alertstate="firing"}) or vector(0)`
 	e.Kill()
-	await(t, alertTimeout, "QueueStoreFailing fires", func() bool { return p.value(t.Context(), failing) == 1 })
+	room.Await(t, "QueueStoreFailing fires", func() bool { return p.value(t.Context(), failing) == 1 })
 	e.start(t)
-	await(t, alertTimeout, "QueueStoreFailing is over", func() bool { return p.value(t.Context(), failing) == 0 })
+	room.Await(t, "QueueStoreFailing is over", func() bool { return p.value(t.Context(), failing) == 0 })
 	if p.value(t.Context(), `count(ALERTS{alertname=~"Queue(LimitExceeded|ServersOverLimit|InternalErrors)"}) or vector(0)`) != 0 {
 		t.Error("an alert that must never fire has fired")
 	}
@@ -125,13 +122,13 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 
 // prometheus is Debian's own, with this project's configuration and rules.
 type prometheus struct {
-	*child
+	*process.Process
 	url  string
 	http *http.Client
 }
 
 // startPrometheus starts one that looks at the servers, and is ready once it has looked.
-func startPrometheus(t testing.TB, servers ...*server) *prometheus {
+func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"prometheus.yml", "recording.rules.yml", "alert.rules.yml"} {
@@ -141,18 +138,23 @@ func startPrometheus(t testing.TB, servers ...*server) *prometheus {
 		}
 		targets := make([]string, len(servers))
 		for i, s := range servers {
-			targets[i] = `"` + strings.TrimPrefix(s.operators, "http://") + `"`
+			targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
 		}
-		writeFile(t, dir, name, strings.Replace(string(text), `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
+		is := strings.Replace(string(text), `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(is), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	addr := local(freePort(t))
+	addr := room.FreeAddr(t)
 	p := &prometheus{url: "http://" + addr, http: &http.Client{
 		Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 	}}
-	p.child = newChild(t, "prometheus", dir, "--config.file="+filepath.Join(dir, "prometheus.yml"),
-		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--log.level=warn")
-	p.start(t)
-	await(t, alertTimeout, "prometheus has looked at all servers", func() bool {
+	p.Process = room.Adopt(t, &process.Process{Name: "prometheus", Dir: dir, Args: []string{
+		"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"),
+		"--web.listen-address=" + addr, "--log.level=warn",
+	}})
+	room.Launch(t, p)
+	room.Await(t, "prometheus has looked at all servers", func() bool {
 		return p.value(t.Context(), `sum(up{job="queue-server"})`) == float64(len(servers))
 	})
 	return p

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/rehearsed"
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
@@ -13,20 +14,20 @@ import (
 // doors is a room whose visitors go through the door with their passes.
 type doors struct{ *balancer }
 
-func (d doors) join(ctx context.Context, zoneID, clientID string) (told, error) {
+func (d doors) join(ctx context.Context, zoneID, clientID string) (room.Told, error) {
 	return d.enter(ctx)(d.balancer.join(ctx, zoneID, clientID))
 }
 
-func (d doors) poll(ctx context.Context, zoneID, token string) (told, error) {
+func (d doors) poll(ctx context.Context, zoneID, token string) (room.Told, error) {
 	return d.enter(ctx)(d.balancer.poll(ctx, zoneID, token))
 }
 
-func (d doors) enter(ctx context.Context) func(told, error) (told, error) {
-	return func(t told, err error) (told, error) {
-		if err != nil || !t.admitted {
+func (d doors) enter(ctx context.Context) func(room.Told, error) (room.Told, error) {
+	return func(t room.Told, err error) (room.Told, error) {
+		if err != nil || !t.CanEnter {
 			return t, err
 		}
-		url := d.servers[0].public + "/service?" + rehearse.PassParameter + "=" + t.pass
+		url := d.servers[0].Public + "/service?" + rehearse.PassParameter + "=" + t.Admission.Pass
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {
 			return t, err
@@ -45,7 +46,7 @@ func TestTheCrowdKeepsAllRules(t *testing.T) {
 	v := rehearsed.Judge(t, rehearse.Acts(), func(ctx context.Context, client *http.Client, zoneID string) {
 		web := *client
 		web.Timeout = requestTimeout
-		c := &crowd{room: doors{&balancer{client: &web, servers: []*server{{public: rehearsed.URL}}}}}
+		c := &crowd{service: doors{&balancer{client: &web, servers: []*room.Server{{Public: rehearsed.URL}}}}, calls: map[string][]call{}}
 		one := &visitor{name: "one-" + zoneID, zoneID: zoneID, due: time.Now()}
 		for over := false; !over && pause(ctx, time.Until(one.due)); {
 			over = c.visit(ctx, one)

@@ -12,20 +12,42 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// otherSecret and newSecret are secrets that other servers do not have.
+const (
+	otherSecret = "YW5vdGhlci1zZWNyZXQtdGhhbi10aGUtb3RoZXItc2VydmVyLTE="
+	newSecret   = "dGhlLXNlY3JldC1vZi10aGUtbmV4dC1yb3VuZC1vZi1hbGwtMDE="
+)
+
+// saysUnready reports whether /readyz answers 503 and this.
+func saysUnready(t *testing.T, s *room.Server, text string) bool {
+	t.Helper()
+	r := room.Request(t, http.MethodGet, s.Public+"/readyz", "")
+	return r.Status == http.StatusServiceUnavailable && strings.Contains(r.Body, text)
+}
+
+// wantUnavailable wants refusals after which a visitor keeps its place.
+func wantUnavailable(t *testing.T, calls ...error) {
+	t.Helper()
+	for _, err := range calls {
+		if r := (*refusal)(nil); !errors.As(err, &r) || r.code != codeUnavailable {
+			t.Fatalf("%v, want %s", err, codeUnavailable)
+		}
+	}
+}
+
 // TestOtherSecrets: of two servers on one Redis whose secrets differ, the one that
 // came later is not ready, says why, and does not call good tokens invalid. The other
 // goes on. When that one is gone, the one that waited serves.
 func TestOtherSecrets(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	program := room.Program(t)
-	first, env := prepareServer(t, e.url())
-	first.become(t, program, env)
-	first.awaitReady(t)
-	first.put(t, busy("BUSY"))
-	stranger, its := prepareServer(t, e.url())
-	stranger.become(t, program, its.with("QUEUE_SECRET", otherSecret))
-	await(t, startTimeout, "the stranger says why it is not ready", func() bool { return stranger.says(t, "QUEUE_SECRET") })
+	first := room.New(t, settings(e.URL(), nil))
+	first.Launch(t)
+	first.AwaitReady(t)
+	first.Put(t, busy("BUSY"))
+	stranger := room.New(t, settings(e.URL(), map[string]string{"QUEUE_SECRET": otherSecret}))
+	stranger.Launch(t)
+	room.Await(t, "the stranger says why it is not ready", func() bool { return saysUnready(t, stranger, "QUEUE_SECRET") })
 
 	there, here := newBalancer(stranger), newBalancer(first)
 	t.Cleanup(there.close)
@@ -35,27 +57,22 @@ func TestOtherSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, joined := there.join(t.Context(), "BUSY", "a")
-	_, polled := there.poll(t.Context(), "BUSY", place.token)
-	for call, err := range map[string]error{"join": joined, "poll": polled} {
-		if r := (*refusal)(nil); !errors.As(err, &r) || r.code != codeUnavailable {
-			t.Errorf("%s: %v, want %s, which keeps the place", call, err, codeUnavailable)
-		}
+	_, polled := there.poll(t.Context(), "BUSY", place.Token)
+	wantUnavailable(t, joined, polled)
+	if _, err := here.poll(t.Context(), "BUSY", place.Token); err != nil || !first.Ready() {
+		t.Errorf("the server that was first: ready %t, %v", first.Ready(), err)
 	}
-	if _, err := here.poll(t.Context(), "BUSY", place.token); err != nil || !first.ready() {
-		t.Errorf("the server that was first: ready %t, %v", first.ready(), err)
-	}
-	for s, want := range map[*server]string{first: "queue_secrets_differ 0", stranger: "queue_secrets_differ 1"} {
-		if status, text, err := s.get(t.Context(), s.operators+"/metrics"); err != nil || status != http.StatusOK || !strings.Contains(text, want) {
-			t.Errorf("metrics: %d %v, want %s", status, err, want)
+	for s, want := range map[*room.Server]string{first: "queue_secrets_differ 0", stranger: "queue_secrets_differ 1"} {
+		if got := room.Request(t, http.MethodGet, s.Operators+"/metrics", ""); !strings.Contains(got.Body, want) {
+			t.Errorf("the metrics do not say %s", want)
 		}
 	}
 	if n := strings.Count(stranger.Output(), "other servers of the store have other secrets"); n != 1 {
 		t.Errorf("the log says it %d times", n)
 	}
-	// Killed, so that it does not say that it leaves.
-	first.Kill()
-	await(t, 2*startTimeout, "the stranger is ready, since it is alone", stranger.ready)
-	stranger.stop(t)
+	first.Kill() // so that it does not say that it leaves
+	stranger.AwaitReady(t)
+	stranger.Stop(t)
 }
 
 // TestRotationKeepsPlaces: in the documented rounds, with two servers that are
@@ -63,22 +80,14 @@ func TestOtherSecrets(t *testing.T) {
 func TestRotationKeepsPlaces(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	program := room.Program(t)
-	var servers []*server
-	var envs []environment
-	for range 2 {
-		s, env := prepareServer(t, e.url())
-		s.become(t, program, env)
-		s.awaitReady(t)
-		servers, envs = append(servers, s), append(envs, env)
-	}
+	servers := []*room.Server{startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)}
 	z := busy("BUSY")
 	z.PerMinute = 0
-	servers[0].put(t, z)
-	await(t, settleTimeout, "both know the zone", func() bool { return servers[1].knows(t.Context(), "BUSY") })
+	servers[0].Put(t, z)
+	room.Await(t, "both know the zone", func() bool { return servers[1].Knows(t.Context(), "BUSY") })
 	web := newBalancer(servers...)
 	t.Cleanup(web.close)
-	var all []told
+	var all []room.Told
 	check := func() {
 		t.Helper()
 		a, err := web.join(t.Context(), "BUSY", rand.Text())
@@ -88,25 +97,25 @@ func TestRotationKeepsPlaces(t *testing.T) {
 		all = append(all, a)
 		for i, was := range all {
 			for range servers {
-				if a, err := web.poll(t.Context(), "BUSY", was.token); err != nil || a.arrivedAtMicros != was.arrivedAtMicros {
+				a, err := web.poll(t.Context(), "BUSY", was.Token)
+				if err != nil || a.Waiting.ArrivedAtMicros != was.Waiting.ArrivedAtMicros {
 					t.Errorf("visitor %d of %d: %+v, %v", i+1, len(all), a, err)
 				}
 			}
 		}
 	}
-	for _, round := range []string{secret + "," + newSecret, newSecret + "," + secret, newSecret} {
+	for _, round := range []string{room.Secret + "," + newSecret, newSecret + "," + room.Secret, newSecret} {
 		if round == newSecret {
 			all = nil // those of the old secret are no more, by then
 		}
-		for i, s := range servers {
+		for _, s := range servers {
 			check()
-			s.become(t, program, envs[i].with("QUEUE_SECRET", round))
-			s.awaitReady(t)
+			s.Stop(t)
+			s.Set(map[string]string{"QUEUE_SECRET": round})
+			s.Launch(t)
+			s.AwaitReady(t)
 			check()
 		}
-	}
-	for _, s := range servers {
-		s.stop(t)
 	}
 }
 
@@ -116,32 +125,26 @@ func TestRotationKeepsPlaces(t *testing.T) {
 func TestNewerData(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s, env := prepareServer(t, e.url())
-	s.become(t, room.Program(t), env)
-	s.awaitReady(t)
+	s := startServer(t, e.URL(), nil)
 	z := busy("BUSY")
 	z.OnStoreFailure = zone.FailureAdmit
-	s.put(t, z)
+	s.Put(t, z)
 	web := newBalancer(s)
 	t.Cleanup(web.close)
 	place, err := web.join(t.Context(), "BUSY", "a")
-	if err != nil || !place.admitted {
+	if err != nil || !place.CanEnter {
 		t.Fatalf("%+v, %v", place, err)
 	}
 	format := e.do(t, "HGET", "{BUSY}:zone", "format")
 	e.do(t, "HSET", "{BUSY}:zone", "format", "99")
-	await(t, startTimeout, "the server says why it is not ready", func() bool { return s.says(t, "newer version") })
+	room.Await(t, "the server says why it is not ready", func() bool { return saysUnready(t, s, "newer version") })
 	before := e.do(t, "HGETALL", "{BUSY}:zone")
-	until := time.Now().Add(5 * time.Second) // the store counts as away after 3
-	await(t, settleTimeout, "visitors are refused for a while", func() bool {
+	long := after(5 * time.Second) // the store counts as away after 3
+	room.Await(t, "visitors are refused for a while", func() bool {
 		_, joined := web.join(t.Context(), "BUSY", "b")
-		_, polled := web.poll(t.Context(), "BUSY", place.token)
-		for _, err := range []error{joined, polled} {
-			if r := (*refusal)(nil); !errors.As(err, &r) || r.code != codeUnavailable {
-				t.Fatalf("%v, want %s", err, codeUnavailable)
-			}
-		}
-		return time.Now().After(until)
+		_, polled := web.poll(t.Context(), "BUSY", place.Token)
+		wantUnavailable(t, joined, polled)
+		return long()
 	})
 	if after := e.do(t, "HGETALL", "{BUSY}:zone"); after != before {
 		t.Errorf("the zone was %s, and is %s", before, after)
@@ -150,9 +153,8 @@ func TestNewerData(t *testing.T) {
 		t.Errorf("the log has %d errors, want one that names the zone and its format", n)
 	}
 	e.do(t, "HSET", "{BUSY}:zone", "format", format)
-	s.awaitReady(t)
-	if a, err := web.poll(t.Context(), "BUSY", place.token); err != nil || a.admittedAtMillis != place.admittedAtMillis {
+	s.AwaitReady(t)
+	if a, err := web.poll(t.Context(), "BUSY", place.Token); err != nil || a.Admission.AdmittedAt != place.Admission.AdmittedAt {
 		t.Errorf("%+v, %v, want %+v", a, err, place)
 	}
-	s.stop(t)
 }

@@ -2,10 +2,14 @@ package fault
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // masterName is what the sentinels call the master.
@@ -19,22 +23,26 @@ type watched struct {
 
 // startWatched starts them and waits until the sentinels know each other and
 // the replica.
-func startWatched(t testing.TB) *watched {
+func startWatched(t *testing.T) *watched {
 	t.Helper()
 	w := &watched{master: startEngine(t)}
 	w.replica = startReplica(t, w.master)
 	for i := range w.sentinels {
-		port, dir := freePort(t), t.TempDir()
-		config := writeFile(t, dir, "sentinel.conf", fmt.Sprintf(`port %d
+		e := newEngine(t)
+		file := filepath.Join(e.Dir, "sentinel.conf")
+		if err := os.WriteFile(file, fmt.Appendf(nil, `port %d
 bind 127.0.0.1
 sentinel monitor %s 127.0.0.1 %d 2
 sentinel down-after-milliseconds %[2]s 1000
 sentinel failover-timeout %[2]s 5000
-`, port, masterName, w.master.port))
-		w.sentinels[i] = &engine{child: newChild(t, "redis-server", dir, config, "--sentinel"), port: port}
-		w.sentinels[i].start(t)
+`, e.Port, masterName, w.master.Port), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e.Args = []string{file, "--sentinel"}
+		w.sentinels[i] = e
+		e.start(t)
 	}
-	await(t, startTimeout, "the sentinels know each other and the replica", func() bool {
+	room.Await(t, "the sentinels know each other and the replica", func() bool {
 		for _, s := range w.sentinels {
 			out, err := s.cli("SENTINEL", "MASTER", masterName)
 			if err != nil || pair(out, "num-slaves") != "1" || pair(out, "num-other-sentinels") != "2" {
@@ -47,10 +55,10 @@ sentinel failover-timeout %[2]s 5000
 }
 
 // startReplica starts a replica and waits until it has what its master has.
-func startReplica(t testing.TB, master *engine) *engine {
+func startReplica(t *testing.T, master *engine) *engine {
 	t.Helper()
-	r := startEngine(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.port))
-	await(t, startTimeout, "the replica is in step", func() bool {
+	r := startEngine(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
+	room.Await(t, "the replica is in step", func() bool {
 		return r.info("replication", "master_link_status") == "up"
 	})
 	return r
@@ -72,16 +80,16 @@ func pair(out, name string) string {
 func (w *watched) url() string {
 	addrs := make([]string, 0, len(w.sentinels))
 	for _, s := range w.sentinels {
-		addrs = append(addrs, s.addr())
+		addrs = append(addrs, s.Addr())
 	}
 	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + masterName
 }
 
 // awaitTakeover waits until the replica is the master, and returns when that
 // was.
-func (w *watched) awaitTakeover(t testing.TB) time.Time {
+func (w *watched) awaitTakeover(t *testing.T) time.Time {
 	t.Helper()
-	await(t, startTimeout, "the replica takes over", func() bool {
+	room.Await(t, "the replica takes over", func() bool {
 		return w.replica.info("replication", "role") == "master"
 	})
 	return time.Now()

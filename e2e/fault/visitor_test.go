@@ -2,13 +2,14 @@ package fault
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/maphash"
+	"net/http"
+	"slices"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
-
-	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
@@ -37,6 +38,7 @@ type visitor struct {
 	drawn    int64 // its number in the draw; 0 for none
 	position int64
 	admitted int64  // millis; 0 until let in
+	straight bool   // let in by its first request
 	pass     uint64 // of the pass, to know it again
 	// due is when it was told to come back, answered when it was last told.
 	due, answered time.Time
@@ -49,10 +51,6 @@ type visitor struct {
 	// forgotten: it was let in, and when it polled again at the end, the room
 	// did not know, or told of another pass.
 	forgotten string
-	// leaves is when it goes away without a word, zero for never. estimates are what it was told of its
-	// wait, where the crowd keeps that.
-	leaves    time.Time
-	estimates []estimate.Told
 	// rose counts positions that were higher than the one before.
 	rose int
 }
@@ -62,11 +60,6 @@ func (v *visitor) waits() bool { return v.token != "" && v.admitted == 0 && v.lo
 
 // stands is what the line is ordered by: numbers of a draw first, and then arrivals.
 func (v *visitor) stands() int64 { return cmp.Or(v.drawn, v.arrived) }
-
-// left reports whether the visitor has gone away, and was not let in before.
-func (v *visitor) left(now time.Time) bool {
-	return v.admitted == 0 && !v.leaves.IsZero() && now.After(v.leaves)
-}
 
 // joins reports whether what the visitor does next is to join.
 func (v *visitor) joins() bool { return v.token == "" || v.repeats }
@@ -80,23 +73,23 @@ func (v *visitor) timed(began, ended time.Time, answered bool) {
 }
 
 // answer notes an answer. The caller holds crowd.mu.
-func (v *visitor) answer(t told, now time.Time) (over bool) {
+func (v *visitor) answer(t room.Told, now time.Time) (over bool) {
 	first := v.token == ""
-	v.answered, v.due, v.broke = now, now.Add(t.period), 0
-	if t.admitted {
-		v.token, v.admitted, v.pass = t.token, t.admittedAtMillis, sumOf(t.pass)
+	v.answered, v.due, v.broke = now, now.Add(time.Duration(t.Waiting.PollingPeriod)*time.Millisecond), 0
+	if t.CanEnter {
+		v.token, v.admitted, v.pass = t.Token, t.Admission.AdmittedAt, sumOf(t.Admission.Pass)
 		if v.arrived == 0 {
-			v.arrived = t.admittedAtMillis * 1000 // let straight in
+			v.arrived, v.straight = t.Admission.AdmittedAt*1000, true
 		}
 		return true
 	}
 	switch {
-	case v.arrived != 0 && v.arrived != t.arrivedAtMicros:
-		v.lost = fmt.Sprintf("arrived at %d, then at %d", v.arrived, t.arrivedAtMicros)
-	case v.position != 0 && t.position > v.position:
+	case v.arrived != 0 && v.arrived != t.Waiting.ArrivedAtMicros:
+		v.lost = fmt.Sprintf("arrived at %d, then at %d", v.arrived, t.Waiting.ArrivedAtMicros)
+	case v.position != 0 && t.Waiting.Position > v.position:
 		v.rose++
 	}
-	v.token, v.arrived, v.position = t.token, t.arrivedAtMicros, t.position
+	v.token, v.arrived, v.position = t.Token, t.Waiting.ArrivedAtMicros, t.Waiting.Position
 	if first && v.repeats {
 		v.due = now
 	} else {
@@ -105,27 +98,54 @@ func (v *visitor) answer(t told, now time.Time) (over bool) {
 	return v.lost != ""
 }
 
+// stopping are the statuses after which a visitor does not come back.
+var stopping = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone,
+	http.StatusRequestEntityTooLarge, http.StatusLocked,
+}
+
+// refused notes a refusal. The caller holds crowd.mu.
+func (v *visitor) refused(done *call, err error) (over bool) {
+	r := &refusal{code: codeOdd, after: afterBreak}
+	_ = errors.As(err, &r)
+	done.code = r.code
+	if r.code != codeUnavailable && r.code != codeBroken {
+		done.text = err.Error()
+	}
+	pause := r.after
+	if r.told {
+		v.broke = 0
+	} else {
+		pause <<= min(v.broke, mostDoubles)
+		v.broke++
+	}
+	v.due = done.at.Add(pause)
+	v.repeats = v.repeats && v.token == "" // with a token, one polls
+	switch {
+	case r.status == http.StatusUnauthorized:
+		v.token, v.due, v.broke = "", done.at, 0 // it joins again
+	case r.code == codeExpired, r.code == codeUnknown, slices.Contains(stopping, r.status):
+		// Each has a visitor throw the token away.
+		v.lost = err.Error()
+		return true
+	}
+	return false
+}
+
 // again notes what one who was let in is told at the end. The caller holds
 // crowd.mu.
-func (v *visitor) again(t told) {
+func (v *visitor) again(t room.Told) {
 	switch {
-	case !t.admitted:
+	case !t.CanEnter:
 		v.forgotten = fmt.Sprintf("admitted at %d, then told to wait", v.admitted)
-	case t.admittedAtMillis != v.admitted:
-		v.forgotten = fmt.Sprintf("admitted at %d, then told %d", v.admitted, t.admittedAtMillis)
-	case sumOf(t.pass) != v.pass:
+	case t.Admission.AdmittedAt != v.admitted:
+		v.forgotten = fmt.Sprintf("admitted at %d, then told %d", v.admitted, t.Admission.AdmittedAt)
+	case sumOf(t.Admission.Pass) != v.pass:
 		v.forgotten = fmt.Sprintf("admitted at %d, with two passes", v.admitted)
 	}
 }
 
 var seed = maphash.MakeSeed()
 
-// sumOf is the same for the same pass. Two that have one jti are one, whichever version
-// of the server wrote it.
-func sumOf(pass string) uint64 {
-	var claims jwt.RegisteredClaims
-	if _, _, err := jwt.NewParser().ParseUnverified(pass, &claims); err == nil {
-		pass = claims.ID
-	}
-	return maphash.String(seed, pass)
-}
+// sumOf is the same for the same pass.
+func sumOf(pass string) uint64 { return maphash.String(seed, pass) }

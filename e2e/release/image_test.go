@@ -95,7 +95,8 @@ func TestTheImageAsksItsOwnServerForItsHealth(t *testing.T) {
 		t.Errorf("a server that is well: %d %s", status, said)
 	}
 	// Swarm and others replace what fails: with Redis away that would be all servers at once.
-	up = room.Start(t, map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "redis://127.0.0.1:1"})
+	up = room.New(t, map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "redis://127.0.0.1:1"})
+	up.Launch(t)
 	env["QUEUE_ADDR"] = strings.TrimPrefix(up.Public, "http://")
 	if status, said := room.Run(t, env, "healthcheck"); status != cli.ExitFailed {
 		t.Errorf("without its store it is ready: %d %s", status, said)

@@ -1,13 +1,16 @@
 package room
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
@@ -39,34 +42,67 @@ func (r Reply) Value(t testing.TB, path ...string) any {
 	return at
 }
 
-// Request makes a request, with headers by name and value. The answer of a server of this
-// test run is held against the API's description.
-func Request(t testing.TB, method, url, body string, header ...string) Reply {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+// Ask makes a request, with headers by name and value. The client is a crowd's; nil for one that keeps no
+// connections. The answer of a server of this test run is held against the API's description, and is returned with
+// what is wrong.
+func Ask(ctx context.Context, client *http.Client, method, url, body string, header ...string) (Reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return Reply{}, err
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{Transport: Transport}
-	if d, ok := documents.Load(req.URL.Host); ok {
-		document, _ := d.(*openapitest.Document)
-		client.Transport = document.Transport(t, Transport)
+	by := client
+	if by == nil {
+		by = &http.Client{Transport: Transport, Timeout: Patience}
 	}
-	res, err := client.Do(req)
+	res, err := by.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return Reply{}, err
 	}
 	text, err := io.ReadAll(res.Body)
+	_ = res.Body.Close() // it was read to its end, or broke
+	if err != nil {
+		return Reply{}, err
+	}
+	if d, ok := documents.Load(req.URL.Host); ok && looks(client, res.StatusCode) {
+		document, _ := d.(*openapitest.Document)
+		if document.Describes(req.URL.Path) {
+			err = document.Check(ctx, openapitest.Exchange{
+				Request: req, Sent: []byte(body), Status: res.StatusCode, Header: res.Header, Body: text,
+			})
+		}
+	}
+	return Reply{res.StatusCode, res.Header, string(text)}, err
+}
+
+// A crowd's answers are looked at now and then: of each status the first hundred, later every sixty-fourth. All of
+// them would take the time that the crowd is measured by.
+const (
+	lookFirst = 100
+	lookEvery = 64
+)
+
+// answers counts those of crowds, by their status.
+var answers [600]atomic.Uint64
+
+func looks(crowd *http.Client, status int) bool {
+	if crowd == nil {
+		return true
+	}
+	n := answers[status%len(answers)].Add(1)
+	return n <= lookFirst || n%lookEvery == 0
+}
+
+// Request is Ask for what must be answered.
+func Request(t testing.TB, method, url, body string, header ...string) Reply {
+	t.Helper()
+	r, err := Ask(t.Context(), nil, method, url, body, header...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := res.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return Reply{res.StatusCode, res.Header, string(text)}
+	return r
 }
 
 // Admin asks the operators' listener, with the token.
@@ -75,28 +111,41 @@ func (s *Server) Admin(t testing.TB, method, path, body string) Reply {
 	return Request(t, method, s.Operators+path, body, "Authorization", "Bearer "+OperatorToken)
 }
 
-// Soon repeats a request until the answer has the text, and returns the answer: for what is
+// Until repeats a request until the answer has the text, and returns the answer: for what is
 // looked at once a second.
-func Soon(t testing.TB, method, url, text string) Reply {
+func Until(t testing.TB, method, url, text string) (r Reply) {
 	t.Helper()
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(Patience); ; <-again.C {
-		if got := Request(t, method, url, ""); strings.Contains(got.Body, text) || time.Now().After(deadline) {
-			return got
-		}
-	}
+	Soon(t, Patience, func() bool {
+		r = Request(t, method, url, "")
+		return strings.Contains(r.Body, text)
+	})
+	return r
 }
 
-// Told is a 200 of the public listener to one who joins or polls.
+// Told is what the public listener says to one who joins or polls, the document of an answer or that of a
+// refusal.
 type Told struct {
 	Token    string `json:"token"`
 	CanEnter bool   `json:"canEnter"`
 	Waiting  struct {
-		PollingPeriod int64 `json:"pollingPeriod"`
+		Position        int64 `json:"position"`
+		PollingPeriod   int64 `json:"pollingPeriod"` // milliseconds
+		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
 	} `json:"waiting"`
 	Admission struct {
-		AdmittedAt int64  `json:"admittedAt"`
+		AdmittedAt int64  `json:"admittedAt"` // Unix milliseconds
 		Pass       string `json:"pass"`
 	} `json:"admission"`
+	Type string `json:"type"`
+	Code string `json:"code"`
+}
+
+// Config writes a file with this text, such as zones, and returns its name.
+func Config(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queue.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

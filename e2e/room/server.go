@@ -1,13 +1,13 @@
 package room
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,104 +16,183 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/process"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
 	// OperatorToken is what the tests' operators show.
 	OperatorToken = "zq8vKf2mWc5tLx9RbN4sQe7H"
-	// Patience is how long anything real may take that takes a moment, on a machine that
-	// is slow and does ten other things.
+	// Secret signs the tokens of all servers, unless a test says otherwise.
+	Secret = "bW9zdC1zZWNyZXQtb2YtYWxsLXRoZS1zZWNyZXRzLTAwNDI="
+	// Patience bounds a wait for anything that takes a moment, on a machine that is slow and
+	// does ten other things.
 	Patience = 2 * time.Minute
 	// root is the folder of the repository, seen from the folder of a package of tests.
 	root = "../.."
 )
 
-// program builds queue-server once a test run. A build that finds it up to date does nothing.
-var program = sync.OnceValues(func() (string, error) {
-	path, err := filepath.Abs(filepath.Join(root, "bin", "e2e", "queue-server"))
+// programs builds queue-server at most once a test run: by the further flags of the build. A
+// build that finds it up to date does nothing.
+var programs = map[string]func() (string, error){
+	"":      sync.OnceValues(func() (string, error) { return build("queue-server") }),
+	"-race": sync.OnceValues(func() (string, error) { return build("queue-server-raced", "-race") }),
+}
+
+func build(name string, flags ...string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(root, "bin", "e2e", name))
 	if err != nil {
 		return "", err
 	}
 	// As the tests are compiled, so that no package is compiled twice: without the profile.
-	build := exec.CommandContext(context.Background(), "go", "build", "-C", root, "-pgo=off", "-buildvcs=false", "-o", path, "./cmd/queue-server")
-	if said, err := build.CombinedOutput(); err != nil {
+	args := append([]string{"build", "-C", root, "-pgo=off", "-buildvcs=false", "-o", path}, flags...)
+	if said, err := exec.CommandContext(context.Background(), "go", append(args, "./cmd/queue-server")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build queue-server: %w: %s", err, said)
 	}
 	return path, nil
-})
+}
 
 // Program is the path of queue-server, built of the sources as they are.
 func Program(t testing.TB) string {
 	t.Helper()
-	path, err := program()
+	return programOf(t, "")
+}
+
+// RacedProgram is one with the race detector, which ends with another status than 0 if it has
+// found anything.
+func RacedProgram(t testing.TB) string {
+	t.Helper()
+	return programOf(t, "-race")
+}
+
+func programOf(t testing.TB, flags string) string {
+	t.Helper()
+	path, err := programs[flags]()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Server is a running queue-server.
+// Server is a queue-server, which may end and start again.
 type Server struct {
-	// Public, Operators, Limits and Site are the URLs of its listeners, "" for one that
-	// it does not have.
-	Public, Operators, Limits, Site string
 	*process.Process
+	// Public, Operators, Limits and Site are the URLs of its listeners.
+	Public, Operators, Limits, Site string
 }
 
-// Start starts a server on free ports, with a data folder of its own unless the environment
-// names one. It ends with the test, and must do so in good order.
-func Start(t testing.TB, env map[string]string) *Server {
+// New prepares a server with all four listeners and a data folder of its own. env are its settings,
+// by their variables. Launch starts it, and the test ends it.
+func New(t testing.TB, env map[string]string) *Server {
 	t.Helper()
-	p := &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir(), Env: append(os.Environ(),
-		"QUEUE_ADDR=127.0.0.1:0", "QUEUE_ADMIN_ADDR=127.0.0.1:0", "QUEUE_LOG_FORMAT=json", "QUEUE_DATA_DIR=data",
-		"QUEUE_ADMIN_TOKEN="+OperatorToken, "QUEUE_DRAIN_DELAY=1ms")}
-	for name, value := range env {
-		p.Env = append(p.Env, name+"="+value)
+	s := &Server{Process: Adopt(t, &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir()})}
+	all := map[string]string{
+		"QUEUE_DATA_DIR": "data", "QUEUE_LOG_FORMAT": "json", "QUEUE_ADMIN_TOKEN": OperatorToken, "QUEUE_SECRET": Secret,
+		"QUEUE_DRAIN_DELAY": "1ms",
 	}
-	s := &Server{Process: p}
-	var listening map[string]any
-	if err := p.StartUntil(context.Background(), func() bool {
-		listening = s.logged("listening")
-		return listening != nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Stop(t) })
-	for name, of := range map[string]struct {
+	for variable, of := range map[string]struct {
 		url *string
 		by  *openapitest.Document
 	}{
-		"public": {&s.Public, openapitest.Public}, "operators": {&s.Operators, openapitest.Operators},
-		"limits": {&s.Limits, openapitest.Limits}, "site": {&s.Site, openapitest.Site},
+		"QUEUE_ADDR": {&s.Public, openapitest.Public}, "QUEUE_ADMIN_ADDR": {&s.Operators, openapitest.Operators},
+		"QUEUE_LIMITS_ADDR": {&s.Limits, openapitest.Limits}, "QUEUE_SITE_ADDR": {&s.Site, openapitest.Site},
 	} {
-		if at, _ := listening[name].(string); at != "none" {
-			*of.url = "http://" + at
-			documents.Store(at, of.by)
-			t.Cleanup(func() { documents.Delete(at) }) // the port may be another test's next
-		}
+		at := FreeAddr(t)
+		all[variable], *of.url = at, "http://"+at
+		documents.Store(at, of.by)
+		t.Cleanup(func() { documents.Delete(at) })
 	}
+	s.Env = os.Environ()
+	s.Set(all)
+	s.Set(env)
 	return s
 }
 
-// Stop tells the server to drain, and wants it to end in good order. A second call does nothing.
-func (s *Server) Stop(t testing.TB) {
-	t.Helper()
-	s.Signal(syscall.SIGTERM)
-	if status, ended := s.Wait(Patience); !ended || status != 0 {
-		s.Kill()
-		t.Errorf("told to end: ended %t, status %d; the log:\n%s", ended, status, s.Output())
+// Set changes settings, by their variables, from the next start on.
+func (s *Server) Set(env map[string]string) {
+	for name, value := range env {
+		s.Env = append(s.Env, name+"="+value)
 	}
 }
 
-// logged is the first record of the log whose message this is, nil before it is there.
-func (s *Server) logged(message string) map[string]any {
-	for row := range bytes.Lines([]byte(s.Output())) {
-		record := map[string]any{}
-		if json.Unmarshal(row, &record) == nil && record["msg"] == message {
-			return record
-		}
+// Launch starts the server, and waits until it answers, be it that it is not ready.
+func (s *Server) Launch(t testing.TB) {
+	t.Helper()
+	// Not the test's context: a server outlives it until it is killed.
+	if err := s.StartUntil(context.Background(), func() bool {
+		r, err := Ask(context.Background(), nil, http.MethodGet, s.Public+"/healthz", "")
+		return err == nil && r.Status == http.StatusOK
+	}); err != nil {
+		t.Fatal(err)
 	}
-	return nil // what is no record is meant for people
+}
+
+// Start starts a server, and waits until it is ready. It drains with the test, in good order.
+func Start(t testing.TB, env map[string]string) *Server {
+	t.Helper()
+	s := New(t, env)
+	s.Launch(t)
+	t.Cleanup(func() { s.Stop(t) })
+	s.AwaitReady(t)
+	return s
+}
+
+// Stop tells the server to drain, and wants it to end in good order. Where it has ended, nothing is done.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.Signal(syscall.SIGTERM)
+	if status, ended := s.Wait(Patience); !ended || status > 0 {
+		s.Kill()
+		t.Errorf("a server that was told to end: ended %t, status %d", ended, status)
+	}
+}
+
+// Ready reports whether the server asks for traffic.
+func (s *Server) Ready() bool {
+	r, err := Ask(context.Background(), nil, http.MethodGet, s.Public+"/readyz", "")
+	return err == nil && r.Status == http.StatusOK
+}
+
+// AwaitReady waits until the server asks for traffic.
+func (s *Server) AwaitReady(t testing.TB) {
+	t.Helper()
+	Await(t, "the server is ready", s.Ready)
+}
+
+// Put makes a zone.
+func (s *Server) Put(t testing.TB, z zone.Settings) {
+	t.Helper()
+	body, err := z.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Operate(t, http.MethodPut, "/admin/zones/"+z.ZoneID, string(body))
+}
+
+// Knows reports whether this server knows the zone.
+func (s *Server) Knows(ctx context.Context, zoneID string) bool {
+	r, err := Ask(ctx, nil, http.MethodGet, s.Operators+"/admin/zones/"+zoneID, "", "Authorization", "Bearer "+OperatorToken)
+	return err == nil && r.Status == http.StatusOK
+}
+
+// Operate asks the operators' listener, and wants a status below 300.
+func (s *Server) Operate(t testing.TB, method, path, body string) Reply {
+	t.Helper()
+	r := s.Admin(t, method, path, body)
+	if r.Status >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
+	}
+	return r
+}
+
+// Goroutines counts the server's goroutines.
+func (s *Server) Goroutines(t testing.TB) int {
+	t.Helper()
+	first, _, _ := strings.Cut(s.Admin(t, http.MethodGet, "/debug/pprof/goroutine?debug=1", "").Body, "\n")
+	n, err := strconv.Atoi(strings.TrimPrefix(first, "goroutine profile: total "))
+	if err != nil {
+		t.Fatalf("goroutines: %q", first)
+	}
+	return n
 }
 
 // Run runs a command of queue-server that ends by itself, and returns its exit status and what
@@ -130,14 +209,4 @@ func Run(t testing.TB, env map[string]string, args ...string) (status int, said 
 		t.Fatalf("%s: %v", strings.Join(args, " "), err)
 	}
 	return command.ProcessState.ExitCode(), string(out)
-}
-
-// Config writes a file with this text, such as zones, and returns its name.
-func Config(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "queue.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -2,12 +2,10 @@ package snippet
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,100 +18,45 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/e2e/room"
-	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/schedule"
 )
-
-// drawRoom is a queue-server whose event has a draw.
-type drawRoom struct {
-	program, url string
-	process      *process.Process
-}
 
 // drawPath is where the draw is published.
 const drawPath = "/traffic/zones/TICKETS/events/noon/draw"
 
 // startDraw starts a server. People gather for five seconds, as soon as it is there.
-func startDraw(t *testing.T) *drawRoom {
+func startDraw(t *testing.T) *room.Server {
 	t.Helper()
-	dir := t.TempDir()
-	r := &drawRoom{program: room.Program(t)}
 	gathers := time.Now().Add(3 * time.Second).Truncate(time.Second)
-	config := filepath.Join(dir, "queue.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, `zones:
+	return room.Start(t, map[string]string{"QUEUE_DOOR_LIMITS": "off", "QUEUE_CONFIG": room.Config(t, fmt.Sprintf(`zones:
   - zoneId: TICKETS
     perMinute: 6000
     events:
       - {name: noon, preQueueAt: %s, opensAt: %s, order: draw, drawClosesSeconds: 25}
-`, gathers.UTC().Format(time.RFC3339), gathers.Add(30*time.Second).UTC().Format(time.RFC3339)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"serve", "--data-dir", filepath.Join(dir, "data"), "--config", config, "--drain-delay", "0s", "--door-limits", "off"}
-	for _, flag := range []string{"--addr", "--admin-addr"} {
-		port, err := process.FreePort(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, flag, process.Local(port))
-	}
-	r.url = "http://" + args[len(args)-3]
-	r.process = &process.Process{Name: r.program, Args: args, Dir: dir, Env: append(os.Environ(), "QUEUE_ADMIN_TOKEN=zq8vKf2mWc5tLx9RbN4sQe7H")}
-	ctx, end := context.WithCancel(context.Background())
-	if err := r.process.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		end()
-		if status, ended := r.process.Wait(process.StartTimeout); !ended || status != 0 || t.Failed() {
-			t.Errorf("the server ended (%v) with status %d:\n%s", ended, status, r.process.Output())
-		}
-	})
-	return r
-}
-
-// get returns an answer's body, "" if it is none of status 200.
-func get(t *testing.T, url string) string {
-	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		return ""
-	}
-	text, err := io.ReadAll(res.Body)
-	if err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusOK {
-		return ""
-	}
-	return string(text)
+`, gathers.UTC().Format(time.RFC3339), gathers.Add(30*time.Second).UTC().Format(time.RFC3339)))})
 }
 
 // await asks until the answer has the text.
-func (r *drawRoom) await(t *testing.T, path, text string) string {
+func await(t *testing.T, s *room.Server, path, text string) string {
 	t.Helper()
-	var got string
-	if !process.Soon(t.Context(), time.Minute, 50*time.Millisecond, func() bool {
-		got = get(t, r.url+path)
-		return strings.Contains(got, text)
-	}) {
-		t.Fatalf("%s has no %q: %s", path, text, got)
+	got := room.Until(t, http.MethodGet, s.Public+path, text)
+	if !strings.Contains(got.Body, text) {
+		t.Fatalf("%s has no %q: %+v", path, text, got)
 	}
-	return got
+	return got.Body
 }
 
 // join takes a place, and returns its token.
-func (r *drawRoom) join(t *testing.T, n int) string {
+func join(t *testing.T, s *room.Server, n int) string {
 	t.Helper()
-	res, err := http.Post(r.url+"/traffic/wait", "application/json", strings.NewReader(
-		fmt.Sprintf(`{"zoneId":"TICKETS","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"c%d"}`, n)))
-	if err != nil {
-		t.Fatal(err)
+	got := room.Request(t, http.MethodPost, s.Public+"/traffic/wait",
+		fmt.Sprintf(`{"zoneId":"TICKETS","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"c%d"}`, n))
+	token, _ := got.Value(t, "token").(string)
+	if token == "" {
+		t.Fatalf("%+v", got)
 	}
-	var place struct {
-		Token string `json:"token"`
-	}
-	if err := json.NewDecoder(res.Body).Decode(&place); err != nil || res.Body.Close() != nil || place.Token == "" {
-		t.Fatalf("status %d, %v", res.StatusCode, err)
-	}
-	return place.Token
+	return token
 }
 
 // TestDrawProgram has a server draw, and the program of docs/events.md and queue-server
@@ -134,21 +77,21 @@ func TestDrawProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := startDraw(t)
-	r.await(t, "/traffic/zones/TICKETS", `"phase":"gathering"`)
+	await(t, r, "/traffic/zones/TICKETS", `"phase":"gathering"`)
 	const came = 30
 	var token string
 	for n := range came {
-		token = r.join(t, n)
+		token = join(t, r, n)
 	}
 	early := filepath.Join(t.TempDir(), "early.json")
-	if err := os.WriteFile(early, []byte(r.await(t, drawPath, `"listHash":"`)), 0o600); err != nil {
+	if err := os.WriteFile(early, []byte(await(t, r, drawPath, `"listHash":"`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func(url, earlier, token string) (said [2]string, good [2]bool) {
 		t.Helper()
 		for i, args := range [][]string{
 			{"python3", program, url + drawPath, token},
-			{r.program, "events", "verify", url + drawPath, "--earlier", earlier, "--token-file", "-"},
+			{room.Program(t), "events", "verify", url + drawPath, "--earlier", earlier, "--token-file", "-"},
 		} {
 			cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 			cmd.Stdin = strings.NewReader(token)
@@ -157,16 +100,16 @@ func TestDrawProgram(t *testing.T) {
 		}
 		return said, good
 	}
-	if said, good := run(r.url, early, token); good != [2]bool{} || !strings.Contains(said[0], "nothing to check") || !strings.Contains(said[1], "cannot be checked yet") {
+	if said, good := run(r.Public, early, token); good != [2]bool{} || !strings.Contains(said[0], "nothing to check") || !strings.Contains(said[1], "cannot be checked yet") {
 		t.Errorf("before the opening: %v %s", good, said)
 	}
 
-	answers := map[string]string{drawPath: r.await(t, drawPath, `"seed":"`)}
+	answers := map[string]string{drawPath: await(t, r, drawPath, `"seed":"`)}
 	var p schedule.Published
 	if p.List = make([]schedule.Part, 1); json.Unmarshal([]byte(answers[drawPath]), &p.Draw) != nil || p.Tickets != came || p.Parts != 1 {
 		t.Fatalf("the draw is %s", answers[drawPath])
 	}
-	res, err := http.Get(r.url + drawPath + "/tickets/1") // takes what is packed
+	res, err := http.Get(r.Public + drawPath + "/tickets/1") // takes what is packed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +117,7 @@ func TestDrawProgram(t *testing.T) {
 		t.Fatalf("the list came packed: %v, %v", res.Uncompressed, err)
 	}
 	own, _ := schedule.OwnTicket("TICKETS", "noon", token)
-	said, good := run(r.url, early, token)
+	said, good := run(r.Public, early, token)
 	if good != [2]bool{true, true} || !strings.Contains(said[0], "as drawn: 30 tickets") || !strings.Contains(said[0], fmt.Sprintf("has number %d\n", p.Number(own))) ||
 		!strings.Contains(said[1], fmt.Sprintf("%s has number %d of 30", own, p.Number(own))) {
 		t.Errorf("the true list: %v\n%s", good, said)

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/check/process"
+)
+
+// clientTimeout is what a client bears of a gateway.
+const clientTimeout = 10 * time.Second
+
+// startNginx starts nginx with an example of deploy, in which these texts are others, and returns where it listens.
+func startNginx(t *testing.T, example string, others process.Others) (url string) {
+	t.Helper()
+	g, err := process.NewNginx(t.Context(), t.TempDir(), "../../deploy/"+example, others, "")
+	return start(t, g, err)
+}
+
+// startCaddy does the same with Caddy.
+func startCaddy(t *testing.T, example string, others process.Others) (url string) {
+	t.Helper()
+	g, err := process.NewCaddy(t.Context(), room.Tool(t, "CADDY"), t.TempDir(), "../../deploy/"+example, others)
+	return start(t, g, err)
+}
+
+func start(t *testing.T, g *process.Gateway, err error) (url string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	room.Adopt(t, g.Process)
+	room.Launch(t, g)
+	return "http://" + g.Addr
+}
+
+// at is where a listener is, host:port.
+func at(url string) string { return strings.TrimPrefix(url, "http://") }
+
+// client is one that keeps cookies, and is led only where the test says.
+type client struct {
+	t   *testing.T
+	url string
+	*http.Client
+}
+
+// newClient returns one with an address of its own, not the gateway's, which is a trusted one.
+func newClient(t *testing.T, url string) *client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	return &client{t, url, &http.Client{
+		Timeout: clientTimeout, Jar: jar, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// ask sends a request to an address, or a path of the site. header is name, value, name, value. Where it is led is a
+// full address in the answer, as a browser sees it.
+func (c *client) ask(method, to, body string, header ...string) room.Reply {
+	c.t.Helper()
+	if strings.HasPrefix(to, "/") {
+		to = c.url + to
+	}
+	r, err := room.Ask(c.t.Context(), c.Client, method, to, body, header...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if led := r.Header.Get("Location"); strings.HasPrefix(led, "/") {
+		r.Header.Set("Location", c.url+led)
+	}
+	return r
+}
+
+// open is a browser that opens a page.
+func (c *client) open(to string) room.Reply {
+	c.t.Helper()
+	return c.ask(http.MethodGet, to, "", "Sec-Fetch-Mode", "navigate", "Accept", "text/html")
+}
+
+// led wants the answer to lead on, and returns where.
+func (c *client) led(a room.Reply, status int) string {
+	c.t.Helper()
+	to := a.Header.Get("Location")
+	if a.Status != status || to == "" {
+		c.t.Fatalf("%d to %q: %s; want %d", a.Status, to, a.Body, status)
+	}
+	return to
+}
+
+// limits is what an answer says of limits: status, RateLimit-Policy, RateLimit, X-RateLimit-Limit and -Remaining,
+// Retry-After; - for none.
+func limits(r room.Reply) string {
+	all := []string{fmt.Sprint(r.Status)}
+	for _, name := range []string{"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After"} {
+		all = append(all, cmp.Or(strings.Join(r.Header.Values(name), "+"), "-"))
+	}
+	return strings.Join(all, "|")
+}

@@ -1,0 +1,231 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/check/process"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// gateways are those whose examples run here.
+var gateways = map[string]struct {
+	starts func(t *testing.T, gate, room, shop string) (url string)
+	// withoutServer is what visitors get while queue-server is away.
+	withoutServer int
+}{
+	"nginx": {func(t *testing.T, gate, room, shop string) string {
+		t.Helper()
+		return startNginx(t, "site/nginx.conf", process.Others{
+			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + room + ";",
+			"server 127.0.0.1:8000;": "server " + shop + ";",
+		})
+	}, http.StatusOK},
+	"Caddy": {func(t *testing.T, gate, room, shop string) string {
+		t.Helper()
+		return startCaddy(t, "site/Caddyfile", process.Others{
+			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + room,
+			"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop,
+		})
+	}, http.StatusBadGateway},
+}
+
+// shopfront is a small shop, with a gateway and the gate before it.
+type shopfront struct {
+	redis  *process.Redis
+	server *room.Server
+	url    string
+	asked  atomic.Int64 // how many requests reached the shop
+	passes atomic.Int64 // of these, those that had a pass in the URL
+}
+
+func startShopfront(t *testing.T, gateway string) *shopfront {
+	t.Helper()
+	f := &shopfront{redis: room.StartRedis(t)}
+	f.server = room.Start(t, map[string]string{
+		"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": f.redis.URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
+	})
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.asked.Add(1)
+		if strings.Contains(r.URL.RawQuery, "waiting_room_pass") {
+			f.passes.Add(1)
+		}
+		switch r.URL.Path {
+		case "/login":
+			w.WriteHeader(http.StatusUnauthorized)
+		case "/staff":
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = fmt.Fprintf(w, "the shop: %s %s", r.Method, r.URL)
+	}))
+	t.Cleanup(shop.Close)
+	f.url = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop.Listener.Addr().String())
+	return f
+}
+
+// TestSite is a shop behind each gateway that runs here.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	for name := range gateways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			visitShop(t, name)
+		})
+	}
+}
+
+func visitShop(t *testing.T, gateway string) {
+	t.Helper()
+	f := startShopfront(t, gateway)
+	for _, id := range []string{"SHOP", "OTHER"} {
+		z := zone.Defaults(id)
+		z.BypassPaths = []string{"/assets/*"}
+		f.server.Put(t, z)
+	}
+	const link = "/cart?item=7&name=a%20b+c"
+
+	// A normal day: one round trip, no page, and a cookie.
+	inside := newClient(t, f.url)
+	first := inside.open(link)
+	if first.Status != http.StatusOK || first.Body != "the shop: GET "+link || len(first.Header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
+		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
+	}
+	if kept := first.Header.Get("Cache-Control"); kept != "private, no-store" {
+		t.Errorf("caches may keep a page with a session: %q", kept)
+	}
+	for path, want := range map[string]int{"/": 200, "/login": 401, "/staff": 403} {
+		if got := inside.ask(http.MethodPost, path, ""); got.Status != want || got.Body != "the shop: POST "+path || got.Header.Get("Set-Cookie")+got.Header.Get("Cache-Control") != "" {
+			t.Errorf("inside: %s: %+v", path, got)
+		}
+	}
+
+	// A line: to the page, with the place that the gate took, and back with the link as it was.
+	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
+	waits := newClient(t, f.url)
+	page := waits.led(waits.open(link), http.StatusFound)
+	if !strings.HasPrefix(page, f.url+"/wait/SHOP?to=") || !strings.Contains(page, "&token=") {
+		t.Fatalf("led to %s", page)
+	}
+	page = waits.led(waits.open(page), http.StatusSeeOther)
+	for range 2 {
+		if got := waits.open(page); got.Status != http.StatusOK || !strings.Contains(got.Body, "<dd id=\"place\">1</dd>") {
+			t.Fatalf("the page: %d %s", got.Status, got.Body)
+		}
+	}
+	late := newClient(t, f.url)
+	if got := late.ask(http.MethodPost, "/api", ""); got.Status != http.StatusTooManyRequests ||
+		got.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(got.Body, `"code":"admission_required"`) {
+		t.Errorf("an API without a session: %+v", got)
+	}
+	if got := late.ask(http.MethodGet, "/assets/a.css", ""); got.Status != http.StatusOK {
+		t.Errorf("an asset: %+v", got)
+	}
+	if got := late.ask(http.MethodGet, "/", "", "X-Forwarded-Uri", "/assets/a.css", "X-Original-URI", "/assets/a.css"); got.Status != http.StatusTooManyRequests {
+		t.Errorf("with invented headers: %+v", got)
+	}
+	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":6000}`)
+	var withPass string
+	room.Await(t, "it is the visitor's turn", func() bool {
+		got := waits.open(page)
+		withPass = got.Header.Get("Location")
+		return got.Status == http.StatusSeeOther
+	})
+	if !strings.HasPrefix(withPass, f.url+link+"&waiting_room_pass=") {
+		t.Fatalf("led to %s", withPass)
+	}
+	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != f.url+link {
+		t.Errorf("led to %s", clean)
+	}
+	if got := waits.open(link); got.Body != "the shop: GET "+link {
+		t.Errorf("in the shop: %+v", got)
+	}
+	// The back button, with the session.
+	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != f.url+link {
+		t.Errorf("back: led to %s", clean)
+	}
+
+	// The link with the pass, in another browser: a place of its own.
+	copies := newClient(t, f.url)
+	got := copies.led(copies.ask(http.MethodGet, withPass, "", "Sec-Fetch-Mode", "navigate", "User-Agent", "another"), http.StatusFound)
+	if !strings.HasPrefix(got, f.url+"/wait/SHOP?to=") || !strings.HasSuffix(got, "&again=1") {
+		t.Errorf("a pass used twice: led to %s", got)
+	}
+
+	// An app joins by itself, and shows its pass in a header; another zone's is none.
+	app := newClient(t, f.url)
+	for _, tt := range []struct {
+		zone string
+		want int
+	}{{"SHOP", http.StatusOK}, {"OTHER", http.StatusTooManyRequests}} {
+		shown := f.join(t, tt.zone)
+		got := app.ask(http.MethodPost, "/api", "", "X-Waiting-Room-Pass", shown)
+		if session := got.Header.Get("X-Waiting-Room-Session"); got.Status != tt.want || (session != "") != (tt.want == http.StatusOK) {
+			t.Errorf("a pass of %s: %+v", tt.zone, got)
+		} else if kept := strings.Join(got.Header.Values("Cache-Control"), ", "); session != "" && kept != "private, no-store" {
+			t.Errorf("caches may keep what hands a session to an app: %q", kept)
+		}
+	}
+	if n := f.passes.Load(); n != 0 {
+		t.Errorf("the shop saw %d passes", n)
+	}
+
+	// Without Redis those inside notice nothing; others see the page, which says so.
+	f.redis.Kill()
+	if got := inside.open("/checkout"); got.Body != "the shop: GET /checkout" {
+		t.Errorf("inside, without Redis: %+v", got)
+	}
+	newcomer := newClient(t, f.url)
+	page = newcomer.led(newcomer.open("/"), http.StatusFound)
+	if got := newcomer.open(page); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "<h1") {
+		t.Errorf("the page without Redis: %d %s", got.Status, got.Body)
+	}
+
+	f.server.Stop(t)
+	if got := newcomer.open("/"); got.Status != gateways[gateway].withoutServer || (got.Body == "the shop: GET /") != (got.Status == http.StatusOK) {
+		t.Errorf("without queue-server: %+v", got)
+	}
+}
+
+// TestSlowGate has queue-server hang, as one does that is flooded: nginx lets nobody go on for it,
+// and has browsers come again.
+func TestSlowGate(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "nginx")
+	z := zone.Defaults("SHOP")
+	z.PerMinute = 0
+	f.server.Put(t, z)
+	f.server.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { f.server.Signal(syscall.SIGCONT) })
+	room.Await(t, "queue-server hangs", func() bool { // on a busy machine not at once
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := room.Ask(ctx, nil, http.MethodGet, f.server.Public+"/healthz", "")
+		return err != nil
+	})
+	if got := newClient(t, f.url).open("/"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "3" || f.asked.Load() != 0 {
+		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
+	}
+	if got := newClient(t, f.url).ask(http.MethodPost, "/pay", "", "Sec-Fetch-Mode", "navigate"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "" {
+		t.Errorf("a form is sent again, as something else: %+v", got)
+	}
+}
+
+// join joins through the API, where there is room, and returns the pass.
+func (f *shopfront) join(t *testing.T, zoneID string) string {
+	t.Helper()
+	var told room.Told
+	r := room.Request(t, http.MethodPost, f.server.Public+"/traffic/wait", `{"zoneId":"`+zoneID+`"}`)
+	if err := json.Unmarshal([]byte(r.Body), &told); err != nil || told.Admission.Pass == "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return told.Admission.Pass
+}
