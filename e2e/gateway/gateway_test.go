@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -18,20 +19,20 @@ import (
 const clientTimeout = 10 * time.Second
 
 // startNginx starts nginx with an example of deploy, in which these texts are others, and returns where it listens.
-func startNginx(t *testing.T, example string, others process.Others) (url string) {
+func startNginx(t *testing.T, example string, others process.Others) string {
 	t.Helper()
 	g, err := process.NewNginx(t.Context(), t.TempDir(), "../../deploy/"+example, others, "")
 	return start(t, g, err)
 }
 
 // startCaddy does the same with Caddy.
-func startCaddy(t *testing.T, example string, others process.Others) (url string) {
+func startCaddy(t *testing.T, example string, others process.Others) string {
 	t.Helper()
 	g, err := process.NewCaddy(t.Context(), room.Tool(t, "CADDY"), t.TempDir(), "../../deploy/"+example, others)
 	return start(t, g, err)
 }
 
-func start(t *testing.T, g *process.Gateway, err error) (url string) {
+func start(t *testing.T, g *process.Gateway, err error) string {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func start(t *testing.T, g *process.Gateway, err error) (url string) {
 }
 
 // at is where a listener is, host:port.
-func at(url string) string { return strings.TrimPrefix(url, "http://") }
+func at(address string) string { return strings.TrimPrefix(address, "http://") }
 
 // client is one that keeps cookies, and is led only where the test says.
 type client struct {
@@ -52,14 +53,14 @@ type client struct {
 }
 
 // newClient returns one with an address of its own, not the gateway's, which is a trusted one.
-func newClient(t *testing.T, url string) *client {
+func newClient(t *testing.T, site string) *client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	return &client{t, url, &http.Client{
+	return &client{t, site, &http.Client{
 		Timeout: clientTimeout, Jar: jar, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -76,8 +77,16 @@ func (c *client) ask(method, to, body string, header ...string) room.Reply {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if led := r.Header.Get("Location"); strings.HasPrefix(led, "/") {
-		r.Header.Set("Location", c.url+led)
+	if led := r.Header.Get("Location"); led != "" {
+		base, err := url.Parse(to)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		full, err := base.Parse(led)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		r.Header.Set("Location", full.String())
 	}
 	return r
 }
