@@ -166,3 +166,94 @@ func List(was, now zone.Settings, at time.Time) Says {
 	}
 	return s
 }
+
+// Event says what becomes of the event that is fixed: that it is cancelled, or of its steps that are held or have
+// another time.
+func Event(was, now zone.Settings, line Line, at time.Time) (s Says) {
+	p, after := was.EventState.Now, now.EventState.Now
+	switch {
+	case p == nil || !p.Fixed:
+		return nil
+	case after == nil || after.Event.Name != p.Event.Name:
+		s.cancelled(p, now, line)
+		return s
+	}
+	for _, step := range event.Steps {
+		before, _ := p.Step(step)
+		switch then, _ := after.Step(step); {
+		case then == before:
+		case then == event.Never:
+			s.held(p, step, line, at)
+		default:
+			s.moved(step, before, then, at)
+		}
+	}
+	switch {
+	case after.SettlesAtMillis == p.SettlesAtMillis || after.SettlesAtMillis == event.Never:
+	case after.SettlesAtMillis > at.UnixMilli():
+		s = append(s, Say{Text: SettlesLabel(p) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
+	}
+	if len(s) > 0 && (after.OpensAtMillis != p.OpensAtMillis || after.PreQueueAtMillis != p.PreQueueAtMillis) && after.ClosesAtMillis+after.EndsAtMillis > 0 {
+		s.Add("The steps after it stay at their times: look at them, too.")
+	}
+	return s
+}
+
+// SettlesLabel names the moment at which places are fixed, which goes with the opening.
+func SettlesLabel(p *event.Progress) string {
+	if p.Order == event.OrderDraw {
+		return "The draw closes"
+	}
+	return "Places are fixed"
+}
+
+func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
+	if p.Phase == event.PhaseOpen || p.Phase == event.PhaseClosed {
+		s.Warn("%s is under way, and ends now: the settings of before hold again.", p.Event.Name)
+	} else {
+		s.Warn("%s does not take place.", p.Event.Name)
+	}
+	if p.Phase != event.PhaseGathering {
+		return
+	}
+	switch force := now.InForce(); {
+	case force.Mode == zone.ModeOpen:
+		s.Warn("Those who wait (%s) are let in from now on, whatever the limit. To keep them waiting, hold the opening instead.", line.words())
+	case force.PerMinute == 0:
+		s.Add("Those who wait (%s) keep their places. The limit is 0, so nobody is let in.", line.words())
+	default:
+		s.Warn("Those who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold the opening instead.", line.words(), count(now.PerMinute))
+	}
+	if p.Order == event.OrderDraw {
+		s.Add("They keep the order of the draw.")
+	}
+}
+
+func (s *Says) held(p *event.Progress, step event.Step, line Line, at time.Time) {
+	switch step {
+	case event.StepOpens:
+		s.Warn("Nobody is let in until somebody moves the opening. Those who wait (%s) keep their places, and are told that there is no time yet.", line.words())
+		if p.Phase == event.PhaseGathering && p.SettlesAtMillis <= at.UnixMilli() {
+			s.Add("Places are fixed: everybody keeps the number, and who comes now stands behind.")
+		}
+	case event.StepPreQueue:
+		s.Warn("Nobody gathers, and it does not open, until somebody moves the gathering. Until then the zone goes on as it is: who comes is let in at its limit.")
+	case event.StepCloses:
+		s.Add("Newcomers are taken until somebody moves the closing.")
+	case event.StepEnds:
+		s.Add("The settings of the event hold until somebody moves the end.")
+	}
+}
+
+// moved says when a step is, which was to be before, or was held.
+func (s *Says) moved(step event.Step, before, then int64, at time.Time) {
+	one := Say{Text: Labels[step] + " at", At: time.UnixMilli(then), Full: true, Tail: ", in " + Until(time.UnixMilli(then).Sub(at)) + "."}
+	if before != event.Never && before != 0 {
+		by, how := time.Duration(then-before)*time.Millisecond, "later"
+		if by < 0 {
+			by, how = -by, "earlier"
+		}
+		one.Tail = ", in " + Until(time.UnixMilli(then).Sub(at)) + ": " + Until(by) + " " + how + " than now."
+	}
+	*s = append(*s, one)
+}

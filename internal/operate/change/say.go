@@ -59,5 +59,23 @@ func (s *Says) AddAt(at time.Time, tail, format string, a ...any) {
 	*s = append(*s, Say{Text: fmt.Sprintf(format, a...), At: at, Tail: tail})
 }
 
+// Until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The console's script (countdown.js)
+// does the same.
+func Until(d time.Duration) string {
+	const minute, hour, day = 60, 3_600, 86_400
+	switch s := (d.Milliseconds() + 999) / 1000; {
+	case s <= 0:
+		return "now"
+	case s < minute:
+		return fmt.Sprintf("%d s", s)
+	case s < hour:
+		return fmt.Sprintf("%d min %02d s", s/minute, s%minute)
+	case s < day:
+		return fmt.Sprintf("%d h %02d min", s/hour, s%hour/minute)
+	default:
+		return fmt.Sprintf("%d d %d h", s/day, s%day/hour)
+	}
+}
+
 func count(n int64) string   { return setting.Count(n) }
 func seconds(n int64) string { return count(n) + " s" }

@@ -87,6 +87,7 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 	all.rest(was, now, line.Waiting, waiting)
 	all.page(was, now)
 	all = append(all, List(was, now, at)...)
+	all = append(all, Event(was, now, line, at)...)
 	all.overridden(was, now)
 	if !line.Known {
 		all.Warn("The store does not answer just now, so how many wait is not known.")

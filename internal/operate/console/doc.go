@@ -10,7 +10,7 @@
 //	/console/zones/{zoneId}/delete       asks for the zone's name
 //	/console/zones/{zoneId}/new-event    lists an event
 //	/console/zones/{zoneId}/schedule/{event}  one event          + events, edit, remove, draw, dryrun
-//	.../schedule/{event}/steps/{step}    what to hold or move a step, or do=open or cancel, will do; POST does it
+//	.../schedule/{event}/act             what do=hold, move, open or cancel will do; POST does it
 //	/console/limits                      all policies of limits  + limits-events, limits-history
 //	/console/limits/{name}               one policy              + events, history, change, undo, delete
 //	/console/new, /console/changes       a new zone; the record of all changes

@@ -120,15 +120,21 @@ func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) er
 // confirmView is the page, or the dialog, that says what a change will do and
 // asks.
 type confirmView struct {
-	Path, Title string
-	Effects     change.Says
-	// Shown is what Differences are to who reads.
-	Differences, Shown []change.Difference
+	// Path is where one goes without, Action where the form goes.
+	Path, Action, Title string
+	Effects             change.Says
+	// Shown are the differences, as who reads them sees them.
+	Shown []change.Difference
+	// Hidden are the fields of the form: what is done, and what was seen.
+	Hidden []pair
 	// Button does it.
 	Button string
 	// Faults are what cannot be done as asked; then there is no button.
 	Faults []string
 }
+
+// pair is a hidden field of a form.
+type pair struct{ Name, Value string }
 
 // changePage is GET .../change, and POST .../ask for what is too long for a query: what
 // the settings would do, and a form that does it. It changes nothing.
@@ -140,18 +146,21 @@ func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session
 // confirm is the page that says what a change will do, and asks; or what is wrong with it.
 func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, current, next T, faults []string) error {
 	name := r.PathValue(e.parameter)
-	v := confirmView{Path: e.path(name), Faults: faults}
+	v := confirmView{Path: e.path(name), Action: e.path(name) + "/change", Faults: faults}
 	status := http.StatusOK
-	switch v.Differences = change.Differences(e.table, current, next); {
+	switch all := change.Differences(e.table, current, next); {
 	case len(faults) > 0:
 		v.Title, status = "This cannot be set", http.StatusUnprocessableEntity
-	case len(v.Differences) == 0:
+	case len(all) == 0:
 		v.Title = "Nothing to change"
 		v.Effects = change.Says{{Text: "All of this is set already."}}
 	default:
-		v.Title, v.Button = e.title(name, current, next, v.Differences)
+		v.Title, v.Button = e.title(name, current, next, all)
 		v.Effects = e.effects(current, next)
-		v.Shown = e.shownOf(current, next, v.Differences)
+		v.Shown = e.shownOf(current, next, all)
+		for _, d := range all {
+			v.Hidden = append(v.Hidden, pair{wasPrefix + d.Name, d.WasText}, pair{d.Name, d.NowText})
+		}
 	}
 	return e.render(w, status, "confirm", s, v.Title, v)
 }

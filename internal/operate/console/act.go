@@ -1,0 +1,110 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// actAsk is GET /console/zones/{zoneId}/schedule/{event}/act: what do=hold, move, open or cancel would do. It changes
+// nothing.
+func (c *Console) actAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	now, path := c.clock(current.ZoneID), eventPath(current.ZoneID, e.Name)
+	act, fault := actOf(r.URL.Query(), current.EventState.Now)
+	next := current
+	if fault == "" {
+		next, fault = act.On(current, e.Name, now)
+	}
+	v := confirmView{Path: path, Action: path + "/act"}
+	status := http.StatusOK
+	if fault != "" {
+		v.Title, v.Faults, status = "This cannot be done", []string{fault}, http.StatusUnprocessableEntity
+	} else {
+		what := e.Name
+		if act.Step != "" {
+			what = change.Nouns[act.Step] + " of " + e.Name
+		}
+		v.Button = capital(string(act.Do))
+		v.Title, v.Effects = v.Button+" "+what+"?", change.Event(current, next, c.lineOf(current.ZoneID), now)
+		v.Hidden = []pair{
+			{"do", string(act.Do)}, {"step", string(act.Step)}, {"to", act.To.UTC().Format(time.RFC3339)}, {"seen", seenOf(current, act)},
+		}
+	}
+	return c.render(w, status, "confirm", s, v.Title, v)
+}
+
+// actDo is POST .../act: does what was confirmed, if the event's step is as it was seen.
+func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error {
+	for range maxTries {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return err
+		}
+		act, fault := actOf(r.PostForm, current.EventState.Now)
+		if fault != "" {
+			return errNothing
+		}
+		path := eventPath(current.ZoneID, e.Name)
+		if seenOf(current, act) != r.PostForm.Get("seen") {
+			v := conflictView{Path: path, Name: e.Name, By: "Somebody"}
+			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
+				v.By, v.At = c.zoneEditor.whoChanged(changes, []change.Difference{{Name: "eventState"}})
+			}
+			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+		}
+		next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
+		switch {
+		case errors.Is(err, line.ErrZoneChanged):
+			continue
+		case err != nil:
+			return err
+		}
+		return c.zoneEditor.done(w, r, path, current.ZoneID, next)
+	}
+	return line.ErrZoneChanged
+}
+
+// actOf reads what is to be done to the event that is next or under way, which is p or nil. To move a step the form has
+// the time, or by how many seconds.
+func actOf(form url.Values, p *event.Progress) (act operator.Act, fault string) {
+	act = operator.Act{Do: operator.Verb(form.Get("do"))}
+	if act.Do != operator.Hold && act.Do != operator.Move {
+		return act, ""
+	}
+	if act.Step = event.Step(form.Get("step")); act.Do == operator.Hold {
+		return act, ""
+	}
+	if seconds, err := strconv.ParseInt(form.Get("by"), 10, 32); err == nil && p != nil && change.Nouns[act.Step] != "" {
+		at, _ := p.Step(act.Step)
+		act.To = time.UnixMilli(at).Add(time.Duration(seconds) * time.Second)
+		return act, ""
+	}
+	var err error
+	if act.To, err = time.Parse(time.RFC3339, form.Get("to")); err != nil {
+		return act, "write a time such as 2026-12-01T12:00:00+01:00"
+	}
+	return act, ""
+}
+
+// seenOf is the step that an act is about as a form knows it: its time, and whether it was made. The step of an act
+// without one is the opening.
+func seenOf(s zone.Settings, act operator.Act) string {
+	p, step := s.EventState.Now, act.Step
+	if step == "" {
+		step = event.StepOpens
+	}
+	if p == nil || change.Nouns[step] == "" {
+		return ""
+	}
+	at, made := p.Step(step)
+	return fmt.Sprintf("%s.%d.%t", p.Event.Name, at, made)
+}

@@ -1,0 +1,324 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Draws is what everybody may know of draws: the schedule.
+type Draws interface {
+	Draw(ctx context.Context, zoneID, event string) (schedule.Draw, error)
+	Part(ctx context.Context, zoneID, event, part string) (schedule.Part, error)
+}
+
+// eventPath is where the pages of a zone's event are.
+func eventPath(zoneID, name string) string {
+	return pathIn(zoneFolder)(zoneID) + "/schedule/" + url.PathEscape(name)
+}
+
+// clock is the time on the clock of the zone's store; this server's until the store has said.
+func (c *Console) clock(zoneID string) time.Time {
+	if now, ok := c.Watch.Clock(zoneID); ok {
+		return now
+	}
+	return c.Now()
+}
+
+// lateAfter is how long after its time a step is called late, in milliseconds.
+const lateAfter = 1_000
+
+// stepView is a step of an event, or the moment at which places are fixed, of which Step is "".
+type stepView struct {
+	Step        event.Step
+	Label, Noun string
+	// What happens then.
+	What  string
+	State state
+	// At is zero while it is held. UntilMillis is the same in Unix milliseconds for one that
+	// is to come, else 0; In is how long that is.
+	At          time.Time
+	UntilMillis int64
+	In          string
+	// Open: an operator may hold or move it. Held: it waits to be moved.
+	Open, Held bool
+	// Path is the event's page.
+	Path string
+}
+
+// occasion is an event of the list.
+type occasion struct {
+	ZoneID, Name, Path string
+	State              state
+	// Fixed: the list cannot change it any more. Draw: a draw gives those who gather their places.
+	Fixed, Draw bool
+	// Next is the step that comes, nil if there is none. Steps are all of them.
+	Next  *stepView
+	Steps []stepView
+	// Mind are what an operator must not overlook.
+	Mind change.Says
+}
+
+// occasionOf is an event at a time of the store's clock.
+func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
+	p := s.EventState.Of(e, now)
+	o := occasion{ZoneID: s.ZoneID, Name: e.Name, Path: eventPath(s.ZoneID, e.Name), State: eventState(s, p, now)}
+	if p == nil {
+		return o
+	}
+	o.Fixed, o.Draw, o.Steps = p.Fixed, p.Order == event.OrderDraw, stepsOf(s, p, now)
+	next, _ := p.Next()
+	if i := slices.IndexFunc(o.Steps, func(one stepView) bool { return one.Step == next && next != "" }); i >= 0 {
+		o.Next = &o.Steps[i]
+	}
+	if p.Held != "" && p.Held != next {
+		o.Mind.Warn("%s is held: it waits until somebody moves it.", capital(change.Nouns[p.Held]))
+	}
+	for _, text := range s.Obstacles(p) {
+		o.Mind.Warn("%s", text)
+	}
+	return o
+}
+
+// eventState is what an event is doing. p is nil for one of which nothing is to come.
+func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
+	switch {
+	case p == nil:
+		return state{"later", "–", "Over", "It is over, or was cancelled. Nothing comes of it any more."}
+	case !p.Fixed:
+		return state{"later", "○", "Listed", "The list can change it until an hour before its first step."}
+	}
+	next, at := p.Next()
+	switch late := s.EventState.LateMillis(now.UnixMilli()) > lateAfter; {
+	case p.Held == next && next != "":
+		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until somebody moves it."}
+	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
+		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server has been able to note the opening. They try until they can."}
+	case late:
+		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server has been able to make it. They try until they can."}
+	case p.Phase == event.PhaseAnnounced:
+		return state{"ok", "○", "Announced", "Nobody gathers yet."}
+	case p.Phase == event.PhaseGathering && at <= now.UnixMilli():
+		return state{"ok", "●", "Opening", "It opens this second."}
+	case p.Phase == event.PhaseGathering && now.UnixMilli() < p.SettlesAtMillis:
+		return state{"ok", "◔", "Gathering", "People gather. Nobody is let in, and nobody has a number yet."}
+	case p.Phase == event.PhaseGathering:
+		return state{"ok", "◕", "Places fixed", "Everybody has a place, and who comes now stands behind. Nobody is let in yet."}
+	}
+	// It has opened. Somebody may have changed the settings since.
+	word, sentence := change.Doing(s)
+	if word == "Letting in" {
+		return state{"ok", "●", "Open", "People are let in."}
+	}
+	return state{signs[word][0], signs[word][1], word, sentence}
+}
+
+// stepsOf are the steps of an event, and the moment at which places are fixed.
+func stepsOf(s zone.Settings, p *event.Progress, now time.Time) (all []stepView) {
+	next, _ := p.Next()
+	for _, one := range s.PlanOf(p) {
+		if one.Step == event.StepOpens && p.PreQueueAtMillis < p.OpensAtMillis {
+			all = append(all, settles(p, now))
+		}
+		v := stepView{Step: one.Step, Label: change.Labels[one.Step], Noun: change.Nouns[one.Step], What: one.What, Path: eventPath(s.ZoneID, p.Event.Name)}
+		v.timed(one.At, now)
+		v.Held = p.Held == one.Step
+		v.Open = p.Fixed && !one.Made && (v.Held || v.UntilMillis > 0)
+		switch {
+		case one.Made:
+			v.State = state{Key: "later", Sign: "✓", Word: "Done"}
+		case v.Held:
+			v.State = state{Key: "bad", Sign: "▮▮", Word: "Held"}
+		case one.Step == next && now.Sub(one.At) > lateAfter*time.Millisecond:
+			v.State = state{Key: "bad", Sign: "✕", Word: "Late"}
+		case one.Step == next:
+			v.State = state{Key: "ok", Sign: "●", Word: "Next"}
+		default:
+			v.State = state{Key: "later", Sign: "○", Word: "Later"}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// settles is the moment at which places are fixed. It goes with the opening.
+func settles(p *event.Progress, now time.Time) stepView {
+	v := stepView{
+		Label: change.SettlesLabel(p), State: state{Key: "later", Sign: "○", Word: "Later"},
+		What: "everybody has a place and hears of it; who comes now stands behind",
+	}
+	switch {
+	case p.SettlesAtMillis == event.Never:
+		v.State.Word = "With the opening"
+		return v
+	case p.Phase != event.PhaseAnnounced && p.SettlesAtMillis <= now.UnixMilli():
+		v.State = state{Key: "later", Sign: "✓", Word: "Done"}
+	}
+	v.timed(time.UnixMilli(p.SettlesAtMillis), now)
+	return v
+}
+
+// timed sets when it is; the zero time for one that is held.
+func (v *stepView) timed(at, now time.Time) {
+	if v.At = at; at.After(now) {
+		v.UntilMillis, v.In = at.UnixMilli(), change.Until(at.Sub(now))
+	}
+}
+
+// capital has a sentence begin with a capital letter, which is one byte.
+func capital(text string) string { return string(text[0]-'a'+'A') + text[1:] }
+
+// occasions are all events of a zone, those that come first before the others.
+func (c *Console) occasions(s zone.Settings) []occasion {
+	now := c.clock(s.ZoneID)
+	all := make([]occasion, len(s.Events))
+	for i, e := range s.Events {
+		all[i] = occasionOf(s, e, now)
+	}
+	when := func(o occasion) int64 {
+		switch {
+		case o.Next == nil:
+			return event.Never
+		case o.Next.Held:
+			return 0
+		}
+		return o.Next.At.UnixMilli()
+	}
+	slices.SortStableFunc(all, func(a, b occasion) int { return int(min(1, max(-1, when(a)-when(b)))) })
+	return all
+}
+
+// ofEvent has h answer for the event that the route names; for a new one, without a name, where
+// it names none.
+func (c *Console) ofEvent(h func(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, s, current, e)
+	}
+}
+
+// findEvent returns the zone that the route names, and the event of its list.
+func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error) {
+	current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
+	if err != nil || r.PathValue("event") == "" {
+		return current, event.Event{}, err
+	}
+	i := slices.IndexFunc(current.Events, func(e event.Event) bool { return e.Name == r.PathValue("event") })
+	if i < 0 {
+		return current, event.Event{}, errNothing
+	}
+	return current, current.Events[i], nil
+}
+
+// eventView is the page of one event.
+type eventView struct {
+	shown
+	occasion
+	// Drawn is what is known of its draw; nil if nothing is.
+	Drawn *schedule.Draw
+	Dry   eventDryView
+}
+
+// Before is when places are fixed, while that comes before the opening, which is next; nil at other times.
+func (v eventView) Before() *stepView {
+	if i := slices.IndexFunc(v.Steps, func(s stepView) bool { return s.Step == "" && s.UntilMillis > 0 }); i >= 0 && v.Next.Step == event.StepOpens {
+		return &v.Steps[i]
+	}
+	return nil
+}
+
+// Opens reports whether an operator may have it open now.
+func (v eventView) Opens() bool {
+	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Step == event.StepOpens && s.Open })
+}
+
+// mark is a moment of an event, for the charts: seconds, and what happens.
+type mark struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+// Marks are those of the steps. There is no room for the label of the moment at which places are fixed.
+func (v eventView) Marks() []mark {
+	all := []mark{} // an empty list, not null
+	for _, s := range v.Steps {
+		if m := (mark{At: float64(s.At.UnixMilli()) / 1000}); !s.At.IsZero() {
+			if s.Step != "" {
+				m.Label = s.Label
+			}
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// eventPage is GET /console/zones/{zoneId}/schedule/{event}.
+func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
+	v.shown, _ = c.zoneEditor.shown(r, current.ZoneID, current)
+	v.Frame = c.eventFrame(current, e)
+	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
+	case err == nil:
+		v.Drawn = &d
+	case !errors.Is(err, schedule.ErrNoDraw): // the page shows how to stop the event all the same
+		c.Logger.WarnContext(r.Context(), "draw not read", "zone", current.ZoneID, "event", e.Name, "error", err)
+	}
+	return c.render(w, http.StatusOK, "event", s, e.Name+" at "+current.ZoneID, v)
+}
+
+// eventEvents is GET /console/zones/{zoneId}/schedule/{event}/events.
+func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+	return c.stream(w, r, s, zoneFolder+current.ZoneID+"/"+e.Name, func(context.Context) (any, error) {
+		current, e, err := c.findEvent(r)
+		if err != nil {
+			return nil, err
+		}
+		return c.eventFrame(current, e), nil
+	})
+}
+
+// publishedAfter is how long after a draw has closed its list is there, in milliseconds, also
+// that of a million.
+const publishedAfter = 10_000
+
+// eventFrame is the event of an event's stream. Its stamp is another at each moment of the event, also at those that
+// are no change of the zone: when places are fixed, and once the list of a draw is published.
+func (c *Console) eventFrame(s zone.Settings, e event.Event) frame {
+	f, now := c.zoneFrame(s), c.clock(s.ZoneID)
+	p := s.EventState.Of(e, now)
+	f.State = eventState(s, p, now)
+	past := 0
+	if p != nil {
+		for _, at := range []int64{p.PreQueueAtMillis, p.SettlesAtMillis, p.SettlesAtMillis + publishedAfter, p.OpensAtMillis, p.OpensAtMillis + lateAfter, p.ClosesAtMillis, p.EndsAtMillis} {
+			if at <= now.UnixMilli() {
+				past++
+			}
+		}
+	}
+	f.Stamp = fmt.Sprintf("%s.%d.%s", f.Stamp, past, f.State.Word)
+	return f
+}
+
+// drawJSON is GET .../schedule/{event}/draw: the draw, as everybody may see it.
+func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) error {
+	d, err := c.Draws.Draw(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
+	return sendJSON(w, r, d, err)
+}
+
+// drawPart is GET .../schedule/{event}/draw/{part}: a part of its list.
+func (c *Console) drawPart(w http.ResponseWriter, r *http.Request, _ session) error {
+	p, err := c.Draws.Part(r.Context(), r.PathValue("zoneId"), r.PathValue("event"), r.PathValue("part"))
+	return sendJSON(w, r, p, err)
+}
